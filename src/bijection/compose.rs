@@ -1,0 +1,100 @@
+//! [`Compose`]: one bijection after another.
+
+use super::{Bijection, Trusted, TrustedBijection};
+use crate::error::Error;
+use crate::word::Word;
+
+/// One bijection after another on the same domain: `forward(x)` is `second.forward(first.forward(x))`.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let first = Lcg::new(8, 5, 3)?;
+/// let second = VariablePhilox::<24>::from_keys(8, [7; 24]);
+/// let both = Compose::new(first, second)?;
+/// assert_eq!(both.forward(99), second.forward(first.forward(99)));
+/// assert_eq!(both.inverse(both.forward(99)), 99);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Compose<A, B> {
+    first: A,
+    second: B,
+}
+
+impl<A, B> Compose<A, B> {
+    /// `first`, then `second`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DomainMismatch`] if their domains differ.
+    pub fn new<N: Word>(first: A, second: B) -> Result<Self, Error>
+    where
+        A: Bijection<N>,
+        B: Bijection<N>,
+    {
+        let (a, b) = (first.last(), second.last());
+        if a == b {
+            Ok(Self { first, second })
+        } else {
+            Err(Error::DomainMismatch { first: a.widen(), second: b.widen() })
+        }
+    }
+
+    /// The two parts, in the order in which they act.
+    pub fn into_parts(self) -> (A, B) {
+        (self.first, self.second)
+    }
+}
+
+impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
+    fn last(&self) -> N {
+        self.first.last()
+    }
+
+    fn forward(&self, slot: N) -> N {
+        self.second.forward(self.first.forward(slot))
+    }
+
+    fn inverse(&self, index: N) -> N {
+        self.first.inverse(self.second.inverse(index))
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        self.first.forward_run(first, out);
+        self.second.forward_each(out);
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        self.second.inverse_run(first, out);
+        self.first.inverse_each(out);
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        self.first.forward_each(values);
+        self.second.forward_each(values);
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        self.second.inverse_each(values);
+        self.first.inverse_each(values);
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        // A part may hand out another bijection than itself, hence the constructor's check once more.
+        let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;
+        Some(Trusted::from_owned(parts))
+    }
+}
+
+// SAFETY: the constructor saw to it that the domains are equal, and trusted parts do not change theirs; a
+// composition of bijections on one domain is a bijection, and its inverse undoes the parts in turn.
+unsafe impl<N, A, B> TrustedBijection<N> for Compose<A, B>
+where
+    N: Word,
+    A: TrustedBijection<N>,
+    B: TrustedBijection<N>,
+{
+}

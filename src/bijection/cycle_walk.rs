@@ -1,0 +1,162 @@
+//! [`CycleWalk`]: a bijection restricted to fewer points.
+
+use rand_core::Rng;
+
+use super::{Bijection, FromSeed, Trusted, TrustedBijection};
+use crate::error::Error;
+use crate::seed::KeyDomain;
+use crate::word::Word;
+
+/// A bijection on `[0, n)` restricted to `[0, m)`: values from `m` on are sent through it again until one
+/// falls below (Black and Rogaway, *Ciphers with arbitrary finite domains*, CT-RSA 2002, "cycle walking").
+///
+/// Every point below `m` lies on a cycle of the inner bijection, and walking along it must come back below
+/// `m`, so this is a bijection, with an inverse that walks the other way. On average a value takes `n / m` steps,
+/// fewer than two where `n` is the next power of two. It needs no memory and no scan, but its permutation is *not*
+/// that of a compaction to the same length.
+///
+/// If the inner bijection keeps every requirement, so does this one. If it does not, a walk gives up after
+/// `n - m + 1` steps, which is as many as any can take, and the value lies outside the domain.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let f = CycleWalk::new(VariablePhilox::<24>::from_keys(8, [7; 24]), 200)?;
+/// assert_eq!(f.last(), 199);
+/// assert!((0..200).all(|x| f.forward(x) < 200 && f.inverse(f.forward(x)) == x));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CycleWalk<B, N = u64> {
+    inner: B,
+    last: N,
+}
+
+impl<B, N: Word> CycleWalk<B, N> {
+    /// The restriction of a bijection to `[0, last]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
+    pub fn to_last(inner: B, last: N) -> Result<Self, Error>
+    where
+        B: Bijection<N>,
+    {
+        let inner_last = inner.last();
+        if last > inner_last {
+            return Err(Error::LengthExceedsDomain {
+                len: last.widen().saturating_add(1),
+                last: inner_last.widen(),
+            });
+        }
+        Ok(Self { inner, last })
+    }
+
+    /// The bijection that is walked along.
+    pub fn into_inner(self) -> B {
+        self.inner
+    }
+}
+
+impl<B: Bijection<u64>> CycleWalk<B> {
+    /// The restriction of a bijection to `[0, len)`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyDomain`] if `len` is 0, and [`Error::LengthExceedsDomain`] if the bijection's own domain
+    /// is smaller.
+    pub fn new(inner: B, len: u64) -> Result<Self, Error> {
+        let last = len.checked_sub(1).ok_or(Error::EmptyDomain)?;
+        Self::to_last(inner, last)
+    }
+}
+
+/// Steps from `point` until a value is at most `last`.
+#[inline]
+fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
+    let mut value = step(point);
+    let mut left = outside;
+    while value > last && left > N::zero() {
+        value = step(value);
+        left = left - N::one();
+    }
+    value
+}
+
+impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
+    /// How many points of the inner domain lie outside this one: the longest detour there is.
+    fn outside(&self) -> N {
+        self.inner.last().wrapping_sub(&self.last)
+    }
+
+    /// Walks on from every value that is not inside yet, one after the other: few are left after the first
+    /// step, which the callers have made for all of them together.
+    fn walk_each(&self, values: &mut [N], step: impl Fn(N) -> N) {
+        let outside = self.outside();
+        for value in values.iter_mut().filter(|value| **value > self.last) {
+            *value = walk(*value, self.last, outside, &step);
+        }
+    }
+}
+
+impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
+    fn last(&self) -> N {
+        self.last
+    }
+
+    fn forward(&self, slot: N) -> N {
+        walk(slot, self.last, self.outside(), |x| self.inner.forward(x))
+    }
+
+    fn inverse(&self, index: N) -> N {
+        walk(index, self.last, self.outside(), |x| self.inner.inverse(x))
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        self.inner.forward_run(first, out);
+        self.walk_each(out, |x| self.inner.forward(x));
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        self.inner.inverse_run(first, out);
+        self.walk_each(out, |x| self.inner.inverse(x));
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        self.inner.forward_each(values);
+        self.walk_each(values, |x| self.inner.forward(x));
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        self.inner.inverse_each(values);
+        self.walk_each(values, |x| self.inner.inverse(x));
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        // The part may hand out another bijection than itself, hence the constructor's check once more.
+        let inner = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
+        Some(Trusted::from_owned(inner))
+    }
+}
+
+// SAFETY: [0, last] is within the inner domain by the constructor's check. A point there lies on a cycle of
+// the inner bijection, and the first point after it on that cycle that is in [0, last] again is its value: a
+// bijection, whose inverse walks the cycle the other way. At most all the points outside come in between, which is
+// the number of further steps that are allowed.
+unsafe impl<N: Word, B: TrustedBijection<N>> TrustedBijection<N> for CycleWalk<B, N> {}
+
+impl<B: FromSeed + Bijection<u64>> FromSeed for CycleWalk<B> {
+    /// A member of the inner family, restricted to the length; a length of 0 is taken as 1.
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+        let inner = B::from_rng(len, rng);
+        // A family that draws too small a domain breaks its promise; its own domain is then the widest there is.
+        let last = len.saturating_sub(1).min(inner.last());
+        Self { inner, last }
+    }
+
+    fn key_domain(len: u64) -> KeyDomain {
+        B::key_domain(len)
+    }
+}

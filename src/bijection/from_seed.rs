@@ -1,0 +1,35 @@
+//! [`FromSeed`]: draws a member of a family.
+
+use rand_core::Rng;
+
+use crate::seed::{KeyDomain, Seed};
+use crate::word::bits_for;
+
+/// A family of bijections from which a key draws a member.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let from_seed = Lcg::from_seed(1000, 42);
+/// assert_eq!(from_seed.last(), 1023);
+///
+/// // Any generator of the rand_core ecosystem can draw the key instead.
+/// let from_rng = VariablePhilox::<24>::from_rng(1000, &mut rand::rng());
+/// assert_eq!(from_rng.last(), 1023);
+/// ```
+pub trait FromSeed: Sized {
+    /// The member that the next words of a generator choose, with a domain of at least `len` points.
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self;
+
+    /// The member that a seed chooses for a length: the same for ever.
+    fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
+        Self::from_rng(len, &mut seed.into().key_stream(Self::key_domain(len)))
+    }
+
+    /// The lengths that share a key with this one: by default those whose power of two is the same.
+    fn key_domain(len: u64) -> KeyDomain {
+        KeyDomain::Bits(bits_for(len))
+    }
+}

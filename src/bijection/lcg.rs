@@ -1,0 +1,134 @@
+//! [`Lcg`]: one step of a linear congruential generator.
+
+use rand_core::Rng;
+
+use super::{Bijection, FromSeed, Trusted, TrustedBijection, check_bits};
+use crate::error::Error;
+use crate::word::{Word, bits_for};
+
+/// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al., 2022,
+/// section 3.1).
+///
+/// It costs one multiplication and is a poor shuffle: there are far too few members, and the lowest bit only
+/// ever alternates. It is here to measure against, and to build on.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let f = Lcg::new(4, 5, 3)?;
+/// assert_eq!((0..4).map(|x| f.forward(x)).collect::<Vec<_>>(), [3, 8, 13, 2]);
+/// assert_eq!(f.inverse(13), 2);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lcg<N = u64> {
+    bits: u32,
+    multiplier: N,
+    increment: N,
+    /// The multiplier's inverse modulo `2^bits`.
+    undo: N,
+}
+
+impl Lcg {
+    /// The map `x -> multiplier * x + increment` modulo `2^bits`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] if `bits` is not from 1 to 64, [`Error::EvenMultiplier`] if the multiplier
+    /// is even.
+    pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, Error> {
+        check_bits::<u64>(bits, 1)?;
+        if multiplier % 2 == 0 {
+            return Err(Error::EvenMultiplier { multiplier });
+        }
+        Ok(Self::reduced(bits, multiplier, increment))
+    }
+}
+
+impl<N: Word> Lcg<N> {
+    /// The width of the domain in bits.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The multiplier, below `2^bits`.
+    pub const fn multiplier(&self) -> N {
+        self.multiplier
+    }
+
+    /// The increment, below `2^bits`.
+    pub const fn increment(&self) -> N {
+        self.increment
+    }
+
+    /// The same map in words of another width.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<Lcg<M>, Error> {
+        check_bits::<M>(self.bits, 1)?;
+        Ok(Lcg::reduced(
+            self.bits,
+            M::wrap(self.multiplier.widen()),
+            M::wrap(self.increment.widen()),
+        ))
+    }
+
+    /// The member with a width in range and an odd multiplier.
+    fn reduced(bits: u32, multiplier: N, increment: N) -> Self {
+        let mask = N::low_mask(bits);
+        Self {
+            bits,
+            multiplier: multiplier & mask,
+            increment: increment & mask,
+            undo: multiplier.odd_inverse() & mask,
+        }
+    }
+}
+
+impl<N: Word> Bijection<N> for Lcg<N> {
+    fn last(&self) -> N {
+        N::low_mask(self.bits)
+    }
+
+    fn forward(&self, slot: N) -> N {
+        self.multiplier.wrapping_mul(&slot).wrapping_add(&self.increment) & self.last()
+    }
+
+    fn inverse(&self, index: N) -> N {
+        index.wrapping_sub(&self.increment).wrapping_mul(&self.undo) & self.last()
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::new(self))
+    }
+}
+
+// SAFETY: the constructors let only odd multipliers through, and those have an inverse modulo every power of two,
+// which `undo` is; the increment cancels. The fields are private and never change.
+unsafe impl<N: Word> TrustedBijection<N> for Lcg<N> {}
+
+impl FromSeed for Lcg {
+    /// The multiplier, made odd, and the increment, a 64-bit word each; at least 1 bit.
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+        let multiplier = rng.next_u64() | 1;
+        let increment = rng.next_u64();
+        Self::reduced(bits_for(len).max(1), multiplier, increment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        assert_eq!(Lcg::new(0, 1, 0), Err(Error::BitsOutOfRange { bits: 0, min: 1, max: 64 }));
+        assert_eq!(Lcg::new(65, 1, 0), Err(Error::BitsOutOfRange { bits: 65, min: 1, max: 64 }));
+        assert_eq!(Lcg::new(8, 6, 1), Err(Error::EvenMultiplier { multiplier: 6 }));
+        assert!(Lcg::new(40, 5, 1).unwrap().to_word::<u32>().is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! Keyed bijections on `[0, n)`, and the combinators that build new ones.
+//!
+//! | family | domain | for |
+//! | --- | --- | --- |
+//! | [`Standard`] | at least the length | the default: what a seed chooses |
+//! | [`VariablePhilox`] | `2^b`, `b` from 2 to 64 | exactly the paper's cipher |
+//! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
+//! | [`Table`] | any | a permutation that is given, or drawn exactly |
+//!
+//! | combinator | what it is |
+//! | --- | --- |
+//! | [`Compose`] | one after another |
+//! | [`Inverse`] | backwards |
+//! | [`RandomSign`] | the same and, for half of the keys, one swap more |
+//! | [`CycleWalk`] | restricted to `[0, m)` by walking |
+
+mod compose;
+mod cycle_walk;
+mod device;
+mod from_seed;
+mod inverse;
+mod lcg;
+mod random_sign;
+mod standard;
+mod table;
+mod trusted;
+mod variable_philox;
+
+pub use compose::Compose;
+pub use cycle_walk::CycleWalk;
+pub use device::DeviceSource;
+pub use from_seed::FromSeed;
+pub use inverse::Inverse;
+pub use lcg::Lcg;
+pub use random_sign::RandomSign;
+pub use standard::Standard;
+pub use table::Table;
+pub use trusted::{Trusted, TrustedBijection};
+pub use variable_philox::VariablePhilox;
+
+use crate::error::Error;
+use crate::word::Word;
+
+/// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate at any
+/// point on its own.
+///
+/// Implement [`last`](Self::last), [`forward`](Self::forward) and [`inverse`](Self::inverse); that is
+/// enough for every back end that runs on the CPU. The trait is object safe, and `&B`, `Box<B>` and
+/// `Arc<B>` are bijections, also for `B = dyn Bijection<u64>`.
+///
+/// # Requirements
+///
+/// With `n = last() + 1`, for every `x < n`:
+///
+/// * `last()` is always the same;
+/// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
+/// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
+/// * the methods for runs and slices agree with the single ones.
+///
+/// The values for `x >= n` are unspecified.
+///
+/// The trait is safe: code that uses it must not rely on these requirements for memory safety. Where the
+/// crate moves items by a bijection it first checks the whole permutation, and answers
+/// [`Error::NotABijection`] with every item still in its place if the requirements are broken. An
+/// implementation that is proved right may skip the check with [`TrustedBijection`].
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// /// Counts backwards.
+/// struct Backwards {
+///     last: u64,
+/// }
+///
+/// impl Bijection for Backwards {
+///     fn last(&self) -> u64 {
+///         self.last
+///     }
+///     fn forward(&self, slot: u64) -> u64 {
+///         self.last - slot
+///     }
+///     fn inverse(&self, index: u64) -> u64 {
+///         self.last - index
+///     }
+/// }
+///
+/// let mut v = [1, 2, 3, 4, 5];
+/// v.par_bijective_shuffle_with(&Backwards { last: 9 })?;
+/// assert_eq!(v, [5, 4, 3, 2, 1]);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Bijection<N: Word = u64>: Send + Sync {
+    /// The last point of the domain, `n - 1`; so a domain of `2^64` points has a name too.
+    fn last(&self) -> N;
+
+    /// The value at a slot: the index of the item that comes there.
+    fn forward(&self, slot: N) -> N;
+
+    /// The slot at which an index is the value.
+    fn inverse(&self, index: N) -> N;
+
+    /// Writes `forward(first + k)` to `out[k]`. All the slots are in the domain.
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        let mut slot = first;
+        for value in out {
+            *value = self.forward(slot);
+            slot = slot.wrapping_add(&N::one());
+        }
+    }
+
+    /// Writes `inverse(first + k)` to `out[k]`. All the indexes are in the domain.
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        let mut index = first;
+        for value in out {
+            *value = self.inverse(index);
+            index = index.wrapping_add(&N::one());
+        }
+    }
+
+    /// Replaces each value `x` by `forward(x)`.
+    fn forward_each(&self, values: &mut [N]) {
+        for value in values {
+            *value = self.forward(*value);
+        }
+    }
+
+    /// Replaces each value `x` by `inverse(x)`.
+    fn inverse_each(&self, values: &mut [N]) {
+        for value in values {
+            *value = self.inverse(*value);
+        }
+    }
+
+    /// The same bijection with its author's word that it is one, or `None`, the default, if it has to be
+    /// checked. See [`TrustedBijection`] for how to override it.
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        None
+    }
+
+    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only.
+    fn device_source(&self) -> Option<DeviceSource> {
+        None
+    }
+}
+
+/// Hands every method of [`Bijection`] to what a pointer points at.
+macro_rules! forward_bijection {
+    ($($pointer:ty),*) => {$(
+        impl<N: Word, B: Bijection<N> + ?Sized> Bijection<N> for $pointer {
+            fn last(&self) -> N {
+                (**self).last()
+            }
+            fn forward(&self, slot: N) -> N {
+                (**self).forward(slot)
+            }
+            fn inverse(&self, index: N) -> N {
+                (**self).inverse(index)
+            }
+            fn forward_run(&self, first: N, out: &mut [N]) {
+                (**self).forward_run(first, out);
+            }
+            fn inverse_run(&self, first: N, out: &mut [N]) {
+                (**self).inverse_run(first, out);
+            }
+            fn forward_each(&self, values: &mut [N]) {
+                (**self).forward_each(values);
+            }
+            fn inverse_each(&self, values: &mut [N]) {
+                (**self).inverse_each(values);
+            }
+            fn trusted(&self) -> Option<Trusted<'_, N>> {
+                (**self).trusted()
+            }
+            fn device_source(&self) -> Option<DeviceSource> {
+                (**self).device_source()
+            }
+        }
+    )*};
+}
+
+forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
+
+/// Checks that a width is one that a family and its word have.
+fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
+    if (min..=N::BITS).contains(&bits) {
+        Ok(())
+    } else {
+        Err(Error::BitsOutOfRange { bits, min, max: N::BITS })
+    }
+}

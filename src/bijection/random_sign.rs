@@ -1,0 +1,127 @@
+//! [`RandomSign`]: makes both signs of a permutation equally likely.
+
+use rand_core::Rng;
+
+use super::{Bijection, FromSeed, Trusted, TrustedBijection};
+use crate::word::Word;
+
+/// A bijection, followed for half of the keys by an exchange of the values 0 and 1.
+///
+/// Some ciphers only ever make even permutations of their whole domain; [`VariablePhilox`] is one. Half of
+/// all orders then never come, which shows whenever the length fills the domain or falls one short of it. An
+/// exchange is odd, so a fair key bit makes both signs equally likely; and where the inner bijection was
+/// uniform over the even permutations, the result is uniform over all. 0 and 1 are the values exchanged because
+/// they survive any compaction to two or more items.
+///
+/// [`VariablePhilox`]: crate::VariablePhilox
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let even = VariablePhilox::<24>::from_keys(8, [7; 24]);
+/// let odd = RandomSign::new(even, true);
+/// assert_eq!(odd.inverse(0), even.inverse(1));
+/// assert_eq!(odd.inverse(2), even.inverse(2));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RandomSign<B> {
+    inner: B,
+    swap: bool,
+}
+
+impl<B> RandomSign<B> {
+    /// The bijection itself or, with `swap`, the bijection followed by the exchange of 0 and 1. A domain of
+    /// one point has nothing to exchange and is left as it is.
+    pub const fn new(inner: B, swap: bool) -> Self {
+        Self { inner, swap }
+    }
+
+    /// The bijection within, and whether two of its values are exchanged.
+    pub fn into_parts(self) -> (B, bool) {
+        (self.inner, self.swap)
+    }
+}
+
+/// What is xored to 0 and 1 to exchange them.
+fn mask<N: Word>(swap: bool, last: N) -> N {
+    if swap && last >= N::one() { N::one() } else { N::zero() }
+}
+
+#[inline]
+fn exchange<N: Word>(value: N, mask: N) -> N {
+    if value <= N::one() { value ^ mask } else { value }
+}
+
+impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
+    fn last(&self) -> N {
+        self.inner.last()
+    }
+
+    fn forward(&self, slot: N) -> N {
+        exchange(self.inner.forward(slot), mask(self.swap, self.inner.last()))
+    }
+
+    fn inverse(&self, index: N) -> N {
+        self.inner.inverse(exchange(index, mask(self.swap, self.inner.last())))
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        self.inner.forward_run(first, out);
+        self.exchange_each(out);
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        self.inner.inverse_run(first, out);
+        // Only the indexes 0 and 1 lead elsewhere than within: their slots change places.
+        for (index, slot) in (first.widen()..=1).zip(out) {
+            *slot = self.inverse(N::wrap(index));
+        }
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        self.inner.forward_each(values);
+        self.exchange_each(values);
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        self.exchange_each(values);
+        self.inner.inverse_each(values);
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::from_owned(RandomSign::new(self.inner.trusted()?, self.swap)))
+    }
+}
+
+impl<B> RandomSign<B> {
+    fn exchange_each<N: Word>(&self, values: &mut [N])
+    where
+        B: Bijection<N>,
+    {
+        let mask = mask(self.swap, self.inner.last());
+        if mask != N::zero() {
+            for value in values {
+                *value = exchange(*value, mask);
+            }
+        }
+    }
+}
+
+// SAFETY: the exchange of two points of the domain is a bijection on it, and its own inverse; with fewer than
+// two points it is the identity.
+unsafe impl<N: Word, B: TrustedBijection<N>> TrustedBijection<N> for RandomSign<B> {}
+
+impl<B: FromSeed> FromSeed for RandomSign<B> {
+    /// The inner key, then one word, whose lowest bit decides.
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+        let inner = B::from_rng(len, rng);
+        let swap = rng.next_u32() & 1 == 1;
+        Self { inner, swap }
+    }
+
+    fn key_domain(len: u64) -> crate::seed::KeyDomain {
+        B::key_domain(len)
+    }
+}

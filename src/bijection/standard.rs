@@ -1,0 +1,97 @@
+//! [`Standard`]: the family that a plain seed chooses from, and the rule for small lengths.
+
+use rand_core::Rng;
+
+use super::{
+    Bijection, DeviceSource, FromSeed, RandomSign, Table, Trusted, TrustedBijection, VariablePhilox,
+};
+use crate::seed::KeyDomain;
+
+/// The default family: what [`Permutation::new`](crate::Permutation::new) and
+/// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle) use.
+///
+/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for more it
+/// is [`RandomSign`] over [`VariablePhilox<24>`]. The rule is part of the stable values.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// assert_eq!(Standard::from_seed(100, 42).last(), 99);
+/// assert_eq!(Standard::from_seed(1000, 42).last(), 1023);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Standard(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Exact(Table),
+    Cipher(RandomSign<VariablePhilox<24>>),
+}
+
+impl Standard {
+    /// The largest length that is drawn exactly.
+    ///
+    /// On so few bits a cipher is measurably not uniform (`docs/results/small-lengths.md`), and a table is
+    /// small and quick to draw.
+    pub const EXACT_MAX: u64 = 256;
+
+    fn inner(&self) -> &dyn TrustedBijection {
+        match &self.0 {
+            Kind::Exact(table) => table,
+            Kind::Cipher(cipher) => cipher,
+        }
+    }
+}
+
+impl Bijection for Standard {
+    fn last(&self) -> u64 {
+        self.inner().last()
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.inner().forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.inner().inverse(index)
+    }
+    fn forward_run(&self, first: u64, out: &mut [u64]) {
+        self.inner().forward_run(first, out);
+    }
+    fn inverse_run(&self, first: u64, out: &mut [u64]) {
+        self.inner().inverse_run(first, out);
+    }
+    fn forward_each(&self, values: &mut [u64]) {
+        self.inner().forward_each(values);
+    }
+    fn inverse_each(&self, values: &mut [u64]) {
+        self.inner().inverse_each(values);
+    }
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        Some(Trusted::new(self))
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        self.inner().device_source()
+    }
+}
+
+// SAFETY: both kinds are trusted, and which of them it is never changes.
+unsafe impl TrustedBijection for Standard {}
+
+impl FromSeed for Standard {
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+        Self(if len <= Self::EXACT_MAX {
+            Kind::Exact(Table::from_rng(len, rng))
+        } else {
+            Kind::Cipher(RandomSign::from_rng(len, rng))
+        })
+    }
+
+    fn key_domain(len: u64) -> KeyDomain {
+        if len <= Self::EXACT_MAX {
+            Table::key_domain(len)
+        } else {
+            RandomSign::<VariablePhilox<24>>::key_domain(len)
+        }
+    }
+}

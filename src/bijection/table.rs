@@ -1,0 +1,184 @@
+//! [`Table`]: a permutation written out.
+
+use rand_core::Rng;
+
+use super::{Bijection, FromSeed, Trusted, TrustedBijection};
+use crate::compact::check_in_order;
+use crate::error::Error;
+use crate::seed::KeyDomain;
+use crate::word::Word;
+
+/// A permutation held as its values, and the values of its inverse: two words a point.
+///
+/// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far as the words
+/// that key it are random. That is what [`Standard`](crate::Standard) does for small lengths.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let f = Table::new(vec![2, 0, 1])?;
+/// assert_eq!(f.forward(0), 2);
+/// assert_eq!(f.inverse(2), 0);
+///
+/// assert!(matches!(Table::new(vec![2, 0, 2]), Err(Error::NotABijection(_))));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Table<N = u64> {
+    forward: Box<[N]>,
+    inverse: Box<[N]>,
+}
+
+impl<N: Word> Table<N> {
+    /// The permutation with these values: `values[x]` is `forward(x)`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyDomain`] if there are none, [`Error::IndexTooWide`] if there are more than a word can count,
+    /// and [`Error::NotABijection`] if they are not the numbers from 0 to their count, each once.
+    pub fn new(values: Vec<N>) -> Result<Self, Error> {
+        let len = values.len() as u64;
+        let last = len.checked_sub(1).ok_or(Error::EmptyDomain)?;
+        if last > N::max_value().widen() {
+            return Err(Error::IndexTooWide { len, bits: N::BITS });
+        }
+        check_in_order(&values)?;
+        Ok(Self::inverted(values))
+    }
+
+    /// The table of values that are a permutation.
+    fn inverted(values: Vec<N>) -> Self {
+        let mut inverse = vec![N::zero(); values.len()];
+        for (slot, value) in values.iter().enumerate() {
+            inverse[value.widen() as usize] = N::wrap(slot as u64);
+        }
+        Self { forward: values.into(), inverse: inverse.into() }
+    }
+
+    /// The values in order.
+    pub fn values(&self) -> &[N] {
+        &self.forward
+    }
+}
+
+impl<N: Word> Bijection<N> for Table<N> {
+    fn last(&self) -> N {
+        N::wrap(self.forward.len() as u64 - 1)
+    }
+
+    fn forward(&self, slot: N) -> N {
+        self.forward[slot.widen() as usize]
+    }
+
+    fn inverse(&self, index: N) -> N {
+        self.inverse[index.widen() as usize]
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        out.copy_from_slice(&self.forward[first.widen() as usize..][..out.len()]);
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        out.copy_from_slice(&self.inverse[first.widen() as usize..][..out.len()]);
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::new(self))
+    }
+}
+
+// SAFETY: the constructors see to it that `forward` has each value from 0 to its length once, and make `inverse`
+// from it; there is at least one value. The fields are private and never change.
+unsafe impl<N: Word> TrustedBijection<N> for Table<N> {}
+
+impl FromSeed for Table {
+    /// A permutation of exactly `len` points, 1 if `len` is 0, by the method of Fisher and Yates: from the last
+    /// place down, each is exchanged with one up to and including itself.
+    ///
+    /// The places are drawn in batches of one 64-bit word (Brackett-Rozinsky and Lemire, *Batched ranged random
+    /// integer generation*, 2024): as many ranges as have a product of at most `2^56`, without bias.
+    ///
+    /// # Panics
+    ///
+    /// If the table does not fit the memory's addresses.
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+        let len = usize::try_from(len.max(1)).expect("a table has to fit the memory");
+        let mut values: Vec<u64> = (0..len as u64).collect();
+        draw_exchanges(len, rng, |a, b| values.swap(a, b));
+        Self::inverted(values)
+    }
+
+    fn key_domain(len: u64) -> KeyDomain {
+        KeyDomain::Exact(len)
+    }
+}
+
+/// The largest product of ranges that one word is spent on: leaves a chance of at most 2^-8 that a word has to be
+/// drawn again.
+const BATCH: u64 = 1 << 56;
+
+/// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they are to be made.
+pub(crate) fn draw_exchanges<R: Rng + ?Sized>(
+    len: usize,
+    rng: &mut R,
+    mut exchange: impl FnMut(usize, usize),
+) {
+    let mut range = len as u64;
+    while range > 1 {
+        let (count, product) = batch(range);
+        let mut fraction = accepted(product, rng);
+        for range in (range - count + 1..=range).rev() {
+            let wide = u128::from(fraction) * u128::from(range);
+            fraction = wide as u64;
+            exchange((range - 1) as usize, (wide >> 64) as usize);
+        }
+        range -= count;
+    }
+}
+
+/// How many of the ranges `range, range - 1, .., 2` one word can serve, and their product.
+fn batch(range: u64) -> (u64, u64) {
+    let (mut count, mut product) = (1, range);
+    while range - count > 1 {
+        match product.checked_mul(range - count) {
+            Some(next) if next <= BATCH => product = next,
+            _ => break,
+        }
+        count += 1;
+    }
+    (count, product)
+}
+
+/// A word from which the ranges are drawn without bias: those whose last remainder falls below
+/// `2^64 mod product` are rejected.
+fn accepted<R: Rng + ?Sized>(product: u64, rng: &mut R) -> u64 {
+    loop {
+        let word = rng.next_u64();
+        // The remainder after all the multiplications is that of a single one by their product.
+        let remainder = word.wrapping_mul(product);
+        if remainder >= product || remainder >= product.wrapping_neg() % product {
+            return word;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_stay_within_the_word() {
+        assert_eq!(batch(2), (1, 2));
+        assert_eq!(batch(5), (4, 120));
+        for range in 2..5000 {
+            let (count, product) = batch(range);
+            let expected: u128 = (range - count + 1..=range).map(u128::from).product();
+            assert_eq!(u128::from(product), expected);
+            assert!(product <= BATCH);
+        }
+        // A range beyond the batch's limit is drawn alone.
+        assert_eq!(batch(u64::MAX), (1, u64::MAX));
+    }
+}

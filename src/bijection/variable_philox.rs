@@ -1,0 +1,227 @@
+//! [`VariablePhilox`]: the cipher of Mitchell, Stokes, Frank and Holmes, *Bandwidth-Optimal Random Shuffling
+//! for GPUs*, ACM TOPC 9(1), 2022, section 3.2 and listing 1.
+
+use core::marker::PhantomData;
+
+use rand_core::Rng;
+
+use super::{Bijection, FromSeed, Trusted, TrustedBijection, check_bits};
+use crate::error::Error;
+use crate::word::{Word, bits_for};
+
+/// The multiplier that the paper takes from Salmon et al.; odd, so a bijection on the low bits.
+const MULTIPLIER: u64 = 0xD2B7_4407_B1CE_6E93;
+
+/// VariablePhilox: a Feistel-like cipher on `2^b` points, for every `b` from 2 to 64.
+///
+/// A point is split into a left half of `floor(b / 2)` bits and a right half of `ceil(b / 2)`. Each round
+/// multiplies the left half by a fixed odd constant: the low bits of the product, with the odd bit, if there
+/// is one, shifted in below them, become the new right half; its high word, xored with the round's key and the
+/// right half, becomes the new left half. 24 rounds are the paper's choice.
+///
+/// The map is the paper's, and so that of `thrust::shuffle_copy` for the same keys. On its whole domain it
+/// is always an even permutation (for `b >= 4`); [`RandomSign`](crate::RandomSign) on top mends that.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let keys = core::array::from_fn(|k| k as u32 * 0x9E37_79B9);
+/// let f = VariablePhilox::<24>::from_keys(10, keys);
+/// assert_eq!(f.last(), 1023);
+/// assert_eq!(f.inverse(f.forward(700)), 700);
+///
+/// // The same in 32-bit words.
+/// let narrow: VariablePhilox<24, u32> = f.to_word()?;
+/// assert_eq!(u64::from(narrow.forward(700)), f.forward(700));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VariablePhilox<const ROUNDS: usize = 24, N = u64> {
+    bits: u32,
+    keys: [u32; ROUNDS],
+    word: PhantomData<N>,
+}
+
+impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
+    /// The narrowest width, in bits: each half needs one.
+    pub const MIN_BITS: u32 = 2;
+
+    /// The cipher on `2^bits` points with the given round keys.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` is not from 2 to 64; [`try_from_keys`](Self::try_from_keys) says so instead.
+    #[track_caller]
+    pub fn from_keys(bits: u32, keys: [u32; ROUNDS]) -> Self {
+        match Self::try_from_keys(bits, keys) {
+            Ok(cipher) => cipher,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The cipher on `2^bits` points with the given round keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] if `bits` is not from 2 to 64.
+    pub fn try_from_keys(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
+        check_bits::<u64>(bits, Self::MIN_BITS)?;
+        Ok(Self { bits, keys, word: PhantomData })
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
+    /// The width of the domain in bits.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The round keys.
+    pub const fn keys(&self) -> &[u32; ROUNDS] {
+        &self.keys
+    }
+
+    /// The same map in words of another width.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, Error> {
+        check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
+        Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
+    }
+
+    fn split(&self) -> Split {
+        Split::new(self.bits)
+    }
+}
+
+/// How a point of `b` bits is cut into two halves.
+#[derive(Clone, Copy)]
+struct Split {
+    right_bits: u32,
+    left_bits: u32,
+    left_mask: u32,
+    right_mask: u32,
+}
+
+impl Split {
+    fn new(bits: u32) -> Self {
+        let left_bits = bits / 2;
+        let right_bits = bits - left_bits;
+        Self {
+            right_bits,
+            left_bits,
+            left_mask: u32::low_mask(left_bits),
+            right_mask: u32::low_mask(right_bits),
+        }
+    }
+
+    /// 1 for an odd width: the right half has a bit more than the left.
+    fn odd(self) -> u32 {
+        self.right_bits - self.left_bits
+    }
+
+    #[inline]
+    fn cut(self, point: u64) -> (u32, u32) {
+        ((point >> self.right_bits) as u32, point as u32 & self.right_mask)
+    }
+
+    #[inline]
+    fn join(self, left: u32, right: u32) -> u64 {
+        u64::from(left) << self.right_bits | u64::from(right)
+    }
+
+    #[inline]
+    fn forward(self, point: u64, keys: &[u32]) -> u64 {
+        let odd = self.odd();
+        let (mut left, mut right) = self.cut(point);
+        for key in keys {
+            let product = MULTIPLIER.wrapping_mul(u64::from(left));
+            let high = (product >> 32) as u32;
+            // The right half's top bit, of which there is one for an odd width and none otherwise, goes below.
+            let low = (product as u32) << odd | right >> self.left_bits;
+            left = (high ^ key ^ right) & self.left_mask;
+            right = low & self.right_mask;
+        }
+        self.join(left, right)
+    }
+
+    #[inline]
+    fn inverse(self, point: u64, keys: &[u32]) -> u64 {
+        let odd = self.odd();
+        let undo = (MULTIPLIER as u32).odd_inverse();
+        let (mut left, mut right) = self.cut(point);
+        for key in keys.iter().rev() {
+            let top = right & u32::low_mask(odd);
+            let old_left = (right >> odd).wrapping_mul(undo) & self.left_mask;
+            let high = (MULTIPLIER.wrapping_mul(u64::from(old_left)) >> 32) as u32;
+            right = (high ^ key ^ left) & self.left_mask | top << self.left_bits;
+            left = old_left;
+        }
+        self.join(left, right)
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
+    fn last(&self) -> N {
+        N::low_mask(self.bits)
+    }
+
+    fn forward(&self, slot: N) -> N {
+        N::wrap(self.split().forward(slot.widen(), &self.keys))
+    }
+
+    fn inverse(&self, index: N) -> N {
+        N::wrap(self.split().inverse(index.widen(), &self.keys))
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::new(self))
+    }
+}
+
+// SAFETY: every value that the constructors let through has 2 <= bits <= the word's width, so both halves have at
+// least one and at most 32 bits and no shift overflows. A round can be undone: the multiplier is odd, so the
+// low bits of the product give the left half back, and with it the high word, and so the right half; `inverse`
+// does just that, round by round. The fields are private and never change.
+unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for VariablePhilox<ROUNDS, N> {}
+
+impl<const ROUNDS: usize> FromSeed for VariablePhilox<ROUNDS> {
+    /// One word a round; the narrowest width, at least 2 bits, that holds the length.
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+        let keys = core::array::from_fn(|_| rng.next_u32());
+        Self { bits: bits_for(len).max(Self::MIN_BITS), keys, word: PhantomData }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One round worked out by hand: b = 5, left half 2 bits, right half 3.
+    #[test]
+    fn one_round_by_hand() {
+        let f = VariablePhilox::<1>::from_keys(5, [2]);
+        // 0b10_110: left 2, right 6. The product is 0xA56E_880F_639C_DD26 (mod 2^64): high word ends in
+        // binary 1111, low word in 0110. left = (3 ^ 2 ^ 6) & 3 = 3; right = (0b10 << 1 | 1) with 3 bits
+        // kept of 0b...0110 << 1 | 6 >> 2 = 0b01101 & 7 = 5.
+        assert_eq!(f.forward(0b10_110), 0b11_101);
+        assert_eq!(f.inverse(0b11_101), 0b10_110);
+    }
+
+    #[test]
+    fn widths_outside_the_range_are_refused() {
+        for bits in [0, 1, 65, u32::MAX] {
+            let error = VariablePhilox::<24>::try_from_keys(bits, [0; 24]).unwrap_err();
+            assert_eq!(error, Error::BitsOutOfRange { bits, min: 2, max: 64 });
+        }
+        let wide = VariablePhilox::<24>::from_keys(33, [0; 24]);
+        assert_eq!(
+            wide.to_word::<u32>().unwrap_err(),
+            Error::BitsOutOfRange { bits: 33, min: 2, max: 32 }
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! The check that indexes are a permutation.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::compact::{cpu::tuning, try_with_capacity};
+use crate::error::{Defect, Error};
+use crate::word::Word;
+
+/// Checks that the indexes are the numbers from 0 to their count, each once.
+///
+/// # Errors
+///
+/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range;
+/// [`Error::OutOfMemory`] if there is none for a bit an index.
+pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
+    if indices.len() < tuning::SEQUENTIAL_ITEMS {
+        return check_in_order(indices);
+    }
+    let words = indices.len().div_ceil(64);
+    let mut seen: Vec<AtomicU64> = try_with_capacity(words)?;
+    seen.resize_with(words, AtomicU64::default);
+    let is_new = |index: &N| {
+        let index = index.widen();
+        let bit = 1 << (index % 64);
+        // Relaxed: each bit stands for itself, and the join orders all of them before the answer.
+        index < indices.len() as u64
+            && seen[(index / 64) as usize].fetch_or(bit, Ordering::Relaxed) & bit == 0
+    };
+    if indices.par_iter().with_min_len(tuning::SEQUENTIAL_ITEMS).all(is_new) {
+        Ok(())
+    } else {
+        // Which defect a thread met first is chance; the first in order is not.
+        check_in_order(indices)
+    }
+}
+
+/// [`check_permutation`] on one thread.
+pub(crate) fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
+    let len = indices.len() as u64;
+    let words = indices.len().div_ceil(64);
+    let mut seen = try_with_capacity(words)?;
+    seen.resize(words, 0_u64);
+    for index in indices.iter().map(|index| index.widen()) {
+        if index >= len {
+            return Err(Error::NotABijection(Defect::OutOfRange { index, len }));
+        }
+        let word = &mut seen[(index / 64) as usize];
+        let bit = 1 << (index % 64);
+        if *word & bit != 0 {
+            return Err(Error::NotABijection(Defect::Repeats { index }));
+        }
+        *word |= bit;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_is_wrong() {
+        assert_eq!(check_permutation::<u32>(&[]), Ok(()));
+        assert_eq!(check_permutation(&[2_u32, 0, 1]), Ok(()));
+        assert_eq!(
+            check_permutation(&[2_u64, 0, 2]),
+            Err(Error::NotABijection(Defect::Repeats { index: 2 }))
+        );
+        assert_eq!(
+            check_permutation(&[3_u64, 0, 1]),
+            Err(Error::NotABijection(Defect::OutOfRange { index: 3, len: 3 }))
+        );
+        assert_eq!(
+            check_permutation(&[u64::MAX]),
+            Err(Error::NotABijection(Defect::OutOfRange { index: u64::MAX, len: 1 }))
+        );
+    }
+
+    #[test]
+    fn one_wrong_index_among_many_is_found() {
+        let len = 200_000_u32;
+        let good: Vec<u32> = (0..len).map(|k| (k * 7 + 3) % len).collect();
+        assert_eq!(check_permutation(&good), Ok(()));
+        for place in [0, 1, 63, 64, 99_999, 199_999] {
+            let mut bad = good.clone();
+            bad[place] = good[(place + 12_345) % good.len()];
+            let index = u64::from(bad[place]);
+            assert_eq!(
+                check_permutation(&bad),
+                Err(Error::NotABijection(Defect::Repeats { index }))
+            );
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The direct strategy: evaluate every slot, keep the survivors, in order.
+//!
+//! Slots are evaluated a *tile* at a time into a buffer of the tile's own, where the survivors are packed. A *wave*
+//! is as many tiles as keep all threads busy; after it the tiles' counts are added up, which gives each tile its
+//! place in the output, and the survivors are copied there. So every slot is evaluated once, and no thread ever
+//! waits for another in the middle of its work.
+
+use rayon::prelude::*;
+
+use super::tuning;
+use crate::bijection::Bijection;
+use crate::compact::{check_length, check_word, try_with_capacity, wrong_count};
+use crate::error::Error;
+use crate::word::Word;
+
+/// Writes the survivors among all slots, in order, over the whole of `out`.
+///
+/// # Errors
+///
+/// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], and [`Error::NotABijection`] if there are not exactly as
+/// many survivors as places. Whether they are different is not checked.
+pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    let last = bijection.last();
+    check_length(out.len() as u64, last)?;
+    check_word::<N>(out.len())?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    let len = out.len();
+    let left = if last < tuning::SEQUENTIAL_SLOTS || rayon::current_num_threads() == 1 {
+        fill_sequentially(bijection, last, out)?
+    } else {
+        fill_in_waves(bijection, last, out)?
+    };
+    if left == 0 { Ok(()) } else { Err(wrong_count(len, len - left)) }
+}
+
+/// Returns how many places are left over.
+fn fill_sequentially<N: Word>(
+    bijection: &dyn Bijection,
+    last: u64,
+    out: &mut [N],
+) -> Result<usize, Error> {
+    let len = out.len();
+    let mut output = Output { len, rest: out };
+    let mut survivors = [N::zero(); tuning::RUN];
+    let mut tile = Some(SlotRange::first(last, tuning::RUN));
+    while let Some(slots) = tile {
+        let count = slots.compact(bijection, len as u64, &mut survivors);
+        output.take(count)?.copy_from_slice(&survivors[..count]);
+        tile = slots.next(last, tuning::RUN);
+    }
+    Ok(output.rest.len())
+}
+
+/// Returns how many places are left over.
+fn fill_in_waves<N: Word>(
+    bijection: &dyn Bijection,
+    last: u64,
+    out: &mut [N],
+) -> Result<usize, Error> {
+    let len = out.len();
+    let mut output = Output { len, rest: out };
+    let mut wave: Vec<Tile<N>> = (0..rayon::current_num_threads() * tuning::TILES_PER_THREAD)
+        .map(|_| Tile::new())
+        .collect::<Result<_, _>>()?;
+    let mut next = Some(SlotRange::first(last, tuning::TILE));
+    while next.is_some() {
+        for tile in &mut wave {
+            tile.slots = next;
+            next = next.and_then(|slots| slots.next(last, tuning::TILE));
+        }
+        wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(bijection, len as u64));
+        let places: Vec<&mut [N]> =
+            wave.iter().map(|tile| output.take(tile.count)).collect::<Result<_, _>>()?;
+        places.into_par_iter().zip(&wave).with_max_len(1).for_each(|(place, tile)| {
+            place.copy_from_slice(&tile.survivors[..tile.count]);
+        });
+    }
+    Ok(output.rest.len())
+}
+
+/// The part of the output that has not been given out.
+struct Output<'a, N> {
+    len: usize,
+    rest: &'a mut [N],
+}
+
+impl<'a, N> Output<'a, N> {
+    /// Gives out the next places.
+    fn take(&mut self, count: usize) -> Result<&'a mut [N], Error> {
+        let left = self.rest.len();
+        self.rest
+            .split_off_mut(..count)
+            .ok_or_else(|| wrong_count(self.len, self.len - left + count))
+    }
+}
+
+/// Slots from `first` on, at least one.
+#[derive(Clone, Copy)]
+struct SlotRange {
+    first: u64,
+    count: usize,
+}
+
+impl SlotRange {
+    /// The first `most` slots of `[0, last]`.
+    fn first(last: u64, most: usize) -> Self {
+        Self::from(0, last, most)
+    }
+
+    /// The `most` slots after these.
+    fn next(self, last: u64, most: usize) -> Option<Self> {
+        let end = self.first + (self.count as u64 - 1);
+        (end < last).then(|| Self::from(end + 1, last, most))
+    }
+
+    fn from(first: u64, last: u64, most: usize) -> Self {
+        // `last - first` is one less than the number of slots left, which may be 2^64.
+        let count = (last - first).min(most as u64 - 1) as usize + 1;
+        Self { first, count }
+    }
+
+    /// Packs the survivors at the front of `out`, which has room for all the slots, and counts them.
+    fn compact<N: Word>(self, bijection: &dyn Bijection, len: u64, out: &mut [N]) -> usize {
+        let mut run = [0; tuning::RUN];
+        let mut survivors = 0;
+        let mut first = self.first;
+        let mut left = self.count;
+        while left > 0 {
+            let run = &mut run[..left.min(tuning::RUN)];
+            bijection.forward_run(first, run);
+            for &mut index in &mut *run {
+                // Every value is written, and only survivors stay: no branch to mispredict.
+                out[survivors] = N::wrap(index);
+                survivors += usize::from(index < len);
+            }
+            left -= run.len();
+            first = first.wrapping_add(run.len() as u64);
+        }
+        survivors
+    }
+}
+
+/// A tile and its buffer.
+struct Tile<N> {
+    slots: Option<SlotRange>,
+    survivors: Box<[N]>,
+    count: usize,
+}
+
+impl<N: Word> Tile<N> {
+    fn new() -> Result<Self, Error> {
+        let mut survivors = try_with_capacity(tuning::TILE)?;
+        survivors.resize(tuning::TILE, N::zero());
+        Ok(Self { slots: None, survivors: survivors.into(), count: 0 })
+    }
+
+    fn evaluate(&mut self, bijection: &dyn Bijection, len: u64) {
+        self.count = match self.slots {
+            Some(slots) => slots.compact(bijection, len, &mut self.survivors),
+            None => 0,
+        };
+    }
+}

@@ -1,0 +1,120 @@
+//! Compaction: from a bijection on `n` points to the permutation of the `m <= n` items that are wanted.
+//!
+//! Slots are visited in order, and a slot survives if its value is an index below `m`:
+//!
+//! ```text
+//! for i in 0..n:  w = f(i);  if w < m:  out[rank(i)] = src[w]      rank(i) = #{ j < i : f(j) < m }
+//! ```
+//!
+//! If `f` is uniform over the permutations of `n` points, the result is uniform over those of `m` (Mitchell et
+//! al., 2022, algorithm 1 and proposition 1). A [`Compactor`] is an engine that does this; all of them give the
+//! same answer.
+
+mod check;
+mod cpu;
+mod relocate;
+mod serial;
+
+pub use cpu::Cpu;
+pub use serial::Serial;
+
+pub(crate) use check::{check_in_order, check_permutation};
+
+use crate::bijection::Bijection;
+use crate::error::{Defect, Error};
+use crate::word::Word;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Serial {}
+    impl Sealed for super::Cpu {}
+}
+
+/// An engine that turns a bijection and a length into indexes or moved items.
+///
+/// With `m` the length of the slice that is passed and `p` the permutation that the bijection compacts to,
+/// item `k` of the shuffled slice is item `p[k]` of the original. The bijection's code runs before any item is
+/// moved, so that whatever it does, no item is lost.
+///
+/// The trait is sealed: more methods may come.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let f = VariablePhilox::<24>::from_keys(5, [1; 24]);
+/// let mut p = [0_u32; 20];
+/// Serial.indices(&f, &mut p)?;
+///
+/// let mut items: Vec<u32> = (0..20).collect();
+/// Cpu.shuffle(&f, &mut items)?;
+/// assert_eq!(items, p);
+/// # Ok::<(), Error>(())
+/// ```
+pub trait Compactor: sealed::Sealed {
+    /// Writes the permutation: `out[k] = p[k]`, for the length of `out`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`] if `N` does not hold the indexes, and
+    /// [`Error::NotABijection`], after which `out` holds unspecified values.
+    fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
+
+    /// Moves the items: item `p[k]` comes to place `k`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`]; the items are then
+    /// where they were.
+    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
+
+    /// Moves the items back: item `k` comes to place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
+
+    /// A shuffled copy: item `k` of the result is a clone of item `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    fn shuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error>;
+}
+
+/// Checks that `len` items fit the domain.
+pub(crate) fn check_length(len: u64, last: u64) -> Result<(), Error> {
+    match len.checked_sub(1) {
+        Some(index) if index > last => Err(Error::LengthExceedsDomain { len, last }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the indexes below `len` fit a word.
+fn check_word<N: Word>(len: usize) -> Result<(), Error> {
+    let len = len as u64;
+    if len.saturating_sub(1) > N::max_value().widen() {
+        return Err(Error::IndexTooWide { len, bits: N::BITS });
+    }
+    Ok(())
+}
+
+/// The error for a number of survivors that is not the length.
+fn wrong_count(len: usize, survivors: usize) -> Error {
+    Error::NotABijection(Defect::Survivors { expected: len as u64, actual: survivors as u64 })
+}
+
+/// An empty vector with room for `len` items.
+fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
+        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
+    })?;
+    Ok(vec)
+}

@@ -1,0 +1,102 @@
+//! [`Serial`]: algorithm 1 in plain sight.
+
+use super::{Compactor, check_in_order, check_length, check_word, try_with_capacity, wrong_count};
+use crate::bijection::Bijection;
+use crate::error::Error;
+use crate::word::Word;
+
+/// The sequential reference: one slot after the other, one thread, no `unsafe`.
+///
+/// Every other engine is tested against it. It evaluates the bijection point by point, always checks the
+/// permutation, and follows its cycles to move items.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut letters = ["a", "b", "c", "d", "e"];
+/// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
+/// Serial.shuffle(&f, &mut letters)?;
+/// assert_eq!(letters, ["d", "a", "c", "e", "b"]);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Serial;
+
+impl Serial {
+    /// The checked permutation of a length.
+    fn permutation(bijection: &dyn Bijection, len: usize) -> Result<Vec<u64>, Error> {
+        let mut indices = try_with_capacity(len)?;
+        indices.resize(len, 0_u64);
+        Serial.indices(bijection, &mut indices)?;
+        Ok(indices)
+    }
+}
+
+impl Compactor for Serial {
+    fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+        let len = out.len();
+        let last = bijection.last();
+        check_length(len as u64, last)?;
+        check_word::<N>(len)?;
+        if len == 0 {
+            return Ok(());
+        }
+        let mut rank = 0;
+        for slot in 0..=last {
+            let index = bijection.forward(slot);
+            if index < len as u64 {
+                if rank < len {
+                    out[rank] = N::wrap(index);
+                }
+                rank += 1;
+            }
+        }
+        if rank != len {
+            return Err(wrong_count(len, rank));
+        }
+        check_in_order(out)
+    }
+
+    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        let mut from = Self::permutation(bijection, items.len())?;
+        // Along each cycle, every place takes the item that belongs there and leaves a gap where it was; a place
+        // that is done points at itself.
+        for start in 0..items.len() {
+            let mut place = start;
+            while from[place] != place as u64 && from[place] != start as u64 {
+                let next = from[place] as usize;
+                items.swap(place, next);
+                from[place] = place as u64;
+                place = next;
+            }
+            from[place] = place as u64;
+        }
+        Ok(())
+    }
+
+    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        let mut to = Self::permutation(bijection, items.len())?;
+        // The item at hand goes where it belongs, until the one that belongs here turns up.
+        for place in 0..items.len() {
+            while to[place] != place as u64 {
+                let target = to[place] as usize;
+                items.swap(place, target);
+                to.swap(place, target);
+            }
+        }
+        Ok(())
+    }
+
+    fn shuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        let from = Self::permutation(bijection, items.len())?;
+        let mut out = try_with_capacity(items.len())?;
+        out.extend(from.into_iter().map(|index| items[index as usize].clone()));
+        Ok(out)
+    }
+}

@@ -1,0 +1,37 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Where to look
+//!
+//! | for | see |
+//! | --- | --- |
+//! | shuffling a slice | [`ParBijectiveShuffle`] |
+//! | the order itself | [`Permutation`] |
+//! | seeds and epochs | [`Seed`] |
+//! | a bijection of your own | [`Bijection`] |
+//! | the ones there are | [`bijection`] |
+//! | the engines | [`compact`] |
+
+mod backend;
+pub mod bijection;
+pub mod compact;
+mod error;
+mod permutation;
+pub mod prelude;
+pub mod rng;
+mod seed;
+mod shuffle;
+mod word;
+
+pub use backend::Backend;
+#[doc(inline)]
+pub use bijection::{
+    Bijection, Compose, CycleWalk, DeviceSource, FromSeed, Inverse, Lcg, RandomSign, Standard,
+    Table, Trusted, TrustedBijection, VariablePhilox,
+};
+#[doc(inline)]
+pub use compact::{Compactor, Cpu, Serial};
+pub use error::{Defect, Error};
+pub use permutation::{Iter, Permutation};
+pub use seed::{KeyDomain, KeyStream, Seed};
+pub use shuffle::ParBijectiveShuffle;
+pub use word::Word;

@@ -1,0 +1,12 @@
+//! What most programs need: `use bijective_shuffle::prelude::*;`
+
+pub use crate::backend::Backend;
+pub use crate::bijection::{
+    Bijection, Compose, CycleWalk, FromSeed, Inverse, Lcg, RandomSign, Standard, Table,
+    TrustedBijection, VariablePhilox,
+};
+pub use crate::compact::{Compactor, Cpu, Serial};
+pub use crate::error::Error;
+pub use crate::permutation::Permutation;
+pub use crate::seed::Seed;
+pub use crate::shuffle::ParBijectiveShuffle;

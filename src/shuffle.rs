@@ -1,0 +1,165 @@
+//! [`ParBijectiveShuffle`]: the methods on slices.
+
+use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::compact::{Compactor, Cpu};
+use crate::error::Error;
+use crate::seed::Seed;
+
+/// Shuffles for slices, and so for vectors and arrays: deterministic, parallel, and undoable.
+///
+/// The order depends on the seed and the length, and on nothing else: not on the number of threads, the items' type,
+/// the machine or the back end. It is that of [`Permutation::new`](crate::Permutation::new).
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut v: Vec<u32> = (0..1000).collect();
+/// v.par_bijective_shuffle(42);
+/// v.par_bijective_unshuffle(42);
+/// assert!(v.into_iter().eq(0..1000));
+/// ```
+pub trait ParBijectiveShuffle {
+    /// What the slice is of.
+    type Item;
+
+    /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for a copy of the items' bytes and 4 bytes an item (8 from 2^32 items on); the slice is
+    /// then as it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut boxes: Vec<Box<dyn Fn() -> u32 + Send>> = vec![Box::new(|| 1), Box::new(|| 2)];
+    /// boxes.par_bijective_shuffle(Seed::new(42).epoch(1));
+    /// assert_eq!(boxes.iter().map(|b| b()).sum::<u32>(), 3);
+    /// ```
+    ///
+    /// Items that must not change threads are refused:
+    ///
+    /// ```compile_fail,E0277
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// vec![std::rc::Rc::new(1)].par_bijective_shuffle(42);
+    /// ```
+    fn par_bijective_shuffle(&mut self, seed: impl Into<Seed>)
+    where
+        Self::Item: Send;
+
+    /// Undoes [`par_bijective_shuffle`](Self::par_bijective_shuffle) with the same seed.
+    ///
+    /// # Panics
+    ///
+    /// As it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut v = [1, 2, 3, 4];
+    /// v.par_bijective_shuffle(42);
+    /// v.par_bijective_unshuffle(42);
+    /// assert_eq!(v, [1, 2, 3, 4]);
+    /// ```
+    fn par_bijective_unshuffle(&mut self, seed: impl Into<Seed>)
+    where
+        Self::Item: Send;
+
+    /// A shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) makes of a clone.
+    ///
+    /// # Panics
+    ///
+    /// As it, and if a clone panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v = ["a", "b", "c"];
+    /// let shuffled = v.par_bijective_shuffled(42);
+    /// let mut in_place = v;
+    /// in_place.par_bijective_shuffle(42);
+    /// assert_eq!(shuffled, in_place);
+    /// ```
+    #[must_use]
+    fn par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Vec<Self::Item>
+    where
+        Self::Item: Clone + Send + Sync;
+
+    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection breaks its requirements, and
+    /// [`Error::OutOfMemory`]; the items are then where they were. So they are if the bijection panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut v = [0, 1, 2, 3, 4];
+    /// v.par_bijective_shuffle_with(&Lcg::new(3, 5, 3)?)?; // 3 0 5 2 7 4 1 6
+    /// assert_eq!(v, [3, 0, 2, 4, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn par_bijective_shuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
+    where
+        B: Bijection + ?Sized,
+        Self::Item: Send;
+}
+
+impl<T> ParBijectiveShuffle for [T] {
+    type Item = T;
+
+    #[track_caller]
+    fn par_bijective_shuffle(&mut self, seed: impl Into<Seed>)
+    where
+        T: Send,
+    {
+        let bijection = Standard::from_seed(self.len() as u64, seed);
+        if let Err(error) = Cpu.shuffle(&bijection, self) {
+            panic!("{error}");
+        }
+    }
+
+    #[track_caller]
+    fn par_bijective_unshuffle(&mut self, seed: impl Into<Seed>)
+    where
+        T: Send,
+    {
+        let bijection = Standard::from_seed(self.len() as u64, seed);
+        if let Err(error) = Cpu.unshuffle(&bijection, self) {
+            panic!("{error}");
+        }
+    }
+
+    #[track_caller]
+    fn par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Vec<T>
+    where
+        T: Clone + Send + Sync,
+    {
+        let bijection = Standard::from_seed(self.len() as u64, seed);
+        match Cpu.shuffled(&bijection, self) {
+            Ok(shuffled) => shuffled,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn par_bijective_shuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
+    where
+        B: Bijection + ?Sized,
+        T: Send,
+    {
+        // The reference is itself a bijection, and has a size.
+        Cpu.shuffle(&bijection, self)
+    }
+}

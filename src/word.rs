@@ -1,0 +1,143 @@
+//! [`Word`]: the unsigned integers that indexes are held in.
+
+use core::fmt::{Debug, Display};
+use core::hash::Hash;
+
+use num_traits::{PrimInt, Unsigned, WrappingAdd, WrappingMul, WrappingSub};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
+/// An unsigned integer that holds an index: `u32` or `u64`.
+///
+/// The trait is sealed. It adds to the arithmetic of `num-traits` what bijections on `b` bits need:
+/// masks, and the inverse of an odd number modulo `2^b`.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::Word;
+///
+/// assert_eq!(u32::low_mask(5), 31);
+/// assert_eq!(u64::low_mask(64), u64::MAX);
+/// assert_eq!(0xDEAD_BEEF_u32.wrapping_mul(0xDEAD_BEEF_u32.odd_inverse()), 1);
+/// ```
+///
+/// No other type is a word:
+///
+/// ```compile_fail,E0277
+/// fn takes_a_word<N: bijective_shuffle::Word>(_: N) {}
+/// takes_a_word(7u16);
+/// ```
+pub trait Word:
+    sealed::Sealed
+    + PrimInt
+    + Unsigned
+    + WrappingAdd
+    + WrappingSub
+    + WrappingMul
+    + Into<u64>
+    + Debug
+    + Display
+    + Hash
+    + Send
+    + Sync
+    + 'static
+{
+    /// The number of bits in the word.
+    const BITS: u32;
+
+    /// The low bits of a 64-bit value that fit the word; the rest is dropped.
+    fn wrap(value: u64) -> Self;
+
+    /// The value as a `u64`; nothing is lost.
+    fn widen(self) -> u64 {
+        self.into()
+    }
+
+    /// The word whose lowest `bits` bits are set; all of them from [`BITS`](Self::BITS) on.
+    fn low_mask(bits: u32) -> Self {
+        if bits >= Self::BITS {
+            Self::max_value()
+        } else {
+            (Self::one() << bits as usize) - Self::one()
+        }
+    }
+
+    /// The word `y` with `self * y = 1` modulo `2^BITS`, for an odd `self`.
+    ///
+    /// Its low `b` bits are the inverse modulo `2^b`, for every `b`. For an even `self`, which has no
+    /// inverse, the value is unspecified.
+    fn odd_inverse(self) -> Self {
+        // Newton's iteration doubles the number of correct low bits. x itself is correct to 3 bits,
+        // since x * x = 1 mod 8 for odd x, so 5 steps pass 64 bits.
+        let two = Self::one() + Self::one();
+        let mut inverse = self;
+        for _ in 0..5 {
+            let error = two.wrapping_sub(&self.wrapping_mul(&inverse));
+            inverse = inverse.wrapping_mul(&error);
+        }
+        inverse
+    }
+}
+
+impl Word for u32 {
+    const BITS: u32 = u32::BITS;
+
+    fn wrap(value: u64) -> Self {
+        value as u32
+    }
+}
+
+impl Word for u64 {
+    const BITS: u32 = u64::BITS;
+
+    fn wrap(value: u64) -> Self {
+        value
+    }
+}
+
+/// How many bits a power-of-two domain needs to hold `len` items: the smallest `b` with `2^b >= len`.
+pub(crate) fn bits_for(len: u64) -> u32 {
+    u64::BITS - len.saturating_sub(1).leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_cover_every_width() {
+        for bits in 0..=64 {
+            assert_eq!(u64::low_mask(bits).count_ones(), bits);
+            assert_eq!(u32::low_mask(bits).count_ones(), bits.min(32));
+            assert_eq!(u64::low_mask(bits).trailing_ones(), bits);
+        }
+    }
+
+    #[test]
+    fn odd_inverse_inverts() {
+        for k in 0..5000_u64 {
+            let odd = k.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+            assert_eq!(odd.wrapping_mul(odd.odd_inverse()), 1);
+            let odd = odd as u32;
+            assert_eq!(odd.wrapping_mul(odd.odd_inverse()), 1);
+        }
+    }
+
+    #[test]
+    fn bits_for_is_the_ceiling_of_the_logarithm() {
+        let cases = [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (u64::MAX, 64)];
+        for (len, bits) in cases {
+            assert_eq!(bits_for(len), bits, "len {len}");
+        }
+        for bits in 1..64 {
+            let power = 1u64 << bits;
+            assert_eq!(bits_for(power), bits);
+            assert_eq!(bits_for(power + 1), bits + 1);
+        }
+    }
+}
