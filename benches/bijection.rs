@@ -1,1 +1,61 @@
+//! Evaluations a second of every bijection, by width: one thread, in runs of 1024 slots.
 
+use bijective_shuffle::prelude::*;
+use divan::Bencher;
+use divan::counter::ItemsCount;
+
+fn main() {
+    divan::main();
+}
+
+const RUN: usize = 1024;
+const BITS: [u32; 7] = [9, 16, 17, 24, 32, 33, 64];
+
+/// Times runs of a bijection, after checking that they can be undone.
+fn forward_runs(bencher: Bencher, bijection: &dyn Bijection) {
+    let mut out = [0; RUN];
+    let first = bijection.last() / 3;
+    let slots = (RUN as u64).min(bijection.last() - first + 1) as usize;
+    let out = &mut out[..slots];
+    bijection.forward_run(first, out);
+    bijection.inverse_each(out);
+    assert!(out.iter().copied().eq(first..first + slots as u64));
+    bencher.counter(ItemsCount::new(slots)).bench_local(|| {
+        bijection.forward_run(divan::black_box(first), out);
+        divan::black_box(&*out).last().copied()
+    });
+}
+
+fn inverse_runs(bencher: Bencher, bijection: &dyn Bijection) {
+    forward_runs(bencher, &Inverse::new(bijection));
+}
+
+fn power(bits: u32) -> u64 {
+    u64::MAX >> (64 - bits)
+}
+
+#[divan::bench(args = BITS)]
+fn variable_philox(bencher: Bencher, bits: u32) {
+    forward_runs(bencher, &VariablePhilox::<24>::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
+fn variable_philox_inverse(bencher: Bencher, bits: u32) {
+    inverse_runs(bencher, &VariablePhilox::<24>::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
+fn lcg(bencher: Bencher, bits: u32) {
+    forward_runs(bencher, &Lcg::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
+fn standard(bencher: Bencher, bits: u32) {
+    forward_runs(bencher, &Standard::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
+fn cycle_walk_worst(bencher: Bencher, bits: u32) {
+    let len = power(bits) / 2 + 2;
+    forward_runs(bencher, &CycleWalk::<VariablePhilox>::from_seed(len, 1));
+}

@@ -1,1 +1,57 @@
+//! Items a second of whole shuffles, beside the shuffles of `rand` and `fastrand`: 8-byte items, lengths one above a
+//! power of two, where compaction has most to drop.
 
+use bijective_shuffle::prelude::*;
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+
+fn main() {
+    divan::main();
+}
+
+const LENGTHS: [usize; 9] =
+    [9, 33, 129, 257, 1025, (1 << 14) + 1, (1 << 17) + 1, (1 << 20) + 1, (1 << 23) + 1];
+
+/// Times a shuffle in place, over and over on one slice, and checks that all the items are still there.
+fn shuffles(bencher: Bencher, len: usize, mut shuffle: impl FnMut(&mut [u64], u64)) {
+    let mut items: Vec<u64> = (0..len as u64).collect();
+    let mut seed = 0;
+    bencher.counter(ItemsCount::new(len)).bench_local(|| {
+        shuffle(divan::black_box(&mut items), seed);
+        seed += 1;
+    });
+    assert!(len < 9 || !items.is_sorted(), "nothing was shuffled");
+    items.sort_unstable();
+    assert!(items.into_iter().eq(0..len as u64), "items were lost");
+}
+
+#[divan::bench(args = LENGTHS)]
+fn par_bijective_shuffle(bencher: Bencher, len: usize) {
+    shuffles(bencher, len, |items, seed| items.par_bijective_shuffle(seed));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn par_bijective_unshuffle(bencher: Bencher, len: usize) {
+    shuffles(bencher, len, |items, seed| items.par_bijective_unshuffle(seed));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn lcg_compacted(bencher: Bencher, len: usize) {
+    shuffles(bencher, len, |items, seed| {
+        let f = Lcg::from_seed(items.len() as u64, seed);
+        items.par_bijective_shuffle_with(&f).expect("the domain is large enough");
+    });
+}
+
+#[divan::bench(args = LENGTHS)]
+fn rand_small_rng(bencher: Bencher, len: usize) {
+    shuffles(bencher, len, |items, seed| items.shuffle(&mut SmallRng::seed_from_u64(seed)));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn fastrand(bencher: Bencher, len: usize) {
+    shuffles(bencher, len, |items, seed| fastrand::Rng::with_seed(seed).shuffle(items));
+}

@@ -28,7 +28,7 @@ pub trait ParBijectiveShuffle {
     ///
     /// # Panics
     ///
-    /// If there is no memory for a copy of the items' bytes and 4 bytes an item (8 from 2^32 items on); the slice is
+    /// If there is no memory for a copy of the items' bytes; the slice is
     /// then as it was.
     ///
     /// # Examples

@@ -40,7 +40,7 @@ impl Lcg {
     /// is even.
     pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, Error> {
         check_bits::<u64>(bits, 1)?;
-        if multiplier % 2 == 0 {
+        if multiplier.is_multiple_of(2) {
             return Err(Error::EvenMultiplier { multiplier });
         }
         Ok(Self::reduced(bits, multiplier, increment))

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, FromSeed, Trusted, TrustedBijection};
-use crate::compact::check_in_order;
+use crate::compact::{check_in_order, check_word};
 use crate::error::Error;
 use crate::seed::KeyDomain;
 use crate::word::Word;
@@ -31,21 +31,31 @@ pub struct Table<N = u64> {
     inverse: Box<[N]>,
 }
 
-impl<N: Word> Table<N> {
+impl Table {
     /// The permutation with these values: `values[x]` is `forward(x)`.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyDomain`] if there are none, [`Error::IndexTooWide`] if there are more than a word can count,
-    /// and [`Error::NotABijection`] if they are not the numbers from 0 to their count, each once.
-    pub fn new(values: Vec<N>) -> Result<Self, Error> {
-        let len = values.len() as u64;
-        let last = len.checked_sub(1).ok_or(Error::EmptyDomain)?;
-        if last > N::max_value().widen() {
-            return Err(Error::IndexTooWide { len, bits: N::BITS });
+    /// [`Error::EmptyDomain`] if there are none, and [`Error::NotABijection`] if they are not the numbers from 0 to
+    /// their count, each once.
+    pub fn new(values: Vec<u64>) -> Result<Self, Error> {
+        if values.is_empty() {
+            return Err(Error::EmptyDomain);
         }
         check_in_order(&values)?;
         Ok(Self::inverted(values))
+    }
+}
+
+impl<N: Word> Table<N> {
+    /// The same permutation in words of another width.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexTooWide`] if the word does not hold its values.
+    pub fn to_word<M: Word>(&self) -> Result<Table<M>, Error> {
+        check_word::<M>(self.forward.len())?;
+        Ok(Table::inverted(self.forward.iter().map(|value| M::wrap(value.widen())).collect()))
     }
 
     /// The table of values that are a permutation.

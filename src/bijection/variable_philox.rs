@@ -27,7 +27,7 @@ const MULTIPLIER: u64 = 0xD2B7_4407_B1CE_6E93;
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let keys = core::array::from_fn(|k| k as u32 * 0x9E37_79B9);
+/// let keys = core::array::from_fn(|k| (k as u32).wrapping_mul(0x9E37_79B9));
 /// let f = VariablePhilox::<24>::from_keys(10, keys);
 /// assert_eq!(f.last(), 1023);
 /// assert_eq!(f.inverse(f.forward(700)), 700);
@@ -134,6 +134,14 @@ impl Split {
         u64::from(left) << self.right_bits | u64::from(right)
     }
 
+    /// The right half's bit above the width of the left, for an odd width; else 0.
+    #[inline]
+    fn top(self, right: u32) -> u32 {
+        // In 64 bits, since the left half may be 32 wide. Listing 1 shifts a 32-bit word there, which for b = 64
+        // is undefined in C++; that no bit is left over is the only reading that is a bijection.
+        (u64::from(right) >> self.left_bits) as u32
+    }
+
     #[inline]
     fn forward(self, point: u64, keys: &[u32]) -> u64 {
         let odd = self.odd();
@@ -141,8 +149,7 @@ impl Split {
         for key in keys {
             let product = MULTIPLIER.wrapping_mul(u64::from(left));
             let high = (product >> 32) as u32;
-            // The right half's top bit, of which there is one for an odd width and none otherwise, goes below.
-            let low = (product as u32) << odd | right >> self.left_bits;
+            let low = (product as u32) << odd | self.top(right);
             left = (high ^ key ^ right) & self.left_mask;
             right = low & self.right_mask;
         }
@@ -155,10 +162,10 @@ impl Split {
         let undo = (MULTIPLIER as u32).odd_inverse();
         let (mut left, mut right) = self.cut(point);
         for key in keys.iter().rev() {
-            let top = right & u32::low_mask(odd);
+            let top = u64::from(right & u32::low_mask(odd)) << self.left_bits;
             let old_left = (right >> odd).wrapping_mul(undo) & self.left_mask;
             let high = (MULTIPLIER.wrapping_mul(u64::from(old_left)) >> 32) as u32;
-            right = (high ^ key ^ left) & self.left_mask | top << self.left_bits;
+            right = (high ^ key ^ left) & self.left_mask | top as u32;
             left = old_left;
         }
         self.join(left, right)

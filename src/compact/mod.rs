@@ -97,7 +97,7 @@ pub(crate) fn check_length(len: u64, last: u64) -> Result<(), Error> {
 }
 
 /// Checks that the indexes below `len` fit a word.
-fn check_word<N: Word>(len: usize) -> Result<(), Error> {
+pub(crate) fn check_word<N: Word>(len: usize) -> Result<(), Error> {
     let len = len as u64;
     if len.saturating_sub(1) > N::max_value().widen() {
         return Err(Error::IndexTooWide { len, bits: N::BITS });

@@ -61,33 +61,40 @@ impl<const ROUNDS: usize> Philox4x32<ROUNDS> {
 mod tests {
     use super::*;
 
-    /// Counter, key, and the block after 10 and after 7 rounds: the known answers that Random123 ships.
-    const KNOWN: [([u32; 4], [u32; 2], [u32; 4], [u32; 4]); 3] = [
-        (
-            [0; 4],
-            [0; 2],
-            [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8],
-            [0x5f6f_b709, 0x0d89_3f64, 0x4f12_1f81, 0x4f73_0a48],
-        ),
-        (
-            [u32::MAX; 4],
-            [u32::MAX; 2],
-            [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd],
-            [0x5207_ddc2, 0x4516_5e59, 0x4d8e_e751, 0x8c52_f662],
-        ),
-        (
-            [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
-            [0xa409_3822, 0x299f_31d0],
-            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1],
-            [0x4dfc_caba, 0x190a_87f0, 0xc473_62ba, 0xb6b5_242a],
-        ),
+    /// What Random123 ships as a known answer.
+    struct Known {
+        counter: [u32; 4],
+        key: [u32; 2],
+        ten_rounds: [u32; 4],
+        seven_rounds: [u32; 4],
+    }
+
+    const KNOWN: [Known; 3] = [
+        Known {
+            counter: [0; 4],
+            key: [0; 2],
+            ten_rounds: [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8],
+            seven_rounds: [0x5f6f_b709, 0x0d89_3f64, 0x4f12_1f81, 0x4f73_0a48],
+        },
+        Known {
+            counter: [u32::MAX; 4],
+            key: [u32::MAX; 2],
+            ten_rounds: [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd],
+            seven_rounds: [0x5207_ddc2, 0x4516_5e59, 0x4d8e_e751, 0x8c52_f662],
+        },
+        Known {
+            counter: [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
+            key: [0xa409_3822, 0x299f_31d0],
+            ten_rounds: [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1],
+            seven_rounds: [0x4dfc_caba, 0x190a_87f0, 0xc473_62ba, 0xb6b5_242a],
+        },
     ];
 
     #[test]
     fn known_answers() {
-        for (counter, key, ten, seven) in KNOWN {
-            assert_eq!(Philox4x32::<10>::new(key).block(counter), ten);
-            assert_eq!(Philox4x32::<7>::new(key).block(counter), seven);
+        for known in &KNOWN {
+            assert_eq!(Philox4x32::<10>::new(known.key).block(known.counter), known.ten_rounds);
+            assert_eq!(Philox4x32::<7>::new(known.key).block(known.counter), known.seven_rounds);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Slots are evaluated a *tile* at a time into a buffer of the tile's own, where the survivors are packed. A *wave*
 //! is as many tiles as keep all threads busy; after it the tiles' counts are added up, which gives each tile its
-//! place in the output, and the survivors are copied there. So every slot is evaluated once, and no thread ever
+//! places in the output, and the survivors are put there. So every slot is evaluated once, and no thread ever
 //! waits for another in the middle of its work.
 
 use rayon::prelude::*;
@@ -20,47 +20,63 @@ use crate::word::Word;
 /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], and [`Error::NotABijection`] if there are not exactly as
 /// many survivors as places. Whether they are different is not checked.
 pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fill_with(bijection, out, |places, survivors: &[N]| places.copy_from_slice(survivors))
+}
+
+/// Hands the places out in order, in runs, each with the survivors that belong to it, to be filled by `put`; several
+/// runs at a time, on several threads.
+///
+/// # Errors
+///
+/// As [`fill`]. Before [`Error::NotABijection`] some of the places were handed out.
+pub(crate) fn fill_with<P: Send, N: Word>(
+    bijection: &dyn Bijection,
+    places: &mut [P],
+    put: impl Fn(&mut [P], &[N]) + Sync,
+) -> Result<(), Error> {
     let last = bijection.last();
-    check_length(out.len() as u64, last)?;
-    check_word::<N>(out.len())?;
-    if out.is_empty() {
+    let len = places.len();
+    check_length(len as u64, last)?;
+    check_word::<N>(len)?;
+    if len == 0 {
         return Ok(());
     }
-    let len = out.len();
     let left = if last < tuning::SEQUENTIAL_SLOTS || rayon::current_num_threads() == 1 {
-        fill_sequentially(bijection, last, out)?
+        fill_sequentially(bijection, last, places, put)?
     } else {
-        fill_in_waves(bijection, last, out)?
+        fill_in_waves(bijection, last, places, put)?
     };
     if left == 0 { Ok(()) } else { Err(wrong_count(len, len - left)) }
 }
 
 /// Returns how many places are left over.
-fn fill_sequentially<N: Word>(
+fn fill_sequentially<P, N: Word>(
     bijection: &dyn Bijection,
     last: u64,
-    out: &mut [N],
+    places: &mut [P],
+    put: impl Fn(&mut [P], &[N]),
 ) -> Result<usize, Error> {
-    let len = out.len();
-    let mut output = Output { len, rest: out };
+    let len = places.len();
+    let mut output = Output { len, rest: places };
     let mut survivors = [N::zero(); tuning::RUN];
-    let mut tile = Some(SlotRange::first(last, tuning::RUN));
-    while let Some(slots) = tile {
+    let mut run = Some(SlotRange::first(last, tuning::RUN));
+    while let Some(slots) = run {
         let count = slots.compact(bijection, len as u64, &mut survivors);
-        output.take(count)?.copy_from_slice(&survivors[..count]);
-        tile = slots.next(last, tuning::RUN);
+        put(output.take(count)?, &survivors[..count]);
+        run = slots.next(last, tuning::RUN);
     }
     Ok(output.rest.len())
 }
 
 /// Returns how many places are left over.
-fn fill_in_waves<N: Word>(
+fn fill_in_waves<P: Send, N: Word>(
     bijection: &dyn Bijection,
     last: u64,
-    out: &mut [N],
+    places: &mut [P],
+    put: impl Fn(&mut [P], &[N]) + Sync,
 ) -> Result<usize, Error> {
-    let len = out.len();
-    let mut output = Output { len, rest: out };
+    let len = places.len();
+    let mut output = Output { len, rest: places };
     let mut wave: Vec<Tile<N>> = (0..rayon::current_num_threads() * tuning::TILES_PER_THREAD)
         .map(|_| Tile::new())
         .collect::<Result<_, _>>()?;
@@ -71,24 +87,26 @@ fn fill_in_waves<N: Word>(
             next = next.and_then(|slots| slots.next(last, tuning::TILE));
         }
         wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(bijection, len as u64));
-        let places: Vec<&mut [N]> =
+        let outputs: Vec<&mut [P]> =
             wave.iter().map(|tile| output.take(tile.count)).collect::<Result<_, _>>()?;
-        places.into_par_iter().zip(&wave).with_max_len(1).for_each(|(place, tile)| {
-            place.copy_from_slice(&tile.survivors[..tile.count]);
-        });
+        outputs
+            .into_par_iter()
+            .zip(&wave)
+            .with_max_len(1)
+            .for_each(|(places, tile)| put(places, tile.survivors()));
     }
     Ok(output.rest.len())
 }
 
 /// The part of the output that has not been given out.
-struct Output<'a, N> {
+struct Output<'a, P> {
     len: usize,
-    rest: &'a mut [N],
+    rest: &'a mut [P],
 }
 
-impl<'a, N> Output<'a, N> {
+impl<'a, P> Output<'a, P> {
     /// Gives out the next places.
-    fn take(&mut self, count: usize) -> Result<&'a mut [N], Error> {
+    fn take(&mut self, count: usize) -> Result<&'a mut [P], Error> {
         let left = self.rest.len();
         self.rest
             .split_off_mut(..count)
@@ -161,5 +179,9 @@ impl<N: Word> Tile<N> {
             Some(slots) => slots.compact(bijection, len, &mut self.survivors),
             None => 0,
         };
+    }
+
+    fn survivors(&self) -> &[N] {
+        &self.survivors[..self.count]
     }
 }

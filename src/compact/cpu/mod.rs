@@ -5,16 +5,16 @@ pub(crate) mod tuning;
 
 use rayon::prelude::*;
 
-use super::relocate::{Order, Relocation};
-use super::{Compactor, check_length, check_permutation};
+use super::relocate::{Plan, Relocation, fits_u32};
+use super::{Compactor, check_length, check_permutation, try_with_capacity};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
 
 /// The engine on the threads of the current rayon pool, or on the calling thread alone where that is faster.
 ///
-/// Moving items takes working memory for one copy of them, and 4 bytes an item for the permutation, 8 from
-/// 2^32 items on.
+/// Moving items takes working memory for one copy of them. A shuffled copy, and a bijection that is not
+/// [trusted](crate::TrustedBijection), take 4 bytes an item for the indexes, 8 for more than 2^32 items.
 ///
 /// # Examples
 ///
@@ -32,23 +32,6 @@ use crate::word::Word;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cpu;
 
-/// The permutation in the narrowest words that hold it.
-enum AnyOrder {
-    Narrow(Order<u32>),
-    Wide(Order<u64>),
-}
-
-impl AnyOrder {
-    fn new(bijection: &dyn Bijection, len: usize) -> Result<Self, Error> {
-        check_length(len as u64, bijection.last())?;
-        if len as u64 <= 1 << 32 {
-            Order::new(bijection, len).map(Self::Narrow)
-        } else {
-            Order::new(bijection, len).map(Self::Wide)
-        }
-    }
-}
-
 impl Compactor for Cpu {
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
         match bijection.trusted() {
@@ -65,26 +48,16 @@ impl Compactor for Cpu {
             // Items without bits cannot be told apart: any order is every order.
             return check_length(items.len() as u64, bijection.last());
         }
-        let order = AnyOrder::new(bijection, items.len())?;
-        let relocation = Relocation::new(items)?;
-        match order {
-            AnyOrder::Narrow(order) => relocation.gather(&order),
-            AnyOrder::Wide(order) => relocation.gather(&order),
-        }
-        Ok(())
+        let plan = Plan::new(bijection, items.len())?;
+        Relocation::new(items)?.gather(&plan)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         if size_of::<T>() == 0 {
             return check_length(items.len() as u64, bijection.last());
         }
-        let order = AnyOrder::new(bijection, items.len())?;
-        let relocation = Relocation::new(items)?;
-        match order {
-            AnyOrder::Narrow(order) => relocation.scatter(&order),
-            AnyOrder::Wide(order) => relocation.scatter(&order),
-        }
-        Ok(())
+        let plan = Plan::new(bijection, items.len())?;
+        Relocation::new(items)?.scatter(&plan)
     }
 
     fn shuffled<T: Clone + Send + Sync>(
@@ -96,18 +69,23 @@ impl Compactor for Cpu {
             check_length(items.len() as u64, bijection.last())?;
             return Ok(items.to_vec());
         }
-        match AnyOrder::new(bijection, items.len())? {
-            AnyOrder::Narrow(order) => clone_in_order(items, order.indices()),
-            AnyOrder::Wide(order) => clone_in_order(items, order.indices()),
+        if fits_u32(items.len()) {
+            clone_in_order::<T, u32>(bijection, items)
+        } else {
+            clone_in_order::<T, u64>(bijection, items)
         }
     }
 }
 
+/// A shuffled copy, by indexes of a word that holds them.
 fn clone_in_order<T: Clone + Send + Sync, N: Word>(
+    bijection: &dyn Bijection,
     items: &[T],
-    indices: &[N],
 ) -> Result<Vec<T>, Error> {
-    let mut out = super::try_with_capacity(items.len())?;
+    let mut indices = try_with_capacity(items.len())?;
+    indices.resize(items.len(), N::zero());
+    Cpu.indices(bijection, &mut indices)?;
+    let mut out = try_with_capacity(items.len())?;
     let pick = |index: &N| items[index.widen() as usize].clone();
     if items.len() < tuning::SEQUENTIAL_ITEMS {
         out.extend(indices.iter().map(pick));

@@ -1,0 +1,123 @@
+//! What several test files share. Each uses a part of it.
+#![allow(dead_code, reason = "every test file is a crate of its own and uses its own part")]
+
+use bijective_shuffle::Word;
+use bijective_shuffle::prelude::*;
+
+/// How many cases a property test runs: ten times as many when `BIJECTIVE_SHUFFLE_LONG` is set.
+pub(crate) fn cases(short: u32) -> u32 {
+    if long() { 10 * short } else { short }
+}
+
+/// Whether the long forms of the tests are asked for.
+pub(crate) fn long() -> bool {
+    std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some()
+}
+
+/// The largest length that a domain of `2^bits` points is drawn for.
+pub(crate) fn power(bits: u32) -> u64 {
+    u64::low_mask(bits).saturating_add(1)
+}
+
+/// A member of every family and combinator there is on `2^bits` points (some need 2 bits, and a table is only made
+/// for few).
+pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijection>)> {
+    let lcg = || with_bits(bits, seed);
+    let mut all: Vec<(&'static str, Box<dyn Bijection>)> = vec![
+        ("Lcg", Box::new(lcg())),
+        ("Inverse<Lcg>", Box::new(Inverse::new(lcg()))),
+        ("RandomSign<Lcg>", Box::new(RandomSign::new(lcg(), true))),
+        (
+            "CycleWalk<Lcg>",
+            Box::new(CycleWalk::to_last(lcg(), lcg().last() - lcg().last() / 3).unwrap()),
+        ),
+    ];
+    if bits <= 12 {
+        all.push(("Table", Box::new(Table::from_seed(power(bits), seed))));
+    }
+    if bits >= 2 {
+        let philox = || philox::<24>(bits, seed);
+        let full = philox().last();
+        all.push(("VariablePhilox<24>", Box::new(philox())));
+        all.push(("VariablePhilox<1>", Box::new(self::philox::<1>(bits, seed))));
+        all.push(("VariablePhilox<0>", Box::new(self::philox::<0>(bits, seed))));
+        all.push(("Inverse<VariablePhilox>", Box::new(Inverse::new(philox()))));
+        all.push(("RandomSign, no swap", Box::new(RandomSign::new(philox(), false))));
+        all.push(("RandomSign, swap", Box::new(RandomSign::new(philox(), true))));
+        all.push(("Compose", Box::new(Compose::new(philox(), lcg()).unwrap())));
+        all.push((
+            "CycleWalk to all but one",
+            Box::new(CycleWalk::to_last(philox(), full - 1).unwrap()),
+        ));
+        all.push((
+            "CycleWalk to half and one",
+            Box::new(CycleWalk::to_last(philox(), full / 2 + 1).unwrap()),
+        ));
+        let walk = CycleWalk::to_last(philox(), full / 2 + 1).unwrap();
+        all.push((
+            "Inverse<RandomSign<CycleWalk>>",
+            Box::new(Inverse::new(RandomSign::new(walk, true))),
+        ));
+        all.push(("Standard", Box::new(Standard::from_seed(power(bits), seed))));
+    }
+    all
+}
+
+/// The families that come in both words: each in `u64` and in `u32`, on the same domain of at most `2^32` points.
+#[expect(clippy::type_complexity, reason = "a list of pairs, named where it is taken apart")]
+pub(crate) fn every_word_pair(
+    bits: u32,
+    seed: u64,
+) -> Vec<(&'static str, Box<dyn Bijection<u64>>, Box<dyn Bijection<u32>>)> {
+    let lcg = || with_bits(bits, seed);
+    let narrow_lcg = || lcg().to_word::<u32>().unwrap();
+    let mut all: Vec<(_, Box<dyn Bijection<u64>>, Box<dyn Bijection<u32>>)> = vec![
+        ("Lcg", Box::new(lcg()), Box::new(narrow_lcg())),
+        ("Inverse<Lcg>", Box::new(Inverse::new(lcg())), Box::new(Inverse::new(narrow_lcg()))),
+    ];
+    if bits <= 12 {
+        let table = Table::from_seed(power(bits), seed);
+        let narrow = table.to_word::<u32>().unwrap();
+        all.push(("Table", Box::new(table), Box::new(narrow)));
+    }
+    if bits >= 2 {
+        let wide = philox::<24>(bits, seed);
+        let narrow = wide.to_word::<u32>().unwrap();
+        all.push(("VariablePhilox", Box::new(wide), Box::new(narrow)));
+        all.push((
+            "Compose",
+            Box::new(Compose::new(lcg(), wide).unwrap()),
+            Box::new(Compose::new(narrow_lcg(), narrow).unwrap()),
+        ));
+        all.push((
+            "RandomSign",
+            Box::new(RandomSign::new(wide, true)),
+            Box::new(RandomSign::new(narrow, true)),
+        ));
+    }
+    all
+}
+
+fn philox<const ROUNDS: usize>(bits: u32, seed: u64) -> VariablePhilox<ROUNDS> {
+    let drawn = VariablePhilox::<ROUNDS>::from_seed(power(bits), seed);
+    VariablePhilox::from_keys(bits, *drawn.keys())
+}
+
+fn with_bits(bits: u32, seed: u64) -> Lcg {
+    let drawn = Lcg::from_seed(u64::MAX, seed);
+    Lcg::new(bits, drawn.multiplier(), drawn.increment()).unwrap()
+}
+
+/// The lengths at which things go wrong: all the small ones, and around every power of two up to `2^most`.
+pub(crate) fn lengths(most: u32) -> Vec<u64> {
+    let mut all: Vec<u64> = (0..=17).collect();
+    for bits in 3..=most {
+        let power = 1_u64 << bits;
+        all.extend(power.saturating_sub(3)..=power + 3);
+    }
+    all.extend((2..=most / 2).map(|k| (1_u64 << (2 * k)) + 1));
+    all.extend([100, 1000, 12_345, 99_999]);
+    all.sort_unstable();
+    all.dedup();
+    all
+}

@@ -1,0 +1,75 @@
+//! Stable values: vectors made by a peer, and our own, made by a second implementation.
+
+use bijective_shuffle::prelude::*;
+use serde_json::Value;
+
+/// FNV-1a, 64 bits, over the values as 64-bit little-endian words.
+fn fnv1a64(values: impl Iterator<Item = u64>) -> u64 {
+    values.flat_map(u64::to_le_bytes).fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    })
+}
+
+fn entries(json: &str) -> Vec<Value> {
+    serde_json::from_str(json).expect("a list")
+}
+
+fn numbers(value: &Value) -> impl Iterator<Item = u64> {
+    value.as_array().expect("a list").iter().map(|x| x.as_u64().expect("a number"))
+}
+
+/// Checks a permutation against an entry's head and hash.
+fn check<B: Bijection>(p: &Permutation<B>, entry: &Value) {
+    assert!(p.iter().zip(numbers(&entry["head"])).all(|(ours, theirs)| ours == theirs), "{entry}");
+    let hash = u64::from_str_radix(entry["fnv1a64_le"].as_str().unwrap(), 16).unwrap();
+    assert_eq!(fnv1a64(p.iter()), hash, "iter: {entry}");
+    assert_eq!(fnv1a64(p.to_vec().into_iter()), hash, "to_vec: {entry}");
+    let mut items: Vec<u64> = (0..p.len()).collect();
+    p.apply_in_place(&mut items).unwrap();
+    assert_eq!(fnv1a64(items.into_iter()), hash, "apply_in_place: {entry}");
+}
+
+/// The keys and permutations are those of `thrust::shuffle_copy`, dumped from Thrust itself.
+#[test]
+fn variable_philox_is_thrusts() {
+    let entries = entries(include_str!("vectors/thrust_shuffle.json"));
+    assert_eq!(entries.len(), 23);
+    for entry in &entries {
+        let keys: Vec<u32> = numbers(&entry["keys"]).map(|key| key as u32).collect();
+        let keys: [u32; 24] = keys.try_into().expect("24 keys");
+        let bits = entry["bits"].as_u64().unwrap() as u32;
+        let len = entry["len"].as_u64().unwrap();
+        let f = VariablePhilox::<24>::from_keys(bits, keys);
+        let p = Permutation::with_bijection(len, f).unwrap();
+        check(&p, entry);
+        // The same values through 32-bit words.
+        let narrow = f.to_word::<u32>().unwrap();
+        let survivors =
+            (0..=narrow.last()).map(|x| u64::from(narrow.forward(x))).filter(|&x| x < len);
+        assert!(survivors.eq(p.iter()), "{entry}");
+    }
+}
+
+/// The values are written by `vectors/make_standard.py`. They are a promise: a change is a major version.
+#[test]
+fn the_default_seed_path_is_stable() {
+    let entries = entries(include_str!("vectors/standard.json"));
+    assert!(entries.len() >= 200);
+    for entry in &entries {
+        let seed = match (&entry["seed"], &entry["seed_bytes"]) {
+            (Value::String(decimal), _) => Seed::new(decimal.parse().unwrap()),
+            (_, Value::String(hex)) => Seed::from_bytes(core::array::from_fn(|k| {
+                u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).unwrap()
+            })),
+            _ => panic!("no seed: {entry}"),
+        };
+        let epoch = entry["epoch"].as_str().unwrap().parse().unwrap();
+        check(&Permutation::new(entry["len"].as_u64().unwrap(), seed.epoch(epoch)), entry);
+    }
+}
+
+/// The documentation's words for the order of a few lengths, so that a reader sees one.
+#[test]
+fn a_value_to_look_at() {
+    assert_eq!(Permutation::new(10, 42).to_vec(), [4, 0, 6, 9, 1, 7, 5, 3, 8, 2]);
+}

@@ -1,0 +1,380 @@
+//! A bijection that lies, changes its mind or panics never loses an item: every item is still there, once, and is
+//! dropped once.
+
+mod common;
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use bijective_shuffle::Defect;
+use bijective_shuffle::prelude::*;
+use common::cases;
+use proptest::prelude::*;
+
+/// How many times each item was dropped.
+struct Ledger(Vec<AtomicU32>);
+
+/// An item that signs the ledger when it is dropped.
+struct Item<'a> {
+    id: usize,
+    ledger: &'a Ledger,
+}
+
+impl Drop for Item<'_> {
+    fn drop(&mut self) {
+        self.ledger.0[self.id].fetch_add(1, Relaxed);
+    }
+}
+
+impl Ledger {
+    fn new(len: usize) -> Self {
+        Self((0..len).map(|_| AtomicU32::new(0)).collect())
+    }
+
+    fn items(&self) -> Vec<Item<'_>> {
+        (0..self.0.len()).map(|id| Item { id, ledger: self }).collect()
+    }
+
+    fn all_dropped(&self, times: u32) -> bool {
+        self.0.iter().all(|count| count.load(Relaxed) == times)
+    }
+}
+
+/// How a call ended.
+#[derive(Debug, PartialEq)]
+enum End {
+    Done,
+    Refused(Error),
+    Unwound,
+}
+
+/// Runs a call on fresh items and checks that none is lost, whatever happens; and that none has moved, if the call
+/// did not succeed.
+fn survive(len: usize, call: impl FnOnce(&mut [Item]) -> Result<(), Error>) -> End {
+    let ledger = Ledger::new(len);
+    let mut items = ledger.items();
+    let end = match catch_unwind(AssertUnwindSafe(|| call(&mut items))) {
+        Ok(Ok(())) => End::Done,
+        Ok(Err(error)) => End::Refused(error),
+        Err(_) => End::Unwound,
+    };
+    assert!(ledger.all_dropped(0), "an item was dropped on the way: {end:?}");
+    if end != End::Done {
+        assert!(items.iter().map(|item| item.id).eq(0..len), "an item has moved: {end:?}");
+    }
+    let mut ids: Vec<usize> = items.iter().map(|item| item.id).collect();
+    ids.sort_unstable();
+    assert!(ids.into_iter().eq(0..len), "an item is missing: {end:?}");
+    drop(items);
+    assert!(ledger.all_dropped(1), "not every item was dropped once: {end:?}");
+    end
+}
+
+/// Runs all the calls that move items, and gives the ends of shuffling by `Cpu` and by `Serial`.
+fn survive_everything(f: &dyn Bijection, len: usize) -> [End; 2] {
+    survive(len, |items| Cpu.unshuffle(f, items));
+    survive(len, |items| Serial.unshuffle(f, items));
+    survive(len, |items| items.par_bijective_shuffle_with(&f));
+    survive(len, |items| {
+        let p = Permutation::with_bijection(items.len() as u64, f)?;
+        let _ = p.iter().count();
+        p.apply_in_place(items)?;
+        p.unapply_in_place(items)
+    });
+    // Wrapped into combinators, a lie is still one.
+    survive(len, |items| Cpu.shuffle(&Inverse::new(f), items));
+    survive(len, |items| Cpu.shuffle(&RandomSign::new(f, true), items));
+    if let Ok(composed) = Compose::new(f, f) {
+        survive(len, |items| Cpu.shuffle(&composed, items));
+    }
+    if let Ok(walk) = CycleWalk::new(f, len as u64) {
+        survive(len, |items| Cpu.shuffle(&walk, items));
+    }
+    [survive(len, |items| Cpu.shuffle(f, items)), survive(len, |items| Serial.shuffle(f, items))]
+}
+
+/// Wraps a function that need not be a bijection at all.
+struct Liar<F> {
+    last: u64,
+    map: F,
+}
+
+impl<F: Fn(u64) -> u64 + Send + Sync> Bijection for Liar<F> {
+    fn last(&self) -> u64 {
+        self.last
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        (self.map)(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        (self.map)(index)
+    }
+}
+
+/// One length on each side of the threshold from which there are threads.
+const LENGTHS: [usize; 2] = [100, 20_000];
+
+fn last_for(len: usize) -> u64 {
+    len.next_power_of_two() as u64 - 1
+}
+
+#[test]
+fn repeats_are_found() {
+    for len in LENGTHS {
+        let last = last_for(len);
+        let ends = survive_everything(&Liar { last, map: |x| x & !1 }, len);
+        let repeat = Error::NotABijection(Defect::Repeats { index: 0 });
+        assert_eq!(ends, [End::Refused(repeat.clone()), End::Refused(repeat)]);
+        let ends = survive_everything(&Liar { last, map: |_| 0 }, len);
+        assert!(ends.iter().all(|end| matches!(
+            end,
+            End::Refused(Error::NotABijection(Defect::Survivors { .. }))
+        )));
+    }
+}
+
+#[test]
+fn values_outside_the_domain_are_found() {
+    for len in LENGTHS {
+        let last = last_for(len);
+        let leaves = |x| if x == 3 { u64::MAX } else { x };
+        let expected = len as u64;
+        let survivors = Defect::Survivors { expected, actual: expected - 1 };
+        let error = Error::NotABijection(survivors);
+        let ends = survive_everything(&Liar { last, map: leaves }, len);
+        assert_eq!(ends, [End::Refused(error.clone()), End::Refused(error)]);
+        let ends = survive_everything(&Liar { last, map: |x| x + last + 1 }, len);
+        assert!(ends.iter().all(|end| matches!(end, End::Refused(Error::NotABijection(_)))));
+    }
+}
+
+#[test]
+fn answers_that_change_are_survived() {
+    for len in LENGTHS {
+        let calls = AtomicU64::new(0);
+        let last = last_for(len);
+        let fickle = Liar { last, map: |x| (x + calls.fetch_add(1, Relaxed) / 7) & last };
+        survive_everything(&fickle, len);
+        // Right the first time over and wrong from then on, for whoever asks twice.
+        let calls = AtomicU64::new(0);
+        let tired = Liar { last, map: |x| if calls.fetch_add(1, Relaxed) > last { 0 } else { x } };
+        survive_everything(&tired, len);
+    }
+}
+
+/// Says another domain every time it is asked.
+struct Shifty(AtomicU64);
+
+impl Bijection for Shifty {
+    fn last(&self) -> u64 {
+        [40_000, 10, 0, 1_000_000, 3][self.0.fetch_add(1, Relaxed) as usize % 5]
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+}
+
+#[test]
+fn a_domain_that_changes_is_survived() {
+    for len in [0, 1, 4, 100, 20_000] {
+        for start in 0..5 {
+            survive_everything(&Shifty(AtomicU64::new(start)), len);
+        }
+    }
+}
+
+/// Right point by point, and wrong in runs.
+struct BadRuns;
+
+impl Bijection for BadRuns {
+    fn last(&self) -> u64 {
+        (1 << 15) - 1
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+    fn forward_run(&self, _first: u64, out: &mut [u64]) {
+        out.reverse();
+    }
+    fn forward_each(&self, values: &mut [u64]) {
+        values.fill(7);
+    }
+}
+
+#[test]
+fn runs_that_lie_are_survived() {
+    for len in [5, 20_000, 1 << 15] {
+        let [cpu, serial] = survive_everything(&BadRuns, len);
+        assert!(matches!(cpu, End::Refused(Error::NotABijection(_))));
+        assert_eq!(serial, End::Done);
+    }
+}
+
+#[test]
+fn a_panic_at_any_call_is_survived() {
+    for (len, last) in [(20, 31), (100, 127), (9000, 16_383), (40_000, 65_535)] {
+        for k in [0, 1, 19, 20, 31, 100, 127, 5000, 16_383, 65_535] {
+            let calls = AtomicU64::new(0);
+            let f = Liar {
+                last,
+                map: |x| {
+                    if calls.fetch_add(1, Relaxed) == k {
+                        // Unwinds as a panic does, without the message.
+                        resume_unwind(Box::new("the k-th call"));
+                    }
+                    x ^ 1
+                },
+            };
+            let end = survive(len, |items| items.par_bijective_shuffle_with(&f));
+            assert_eq!(end, if k <= last { End::Unwound } else { End::Done }, "call {k} of {last}");
+            survive_everything(&f, len);
+        }
+    }
+}
+
+/// A bijection that is vouched for may still panic; it has run before anything moves.
+struct TrustedPanic(u64);
+
+impl Bijection for TrustedPanic {
+    fn last(&self) -> u64 {
+        65_535
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        if slot == self.0 {
+            resume_unwind(Box::new("that slot"));
+        }
+        slot ^ 1
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.forward(index)
+    }
+    fn trusted(&self) -> Option<bijective_shuffle::Trusted<'_>> {
+        Some(bijective_shuffle::Trusted::new(self))
+    }
+}
+
+// SAFETY: wherever it returns, it is its own inverse on its domain.
+unsafe impl TrustedBijection for TrustedPanic {}
+
+#[test]
+fn a_trusted_panic_is_survived() {
+    for slot in [0, 1000, 40_000, 65_535] {
+        let [cpu, serial] = survive_everything(&TrustedPanic(slot), 50_000);
+        assert_eq!((cpu, serial), (End::Unwound, End::Unwound));
+    }
+}
+
+/// An item of no size that counts its drops.
+struct Unit;
+
+static UNITS_DROPPED: AtomicU64 = AtomicU64::new(0);
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        UNITS_DROPPED.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn items_of_no_size_are_dropped_once() {
+    let mut units: Vec<Unit> = (0..30_000).map(|_| Unit).collect();
+    let liar = Liar { last: 32_767, map: |_| 0 };
+    let _ = units.par_bijective_shuffle_with(&liar);
+    let _ = Serial.shuffle(&liar, &mut units);
+    units.par_bijective_shuffle(1);
+    Serial.unshuffle(&VariablePhilox::<24>::from_seed(30_000, 1), &mut units).unwrap();
+    assert_eq!(UNITS_DROPPED.load(Relaxed), 0);
+    drop(units);
+    assert_eq!(UNITS_DROPPED.load(Relaxed), 30_000);
+}
+
+/// An item whose clones are counted, and whose `k`-th clone panics.
+struct Cloner<'a> {
+    clones: &'a AtomicU64,
+    drops: &'a AtomicU64,
+    panic_at: u64,
+}
+
+impl Clone for Cloner<'_> {
+    fn clone(&self) -> Self {
+        if self.clones.load(Relaxed) >= self.panic_at {
+            resume_unwind(Box::new("the k-th clone"));
+        }
+        self.clones.fetch_add(1, Relaxed);
+        Self { ..*self }
+    }
+}
+
+impl Drop for Cloner<'_> {
+    fn drop(&mut self) {
+        self.drops.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn clones_are_dropped_once_when_one_panics() {
+    for len in [50_u64, 40_000] {
+        for panic_at in [0, 1, len / 2, len - 1, len] {
+            let (clones, drops) = (AtomicU64::new(0), AtomicU64::new(0));
+            let originals: Vec<Cloner> =
+                (0..len).map(|_| Cloner { clones: &clones, drops: &drops, panic_at }).collect();
+            let result = catch_unwind(AssertUnwindSafe(|| originals.par_bijective_shuffled(3)));
+            assert_eq!(result.is_ok(), panic_at == len);
+            drop(result);
+            assert_eq!(drops.load(Relaxed), clones.load(Relaxed), "panic at {panic_at} of {len}");
+            drop(originals);
+            assert_eq!(drops.load(Relaxed), clones.load(Relaxed) + len);
+        }
+    }
+}
+
+/// One of many ways to be wrong, now and then and by chance.
+fn random_liar(last: u64, seed: u64, mode: u8, rate: u64) -> impl Bijection {
+    let right = VariablePhilox::<24>::from_seed(last + 1, seed);
+    let calls = AtomicU64::new(0);
+    let map = move |slot: u64| {
+        let call = calls.fetch_add(1, Relaxed);
+        let dice = (slot ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+        let value = right.forward(slot & last);
+        if !dice.is_multiple_of(rate) {
+            return value;
+        }
+        match mode {
+            0 => right.forward(dice & last),
+            1 => dice,
+            2 => u64::MAX,
+            3 => value ^ call & last,
+            4 => call & last,
+            _ => resume_unwind(Box::new("by chance")),
+        }
+    };
+    Liar { last, map }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(10_000)))]
+
+    #[test]
+    fn few_items(bits in 2..9_u32, part in 0.0..1.0_f64, seed: u64, mode in 0..6_u8, rate in 1..200_u64) {
+        let last = (1 << bits) - 1;
+        let len = (part * (last + 2) as f64) as usize;
+        survive_everything(&random_liar(last, seed, mode, rate), len);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(30)))]
+
+    #[test]
+    fn many_items(part in 0.0..1.0_f64, seed: u64, mode in 0..6_u8, rate in 1..100_000_u64) {
+        let last = (1 << 15) - 1;
+        let len = (part * (last + 2) as f64) as usize;
+        survive_everything(&random_liar(last, seed, mode, rate), len);
+    }
+}
