@@ -35,3 +35,8 @@ pub use permutation::{Iter, Permutation};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
 pub use word::Word;
+
+/// Runs the guide's examples as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/writing-a-bijection.md")]
+mod guide {}

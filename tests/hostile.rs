@@ -358,7 +358,7 @@ fn random_liar(last: u64, seed: u64, mode: u8, rate: u64) -> impl Bijection {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(cases(10_000)))]
+    #![proptest_config(ProptestConfig::with_cases(cases(100_000)))]
 
     #[test]
     fn few_items(bits in 2..9_u32, part in 0.0..1.0_f64, seed: u64, mode in 0..6_u8, rate in 1..200_u64) {
