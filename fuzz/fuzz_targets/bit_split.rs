@@ -66,7 +66,8 @@ fuzz_target!(|input: Input| {
     match Lcg::new(bits, multiplier, increment) {
         Ok(lcg) => {
             check(&lcg, point, run);
-            let both = Compose::new(lcg, RandomSign::new(f, increment & 1 == 1)).expect("one domain");
+            let both =
+                Compose::new(lcg, RandomSign::new(f, increment & 1 == 1)).expect("one domain");
             check(&both, point, run);
             let last = f.last() - (f.last() >> 2);
             check(&CycleWalk::to_last(Inverse::new(both), last).expect("smaller"), point, run);
