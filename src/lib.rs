@@ -25,8 +25,8 @@ mod word;
 pub use backend::Backend;
 #[doc(inline)]
 pub use bijection::{
-    Bijection, Compose, CycleWalk, DeviceSource, FromSeed, Inverse, Lcg, RandomSign, Standard,
-    Table, Trusted, TrustedBijection, VariablePhilox,
+    Bijection, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
+    RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
 #[doc(inline)]
 pub use compact::{Compactor, Cpu, Serial};

@@ -2,8 +2,8 @@
 
 pub use crate::backend::Backend;
 pub use crate::bijection::{
-    Bijection, Compose, CycleWalk, FromSeed, Inverse, Lcg, RandomSign, Standard, Table,
-    TrustedBijection, VariablePhilox,
+    Bijection, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign,
+    Standard, Table, TrustedBijection, VariablePhilox,
 };
 pub use crate::compact::{Compactor, Cpu, Serial};
 pub use crate::error::Error;

@@ -1,6 +1,6 @@
 //! [`Compose`]: one bijection after another.
 
-use super::{Bijection, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
 use crate::error::Error;
 use crate::word::Word;
 
@@ -86,6 +86,11 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         // A part may hand out another bijection than itself, hence the constructor's check once more.
         let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;
         Some(Trusted::from_owned(parts))
+    }
+
+    fn device_source(&self) -> Option<DeviceSource> {
+        let parts = [self.first.device_source()?, self.second.device_source()?];
+        Some(DeviceSource::combine("Compose", parts, []))
     }
 }
 

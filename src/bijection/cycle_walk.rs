@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use super::{Bijection, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::error::Error;
 use crate::seed::KeyDomain;
 use crate::word::Word;
@@ -138,6 +138,11 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         // The part may hand out another bijection than itself, hence the constructor's check once more.
         let inner = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
         Some(Trusted::from_owned(inner))
+    }
+
+    fn device_source(&self) -> Option<DeviceSource> {
+        let params = [self.last, self.outside()].map(N::widen);
+        Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], params))
     }
 }
 

@@ -9,8 +9,10 @@
 /// __device__ uint64_t inverse(uint64_t index) const;
 /// ```
 ///
-/// that answer as the Rust methods do. Its bytes, in the device's layout (little endian, fields aligned to
-/// their size), are the parameters. Equal text with other parameters is compiled only once.
+/// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most 8, so that combinators can
+/// put structs side by side. It stands after [`PRELUDE`](Self::PRELUDE), perhaps more than once, hence wants an include guard.
+/// Text and name may depend on what is worth compiling for, such as the width; the parameters are for the rest, such
+/// as the key. The crate's own texts are also plain C++, for compilers without CUDA.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source
 ///
@@ -22,22 +24,71 @@
 /// let backwards = DeviceSource {
 ///     type_name: "Backwards".into(),
 ///     text: "
+///         #ifndef BACKWARDS
+///         #define BACKWARDS
 ///         struct Backwards {
 ///             uint64_t last;
 ///             __device__ uint64_t forward(uint64_t slot) const { return last - slot; }
 ///             __device__ uint64_t inverse(uint64_t index) const { return last - index; }
-///         };"
-///     .into(),
+///         };
+///         #endif
+///     ".into(),
 ///     params: 9_u64.to_le_bytes().to_vec(),
 /// };
 /// assert_eq!(backwards.params.len(), 8);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceSource {
-    /// The struct's name.
+    /// The struct's name, with its namespace and template arguments.
     pub type_name: String,
-    /// CUDA C++ that defines it. `<cstdint>`'s fixed-width types are already declared.
+    /// CUDA C++ that defines it.
     pub text: String,
-    /// The struct's bytes.
+    /// The struct's bytes, little endian, each field aligned to its size.
     pub params: Vec<u8>,
+}
+
+impl DeviceSource {
+    /// What every text may rely on: fixed-width integers and the markers of device functions, for NVRTC, for nvcc and
+    /// for a plain C++ compiler.
+    pub const PRELUDE: &str = include_str!("../../gpu/prelude.cuh");
+
+    /// A struct of this crate's namespace whose parameters are 64-bit words.
+    pub(super) fn new(
+        type_name: String,
+        text: &str,
+        params: impl IntoIterator<Item = u64>,
+    ) -> Self {
+        Self {
+            type_name: format!("bijective_shuffle::{type_name}"),
+            text: text.into(),
+            params: params.into_iter().flat_map(u64::to_le_bytes).collect(),
+        }
+    }
+
+    /// A combinator's struct: those of its parts side by side, and words of its own.
+    pub(super) fn combine<const PARTS: usize>(
+        template: &str,
+        parts: [Self; PARTS],
+        params: impl IntoIterator<Item = u64>,
+    ) -> Self {
+        let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
+        let type_name = format!("{template}<{}>", names.join(", "));
+        let own = Self::new(type_name, include_str!("../../gpu/bijection/combinators.cuh"), params);
+        let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
+        Self {
+            text: texts.collect(),
+            params: parts
+                .iter()
+                .flat_map(|part| &part.params)
+                .chain(&own.params)
+                .copied()
+                .collect(),
+            type_name: own.type_name,
+        }
+    }
+}
+
+/// Two 32-bit words as one of 64 bits, the first one first in memory.
+pub(super) fn pair(first: u32, second: u32) -> u64 {
+    u64::from(first) | u64::from(second) << 32
 }

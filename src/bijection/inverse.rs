@@ -1,6 +1,6 @@
 //! [`Inverse`]: a bijection backwards.
 
-use super::{Bijection, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
 use crate::word::Word;
 
 /// A bijection with its two directions exchanged.
@@ -59,6 +59,10 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::from_owned(Inverse(self.0.trusted()?)))
+    }
+
+    fn device_source(&self) -> Option<DeviceSource> {
+        Some(DeviceSource::combine("Inverse", [self.0.device_source()?], []))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use super::{Bijection, FromSeed, Trusted, TrustedBijection, check_bits};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
 use crate::error::Error;
 use crate::word::{Word, bits_for};
 
@@ -104,6 +104,12 @@ impl<N: Word> Bijection<N> for Lcg<N> {
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self))
+    }
+
+    fn device_source(&self) -> Option<DeviceSource> {
+        let text = include_str!("../../gpu/bijection/lcg.cuh");
+        let params = [self.multiplier, self.increment, self.undo].map(N::widen);
+        Some(DeviceSource::new(format!("Lcg<{}>", self.bits), text, params))
     }
 }
 

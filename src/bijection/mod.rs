@@ -4,6 +4,8 @@
 //! | --- | --- | --- |
 //! | [`Standard`] | at least the length | the default: what a seed chooses |
 //! | [`VariablePhilox`] | `2^b`, `b` from 2 to 64 | exactly the paper's cipher |
+//! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good one |
+//! | [`GridFeistel`] | hardly more than the length | one evaluation an item at any length |
 //! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
 //! | [`Table`] | any | a permutation that is given, or drawn exactly |
 //!
@@ -18,8 +20,10 @@ mod compose;
 mod cycle_walk;
 mod device;
 mod from_seed;
+mod grid_feistel;
 mod inverse;
 mod lcg;
+mod mul_xorshift;
 mod random_sign;
 mod standard;
 mod table;
@@ -30,8 +34,10 @@ pub use compose::Compose;
 pub use cycle_walk::CycleWalk;
 pub use device::DeviceSource;
 pub use from_seed::FromSeed;
+pub use grid_feistel::GridFeistel;
 pub use inverse::Inverse;
 pub use lcg::Lcg;
+pub use mul_xorshift::MulXorshift;
 pub use random_sign::RandomSign;
 pub use standard::Standard;
 pub use table::Table;

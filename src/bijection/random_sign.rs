@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use super::{Bijection, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::word::Word;
 
 /// A bijection, followed for half of the keys by an exchange of the values 0 and 1.
@@ -92,6 +92,11 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::from_owned(RandomSign::new(self.inner.trusted()?, self.swap)))
+    }
+
+    fn device_source(&self) -> Option<DeviceSource> {
+        let mask = mask(self.swap, self.inner.last()).widen();
+        Some(DeviceSource::combine("RandomSign", [self.inner.device_source()?], [mask]))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use super::{Bijection, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::compact::{check_in_order, check_word};
 use crate::error::Error;
 use crate::seed::KeyDomain;
@@ -96,6 +96,22 @@ impl<N: Word> Bijection<N> for Table<N> {
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self))
+    }
+
+    /// A byte a value; so only for up to 256 points, beyond which a table is no parameter of a kernel.
+    fn device_source(&self) -> Option<DeviceSource> {
+        let len = self.forward.len();
+        if len > 256 {
+            return None;
+        }
+        let text = include_str!("../../gpu/bijection/table.cuh");
+        let words = |values: &[N]| -> Vec<u64> {
+            let bytes =
+                |chunk: &[N]| chunk.iter().rev().fold(0, |word, value| word << 8 | value.widen());
+            values.chunks(8).map(bytes).collect()
+        };
+        let params = words(&self.forward).into_iter().chain(words(&self.inverse));
+        Some(DeviceSource::new(format!("Table<{len}>"), text, params))
     }
 }
 

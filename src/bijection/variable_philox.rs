@@ -5,7 +5,8 @@ use core::marker::PhantomData;
 
 use rand_core::Rng;
 
-use super::{Bijection, FromSeed, Trusted, TrustedBijection, check_bits};
+use super::device::pair;
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
 use crate::error::Error;
 use crate::word::{Word, bits_for};
 
@@ -187,6 +188,14 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self))
+    }
+
+    fn device_source(&self) -> Option<DeviceSource> {
+        let text = include_str!("../../gpu/bijection/variable_philox.cuh");
+        let keys = self.keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
+        let unused = (ROUNDS == 0).then_some(0);
+        let type_name = format!("VariablePhilox<{}, {ROUNDS}>", self.bits);
+        Some(DeviceSource::new(type_name, text, keys.chain(unused)))
     }
 }
 

@@ -58,6 +58,16 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
             "Inverse<RandomSign<CycleWalk>>",
             Box::new(Inverse::new(RandomSign::new(walk, true))),
         ));
+        all.push(("MulXorshift<8>", Box::new(mul_xorshift::<8>(bits, seed))));
+        all.push(("MulXorshift<3>", Box::new(mul_xorshift::<3>(bits, seed))));
+        all.push(("Inverse<MulXorshift>", Box::new(Inverse::new(mul_xorshift::<8>(bits, seed)))));
+        let grid = |len| GridFeistel::<12>::from_seed(len, seed);
+        all.push(("GridFeistel<12>", Box::new(grid(power(bits)))));
+        all.push(("GridFeistel<12>, half and one", Box::new(grid(power(bits) / 2 + 1))));
+        all.push((
+            "GridFeistel<5>",
+            Box::new(GridFeistel::<5>::from_seed(power(bits) / 3 * 2, seed)),
+        ));
         all.push(("Standard", Box::new(Standard::from_seed(power(bits), seed))));
     }
     all
@@ -84,6 +94,8 @@ pub(crate) fn every_word_pair(
         let wide = philox::<24>(bits, seed);
         let narrow = wide.to_word::<u32>().unwrap();
         all.push(("VariablePhilox", Box::new(wide), Box::new(narrow)));
+        let chain = mul_xorshift::<8>(bits, seed);
+        all.push(("MulXorshift", Box::new(chain), Box::new(chain.to_word::<u32>().unwrap())));
         all.push((
             "Compose",
             Box::new(Compose::new(lcg(), wide).unwrap()),
@@ -101,6 +113,11 @@ pub(crate) fn every_word_pair(
 fn philox<const ROUNDS: usize>(bits: u32, seed: u64) -> VariablePhilox<ROUNDS> {
     let drawn = VariablePhilox::<ROUNDS>::from_seed(power(bits), seed);
     VariablePhilox::from_keys(bits, *drawn.keys())
+}
+
+fn mul_xorshift<const ROUNDS: usize>(bits: u32, seed: u64) -> MulXorshift<ROUNDS> {
+    let drawn = MulXorshift::<ROUNDS>::from_seed(u64::MAX, seed);
+    MulXorshift::new(bits, *drawn.multipliers(), *drawn.increments()).unwrap()
 }
 
 fn with_bits(bits: u32, seed: u64) -> Lcg {

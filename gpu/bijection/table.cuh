@@ -1,0 +1,17 @@
+// A permutation of LEN points, at most 256, written out; see src/bijection/table.rs.
+#ifndef BIJECTIVE_SHUFFLE_TABLE
+#define BIJECTIVE_SHUFFLE_TABLE
+
+namespace bijective_shuffle {
+
+template <int LEN>
+struct alignas(8) Table {
+    uint8_t values[(LEN + 7) / 8 * 8], slots[(LEN + 7) / 8 * 8];
+
+    __device__ __forceinline__ uint64_t forward(uint64_t slot) const { return values[slot]; }
+    __device__ __forceinline__ uint64_t inverse(uint64_t index) const { return slots[index]; }
+};
+
+}  // namespace bijective_shuffle
+
+#endif

@@ -1,0 +1,47 @@
+// VariablePhilox on 2^BITS points; see src/bijection/variable_philox.rs.
+#ifndef BIJECTIVE_SHUFFLE_VARIABLE_PHILOX
+#define BIJECTIVE_SHUFFLE_VARIABLE_PHILOX
+
+namespace bijective_shuffle {
+
+template <int BITS, int ROUNDS>
+struct alignas(8) VariablePhilox {
+    static constexpr int LEFT_BITS = BITS / 2;
+    static constexpr int RIGHT_BITS = BITS - LEFT_BITS;
+    static constexpr int ODD = RIGHT_BITS - LEFT_BITS;
+    static constexpr uint32_t LEFT_MASK = uint32_t(low_mask(LEFT_BITS));
+    static constexpr uint32_t RIGHT_MASK = uint32_t(low_mask(RIGHT_BITS));
+    static constexpr uint64_t MULTIPLIER = 0xD2B74407B1CE6E93ull;
+    static constexpr uint32_t UNDO = 0x212BDF9Bu;  // the inverse of the multiplier modulo 2^32
+    static_assert(uint32_t(MULTIPLIER) * UNDO == 1, "the multiplier's inverse");
+
+    // As many as there are rounds; even in number, so that the size is a multiple of 8 bytes.
+    uint32_t keys[ROUNDS == 0 ? 2 : (ROUNDS + 1) / 2 * 2];
+
+    __device__ __forceinline__ uint64_t forward(uint64_t slot) const {
+        uint32_t left = uint32_t(slot >> RIGHT_BITS), right = uint32_t(slot) & RIGHT_MASK;
+        for (int round = 0; round < ROUNDS; ++round) {
+            const uint64_t product = MULTIPLIER * left;
+            const uint32_t low = (uint32_t(product) << ODD) | uint32_t(uint64_t(right) >> LEFT_BITS);
+            left = (uint32_t(product >> 32) ^ keys[round] ^ right) & LEFT_MASK;
+            right = low & RIGHT_MASK;
+        }
+        return uint64_t(left) << RIGHT_BITS | right;
+    }
+
+    __device__ __forceinline__ uint64_t inverse(uint64_t index) const {
+        uint32_t left = uint32_t(index >> RIGHT_BITS), right = uint32_t(index) & RIGHT_MASK;
+        for (int round = ROUNDS - 1; round >= 0; --round) {
+            const uint32_t top = uint32_t(uint64_t(right & ODD) << LEFT_BITS);
+            const uint32_t old_left = ((right >> ODD) * UNDO) & LEFT_MASK;
+            const uint32_t high = uint32_t((MULTIPLIER * old_left) >> 32);
+            right = ((high ^ keys[round] ^ left) & LEFT_MASK) | top;
+            left = old_left;
+        }
+        return uint64_t(left) << RIGHT_BITS | right;
+    }
+};
+
+}  // namespace bijective_shuffle
+
+#endif

@@ -1,0 +1,178 @@
+//! [`MulXorshift`]: keyed multiplications and additions in turn with xorshifts.
+
+use rand_core::Rng;
+
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use crate::error::Error;
+use crate::word::{Word, bits_for};
+
+/// A chain of keyed affine maps and xorshifts on `2^b` points, for every `b` from 2 to 64.
+///
+/// With `s = ceil(b / 2)`, multipliers `a_r` and increments `c_r`, all modulo `2^b`:
+///
+/// ```text
+/// x ^= x >> (s + 1)
+/// for r in 0..ROUNDS:  x = a_r x + c_r;  x ^= x >> (s + r % 2)
+/// ```
+///
+/// It is the pattern of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom
+/// number generators*, OOPSLA 2014) with a key in every round. Multiplication carries low bits up and no bit down; the xorshift
+/// brings the upper half down. The two are linear over different rings, the integers modulo `2^b` and the vectors over
+/// GF(2), so that their alternation is close to neither. Since twice the shift is at least `b`, the xorshift is its own
+/// inverse, and evaluating backwards costs the same. The xorshift in front keeps the first multiplication from seeing slots
+/// that differ in high bits only as equal.
+///
+/// Adding an odd number is an odd permutation, since it is one cycle of an even number of points: the increments make both signs
+/// equally likely.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let f = MulXorshift::<8>::from_seed(1000, 42);
+/// assert_eq!(f.last(), 1023);
+/// assert_eq!(f.inverse(f.forward(700)), 700);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MulXorshift<const ROUNDS: usize = 8, N = u64> {
+    bits: u32,
+    multipliers: [N; ROUNDS],
+    increments: [N; ROUNDS],
+}
+
+impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
+    /// The narrowest width, in bits.
+    pub const MIN_BITS: u32 = 2;
+
+    /// The chain on `2^bits` points with these multipliers and increments, modulo `2^bits`.
+    ///
+    /// For a good mix the multipliers should be random and 3 or 5 modulo 8, as [`FromSeed`] draws them: 1 and 7 leave the
+    /// lowest bits too much alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] if `bits` is not from 2 to 64, [`Error::EvenMultiplier`] if a multiplier is even.
+    pub fn new(
+        bits: u32,
+        multipliers: [u64; ROUNDS],
+        increments: [u64; ROUNDS],
+    ) -> Result<Self, Error> {
+        check_bits::<u64>(bits, Self::MIN_BITS)?;
+        match multipliers.into_iter().find(|multiplier| multiplier.is_multiple_of(2)) {
+            Some(multiplier) => Err(Error::EvenMultiplier { multiplier }),
+            None => Ok(Self::reduced(bits, multipliers, increments)),
+        }
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
+    /// The width of the domain in bits.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The multipliers, below `2^bits`.
+    pub const fn multipliers(&self) -> &[N; ROUNDS] {
+        &self.multipliers
+    }
+
+    /// The increments, below `2^bits`.
+    pub const fn increments(&self) -> &[N; ROUNDS] {
+        &self.increments
+    }
+
+    /// The same map in words of another width.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, Error> {
+        check_bits::<M>(self.bits, MulXorshift::<ROUNDS>::MIN_BITS)?;
+        let convert = |words: [N; ROUNDS]| words.map(|word| M::wrap(word.widen()));
+        Ok(MulXorshift {
+            bits: self.bits,
+            multipliers: convert(self.multipliers),
+            increments: convert(self.increments),
+        })
+    }
+
+    /// The member with a width in range and odd multipliers.
+    fn reduced(bits: u32, multipliers: [N; ROUNDS], increments: [N; ROUNDS]) -> Self {
+        let mask = N::low_mask(bits);
+        Self {
+            bits,
+            multipliers: multipliers.map(|word| word & mask),
+            increments: increments.map(|word| word & mask),
+        }
+    }
+
+    /// The shift after a round; that of round -1 comes first.
+    #[inline]
+    fn shift(&self, round_is_odd: bool) -> usize {
+        self.bits.div_ceil(2) as usize + usize::from(round_is_odd)
+    }
+}
+
+#[inline]
+fn xorshift<N: Word>(x: N, shift: usize) -> N {
+    x ^ (x >> shift)
+}
+
+impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
+    fn last(&self) -> N {
+        N::low_mask(self.bits)
+    }
+
+    fn forward(&self, slot: N) -> N {
+        let mask = self.last();
+        let mut x = xorshift(slot, self.shift(true));
+        for round in 0..ROUNDS {
+            x = x.wrapping_mul(&self.multipliers[round]).wrapping_add(&self.increments[round]);
+            x = xorshift(x & mask, self.shift(round % 2 == 1));
+        }
+        x
+    }
+
+    fn inverse(&self, index: N) -> N {
+        let mask = self.last();
+        let mut x = index;
+        for round in (0..ROUNDS).rev() {
+            x = xorshift(x, self.shift(round % 2 == 1)).wrapping_sub(&self.increments[round]);
+            x = x.wrapping_mul(&self.multipliers[round].odd_inverse()) & mask;
+        }
+        xorshift(x, self.shift(true))
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::new(self))
+    }
+
+    fn device_source(&self) -> Option<DeviceSource> {
+        let text = include_str!("../../gpu/bijection/mul_xorshift.cuh");
+        let undo = self.multipliers.iter().map(|multiplier| multiplier.odd_inverse());
+        let words = self.multipliers.iter().chain(&self.increments).copied().chain(undo);
+        let type_name = format!("MulXorshift<{}, {ROUNDS}>", self.bits);
+        Some(DeviceSource::new(type_name, text, words.map(N::widen)))
+    }
+}
+
+// SAFETY: every step is a bijection on the words of `bits` bits: an affine map with an odd multiplier, and an xorshift by at
+// least half of the bits, which is its own inverse. `inverse` undoes them in turn. The shifts are below the words' width, as
+// bits / 2 + 2 is for 2 <= bits <= the width, from 32 on. The fields are private and never change.
+unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for MulXorshift<ROUNDS, N> {}
+
+impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {
+    /// Two 64-bit words a round: the increment, and the multiplier, whose lowest three bits are made 3 or 5 by
+    /// its bit 2. The narrowest width, at least 2 bits, that holds the length.
+    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+        let mut multipliers = [0; ROUNDS];
+        let mut increments = [0; ROUNDS];
+        for round in 0..ROUNDS {
+            increments[round] = rng.next_u64();
+            let word = rng.next_u64();
+            multipliers[round] = if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
+        }
+        Self::reduced(bits_for(len).max(Self::MIN_BITS), multipliers, increments)
+    }
+}

@@ -1,0 +1,144 @@
+//! The device text of every bijection, compiled as plain C++, answers as the Rust methods do.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use bijective_shuffle::DeviceSource;
+use bijective_shuffle::prelude::*;
+use common::every_family;
+
+/// A bijection and the points at which it is compared.
+struct Case {
+    name: String,
+    bijection: Box<dyn Bijection>,
+    source: DeviceSource,
+    points: Vec<u64>,
+}
+
+fn cases(bits: impl IntoIterator<Item = u32>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for bits in bits {
+        for (name, bijection) in every_family(bits, u64::from(bits)) {
+            // A table of more than 256 points, alone or as a part, is for the CPU only.
+            let Some(source) = bijection.device_source() else {
+                assert_eq!((name, bits > 8), ("Table", true), "{name}, {bits} bits");
+                continue;
+            };
+            let last = bijection.last();
+            let mut points = vec![0, last, last / 2, last / 3];
+            points.extend((1..12_u64).map(|k| k.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+            for point in &mut points {
+                *point = if last == u64::MAX { *point } else { *point % (last + 1) };
+            }
+            cases.push(Case { name: format!("{name}, {bits} bits"), bijection, source, points });
+        }
+    }
+    cases
+}
+
+/// A C++ program that prints, for every case in turn, the values at its points, forward and inverse.
+fn program(cases: &[Case]) -> String {
+    let mut text = String::from(DeviceSource::PRELUDE);
+    text += "#include <cstdio>\n#include <cstring>\n#include <type_traits>\n";
+    for case in cases {
+        // Texts are guarded, so each may stand here as often as it is used.
+        text += &case.source.text;
+    }
+    text += "
+        template <class B, unsigned long SIZE, int COUNT>
+        static void print(const unsigned char (&params)[SIZE], const unsigned long long (&points)[COUNT]) {
+            static_assert(std::is_trivially_copyable<B>::value, \"copied to the device as bytes\");
+            static_assert(sizeof(B) == SIZE && SIZE % 8 == 0 && alignof(B) <= 8, \"the layout that the host assumes\");
+            B bijection;
+            std::memcpy(&bijection, params, SIZE);
+            for (unsigned long long point : points) {
+                std::printf(\"%llu %llu\\n\", (unsigned long long)bijection.forward(point),
+                            (unsigned long long)bijection.inverse(point));
+            }
+        }
+        int main() {
+    ";
+    for Case { name, source, points, .. } in cases {
+        let DeviceSource { type_name, params, .. } = source;
+        let points: String = points.iter().fold(String::new(), |all, x| all + &format!("{x}ull,"));
+        let params: String = params.iter().fold(String::new(), |all, x| all + &format!("{x},"));
+        writeln!(
+            text,
+            "{{ // {name}\n const unsigned char params[] = {{{params}}};\n\
+             const unsigned long long points[] = {{{points}}};\n\
+             print<{type_name}>(params, points); }}"
+        )
+        .unwrap();
+    }
+    text + "}\n"
+}
+
+/// Compiles and runs a program; `None` if there is no compiler.
+fn run(text: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, binary) = (folder.path().join("program.cpp"), folder.path().join("program"));
+    std::fs::write(&source, text).unwrap();
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    let compiled = Command::new(compiler)
+        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsanitize=undefined"])
+        .args(["-fno-sanitize-recover=all", "-o"])
+        .args([&binary, Path::new(&source)])
+        .output()
+        .ok()?;
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let output = Command::new(&binary).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+fn check(bits: impl IntoIterator<Item = u32>) {
+    let cases = cases(bits);
+    let Some(output) = run(&program(&cases)) else {
+        println!("skipped: no C++ compiler");
+        return;
+    };
+    let mut lines = output.lines();
+    for Case { name, bijection, points, .. } in &cases {
+        for &point in points {
+            let expected = format!("{} {}", bijection.forward(point), bijection.inverse(point));
+            assert_eq!(lines.next(), Some(&*expected), "{name}, at {point}");
+        }
+    }
+    assert_eq!(lines.next(), None);
+}
+
+#[test]
+fn narrow_domains_agree() {
+    check(1..=21);
+}
+
+#[test]
+fn middling_domains_agree() {
+    check(22..=43);
+}
+
+#[test]
+fn wide_domains_agree() {
+    check(44..=64);
+}
+
+#[test]
+fn the_default_agrees_at_every_kind_of_length() {
+    // `every_family` has `Standard` at powers of two; these are its exact lengths.
+    for len in [1, 2, 7, 8, 9, 100, 255, 256] {
+        let f = Standard::from_seed(len, 1);
+        let source = f.device_source().unwrap();
+        assert!(source.type_name.contains("Table"), "{}", source.type_name);
+        let points: Vec<u64> = (0..=f.last()).collect();
+        let case = Case { name: format!("{len} items"), bijection: Box::new(f), source, points };
+        let expected: String = (0..=case.bijection.last())
+            .map(|x| format!("{} {}\n", case.bijection.forward(x), case.bijection.inverse(x)))
+            .collect();
+        if let Some(output) = run(&program(&[case])) {
+            assert_eq!(output, expected);
+        }
+    }
+}
