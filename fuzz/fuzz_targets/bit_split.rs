@@ -63,6 +63,20 @@ fuzz_target!(|input: Input| {
     } else {
         assert!(bits > 32);
     }
+    // The keys serve every family.
+    let words: [u64; 8] =
+        core::array::from_fn(|k| u64::from(keys[k]) << 32 | u64::from(keys[k + 8]));
+    let chain = MulXorshift::new(bits, words.map(|word| word | 1), words.map(u64::reverse_bits))
+        .expect("odd");
+    check(&chain, point, run);
+    if let Ok(narrow) = chain.to_word::<u32>() {
+        assert_eq!(u64::from(narrow.forward(point as u32)), chain.forward(point));
+    }
+    let grid_keys: [[u32; 4]; 6] =
+        core::array::from_fn(|k| core::array::from_fn(|i| keys[4 * k + i]));
+    let grid = GridFeistel::new(point | 1, grid_keys).expect("not empty");
+    assert!(grid.last() >= point.max(1) - 1);
+    check(&grid, increment, run);
     match Lcg::new(bits, multiplier, increment) {
         Ok(lcg) => {
             check(&lcg, point, run);
