@@ -1,0 +1,126 @@
+//! The fewest rounds that pass, by width.
+
+use std::ops::RangeInclusive;
+
+use bijective_shuffle::prelude::*;
+use rayon::prelude::*;
+
+use crate::compare::{self, Finding, Sample};
+use crate::families::{Draw, FAMILIES, Family, reference};
+use crate::keys::{self, Histogram};
+use crate::structure;
+
+/// A family fails if its worst p-value, corrected for the number of tests made at one width, is below this. About 500
+/// combinations of family, rounds and width are tried, so that one of them may fail by chance in 20 runs.
+const SIGNIFICANCE: f64 = 1e-4;
+
+/// How much is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Members that are looked at at a few slots.
+    pub(crate) keys: u64,
+    /// Members that are looked at as a whole.
+    pub(crate) members: u64,
+}
+
+/// What a way of drawing shows at one length.
+struct Sight {
+    structure: Vec<Sample>,
+    keys: Vec<Histogram>,
+}
+
+impl Sight {
+    fn new(draw: Draw, len: u64, effort: Effort, seed: u64) -> Self {
+        let measured: Vec<_> = (0..effort.members)
+            .into_par_iter()
+            .map(|member| {
+                let f = draw(len, Seed::new(seed).epoch(member));
+                structure::measure(&*f, member.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+            })
+            .collect();
+        let structure = (0..structure::NAMES.len())
+            .map(|k| measured.iter().map(|values| values[k]).collect())
+            .collect();
+        // Keys of their own, so that the two kinds of tests are independent.
+        Self { structure, keys: keys::count(draw, len, effort.keys, Seed::new(!seed)) }
+    }
+
+    fn worst_against(&self, reference: &Self) -> Finding {
+        let structure = self.structure.iter().zip(&reference.structure).zip(structure::NAMES);
+        let structure = structure.flat_map(|((ours, perfect), name)| {
+            [ours.mean_differs(perfect, name), ours.largest_differs(perfect, name)]
+        });
+        let keys = self.keys.iter().zip(&reference.keys);
+        let keys = keys.map(|(ours, perfect)| compare::histograms(ours, perfect));
+        compare::worst(structure.chain(keys).collect())
+    }
+}
+
+/// Members to look at as a whole at a width: fewer of the larger ones.
+fn effort_at(bits: u32, effort: Effort) -> Effort {
+    let members = (effort.members >> bits.min(16)).clamp(200, 20_000);
+    Effort { members, ..effort }
+}
+
+/// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of
+/// one step fewer.
+pub(crate) fn print_table(
+    widths: RangeInclusive<u32>,
+    effort: Effort,
+    seed: u64,
+    only: Option<&str>,
+    all: bool,
+) {
+    let families = || FAMILIES.iter().filter(|family| only.is_none_or(|name| family.name == name));
+    println!(
+        "| bits | length | family | fewest rounds | margin of the chosen | what fails with fewer |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for bits in widths {
+        let effort = effort_at(bits, effort);
+        for len in [1 << bits, (1 << (bits - 1)) + 1] {
+            if len < 1 << bits && families().all(|family| family.name != "GridFeistel") {
+                continue;
+            }
+            for family in families() {
+                // Only the grid has another domain for a length just above a power of two.
+                if family.name == "GridFeistel" || len == 1 << bits {
+                    print_row(bits, len, family, effort, seed, all);
+                }
+            }
+        }
+    }
+}
+
+fn print_row(bits: u32, len: u64, family: &Family, effort: Effort, seed: u64, all: bool) {
+    // The reference has the family's own domain, which may be a little larger than the length.
+    let domain = (family.rounds[0].1)(len, Seed::new(0)).last() + 1;
+    let perfect = Sight::new(reference, domain, effort, seed ^ 0xFACE);
+    let mut fewest = None;
+    let mut last_failure = None;
+    // From the most rounds down, until some number fails.
+    for &(rounds, draw) in family.rounds.iter().rev() {
+        let finding = Sight::new(draw, len, effort, seed).worst_against(&perfect);
+        if all {
+            eprintln!(
+                "{} {rounds} at {len}: {} p {:.1e}",
+                family.name, finding.name, finding.p_value
+            );
+        }
+        if finding.p_value < SIGNIFICANCE {
+            last_failure = Some((rounds, finding));
+            if !all {
+                break;
+            }
+        } else if last_failure.is_none() {
+            fewest = Some(rounds);
+        }
+    }
+    let margin =
+        fewest.map_or("none passes".into(), |f| format!("{:.2}", family.chosen as f64 / f as f64));
+    let fewest = fewest.map_or("-".into(), |f| f.to_string());
+    let failure = last_failure.map_or("nothing".into(), |(rounds, finding)| {
+        format!("{rounds}: {}, p {:.0e}", finding.name, finding.p_value)
+    });
+    println!("| {bits} | {len} | {} | {fewest} | {margin} | {failure} |", family.name);
+}
