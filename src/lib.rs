@@ -20,6 +20,8 @@ pub mod prelude;
 pub mod rng;
 mod seed;
 mod shuffle;
+#[cfg(feature = "stats")]
+pub mod stats;
 mod word;
 
 pub use backend::Backend;

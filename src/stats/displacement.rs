@@ -1,0 +1,159 @@
+//! [`Displacement`]: how far items move.
+
+use super::tails::mean_outcome;
+use super::{Outcome, Test, check_len, check_sample};
+
+/// How the way of an item from place `i` to place `k` is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Distance {
+    /// `|i - k|`, in places: the sum over all items is Spearman's footrule.
+    Absolute,
+    /// `(i - k)^2`, in places squared: the sum over all items is what Spearman's rank correlation is made of.
+    Squared,
+}
+
+/// The test of how far the items move in total.
+///
+/// The statistic is the mean over the samples of the sum over the items, less its expectation, in standard deviations:
+/// negative if items stay too near. The p-value is two-sided and by the normal distribution: 30 samples are enough, or
+/// 1000 below 10 items.
+///
+/// For one uniform permutation, the sum of the absolute distances has the mean `(n^2 - 1) / 3` and the variance
+/// `(n + 1) (2 n^2 + 7) / 45` (Diaconis, Graham, *Spearman's footrule as a measure of disarray*, 1977). That of the
+/// squares has the mean `n (n^2 - 1) / 6` and the variance `n^2 (n - 1) (n + 1)^2 / 36`, as rank correlations have the
+/// variance `1 / (n - 1)` (Kendall, *Rank Correlation Methods*, 1948).
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::stats::{Displacement, Distance, Test};
+///
+/// let mut footrule = Displacement::new(4, Distance::Absolute);
+/// (0..1000).for_each(|_| footrule.record(&[1, 0, 3, 2]));
+/// assert!(footrule.outcome().statistic < -10.0);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Displacement {
+    len: usize,
+    distance: Distance,
+    sum: u128,
+    samples: u64,
+}
+
+impl Displacement {
+    /// The test of `len` items with a measure of distance.
+    ///
+    /// # Panics
+    ///
+    /// If `len` is below 2 or above `2^32`.
+    pub fn new(len: usize, distance: Distance) -> Self {
+        check_len(len);
+        Self { len, distance, sum: 0, samples: 0 }
+    }
+
+    /// A multiple of the mean of one sample that is whole, and the multiplier; so that the excess has no rounding.
+    fn mean(&self) -> (u128, u128) {
+        let n = self.len as u128;
+        match self.distance {
+            Distance::Absolute => (n * n - 1, 3),
+            Distance::Squared => (n * (n * n - 1), 6),
+        }
+    }
+
+    /// The variance of one sample.
+    fn variance(&self) -> f64 {
+        let n = self.len as f64;
+        match self.distance {
+            Distance::Absolute => (n + 1.0) * (2.0 * n * n + 7.0) / 45.0,
+            Distance::Squared => n * n * (n - 1.0) * (n + 1.0).powi(2) / 36.0,
+        }
+    }
+
+    /// The sum of the samples less its expectation.
+    fn excess(&self) -> f64 {
+        let (mean, multiplier) = self.mean();
+        let sum = i128::try_from(self.sum * multiplier);
+        let expected = i128::try_from(mean * u128::from(self.samples));
+        match (sum, expected) {
+            (Ok(sum), Ok(expected)) => (sum - expected) as f64 / multiplier as f64,
+            // Beyond 2^127, after more items than will ever be counted.
+            _ => self.sum as f64 - mean as f64 / multiplier as f64 * self.samples as f64,
+        }
+    }
+}
+
+/// The sum of the absolute distances of all items of a sample. At most `n^2 / 2`, so it fits at every length.
+fn absolute(permutation: &[u32]) -> u64 {
+    (0_u32..).zip(permutation).map(|(place, &index)| u64::from(place.abs_diff(index))).sum()
+}
+
+/// The sum of the squared distances of all items of a sample: about `n^3 / 3` at most. Runs of 2^16 are summed in 64
+/// bits where their indexes are far enough below 2^32 for that.
+fn squared(permutation: &[u32]) -> u128 {
+    let square = |(place, &index): (u32, &u32)| u64::from(place.abs_diff(index)).pow(2);
+    if permutation.len() <= 1 << 20 {
+        u128::from((0_u32..).zip(permutation).map(square).sum::<u64>())
+    } else {
+        (0_u32..).zip(permutation).map(|item| u128::from(square(item))).sum()
+    }
+}
+
+impl Test for Displacement {
+    fn record(&mut self, permutation: &[u32]) {
+        check_sample(permutation, self.len);
+        self.sum += match self.distance {
+            Distance::Absolute => u128::from(absolute(permutation)),
+            Distance::Squared => squared(permutation),
+        };
+        self.samples += 1;
+    }
+
+    fn merge(&mut self, other: Self) {
+        let same = (self.len, self.distance) == (other.len, other.distance);
+        assert!(same, "tests of different lengths or distances");
+        self.sum += other.sum;
+        self.samples += other.samples;
+    }
+
+    fn outcome(&self) -> Outcome {
+        mean_outcome(self.excess(), self.variance(), self.samples)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::exhaustive::moments;
+
+    #[test]
+    fn moments_are_those_of_all_permutations() {
+        for len in 2..=7 {
+            for distance in [Distance::Absolute, Distance::Squared] {
+                let test = Displacement::new(len, distance);
+                let [mean, variance] = moments(len, |p| match distance {
+                    Distance::Absolute => absolute(p) as f64,
+                    Distance::Squared => squared(p) as f64,
+                });
+                let (multiple, multiplier) = test.mean();
+                assert!((multiple as f64 / multiplier as f64 - mean).abs() < 1e-10, "length {len}");
+                assert!((test.variance() / variance - 1.0).abs() < 1e-10, "length {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_permutations_do_not_overflow() {
+        // Backwards, the sum of squares is (n^3 - n) / 3, twice the mean.
+        for len in [1_u32 << 20, (1 << 20) + 1, 1 << 23] {
+            let backwards: Vec<u32> = (0..len).rev().collect();
+            let n = u128::from(len);
+            assert_eq!(squared(&backwards), (n * n * n - n) / 3);
+            assert_eq!(u128::from(absolute(&backwards)), n * n / 2);
+        }
+    }
+
+    #[test]
+    fn no_samples_say_nothing() {
+        assert_eq!(Displacement::new(3, Distance::Squared).outcome(), Outcome::silent(0));
+    }
+}
