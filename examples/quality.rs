@@ -8,12 +8,17 @@
 mod compare;
 #[path = "quality/families.rs"]
 mod families;
+#[path = "quality/figures.rs"]
+mod figures;
 #[path = "quality/keys.rs"]
 mod keys;
 #[path = "quality/rounds.rs"]
 mod rounds;
 #[path = "quality/structure.rs"]
 mod structure;
+
+use std::error::Error;
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
@@ -29,6 +34,15 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Figures 6 to 9 of the paper.
+    Figures {
+        /// Where the figures go.
+        #[arg(long, default_value = "docs/figures")]
+        folder: PathBuf,
+        /// Permutations to each point; the paper has 100,000.
+        #[arg(long, default_value_t = 100_000)]
+        samples: u64,
+    },
     /// The fewest rounds that pass, by width, for every family.
     Rounds {
         /// The narrowest domain, in bits.
@@ -52,12 +66,14 @@ enum Command {
     },
 }
 
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     let Arguments { command, seed } = Arguments::parse();
     match command {
+        Command::Figures { folder, samples } => figures::draw_all(&folder, samples, seed)?,
         Command::Rounds { from, to, keys, values, family, all } => {
             let effort = rounds::Effort { keys, members: values };
             rounds::print_table(from..=to, effort, seed, family.as_deref(), all);
         }
     }
+    Ok(())
 }

@@ -6,6 +6,9 @@ use std::path::Path;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::stats::{Mmd, Orders, Test, run};
 use plotters::prelude::*;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::families::{Draw, FAMILIES, Family};
@@ -39,7 +42,8 @@ fn figure_6(file: &Path, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>>
     }
     curves.push(Curve::by_rounds(chain, 4, |draw| statistic(draw, 4)));
     curves.push(Curve::by_rounds(grid, 3, |draw| statistic(draw, 3)));
-    let fair = run(samples, 5, || Orders::new(5), |k, out| fisher_yates(k, out)).outcome().statistic;
+    let fair =
+        run(samples, 5, || Orders::new(5), |k, out| fisher_yates(k, out)).outcome().statistic;
     curves.push(Curve::level("Fisher-Yates", fair));
     let accepted = ChiSquared::new(119.0)?.inverse_cdf(1.0 - ALPHA);
     Figure {
@@ -52,11 +56,17 @@ fn figure_6(file: &Path, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>>
 }
 
 /// The MMD of permutations of some length, for all families and the LCG.
-fn figure_mmd(file: &Path, len: usize, bits: u32, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>> {
-    let test = |fill: &(dyn Fn(u64, &mut [u32]) + Sync)| run(samples, len, || Mmd::pairs(len), fill);
-    let by_draw = |draw: Draw| {
-        test(&|k, out| compacted(draw, bits, seed.epoch(k), out)).statistic().abs()
-    };
+fn figure_mmd(
+    file: &Path,
+    len: usize,
+    bits: u32,
+    samples: u64,
+    seed: Seed,
+) -> Result<(), Box<dyn Error>> {
+    let test =
+        |fill: &(dyn Fn(u64, &mut [u32]) + Sync)| run(samples, len, || Mmd::pairs(len), fill);
+    let by_draw =
+        |draw: Draw| test(&|k, out| compacted(draw, bits, seed.epoch(k), out)).statistic().abs();
     let mut curves: Vec<Curve> =
         FAMILIES.iter().map(|family| Curve::by_rounds(family, bits, by_draw)).collect();
     let lcg: Draw = |len, seed| Box::new(Lcg::from_seed(len, seed));
@@ -78,12 +88,15 @@ fn figure_mmd(file: &Path, len: usize, bits: u32, samples: u64, seed: Seed) -> R
 /// The permutation that a member on `2^bits` points compacts to.
 fn compacted(draw: Draw, bits: u32, seed: Seed, out: &mut [u32]) {
     let permutation = Permutation::with_bijection(out.len() as u64, draw(1 << bits, seed));
-    permutation.and_then(|p| p.write_indices(out)).expect("the members are bijections on enough points");
+    permutation
+        .and_then(|p| p.write_indices(out))
+        .expect("the members are bijections on enough points");
 }
 
+/// The reference: rand's shuffle, from a generator whose seeding keeps neighbouring seeds apart.
 fn fisher_yates(sample: u64, out: &mut [u32]) {
     (0..).zip(&mut *out).for_each(|(index, place)| *place = index);
-    fastrand::Rng::with_seed(sample).shuffle(out);
+    out.shuffle(&mut SmallRng::seed_from_u64(sample));
 }
 
 /// A statistic by the number of rounds, or a level where there are none.
@@ -138,11 +151,14 @@ impl Figure {
             .draw()?;
         for (number, curve) in self.curves.iter().enumerate() {
             let color = Palette99::pick(number).to_rgba();
-            let points: Vec<(f64, f64)> = curve.points.iter().map(|&(x, y)| (x, y.max(low))).collect();
+            let points: Vec<(f64, f64)> =
+                curve.points.iter().map(|&(x, y)| (x, y.max(low))).collect();
             chart
                 .draw_series(LineSeries::new(points, color.stroke_width(2)).point_size(3))?
                 .label(&curve.name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2)));
+                .legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 20, y)], color.stroke_width(2))
+                });
         }
         for (number, &(name, level)) in self.accepted.iter().enumerate() {
             let style = BLACK.mix(if number == 0 { 1.0 } else { 0.6 }).stroke_width(1);
@@ -154,7 +170,7 @@ impl Figure {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::UpperRight)
+            .position(SeriesLabelPosition::MiddleRight)
             .background_style(WHITE.mix(0.85))
             .border_style(BLACK.mix(0.3))
             .draw()?;
@@ -168,8 +184,11 @@ impl Figure {
             println!("  {name}: {level:.4e}");
         }
         for curve in &self.curves {
-            let points: Vec<String> =
-                curve.points.iter().map(|(rounds, value)| format!("{rounds}: {value:.3e}")).collect();
+            let points: Vec<String> = curve
+                .points
+                .iter()
+                .map(|(rounds, value)| format!("{rounds}: {value:.3e}"))
+                .collect();
             println!("  {}: {}", curve.name, points.join(", "));
         }
     }

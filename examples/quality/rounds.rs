@@ -97,7 +97,7 @@ fn print_row(bits: u32, len: u64, family: &Family, effort: Effort, seed: u64, al
     let domain = (family.rounds[0].1)(len, Seed::new(0)).last() + 1;
     let perfect = Sight::new(reference, domain, effort, seed ^ 0xFACE);
     let mut fewest = None;
-    let mut last_failure = None;
+    let mut first_failure = None;
     // From the most rounds down, until some number fails.
     for &(rounds, draw) in family.rounds.iter().rev() {
         let finding = Sight::new(draw, len, effort, seed).worst_against(&perfect);
@@ -108,18 +108,18 @@ fn print_row(bits: u32, len: u64, family: &Family, effort: Effort, seed: u64, al
             );
         }
         if finding.p_value < SIGNIFICANCE {
-            last_failure = Some((rounds, finding));
+            first_failure.get_or_insert((rounds, finding));
             if !all {
                 break;
             }
-        } else if last_failure.is_none() {
+        } else if first_failure.is_none() {
             fewest = Some(rounds);
         }
     }
     let margin =
         fewest.map_or("none passes".into(), |f| format!("{:.2}", family.chosen as f64 / f as f64));
     let fewest = fewest.map_or("-".into(), |f| f.to_string());
-    let failure = last_failure.map_or("nothing".into(), |(rounds, finding)| {
+    let failure = first_failure.map_or("nothing".into(), |(rounds, finding)| {
         format!("{rounds}: {}, p {:.0e}", finding.name, finding.p_value)
     });
     println!("| {bits} | {len} | {} | {fewest} | {margin} | {failure} |", family.name);

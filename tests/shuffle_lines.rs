@@ -1,0 +1,483 @@
+//! The example `shuffle_lines`, run as a user runs it, and its splitter by itself.
+
+#[path = "../examples/shuffle_lines/lines.rs"]
+mod lines;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+
+use bijective_shuffle::prelude::*;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+/// The program. `cargo test` builds it, but `cargo test --test shuffle_lines` does not, so it is built here; where it
+/// was built before, that is done in no time.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        // This is <target folder>/<profile>/deps/shuffle_lines-<hash>.
+        let this = std::env::current_exe().unwrap();
+        let profile_folder = this.parent().and_then(Path::parent).unwrap();
+        let profile = match profile_folder.file_name().and_then(|name| name.to_str()) {
+            Some("debug") => "test",
+            name => name.unwrap(),
+        };
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["build", "--quiet", "--example", "shuffle_lines", "--profile", profile])
+            .arg("--target-dir")
+            .arg(profile_folder.parent().unwrap());
+        if !cfg!(feature = "cuda") {
+            build.arg("--no-default-features");
+        }
+        assert!(build.status().unwrap().success());
+        profile_folder
+            .join("examples")
+            .join("shuffle_lines")
+            .with_extension(std::env::consts::EXE_EXTENSION)
+    })
+}
+
+/// A folder in which the program runs.
+struct Folder(TempDir);
+
+/// What became of a run.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    code: i32,
+    stdout: Vec<u8>,
+    stderr: String,
+}
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn spawn(&self, command: &mut Command) -> Child {
+        command
+            .current_dir(self.0.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Runs the program with these arguments and this standard input.
+    fn run(&self, arguments: &[&str], input: &[u8]) -> Outcome {
+        self.finish(Command::new(program()).args(arguments), input)
+    }
+
+    fn finish(&self, command: &mut Command, input: &[u8]) -> Outcome {
+        let mut child = self.spawn(command);
+        let mut stdin = child.stdin.take().unwrap();
+        thread::scope(|scope| {
+            // A program that does not read it may end before all is written.
+            scope.spawn(move || drop(stdin.write_all(input)));
+            let output = child.wait_with_output().unwrap();
+            Outcome {
+                code: output.status.code().unwrap(),
+                stdout: output.stdout,
+                stderr: String::from_utf8(output.stderr).unwrap(),
+            }
+        })
+    }
+
+    /// The output of a run that succeeds and says nothing.
+    fn output(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+        let outcome = self.run(&[&["--quiet"], arguments].concat(), input);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{arguments:?}");
+        outcome.stdout
+    }
+
+    /// The one line, without its end, that a run that fails says.
+    fn complaint(&self, arguments: &[&str], input: &[u8]) -> String {
+        let outcome = self.run(arguments, input);
+        assert_eq!((outcome.code, outcome.stdout.as_slice()), (1, &b""[..]), "{arguments:?}");
+        one_line(&outcome.stderr)
+    }
+}
+
+#[track_caller]
+fn one_line(stderr: &str) -> String {
+    let line = stderr.strip_suffix('\n').unwrap();
+    assert!(!line.contains('\n'), "{stderr}");
+    line.to_owned()
+}
+
+/// The given number of different lines.
+fn numbered(count: usize) -> Vec<u8> {
+    (0..count).flat_map(|k| format!("line {k}\n").into_bytes()).collect()
+}
+
+fn sorted_lines(text: &[u8]) -> Vec<&[u8]> {
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    lines.sort();
+    lines
+}
+
+/// The library's word on what the output should be, for lines that all end in a newline.
+fn expected(text: &[u8], seed: Seed) -> Vec<u8> {
+    let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+    Permutation::new(lines.len() as u64, seed).apply(&lines).unwrap().concat()
+}
+
+#[test]
+fn shuffles_the_readme() {
+    let mut command = Command::new(program());
+    let output = command.arg("README.md").current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(output.status.success());
+    let readme = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    assert_eq!(sorted_lines(&output.stdout), sorted_lines(&readme));
+}
+
+#[test]
+fn order_is_that_of_the_library() {
+    let folder = Folder::new();
+    for count in [1, 2, 100, 1000, 20_000] {
+        let text = numbered(count);
+        assert_eq!(folder.output(&["--seed", "7"], &text), expected(&text, Seed::new(7)));
+        assert_eq!(
+            folder.output(&["--seed", "7", "--epoch", "2", "--backend", "cpu"], &text),
+            expected(&text, Seed::new(7).epoch(2))
+        );
+    }
+}
+
+#[test]
+fn fresh_seed_is_drawn_and_reported() {
+    let folder = Folder::new();
+    let text = numbered(1000);
+    let first = folder.run(&[], &text);
+    assert_eq!(sorted_lines(&first.stdout), sorted_lines(&text));
+    assert_ne!(first.stdout, folder.run(&[], &text).stdout);
+    let (_, rest) = first.stderr.split_once("seed ").unwrap();
+    let (seed, _) = rest.split_once(',').unwrap();
+    assert_eq!(folder.output(&["--seed", seed], &text), first.stdout);
+    assert_eq!(folder.output(&["--seed", seed, "--undo"], &first.stdout), text);
+}
+
+#[test]
+fn report_is_one_line() {
+    let folder = Folder::new();
+    let outcome = folder.run(&["--seed", "5", "--epoch", "9"], b"a\nbc\nd");
+    let report = one_line(&outcome.stderr);
+    let (before, rest) = report.split_once(", seconds ").unwrap();
+    let (seconds, after) = rest.split_once(", ").unwrap();
+    assert_eq!(before, "lines 3, bytes 6");
+    assert!(seconds.parse::<f64>().unwrap() < 60.0);
+    assert_eq!(after, "backend auto, seed 5, epoch 9");
+
+    let head = folder.run(&["--seed", "5", "--head", "2"], b"ab\ncd\nef\n");
+    assert!(head.stderr.starts_with("lines 2, bytes 6, "));
+}
+
+#[test]
+fn undo_gives_back_the_same_bytes() {
+    let folder = Folder::new();
+    let long = numbered(3000);
+    let open = &long[..long.len() - 1];
+    let texts: [&[u8]; 16] = [
+        b"",
+        b"\n",
+        b"\n\n\n\n\n\n",
+        b"one",
+        b"one\n",
+        b"\none",
+        b"a\nb",
+        b"a\nb\n",
+        b"a\n\n\nb\n\nc\n",
+        b"a\r\nb\r\nc",
+        b"\0a\0\n\0\0\nb\0",
+        b"a\0b\0c\0",
+        b"\0\0",
+        b"\xFF\xFE\n\xC3\n\x80\xF0\n\xC3\x28",
+        &long,
+        open,
+    ];
+    for text in texts {
+        for options in
+            [&["--seed", "3"][..], &["--seed", "3", "--epoch", "8"], &["-z", "--seed", "3"]]
+        {
+            let delimiter = if options[0] == "-z" { 0 } else { b'\n' };
+            let shuffled = folder.output(options, text);
+            assert_eq!(shuffled.len(), text.len());
+            assert_eq!(shuffled.ends_with(&[delimiter]), text.ends_with(&[delimiter]));
+            assert_eq!(folder.output(&[options, &["--undo"]].concat(), &shuffled), text);
+        }
+    }
+    assert_ne!(folder.output(&["--seed", "3"], open), open);
+}
+
+#[test]
+fn large_input_takes_several_rounds() {
+    let folder = Folder::new();
+    // Some 25 MB: lines of all lengths up to 2000, one in the middle of 3 MB, and the last without an end.
+    let mut text: Vec<u8> = (0..25_000)
+        .flat_map(|k| [vec![b'a' + (k % 26) as u8; k * 7919 % 2001], vec![b'\n']].concat())
+        .collect();
+    text.splice(10_000_000..10_000_000, vec![b'x'; 3_000_000]);
+    text.push(b'z');
+    folder.write("text", &text);
+    let shuffled = folder.output(&["--seed", "1", "text"], b"");
+    text.push(b'\n');
+    let mut whole = expected(&text, Seed::new(1));
+    whole.pop();
+    assert!(shuffled == whole);
+    folder.write("shuffled", &shuffled);
+    assert!(folder.output(&["--seed", "1", "--undo", "shuffled"], b"") == folder.read("text"));
+}
+
+#[test]
+fn files_are_joined_line_by_line() {
+    let folder = Folder::new();
+    folder.write("open", b"a\nb");
+    folder.write("closed", b"c\n");
+    folder.write("empty", b"");
+    let joined = |names: &[&str], input| {
+        let shuffled = folder.output(&[&["--seed", "4"], names].concat(), input);
+        folder.output(&["--seed", "4", "--undo"], &shuffled)
+    };
+    assert_eq!(joined(&["open", "closed"], b""), b"a\nb\nc\n");
+    assert_eq!(joined(&["closed", "open"], b""), b"c\na\nb");
+    assert_eq!(joined(&["open", "empty"], b""), b"a\nb");
+    assert_eq!(joined(&["open", "empty", "open", "empty"], b""), b"a\nb\na\nb");
+    assert_eq!(joined(&["empty", "empty"], b""), b"");
+    assert_eq!(joined(&["open", "-", "closed"], b"d"), b"a\nb\nd\nc\n");
+    assert_eq!(joined(&["-"], b"d\ne"), b"d\ne");
+    assert_eq!(joined(&["-", "-"], b"d\ne\n"), b"d\ne\n");
+}
+
+#[test]
+fn head_is_the_start_of_the_whole() {
+    let folder = Folder::new();
+    let text = numbered(1000);
+    for text in [&text[..], &text[..text.len() - 1]] {
+        let whole = folder.output(&["--seed", "6"], text);
+        // Both ways to get at the start of the order, and both ends.
+        for head in ["0", "1", "10", "300", "999", "1000", "1001", "18446744073709551615"] {
+            let part = folder.output(&["--seed", "6", "--head", head], text);
+            assert!(whole.starts_with(&part));
+            let count = head.parse().unwrap_or(usize::MAX).min(1000);
+            assert_eq!(part.split_inclusive(|&byte| byte == b'\n').count(), count);
+            assert!(part.is_empty() || part.ends_with(b"\n") == text.ends_with(b"\n"));
+        }
+    }
+    assert_eq!(folder.output(&["--head", "3"], b""), b"");
+}
+
+#[test]
+fn output_may_be_an_input() {
+    let folder = Folder::new();
+    let text = numbered(500);
+    folder.write("text", &text);
+    assert_eq!(folder.output(&["--seed", "1", "--output", "text", "text"], b""), b"");
+    assert_eq!(folder.read("text"), expected(&text, Seed::new(1)));
+    folder.output(&["--seed", "1", "--undo", "--output", "text", "text"], b"");
+    assert_eq!(folder.read("text"), text);
+    folder.output(&["--seed", "1", "--output", "new", "text"], b"");
+    assert_eq!(folder.read("new"), expected(&text, Seed::new(1)));
+    assert_eq!(folder.names(), ["new", "text"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn output_keeps_links_and_permissions() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let folder = Folder::new();
+    let mode = |name| fs::metadata(folder.path(name)).unwrap().permissions().mode() & 0o777;
+    folder.write("plain", b"as created\n");
+    folder.write("secret", b"old\n");
+    fs::set_permissions(folder.path("secret"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::create_dir(folder.path("below")).unwrap();
+    symlink("../secret", folder.path("below/link")).unwrap();
+    symlink("below/link", folder.path("link")).unwrap();
+    symlink("below/fresh", folder.path("dangling")).unwrap();
+
+    folder.output(&["--output", "link"], b"new\n");
+    assert_eq!((folder.read("secret"), mode("secret")), (b"new\n".to_vec(), 0o640));
+    folder.output(&["--output", "dangling"], b"new\n");
+    assert_eq!(
+        (folder.read("below/fresh"), mode("below/fresh")),
+        (b"new\n".to_vec(), mode("plain"))
+    );
+    for link in ["link", "below/link", "dangling"] {
+        assert!(folder.path(link).is_symlink());
+    }
+}
+
+#[test]
+fn failure_leaves_the_output_as_it_was() {
+    let folder = Folder::new();
+    folder.write("old", b"old\n");
+    for arguments in [
+        &["--output", "old", "missing"][..],
+        &["--output", "old", "old", "."],
+        &["--output", "old", "--backend", "cuda", "old"],
+    ] {
+        folder.complaint(arguments, b"");
+        assert_eq!(
+            (folder.read("old"), folder.names()),
+            (b"old\n".to_vec(), vec!["old".to_owned()])
+        );
+    }
+}
+
+/// A limit on the size of files stands in for a full disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn failure_in_writing_leaves_the_output_as_it_was() {
+    let folder = Folder::new();
+    folder.write("old", b"old\n");
+    let script = r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#;
+    let mut limited = Command::new("sh");
+    limited.args(["-c", script]).arg(program()).args(["--output", "old"]);
+    let outcome = folder.finish(&mut limited, &numbered(10_000));
+    assert_eq!(outcome.code, 1);
+    assert!(one_line(&outcome.stderr).starts_with("shuffle_lines: old: File too large"));
+    assert_eq!((folder.read("old"), folder.names()), (b"old\n".to_vec(), vec!["old".to_owned()]));
+}
+
+#[test]
+fn inputs_that_cannot_be_read_are_named() {
+    let folder = Folder::new();
+    folder.write("text", b"a\n");
+    fs::create_dir(folder.path("folder")).unwrap();
+    let missing = folder.complaint(&["text", "missing"], b"");
+    assert!(missing.starts_with("shuffle_lines: missing: "), "{missing}");
+    let directory = folder.complaint(&["folder", "text"], b"");
+    assert_eq!(directory, "shuffle_lines: folder: is a directory");
+    let output = folder.complaint(&["--output", "folder"], b"a\n");
+    assert!(output.starts_with("shuffle_lines: folder: "), "{output}");
+    let nowhere = folder.complaint(&["--output", "missing/new"], b"a\n");
+    assert!(nowhere.starts_with("shuffle_lines: missing/new: "), "{nowhere}");
+}
+
+#[test]
+fn missing_gpu_is_an_error() {
+    let complaint = Folder::new().complaint(&["--backend", "cuda"], b"a\n");
+    assert!(
+        complaint.starts_with("shuffle_lines: cannot shuffle: back end cuda is not available: ")
+    );
+}
+
+#[test]
+fn usage_errors_have_their_own_code() {
+    let folder = Folder::new();
+    for arguments in [
+        &["--undo"][..],
+        &["--undo", "--seed", "1", "--head", "2"],
+        &["--seed", "-1"],
+        &["--backend", "abacus"],
+        &["--shuffle"],
+    ] {
+        let outcome = folder.run(arguments, b"a\n");
+        assert_eq!((outcome.code, outcome.stdout), (2, vec![]), "{arguments:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disk_is_noticed() {
+    let folder = Folder::new();
+    let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    // A text that fits any buffer, one without an end, and one that does not fit.
+    for text in [b"a\nb\n".to_vec(), b"a".to_vec(), numbered(100_000)] {
+        folder.write("text", &text);
+        let complaint = folder.complaint(&["--output", "/dev/full", "text"], b"");
+        assert!(complaint.starts_with("shuffle_lines: /dev/full: No space left"), "{complaint}");
+
+        let mut command = Command::new(program());
+        let child = command.arg(folder.path("text")).stdout(full()).stderr(Stdio::piped());
+        let output = child.spawn().unwrap().wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
+        assert!(complaint.starts_with("shuffle_lines: standard output: No space"), "{complaint}");
+    }
+    // Whoever cannot be told is not told; that is no reason to fail.
+    let mut command = Command::new(program());
+    let child = command.arg(folder.path("text")).stdout(Stdio::null()).stderr(full());
+    assert!(child.status().unwrap().success());
+}
+
+#[test]
+fn reader_that_leaves_is_told_of() {
+    let folder = Folder::new();
+    folder.write("text", numbered(100_000));
+    let mut child = folder.spawn(Command::new(program()).arg("text"));
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 10]).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
+    assert_eq!(complaint, "shuffle_lines: standard output: the reader closed the output");
+}
+
+/// The pieces of a text as the splitter sees them.
+fn pieces<'a, W: lines::Offset>(lines: &lines::Lines<'a, W>) -> Vec<&'a [u8]> {
+    (0..lines.count()).map(|number| lines.get(number)).collect()
+}
+
+proptest! {
+    #[test]
+    fn splitter_agrees_with_a_plain_one(
+        text in proptest::collection::vec(prop_oneof![Just(0), Just(b'\n'), any::<u8>()], 0..300),
+        delimiter in prop_oneof![Just(0), Just(b'\n'), any::<u8>()],
+        chunk in 1_usize..40,
+    ) {
+        let plain: Vec<&[u8]> = text.split_inclusive(|&byte| byte == delimiter).collect();
+        prop_assert_eq!(plain.concat(), &text[..]);
+        prop_assert_eq!(pieces(&lines::split::<u32>(&text, delimiter)), &plain[..]);
+        prop_assert_eq!(pieces(&lines::split::<u64>(&text, delimiter)), &plain[..]);
+        prop_assert_eq!(pieces(&lines::split_in_chunks::<u32>(&text, delimiter, chunk)), plain);
+    }
+}
+
+#[test]
+fn splitter_cuts_at_chunk_boundaries() {
+    for chunk in 1..6 {
+        // All texts of up to 7 bytes of two kinds.
+        for bits in 1_u32..1 << 8 {
+            let text: Vec<u8> =
+                (0..bits.ilog2()).map(|k| if bits >> k & 1 == 1 { b'\n' } else { b'a' }).collect();
+            let plain: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+            assert_eq!(pieces(&lines::split_in_chunks::<u64>(&text, b'\n', chunk)), plain);
+        }
+    }
+    // And some that the splitter cuts up by itself.
+    for length in [(1 << 18) - 1, 1 << 18, (1 << 18) + 1, 1_000_003] {
+        let text: Vec<u8> =
+            (0..length).map(|k| if k % 4093 % 97 < 2 { b'\n' } else { b'a' }).collect();
+        let plain: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
+        assert_eq!(pieces(&lines::split::<u32>(&text, b'\n')), plain);
+    }
+}
