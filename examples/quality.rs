@@ -1,7 +1,10 @@
-//! Judges bijections and shuffles by statistical tests, and regenerates the figures of the paper.
+//! Judges bijections and shuffles by statistical tests, and regenerates the figures of the paper. What came of it is in
+//! `docs/quality.md`.
 //!
 //! ```sh
-//! cargo run --release --features stats --example quality -- rounds --bits 9..=16
+//! cargo run --release --features stats --example quality -- judge
+//! cargo run --release --features stats --example quality -- figures
+//! cargo run --release --features stats --example quality -- rounds --from 9 --to 16
 //! ```
 
 #[path = "quality/compare.rs"]
@@ -10,15 +13,20 @@ mod compare;
 mod families;
 #[path = "quality/figures.rs"]
 mod figures;
+#[path = "quality/judge.rs"]
+mod judge;
 #[path = "quality/keys.rs"]
 mod keys;
 #[path = "quality/rounds.rs"]
 mod rounds;
+#[path = "quality/shufflers.rs"]
+mod shufflers;
 #[path = "quality/structure.rs"]
 mod structure;
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -34,6 +42,21 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// All tests on whole shuffles, ours and others'. Fails if the default shuffle does.
+    Judge {
+        /// Samples at lengths up to 8.
+        #[arg(long, default_value_t = 400_000)]
+        short: u64,
+        /// Samples at other lengths.
+        #[arg(long, default_value_t = 4_000)]
+        long: u64,
+        /// Only this shuffle.
+        #[arg(long)]
+        only: Option<String>,
+        /// Print every p-value.
+        #[arg(long)]
+        all: bool,
+    },
     /// Figures 6 to 9 of the paper.
     Figures {
         /// Where the figures go.
@@ -48,7 +71,7 @@ enum Command {
         /// The narrowest domain, in bits.
         #[arg(long, default_value_t = 4)]
         from: u32,
-        /// The widest.
+        /// The widest, up to 62.
         #[arg(long, default_value_t = 40)]
         to: u32,
         /// Members looked at at a few slots, at every width.
@@ -66,14 +89,20 @@ enum Command {
     },
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Arguments { command, seed } = Arguments::parse();
     match command {
+        Command::Judge { short, long, only, all } => {
+            let samples = judge::Samples { short, long };
+            if !judge::print_table(samples, seed, only.as_deref(), all) {
+                return Ok(ExitCode::FAILURE);
+            }
+        }
         Command::Figures { folder, samples } => figures::draw_all(&folder, samples, seed)?,
         Command::Rounds { from, to, keys, values, family, all } => {
-            let effort = rounds::Effort { keys, members: values };
+            let effort = rounds::Effort { keys, values };
             rounds::print_table(from..=to, effort, seed, family.as_deref(), all);
         }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -6,12 +6,10 @@ use std::path::Path;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::stats::{Mmd, Orders, Test, run};
 use plotters::prelude::*;
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-use rand::seq::SliceRandom;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::families::{Draw, FAMILIES, Family};
+use crate::shufflers::fisher_yates;
 
 /// The significance of the acceptance lines: the paper's.
 const ALPHA: f64 = 0.05;
@@ -91,12 +89,6 @@ fn compacted(draw: Draw, bits: u32, seed: Seed, out: &mut [u32]) {
     permutation
         .and_then(|p| p.write_indices(out))
         .expect("the members are bijections on enough points");
-}
-
-/// The reference: rand's shuffle, from a generator whose seeding keeps neighbouring seeds apart.
-fn fisher_yates(sample: u64, out: &mut [u32]) {
-    (0..).zip(&mut *out).for_each(|(index, place)| *place = index);
-    out.shuffle(&mut SmallRng::seed_from_u64(sample));
 }
 
 /// A statistic by the number of rounds, or a level where there are none.

@@ -19,8 +19,16 @@ const SIGNIFICANCE: f64 = 1e-4;
 pub(crate) struct Effort {
     /// Members that are looked at at a few slots.
     pub(crate) keys: u64,
-    /// Members that are looked at as a whole.
-    pub(crate) members: u64,
+    /// Values inside of permutations that are looked at, for widths up to 16 bits.
+    pub(crate) values: u64,
+}
+
+impl Effort {
+    /// How many members are looked at as a whole. From 17 bits on each is a window of 2^16 slots, and most partners of a
+    /// slot have to be evaluated for it, so fewer will have to do.
+    fn members(self, bits: u32) -> u64 {
+        if bits > 16 { 48 } else { (self.values >> bits).clamp(200, 20_000) }
+    }
 }
 
 /// What a way of drawing shows at one length.
@@ -31,7 +39,7 @@ struct Sight {
 
 impl Sight {
     fn new(draw: Draw, len: u64, effort: Effort, seed: u64) -> Self {
-        let measured: Vec<_> = (0..effort.members)
+        let measured: Vec<_> = (0..effort.members(bits_of(len)))
             .into_par_iter()
             .map(|member| {
                 let f = draw(len, Seed::new(seed).epoch(member));
@@ -56,10 +64,9 @@ impl Sight {
     }
 }
 
-/// Members to look at as a whole at a width: fewer of the larger ones.
-fn effort_at(bits: u32, effort: Effort) -> Effort {
-    let members = (effort.members >> bits.min(16)).clamp(200, 20_000);
-    Effort { members, ..effort }
+/// The width of the smallest power of two that holds a length.
+fn bits_of(len: u64) -> u32 {
+    len.next_power_of_two().ilog2()
 }
 
 /// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of
@@ -77,7 +84,6 @@ pub(crate) fn print_table(
     );
     println!("| --- | --- | --- | --- | --- | --- |");
     for bits in widths {
-        let effort = effort_at(bits, effort);
         for len in [1 << bits, (1 << (bits - 1)) + 1] {
             if len < 1 << bits && families().all(|family| family.name != "GridFeistel") {
                 continue;

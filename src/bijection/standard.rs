@@ -2,16 +2,14 @@
 
 use rand_core::Rng;
 
-use super::{
-    Bijection, DeviceSource, FromSeed, RandomSign, Table, Trusted, TrustedBijection, VariablePhilox,
-};
+use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
 use crate::seed::KeyDomain;
 
 /// The default family: what [`Permutation::new`](crate::Permutation::new) and
 /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle) use.
 ///
-/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for more it
-/// is [`RandomSign`] over [`VariablePhilox<24>`]. The rule is part of the stable values.
+/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for more it is a
+/// [`MulXorshift`] of 8 rounds. The rule is part of the stable values; `docs/quality.md` has the evidence for it.
 ///
 /// # Examples
 ///
@@ -27,20 +25,20 @@ pub struct Standard(Kind);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Exact(Table),
-    Cipher(RandomSign<VariablePhilox<24>>),
+    Chain(MulXorshift<8>),
 }
 
 impl Standard {
     /// The largest length that is drawn exactly.
     ///
-    /// On so few bits a cipher is measurably not uniform (`docs/results/small-lengths.md`), and a table is
-    /// small and quick to draw.
+    /// On very few bits no cipher is uniform enough: it was seen at 4 bits (`docs/quality.md`), and lengths up to 256 take at
+    /// most 8. A table is small and quick to draw.
     pub const EXACT_MAX: u64 = 256;
 
     fn inner(&self) -> &dyn TrustedBijection {
         match &self.0 {
             Kind::Exact(table) => table,
-            Kind::Cipher(cipher) => cipher,
+            Kind::Chain(chain) => chain,
         }
     }
 }
@@ -83,7 +81,7 @@ impl FromSeed for Standard {
         Self(if len <= Self::EXACT_MAX {
             Kind::Exact(Table::from_rng(len, rng))
         } else {
-            Kind::Cipher(RandomSign::from_rng(len, rng))
+            Kind::Chain(MulXorshift::from_rng(len, rng))
         })
     }
 
@@ -91,7 +89,7 @@ impl FromSeed for Standard {
         if len <= Self::EXACT_MAX {
             Table::key_domain(len)
         } else {
-            RandomSign::<VariablePhilox<24>>::key_domain(len)
+            MulXorshift::<8>::key_domain(len)
         }
     }
 }

@@ -60,26 +60,28 @@ def exact(length, seed, epoch):
     return values[:length]
 
 
-def cipher(length, seed, epoch):
-    """VariablePhilox with 24 rounds (Mitchell et al., 2022, listing 1), then a fair exchange of 0 and 1."""
+def chain(length, seed, epoch):
+    """MulXorshift with 8 rounds: keyed affine maps modulo 2^bits, in turn with xorshifts."""
     bits = (length - 1).bit_length()
+    mask = 2**bits - 1
     words = key_words(seed, epoch, bits)
-    keys = [next(words) for _ in range(24)]
-    swap = next(words) & 1
-    left_bits, right_bits = bits // 2, bits - bits // 2
-    left_mask, right_mask = 2**left_bits - 1, 2**right_bits - 1
+
+    def word64():
+        return next(words) | next(words) << 32
+
+    keys = []
+    for _ in range(8):
+        increment, word = word64(), word64()
+        keys.append(((word & ~7) + (5 if word & 4 else 3), increment))
+    half = (bits + 1) // 2
     result = []
-    for slot in range(2**bits):
-        left, right = slot >> right_bits, slot & right_mask
-        for key in keys:
-            product = 0xD2B74407B1CE6E93 * left & M64
-            low = product << (right_bits - left_bits) | right >> left_bits
-            left, right = ((product >> 32) ^ key ^ right) & left_mask, low & right_mask
-        index = left << right_bits | right
-        if index < 2:
-            index ^= swap
-        if index < length:
-            result.append(index)
+    for x in range(2**bits):
+        x ^= x >> (half + 1)
+        for number, (multiplier, increment) in enumerate(keys):
+            x = (x * multiplier + increment) & mask
+            x ^= x >> (half + number % 2)
+        if x < length:
+            result.append(x)
     return result
 
 
@@ -93,7 +95,7 @@ def fnv1a64(values):
 
 
 def entry(length, seed, epoch):
-    p = (exact if length <= EXACT_MAX else cipher)(length, seed, epoch)
+    p = (exact if length <= EXACT_MAX else chain)(length, seed, epoch)
     assert sorted(p) == list(range(length))
     if isinstance(seed, bytes):
         name = {"seed_bytes": seed.hex()}

@@ -1,0 +1,100 @@
+//! All the tests of [`bijective_shuffle::stats`] on whole shuffles.
+
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::stats::{
+    Cycles, Differences, Displacement, Distance, FixedPoints, Mmd, Orders, Outcome, Places, Signs,
+    Successors, Test, run,
+};
+
+use crate::shufflers::{SHUFFLERS, Shuffler};
+
+/// A p-value below this is a finding. A run of all shufflers at all lengths makes some two thousand tests.
+const SIGNIFICANCE: f64 = 1e-6;
+
+/// The lengths that are judged: those of which all orders can be counted, those of the paper's figures, and around
+/// powers of two on both sides of where the default stops drawing exactly.
+const LENGTHS: [usize; 22] = [
+    2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 100, 128, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025,
+];
+
+/// Up to this length every index and place has a cell of its own.
+const FINE: usize = 256;
+
+/// How many samples are judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Samples {
+    /// Where all orders can be counted.
+    pub(crate) short: u64,
+    /// At the other lengths.
+    pub(crate) long: u64,
+}
+
+/// Prints a table of what was found; returns whether the default passed everything.
+pub(crate) fn print_table(samples: Samples, seed: u64, only: Option<&str>, all: bool) -> bool {
+    println!("| shuffle | verdict | tests | smallest p-value | test | length |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    let mut default_passes = true;
+    for shuffler in
+        SHUFFLERS.iter().filter(|shuffler| only.is_none_or(|name| shuffler.name == name))
+    {
+        let mut findings = Vec::new();
+        for len in LENGTHS {
+            let samples = if len <= 8 { samples.short } else { samples.long };
+            for (name, outcome) in outcomes(shuffler, len, samples, Seed::new(seed)) {
+                if all {
+                    println!(
+                        "{} | {len} | {name} | {} samples | p {:.2e}",
+                        shuffler.name, outcome.samples, outcome.p_value
+                    );
+                }
+                findings.push((outcome.p_value, name, len));
+            }
+        }
+        let count = findings.len();
+        let found = findings.iter().filter(|finding| finding.0 < SIGNIFICANCE).count();
+        let worst = findings.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        let (p, name, len) = worst.expect("tests were made");
+        let verdict = if found == 0 { "passes".into() } else { format!("**fails** {found}") };
+        println!("| {} | {verdict} | {count} | {p:.1e} | {name} | {len} |", shuffler.name);
+        default_passes &= found == 0 || !shuffler.name.starts_with("default");
+    }
+    default_passes
+}
+
+fn outcomes(
+    shuffler: &Shuffler,
+    len: usize,
+    samples: u64,
+    seed: Seed,
+) -> Vec<(&'static str, Outcome)> {
+    let fill = |sample, out: &mut [u32]| (shuffler.fill)(seed, sample, out);
+    if len == 2 {
+        // Two orders: everything else is the same question asked again.
+        return vec![("all orders", run(samples, len, || Orders::new(len), fill).outcome())];
+    }
+    let bins = len.min(FINE);
+    let tests = || {
+        (
+            (Mmd::pairs(len), Mmd::identity(len), Signs::new(len), Places::coarse(len, bins)),
+            (Displacement::new(len, Distance::Absolute), Displacement::new(len, Distance::Squared)),
+            (Successors::new(len), Differences::new(len), Cycles::new(len), FixedPoints::new(len)),
+        )
+    };
+    let (order, moves, local) = run(samples, len, tests, fill);
+    let mut all = vec![
+        ("MMD by pairs", order.0.outcome()),
+        ("MMD against the identity", order.1.outcome()),
+        ("signs", order.2.outcome()),
+        ("places", order.3.outcome()),
+        ("displacement", moves.0.outcome()),
+        ("displacement squared", moves.1.outcome()),
+        ("successors", local.0.outcome()),
+        ("differences", local.1.outcome()),
+        ("cycles", local.2.outcome()),
+        ("fixed points", local.3.outcome()),
+    ];
+    if len <= 8 {
+        all.push(("all orders", run(samples, len, || Orders::new(len), fill).outcome()));
+    }
+    all
+}
