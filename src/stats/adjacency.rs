@@ -21,7 +21,7 @@ use super::{Outcome, Test, check_len, check_sample};
 ///
 /// let mut successors = Successors::new(5);
 /// (0..100).for_each(|_| successors.record(&[3, 4, 0, 1, 2]));
-/// assert!(successors.outcome().p_value < 1e-100);
+/// assert!(successors.outcome().p_value < 1e-50);
 /// assert!(successors.mean().statistic > 10.0);
 /// ```
 #[derive(Clone, Debug)]
@@ -78,26 +78,26 @@ impl Test for Successors {
 
 /// The test of the differences `p[i + 1] - p[i]` modulo `n`, which should all come equally often.
 ///
-/// It holds `n` counts of 8 bytes. The statistic is Pearson's with other weights, derived below; the p-value is its upper
-/// tail, by the chi-squared distribution with `n - 2` degrees of freedom. 10 samples are enough.
+/// It holds `n` counts of 8 bytes. The statistic is Pearson's with other weights, derived below; the p-value is its
+/// upper tail, by the chi-squared distribution with `n - 2` degrees of freedom. 10 samples are enough.
 ///
 /// # Distribution
 ///
-/// Of one uniform permutation, let `N(d)` be the number of places with the difference `d`, for `d` from 1 to `n - 1`. Its
-/// expectation is 1. To come to the covariances, two places are either next to each other, where `d` and `e` can follow
-/// each other unless `d + e = 0`; or they are not, where the four indexes have to be different. Counting the ways gives,
-/// with `m = n - 1`,
+/// Of one uniform permutation, let `N(d)` be the number of places with the difference `d`, for `d` from 1 to `n - 1`.
+/// Its expectation is 1. To come to the covariances, two places are either next to each other, where `d` and `e` can
+/// follow each other unless `d + e = 0`; or they are not, where the four indexes have to be different. Counting the
+/// ways gives, with `m = n - 1`,
 ///
 /// ```text
 /// Cov(N(d), N(e)) = (1 + 1/m) [d = e] - 1/m - 1/m [d + e = 0 mod n]
 /// ```
 ///
-/// The matrix keeps vectors apart that have the same value, and those that have opposite values, at `d` and `n - d`.
-/// It multiplies the opposite ones by `1 + 2/m = (n + 1) / (n - 1)`; the same ones by 1, except that the constant becomes
+/// The matrix keeps vectors apart that have the same value, and those that have opposite values, at `d` and `n - d`. It
+/// multiplies the opposite ones by `1 + 2/m = (n + 1) / (n - 1)`; the same ones by 1, except that the constant becomes
 /// 0. So for `N` samples with the total counts `O(d)`, split `O(d) - N` into the opposite part
 /// `a(d) = (O(d) - O(n - d)) / 2` and the rest `s(d)`. Then the sum of `s(d)^2 + a(d)^2 (n - 1) / (n + 1)` over `d`,
-/// divided by `N`, is the squared length of a vector whose covariance is a projection to `n - 2` dimensions: its mean is
-/// exactly `n - 2`, and its distribution tends to the chi-squared one.
+/// divided by `N`, is the squared length of a vector whose covariance is a projection to `n - 2` dimensions: its mean
+/// is exactly `n - 2`, and its distribution tends to the chi-squared one.
 ///
 /// # Examples
 ///

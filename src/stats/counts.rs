@@ -83,7 +83,8 @@ pub(super) fn probabilities(max: usize, probability: impl Fn(usize) -> f64) -> P
     core::array::from_fn(|value| if value <= max { probability(value) } else { 0.0 })
 }
 
-/// The probability that a uniform permutation of `m` items has no fixed point: a partial sum of the series of `exp(-1)`.
+/// The probability that a uniform permutation of `m` items has no fixed point: a partial sum of the series of
+/// `exp(-1)`.
 pub(super) fn no_fixed_point(m: usize) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     // The terms from the 20th on are below the last digit.

@@ -45,9 +45,9 @@ impl CycleCounter {
 /// the mean. The first sees more kinds of faults (even permutations alone have cycles of one parity, and hardly another
 /// mean), the second is the more sensitive where the mean is wrong.
 ///
-/// The number of cycles is distributed as the sum over `j` from 1 to `n` of independent bits that are 1 with probability
-/// `1 / j`: as item `j` is added, it closes a cycle of its own or goes into one of the others at any of `j - 1` places.
-/// (Feller, *An Introduction to Probability Theory and Its Applications*, volume 1, X.6.) So the mean is
+/// The number of cycles is distributed as the sum over `j` from 1 to `n` of independent bits that are 1 with
+/// probability `1 / j`: as item `j` is added, it closes a cycle of its own or goes into one of the others at any of `j
+/// - 1` places. (Feller, *An Introduction to Probability Theory and Its Applications*, volume 1, X.6.) So the mean is
 /// `H = 1 + 1/2 + .. + 1/n`, the variance `H - (1 + 1/4 + .. + 1/n^2)`, and the probabilities are the unsigned Stirling
 /// numbers of the first kind over `n!`.
 ///
@@ -102,6 +102,9 @@ impl Cycles {
     }
 }
 
+/// Euler's constant; the standard library has it from Rust 1.94 on only.
+const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
+
 /// The sums of `1 / j` and of `1 / j^2` for `j` from 1 to `n`. From 1000 on by their asymptotic series, which are then
 /// right to the last digits.
 fn harmonic(n: usize) -> (f64, f64) {
@@ -112,7 +115,7 @@ fn harmonic(n: usize) -> (f64, f64) {
             .fold((0.0, 0.0), |(h, s), x| (h + x, s + x * x));
     }
     let x = 1.0 / n as f64;
-    let first = (n as f64).ln() + core::f64::consts::EULER_GAMMA + x / 2.0 - x * x / 12.0;
+    let first = (n as f64).ln() + EULER_GAMMA + x / 2.0 - x * x / 12.0;
     let second = core::f64::consts::PI.powi(2) / 6.0 - x + x * x / 2.0 - x.powi(3) / 6.0;
     (first, second)
 }

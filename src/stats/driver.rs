@@ -4,9 +4,9 @@ use core::ops::Range;
 
 use super::Test;
 
-/// Samples are judged in about this many chunks: enough for as many threads, and few enough that merging big tables
-/// costs less than filling them.
-const CHUNKS: u64 = 128;
+/// Samples are judged in about this many chunks: enough for as many threads, and not more, as each costs a merge, and
+/// tables may be big.
+const CHUNKS: u64 = 64;
 
 /// The most samples in a chunk; even, as [`chunk_size`] needs it to be.
 const CHUNK_MAX: u64 = 1 << 16;

@@ -41,8 +41,8 @@ pub enum Design {
 ///
 /// * Hoeffding's, as `K` is from 0 to 1: at most `2 exp(-2 m t^2)`; it holds for every number of samples, and is far
 ///   too careful if `K` varies little;
-/// * the central limit theorem's: `erfc(t / sqrt(2 Var(K) / m))`, close if `m` is large. With a great `lambda` the kernel
-///   is rarely far from 0, and more samples are needed.
+/// * the central limit theorem's: `erfc(t / sqrt(2 Var(K) / m))`, close if `m` is large. With a great `lambda` the
+///   kernel is rarely far from 0, and more samples are needed.
 ///
 /// [`outcome`](Test::outcome) takes Hoeffding's bound for fewer than 100 samples, as the authors advise, and the normal
 /// distribution from there on. Both are two-sided.

@@ -5,9 +5,9 @@ use super::{Outcome, Test, check_sample};
 
 /// The chi-squared test of all `n!` orders of `n` items, `n` from 2 to 8.
 ///
-/// It sees every fault there is, given enough samples. The statistic is Pearson's, and the p-value its upper tail, by the
-/// chi-squared distribution with `n! - 1` degrees of freedom; that takes about 5 samples an order or more. Counts that
-/// are *more* even than chance makes them give a p-value close to 1, and pass.
+/// It sees every fault there is, given enough samples. The statistic is Pearson's, and the p-value its upper tail, by
+/// the chi-squared distribution with `n! - 1` degrees of freedom; that takes about 5 samples an order or more. Counts
+/// that are *more* even than chance makes them give a p-value close to 1, and pass.
 ///
 /// # Examples
 ///

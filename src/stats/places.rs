@@ -6,24 +6,25 @@ use super::{Outcome, Test, check_len, check_sample};
 /// The test that every index comes to every place equally often: a table of indexes by places, each or in bins.
 ///
 /// The statistic is `(n - 1) / n` times Pearson's; the p-value is its upper tail, by the chi-squared distribution with
-/// `(b - 1)^2` degrees of freedom for `b` bins. The table has `b^2` counts of 8 bytes, which sets the limit: 2000 items in
-/// bins of one take 32 MB a thread. To trust the p-value, 5 or more samples should be expected in each cell of bins of
-/// one item, which are `5 n`; with many items to a bin, `b` samples are enough.
+/// `(b - 1)^2` degrees of freedom for `b` bins. The table has `b^2` counts of 8 bytes, which sets the limit: 2000 items
+/// in bins of one take 32 MB a thread, and more samples than items are worth the while. `b` samples are enough to trust
+/// the p-value.
 ///
 /// # Distribution
 ///
-/// Let `X(i, k)` be 1 if a uniform permutation brings index `i` to place `k`, and else 0. The expectation is `1 / n`, and
+/// Let `X(i, k)` be 1 if a uniform permutation brings index `i` to place `k`, and else 0. The expectation is `1 / n`,
+/// and
 ///
 /// ```text
 /// Cov(X(i, k), X(j, l)) = ([i = j] - 1/n) ([k = l] - 1/n) / (n - 1)
 /// ```
 ///
-/// as the permutations with both 1 are a `1 / n` of all, none, or a `1 / (n (n - 1))`. The count `N(B, C)` of a bin `B` of
-/// `r` indexes and a bin `C` of `c` places is the sum of `r c` of these. So `N(B, C) - r c / n`, divided by `sqrt(r c)`,
-/// has the covariance of `(I - u u') (x) (I - v v') / (n - 1)`, where `u` and `v` are the unit vectors of all
+/// as the permutations with both 1 are a `1 / n` of all, none, or a `1 / (n (n - 1))`. The count `N(B, C)` of a bin `B`
+/// of `r` indexes and a bin `C` of `c` places is the sum of `r c` of these. So `N(B, C) - r c / n`, divided by `sqrt(r
+/// c)`, has the covariance of `(I - u u') (x) (I - v v') / (n - 1)`, where `u` and `v` are the unit vectors of all
 /// `sqrt(r / n)` and `sqrt(c / n)`. That is `1 / (n - 1)` times a projection to `(b - 1)^2` dimensions. Pearson's
-/// statistic of `N` samples is the squared length of the sum of these vectors, times `n / N`; with `n - 1` instead of `n`
-/// its mean is exactly `(b - 1)^2`, and its distribution tends to the chi-squared one. (The factor is what sets
+/// statistic of `N` samples is the squared length of the sum of these vectors, times `n / N`; with `n - 1` instead of
+/// `n` its mean is exactly `(b - 1)^2`, and its distribution tends to the chi-squared one. (The factor is what sets
 /// whole permutations apart from independent indexes: without it, 2 items would give twice the statistic that they
 /// should.)
 ///
@@ -108,7 +109,7 @@ impl Test for Places {
         let rows = self.counts.chunks_exact_mut(self.starts.len() - 1);
         for (row, ends) in rows.zip(self.starts.windows(2)) {
             for &index in &permutation[ends[0]..ends[1]] {
-                row[(u64::from(index) * self.scale >> 32) as usize] += 1;
+                row[((u64::from(index) * self.scale) >> 32) as usize] += 1;
             }
         }
         self.samples += 1;
@@ -152,7 +153,7 @@ mod tests {
             );
             for x in 0..len {
                 let bin = places.starts.partition_point(|&start| start <= x) - 1;
-                assert_eq!((x as u64 * places.scale >> 32) as usize, bin);
+                assert_eq!(((x as u64 * places.scale) >> 32) as usize, bin);
             }
         }
     }
