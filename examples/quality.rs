@@ -4,6 +4,7 @@
 //! ```sh
 //! cargo run --release --features stats --example quality -- judge
 //! cargo run --release --features stats --example quality -- figures
+//! cargo run --release --features stats --example quality -- related
 //! cargo run --release --features stats --example quality -- rounds --from 9 --to 16
 //! ```
 
@@ -17,6 +18,8 @@ mod figures;
 mod judge;
 #[path = "quality/keys.rs"]
 mod keys;
+#[path = "quality/related.rs"]
+mod related;
 #[path = "quality/rounds.rs"]
 mod rounds;
 #[path = "quality/shufflers.rs"]
@@ -66,7 +69,13 @@ enum Command {
         #[arg(long, default_value_t = 100_000)]
         samples: u64,
     },
-    /// The fewest rounds that pass, by width, for every family.
+    /// Whether keys that are alike give permutations that are alike. Fails if seeds or epochs do.
+    Related {
+        /// How many pairs of permutations are compared.
+        #[arg(long, default_value_t = 2_000)]
+        pairs: u64,
+    },
+    /// The fewest rounds that pass, by width, for every family. Fails if the default does where it is used.
     Rounds {
         /// The narrowest domain, in bits.
         #[arg(long, default_value_t = 4)]
@@ -91,18 +100,19 @@ enum Command {
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Arguments { command, seed } = Arguments::parse();
-    match command {
+    let passed = match command {
         Command::Judge { short, long, only, all } => {
-            let samples = judge::Samples { short, long };
-            if !judge::print_table(samples, seed, only.as_deref(), all) {
-                return Ok(ExitCode::FAILURE);
-            }
+            judge::print_table(judge::Samples { short, long }, seed, only.as_deref(), all)
         }
-        Command::Figures { folder, samples } => figures::draw_all(&folder, samples, seed)?,
+        Command::Figures { folder, samples } => {
+            figures::draw_all(&folder, samples, seed)?;
+            true
+        }
+        Command::Related { pairs } => related::print_tables(pairs, seed),
         Command::Rounds { from, to, keys, values, family, all } => {
             let effort = rounds::Effort { keys, values };
-            rounds::print_table(from..=to, effort, seed, family.as_deref(), all);
+            rounds::print_table(from..=to, effort, seed, family.as_deref(), all)
         }
-    }
-    Ok(ExitCode::SUCCESS)
+    };
+    Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

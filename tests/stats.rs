@@ -1,13 +1,7 @@
 //! Whether the statistical tests judge rightly: a good shuffle gets p-values that are uniform, and each bad one is
 //! found by the tests that can see it.
 //!
-//! Everything has a fixed seed, so it passes always or never. What a sample costs each test is measured by
-//!
-//! ```text
-//! cargo test --release --features stats --test stats -- --ignored --nocapture
-//! ```
-
-use std::time::Instant;
+//! Everything has a fixed seed, so it passes always or never.
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::stats::{
@@ -337,45 +331,4 @@ fn recording_one_by_one_is_the_same() {
     let (joint, parts) = (by_driver.outcome(), [by_driver.0.outcome(), by_driver.1.outcome()]);
     let least = parts[0].p_value.min(parts[1].p_value);
     assert_eq!(joint.p_value, (2.0 * least).min(1.0));
-}
-
-/// Prints what a sample costs a test, without drawing it.
-fn time<T: Test>(name: &str, mut test: T, samples: &[Vec<u32>]) {
-    let len = samples[0].len();
-    let rounds = 10_000_000 / (len + 10) / samples.len();
-    let start = Instant::now();
-    for _ in 0..rounds {
-        samples.iter().for_each(|sample| test.record(sample));
-    }
-    let each = start.elapsed() / (rounds * samples.len()) as u32;
-    println!("{len} items, {name}: {each:?}");
-    assert!(test.outcome().samples > 0, "the work is not optimised away");
-}
-
-#[test]
-#[ignore = "measures time"]
-fn time_per_sample() {
-    for len in [5, 100, 1000] {
-        let samples: Vec<Vec<u32>> = (0..64)
-            .map(|k| {
-                let mut sample = vec![0; len];
-                good(k, &mut sample);
-                sample
-            })
-            .collect();
-        if len <= Orders::LEN_MAX {
-            time("orders", Orders::new(len), &samples);
-        }
-        time("mmd by pairs", Mmd::pairs(len), &samples);
-        time("mmd to identity", Mmd::identity(len), &samples);
-        time("signs", Signs::new(len), &samples);
-        time("places", Places::new(len), &samples);
-        time("places in 4 bins", Places::coarse(len, 4), &samples);
-        time("footrule", Displacement::new(len, Distance::Absolute), &samples);
-        time("squares", Displacement::new(len, Distance::Squared), &samples);
-        time("successors", Successors::new(len), &samples);
-        time("differences", Differences::new(len), &samples);
-        time("cycles", Cycles::new(len), &samples);
-        time("fixed points", FixedPoints::new(len), &samples);
-    }
 }

@@ -40,8 +40,7 @@ fn figure_6(file: &Path, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>>
     }
     curves.push(Curve::by_rounds(chain, 4, |draw| statistic(draw, 4)));
     curves.push(Curve::by_rounds(grid, 3, |draw| statistic(draw, 3)));
-    let fair =
-        run(samples, 5, || Orders::new(5), |k, out| fisher_yates(k, out)).outcome().statistic;
+    let fair = run(samples, 5, || Orders::new(5), fisher_yates).outcome().statistic;
     curves.push(Curve::level("Fisher-Yates", fair));
     let accepted = ChiSquared::new(119.0)?.inverse_cdf(1.0 - ALPHA);
     Figure {

@@ -36,7 +36,10 @@ fn pairs(n: u64) -> Vec<(u64, u64)> {
 /// Up to 64 points every pair of values has a cell of its own; beyond, several views of 256 cells each.
 const WHOLE: u64 = 64;
 
-const VIEWS: [(&str, fn(u64, u64, u64) -> u64); 6] = [
+/// The cell of two values in a domain of so many points.
+type View = fn(u64, u64, u64) -> u64;
+
+const VIEWS: [(&str, View); 6] = [
     ("difference, high bits", |a, b, n| scale(difference(a, b, n), 256, n)),
     ("difference, low bits", |a, b, n| difference(a, b, n) % 256),
     ("pair, high bits", |a, b, n| scale(a, 16, n) * 16 + scale(b, 16, n)),

@@ -69,15 +69,19 @@ fn bits_of(len: u64) -> u32 {
     len.next_power_of_two().ilog2()
 }
 
-/// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of
-/// one step fewer.
+/// The narrowest domain that the default family is used on: that of one item more than are drawn exactly.
+const NARROWEST_USED: u32 = (Standard::EXACT_MAX + 1).next_power_of_two().ilog2();
+
+/// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of one
+/// step fewer. Returns whether every family passes with the rounds that are chosen, where the default would be used.
 pub(crate) fn print_table(
     widths: RangeInclusive<u32>,
     effort: Effort,
     seed: u64,
     only: Option<&str>,
     all: bool,
-) {
+) -> bool {
+    let mut passed = true;
     let families = || FAMILIES.iter().filter(|family| only.is_none_or(|name| family.name == name));
     println!(
         "| bits | length | family | fewest rounds | margin of the chosen | what fails with fewer |"
@@ -91,14 +95,24 @@ pub(crate) fn print_table(
             for family in families() {
                 // Only the grid has another domain for a length just above a power of two.
                 if family.name == "GridFeistel" || len == 1 << bits {
-                    print_row(bits, len, family, effort, seed, all);
+                    let fewest = print_row(bits, len, family, effort, seed, all);
+                    let passes = fewest.is_some_and(|fewest| fewest <= family.chosen);
+                    passed &= passes || bits < NARROWEST_USED;
                 }
             }
         }
     }
+    passed
 }
 
-fn print_row(bits: u32, len: u64, family: &Family, effort: Effort, seed: u64, all: bool) {
+fn print_row(
+    bits: u32,
+    len: u64,
+    family: &Family,
+    effort: Effort,
+    seed: u64,
+    all: bool,
+) -> Option<usize> {
     // The reference has the family's own domain, which may be a little larger than the length.
     let domain = (family.rounds[0].1)(len, Seed::new(0)).last() + 1;
     let perfect = Sight::new(reference, domain, effort, seed ^ 0xFACE);
@@ -124,9 +138,10 @@ fn print_row(bits: u32, len: u64, family: &Family, effort: Effort, seed: u64, al
     }
     let margin =
         fewest.map_or("none passes".into(), |f| format!("{:.2}", family.chosen as f64 / f as f64));
-    let fewest = fewest.map_or("-".into(), |f| f.to_string());
+    let shown = fewest.map_or("-".into(), |f| f.to_string());
     let failure = first_failure.map_or("nothing".into(), |(rounds, finding)| {
         format!("{rounds}: {}, p {:.0e}", finding.name, finding.p_value)
     });
-    println!("| {bits} | {len} | {} | {fewest} | {margin} | {failure} |", family.name);
+    println!("| {bits} | {len} | {} | {shown} | {margin} | {failure} |", family.name);
+    fewest
 }
