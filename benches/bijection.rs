@@ -55,6 +55,16 @@ fn standard(bencher: Bencher, bits: u32) {
 }
 
 #[divan::bench(args = BITS)]
+fn standard_inverse(bencher: Bencher, bits: u32) {
+    inverse_runs(bencher, &Standard::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
+fn grid_feistel(bencher: Bencher, bits: u32) {
+    forward_runs(bencher, &GridFeistel::<12>::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
 fn cycle_walk_worst(bencher: Bencher, bits: u32) {
     let len = power(bits) / 2 + 2;
     forward_runs(bencher, &CycleWalk::<VariablePhilox>::from_seed(len, 1));

@@ -12,8 +12,19 @@ fn main() {
     divan::main();
 }
 
-const LENGTHS: [usize; 9] =
-    [9, 33, 129, 257, 1025, (1 << 14) + 1, (1 << 17) + 1, (1 << 20) + 1, (1 << 23) + 1];
+const LENGTHS: [usize; 11] = [
+    9,
+    33,
+    129,
+    257,
+    1025,
+    (1 << 12) + 1,
+    (1 << 14) + 1,
+    (1 << 16) + 1,
+    (1 << 17) + 1,
+    (1 << 20) + 1,
+    (1 << 23) + 1,
+];
 
 /// Times a shuffle in place, over and over on one slice, and checks that all the items are still there.
 fn shuffles(bencher: Bencher, len: usize, mut shuffle: impl FnMut(&mut [u64], u64)) {

@@ -84,10 +84,10 @@ enum Command {
         #[arg(long, default_value_t = 40)]
         to: u32,
         /// Members looked at at a few slots, at every width.
-        #[arg(long, default_value_t = 1_000_000)]
+        #[arg(long, default_value_t = 250_000)]
         keys: u64,
         /// Values looked at inside of permutations, at every width up to 16 bits.
-        #[arg(long, default_value_t = 1 << 25)]
+        #[arg(long, default_value_t = 1 << 23)]
         values: u64,
         /// Only this family.
         #[arg(long)]

@@ -4,7 +4,8 @@ use core::fmt;
 
 use crate::backend::Backend;
 
-/// What went wrong. Whatever was passed in by reference is as it was before the call.
+/// What went wrong. Items that were passed in are where they were; a slice that indexes should be written to may hold
+/// unspecified values.
 ///
 /// # Examples
 ///

@@ -10,6 +10,9 @@
 //! | a bijection of your own | [`Bijection`] |
 //! | the ones there are | [`bijection`] |
 //! | the engines | [`compact`] |
+//! | a bijection on a GPU | [`DeviceSource`] |
+//! | the generator behind the keys | [`rng`] |
+//! | judging a shuffle | `stats`, with the feature of this name |
 
 mod backend;
 pub mod bijection;
@@ -37,6 +40,9 @@ pub use permutation::{Iter, Permutation};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
 pub use word::Word;
+
+/// The crate of the traits that [`FromSeed`] draws from, in the version that it takes.
+pub use rand_core;
 
 /// Runs the guide's examples as tests.
 #[cfg(doctest)]

@@ -5,15 +5,15 @@ use core::iter::FusedIterator;
 
 use crate::backend::Backend;
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::{Compactor, Cpu, check_length};
+use crate::compact::{Compactor, Cpu, check_length, try_with_capacity};
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
 
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that comes to place `k`.
 ///
-/// It is held as a bijection and a length; nothing of the size of the length is stored. All views agree: applying it
-/// puts item `p[k]` at place `k`, for the `p` that [`iter`](Self::iter) runs through and [`to_vec`](Self::to_vec)
+/// It is held as a bijection and a length; beyond a table for few items, nothing of the size of the length is stored.
+/// All views agree: applying it puts item `p[k]` at place `k`, for the `p` that [`iter`](Self::iter) runs through and [`to_vec`](Self::to_vec)
 /// writes out.
 ///
 /// # Examples
@@ -28,7 +28,7 @@ use crate::word::Word;
 /// assert!(shuffled.iter().zip(&order).all(|(word, &index)| *word == words[index as usize]));
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 pub struct Permutation<B = Standard> {
     len: u64,
     bijection: B,
@@ -38,7 +38,8 @@ pub struct Permutation<B = Standard> {
 impl Permutation {
     /// The permutation of `len` items that a seed chooses from the [`Standard`] family.
     ///
-    /// It is the same on every machine and back end, and in every version of this crate with the same major number.
+    /// It is the same on every machine and back end, and in every version of this crate with the same major number (before
+    /// 1.0.0: the same minor number).
     ///
     /// # Examples
     ///
@@ -145,12 +146,12 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and [`Error::NotABijection`].
+    /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and [`Error::NotABijection`]; and
+    /// [`Error::LengthExceedsDomain`] from a bijection whose [trusted](Bijection::trusted) form is another one.
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
-        let out_of_memory = Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
-        let len = usize::try_from(self.len).map_err(|_| out_of_memory.clone())?;
-        let mut indices = Vec::new();
-        indices.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+        let out_of_memory = || Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
+        let len = usize::try_from(self.len).map_err(|_| out_of_memory())?;
+        let mut indices = try_with_capacity(len)?;
         indices.resize(len, 0_u64);
         self.write_indices(&mut indices)?;
         Ok(indices)
@@ -161,8 +162,8 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slice is not as long as the permutation, [`Error::IndexTooWide`] if the
-    /// word does not hold its indexes, and else as [`try_to_vec`](Self::try_to_vec); after
-    /// [`Error::NotABijection`] the slice holds unspecified values.
+    /// word does not hold its indexes, and else as [`try_to_vec`](Self::try_to_vec), after which the slice holds
+    /// unspecified values.
     ///
     /// # Examples
     ///
@@ -339,8 +340,6 @@ impl<B: Bijection> Iterator for Iter<'_, B> {
         }
     }
 }
-
-impl<B: Bijection> ExactSizeIterator for Iter<'_, B> {}
 
 impl<B: Bijection> FusedIterator for Iter<'_, B> {}
 

@@ -3,7 +3,7 @@
 pub use crate::backend::Backend;
 pub use crate::bijection::{
     Bijection, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign,
-    Standard, Table, TrustedBijection, VariablePhilox,
+    Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
 pub use crate::compact::{Compactor, Cpu, Serial};
 pub use crate::error::Error;

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | key | the 64-bit seed, low word first |
 //! | counter word 0 | `j` |
-//! | counter word 1 | the domain: its width in bits, or `2^31` plus the length when drawn exactly |
+//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts |
 //! | counter words 2 and 3 | the epoch, low word first |
 //!
 //! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed applies
@@ -27,8 +27,8 @@ use crate::rng::Philox4x32;
 /// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` will do. The epoch is a second
 /// number for the passes of a loop over one data set: all epochs of all seeds are unrelated.
 ///
-/// The same seed, epoch and length give the same permutation on every machine and back end, and in every
-/// version of this crate with the same major number.
+/// The same seed, epoch and length give the same permutation on every machine and back end, and in every version of
+/// this crate with the same major number (before 1.0.0: the same minor number).
 ///
 /// # Examples
 ///
@@ -61,7 +61,7 @@ impl Seed {
 
     /// A 256-bit seed, at epoch 0.
     ///
-    /// No 256-bit seed chooses the same permutations as a 64-bit one, not even all zeros and 0.
+    /// The permutations that a 256-bit seed chooses are unrelated to those of any 64-bit one, also all zeros and 0.
     ///
     /// # Examples
     ///
@@ -131,12 +131,13 @@ impl From<[u8; 32]> for Seed {
     }
 }
 
-/// What a key stream is for: lengths that share a domain share a key, others do not.
+/// What a key stream is for, so that different domains have unrelated keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum KeyDomain {
     /// A domain of `2^bits` points, for `bits` up to 64.
     Bits(u32),
-    /// A permutation of exactly this many points, drawn directly; the low 31 bits count.
+    /// A domain of exactly this size or shape. Numbers below 2^31 are kept apart, larger ones are folded to 31 bits.
     Exact(u64),
 }
 
@@ -145,7 +146,7 @@ impl KeyDomain {
         const EXACT: u32 = 1 << 31;
         match self {
             Self::Bits(bits) => bits & !EXACT,
-            Self::Exact(len) => len as u32 | EXACT,
+            Self::Exact(size) => (size ^ size >> 31 ^ size >> 62) as u32 | EXACT,
         }
     }
 }

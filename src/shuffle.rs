@@ -5,6 +5,11 @@ use crate::compact::{Compactor, Cpu};
 use crate::error::Error;
 use crate::seed::Seed;
 
+mod sealed {
+    pub trait Sealed {}
+    impl<T> Sealed for [T] {}
+}
+
 /// Shuffles for slices, and so for vectors and arrays: deterministic, parallel, and undoable.
 ///
 /// The order depends on the seed and the length, and on nothing else: not on the number of threads, the items' type,
@@ -20,7 +25,9 @@ use crate::seed::Seed;
 /// v.par_bijective_unshuffle(42);
 /// assert!(v.into_iter().eq(0..1000));
 /// ```
-pub trait ParBijectiveShuffle {
+///
+/// The trait is sealed: more methods may come.
+pub trait ParBijectiveShuffle: sealed::Sealed {
     /// What the slice is of.
     type Item;
 
@@ -98,8 +105,8 @@ pub trait ParBijectiveShuffle {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection breaks its requirements, and
-    /// [`Error::OutOfMemory`]; the items are then where they were. So they are if the bijection panics.
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the length are not a
+    /// permutation, and [`Error::OutOfMemory`]; the items are then where they were. So they are if the bijection panics.
     ///
     /// # Examples
     ///

@@ -50,21 +50,51 @@ fn variable_philox_is_thrusts() {
     }
 }
 
-/// The values are written by `vectors/make_standard.py`. They are a promise: a change is a major version.
+/// An entry's length and seed, with its epoch.
+fn len_and_seed(entry: &Value) -> (u64, Seed) {
+    let seed = match (&entry["seed"], &entry["seed_bytes"]) {
+        (Value::String(decimal), _) => Seed::new(decimal.parse().unwrap()),
+        (_, Value::String(hex)) => Seed::from_bytes(core::array::from_fn(|k| {
+            u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).unwrap()
+        })),
+        _ => panic!("no seed: {entry}"),
+    };
+    (entry["len"].as_u64().unwrap(), seed.epoch(entry["epoch"].as_str().unwrap().parse().unwrap()))
+}
+
+/// The values are written by `vectors/make_vectors.py`. They are a promise: a change is a major version.
 #[test]
 fn the_default_seed_path_is_stable() {
     let entries = entries(include_str!("vectors/standard.json"));
     assert!(entries.len() >= 200);
     for entry in &entries {
-        let seed = match (&entry["seed"], &entry["seed_bytes"]) {
-            (Value::String(decimal), _) => Seed::new(decimal.parse().unwrap()),
-            (_, Value::String(hex)) => Seed::from_bytes(core::array::from_fn(|k| {
-                u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).unwrap()
-            })),
-            _ => panic!("no seed: {entry}"),
+        let (len, seed) = len_and_seed(entry);
+        check(&Permutation::new(len, seed), entry);
+    }
+}
+
+/// The same promise, for families by name.
+#[test]
+fn families_are_stable() {
+    fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
+        Box::new(F::from_seed(len, seed))
+    }
+    let entries = entries(include_str!("vectors/families.json"));
+    assert!(entries.len() >= 100);
+    for entry in &entries {
+        let draw = match entry["family"].as_str().unwrap() {
+            "VariablePhilox<24>" => draw::<VariablePhilox<24>>,
+            "RandomSign<VariablePhilox<24>>" => draw::<RandomSign<VariablePhilox<24>>>,
+            "MulXorshift<8>" => draw::<MulXorshift<8>>,
+            "MulXorshift<5>" => draw::<MulXorshift<5>>,
+            "GridFeistel<12>" => draw::<GridFeistel<12>>,
+            "Lcg" => draw::<Lcg>,
+            "Table" => draw::<Table>,
+            "CycleWalk<MulXorshift<8>>" => draw::<CycleWalk<MulXorshift<8>>>,
+            other => panic!("an unknown family: {other}"),
         };
-        let epoch = entry["epoch"].as_str().unwrap().parse().unwrap();
-        check(&Permutation::new(entry["len"].as_u64().unwrap(), seed.epoch(epoch)), entry);
+        let (len, seed) = len_and_seed(entry);
+        check(&Permutation::with_bijection(len, draw(len, seed)).unwrap(), entry);
     }
 }
 

@@ -174,6 +174,40 @@ fn a_borrowed_good_name_is_checked_again() {
     assert!(items.iter().copied().eq(0..200));
 }
 
+/// Keeps every requirement, and has a clone with another domain.
+struct Stretching(u64);
+
+impl Clone for Stretching {
+    fn clone(&self) -> Self {
+        Self(2 * self.0 + 1)
+    }
+}
+
+impl Bijection for Stretching {
+    fn last(&self) -> u64 {
+        self.0
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        Some(Trusted::new(self))
+    }
+}
+
+// SAFETY: the identity, on a domain that never changes.
+unsafe impl TrustedBijection for Stretching {}
+
+#[test]
+fn a_clone_is_checked_again() {
+    let composed = Compose::new(Stretching(15), Lcg::new(4, 5, 1).unwrap()).unwrap();
+    assert!(composed.trusted().is_some());
+    assert!(composed.clone().trusted().is_none());
+}
+
 #[test]
 fn pointers_are_bijections() {
     let f = VariablePhilox::<24>::from_keys(6, [5; 24]);

@@ -33,7 +33,7 @@ fn check(len: usize) {
 
 #[test]
 fn millions() {
-    for len in [(1 << 21) - 1, 1 << 21, (1 << 21) + 1, 3_000_000] {
+    for len in [(1_usize << 21) - 1, 1 << 21, (1 << 21) + 1, 3_000_000] {
         check(len);
     }
 }
@@ -44,8 +44,8 @@ fn more_than_32_bits_of_items() {
         println!("skipped: only the long form goes beyond 2^31 items");
         return;
     }
-    for len in [(1_usize << 31) + 1, (1 << 32) + 3] {
-        check(len);
+    for len in [(1_u64 << 31) + 1, (1 << 32) + 3] {
+        check(usize::try_from(len).expect("the long form is for machines of 64 bits"));
     }
 }
 

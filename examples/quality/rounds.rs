@@ -27,7 +27,7 @@ impl Effort {
     /// How many members are looked at as a whole. From 17 bits on each is a window of 2^16 slots, and most partners of a
     /// slot have to be evaluated for it, so fewer will have to do.
     fn members(self, bits: u32) -> u64 {
-        if bits > 16 { 48 } else { (self.values >> bits).clamp(200, 20_000) }
+        if bits > 16 { 16 } else { (self.values >> bits).clamp(200, 20_000) }
     }
 }
 

@@ -20,7 +20,7 @@ struct alignas(8) GridFeistel {
     };
 
     uint64_t rows;
-    HalfRound keys[HALF_ROUNDS];
+    HalfRound keys[HALF_ROUNDS == 0 ? 1 : HALF_ROUNDS];
 
     __device__ __forceinline__ uint64_t row_offset(const HalfRound& key, uint64_t column) const {
         return (key.hash(column) * rows) >> WIDTH;

@@ -9,7 +9,9 @@ struct MulXorshift {
     static constexpr int SHIFT = (BITS + 1) / 2;
     static constexpr uint64_t MASK = low_mask(BITS);
 
-    uint64_t multipliers[ROUNDS], increments[ROUNDS], undo[ROUNDS];
+    static constexpr int KEYS = ROUNDS == 0 ? 1 : ROUNDS;
+
+    uint64_t multipliers[KEYS], increments[KEYS], undo[KEYS];
 
     static __device__ __forceinline__ uint64_t xorshift(uint64_t x, int round) { return x ^ (x >> (SHIFT + (round & 1))); }
 

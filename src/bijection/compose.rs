@@ -18,6 +18,17 @@ use crate::word::Word;
 /// assert_eq!(both.inverse(both.forward(99)), 99);
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// A composition is not [trusted](TrustedBijection) by its type, only by its [`trusted`](Bijection::trusted) form:
+///
+/// ```compile_fail,E0277
+/// use bijective_shuffle::prelude::*;
+///
+/// fn takes_trusted(_: impl TrustedBijection) {}
+///
+/// let f = VariablePhilox::<24>::from_keys(8, [7; 24]);
+/// takes_trusted(Compose::new(f, f).unwrap());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Compose<A, B> {
     first: A,
@@ -94,12 +105,11 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     }
 }
 
-// SAFETY: the constructor saw to it that the domains are equal, and trusted parts do not change theirs; a
-// composition of bijections on one domain is a bijection, and its inverse undoes the parts in turn.
-unsafe impl<N, A, B> TrustedBijection<N> for Compose<A, B>
-where
-    N: Word,
-    A: TrustedBijection<N>,
-    B: TrustedBijection<N>,
-{
-}
+// Only of `Trusted` parts, as `trusted` makes them, and not of any trusted parts: the constructor's check holds for the
+// word it was made in, and for the values it was made of. A type may be trusted in two words with different domains,
+// and its clone may have another domain.
+//
+// SAFETY: the constructor saw to it that the domains are equal. A `Trusted` has one word and cannot be cloned or exchanged
+// for another, and its domain does not change. A composition of bijections on one domain is a bijection, and its
+// inverse undoes the parts in turn.
+unsafe impl<N: Word> TrustedBijection<N> for Compose<Trusted<'_, N>, Trusted<'_, N>> {}

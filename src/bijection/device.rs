@@ -74,9 +74,10 @@ impl DeviceSource {
         let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
         let type_name = format!("{template}<{}>", names.join(", "));
         let own = Self::new(type_name, include_str!("../../gpu/bijection/combinators.cuh"), params);
+        // A text may end without a newline, in the middle of a preprocessor's line.
         let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
         Self {
-            text: texts.collect(),
+            text: texts.flat_map(|text| [text, "\n"]).collect(),
             params: parts
                 .iter()
                 .flat_map(|part| &part.params)

@@ -5,22 +5,25 @@ use rand_core::Rng;
 use super::device::pair;
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::error::Error;
+use crate::seed::KeyDomain;
 use crate::word::{Word, bits_for};
 
-/// A Feistel network on a grid of `rows * 2^columns_bits` points, for any length.
+/// A Feistel network on a grid of `rows * 2^j` points, for any length.
 ///
-/// Black and Rogaway's generalised Feistel network (*Ciphers with arbitrary finite domains*, CT-RSA 2002): a point is a row `l` and a
-/// column `r`, and the half-rounds, in turn,
+/// Black and Rogaway's generalised Feistel network (*Ciphers with arbitrary finite domains*, CT-RSA 2002): a point is a row
+/// `l` and a column `r`, and the half-rounds, in turn,
 ///
 /// ```text
 /// even:  l = l - floor(h(r) * rows / 2^w)       mod rows
 /// odd:   r = r * k + floor(h(l) / 2^(w - j))    mod 2^j
 /// ```
 ///
-/// add a keyed hash of the one to the other. The hash is `h(x) = c * g(a x + b)` with `g(y) = y ^ (y >> w/2)`, on words of `w = 16` bits for
-/// grids of up to 2^31 points and of `w = 32` beyond; `a`, `c` and `k` are odd keys and `b` is any. The number of rows need not be a power
-/// of two: with `j = ceil(b / 2)` columns' bits, where `2^b` is the next power of two, the grid has at most `2^j - 1` points more than are asked
-/// for. So next to nothing is evaluated in vain, where other families evaluate up to twice the length.
+/// move the one by a keyed hash of the other. The hash is `h(x) = c * g(a x + b)` with `g(y) = y ^ (y >> w/2)`, on words of
+/// `w = 16` bits for grids of up to 2^31 points and of `w = 32` beyond; `a`, `c` and `k` are odd keys and `b` is any.
+///
+/// The number of rows need not be a power of two. There are `2^j` columns with `j = ceil(b / 2)`, where `2^b` is the next power of
+/// two, so from 3 items on the grid has at most `2^j - 1` points more than are asked for. Next to nothing is evaluated in
+/// vain, where other families evaluate up to twice the length.
 ///
 /// # Examples
 ///
@@ -162,7 +165,8 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
             ]
         });
         let type_name = format!("GridFeistel<{}, {}, {HALF_ROUNDS}>", self.column_bits, self.width);
-        Some(DeviceSource::new(type_name, text, [self.rows].into_iter().chain(keys)))
+        let unused = [0; 3].into_iter().take(if HALF_ROUNDS == 0 { 3 } else { 0 });
+        Some(DeviceSource::new(type_name, text, [self.rows].into_iter().chain(keys).chain(unused)))
     }
 }
 
@@ -178,5 +182,11 @@ impl<const HALF_ROUNDS: usize> FromSeed for GridFeistel<HALF_ROUNDS> {
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let keys = core::array::from_fn(|_| core::array::from_fn(|_| rng.next_u32()));
         Self::keyed(len, keys)
+    }
+
+    /// The grid: lengths that share a grid share a key. Others must not, since grids with nearly as many rows would with
+    /// the same key be nearly the same map.
+    fn key_domain(len: u64) -> KeyDomain {
+        KeyDomain::Exact(Self::keyed(len, [[0; 4]; HALF_ROUNDS]).last())
     }
 }

@@ -3,6 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::seed::KeyDomain;
 use crate::word::Word;
 
 /// A bijection, followed for half of the keys by an exchange of the values 0 and 1.
@@ -126,7 +127,7 @@ impl<B: FromSeed> FromSeed for RandomSign<B> {
         Self { inner, swap }
     }
 
-    fn key_domain(len: u64) -> crate::seed::KeyDomain {
+    fn key_domain(len: u64) -> KeyDomain {
         B::key_domain(len)
     }
 }

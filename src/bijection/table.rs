@@ -146,7 +146,7 @@ impl FromSeed for Table {
 const BATCH: u64 = 1 << 56;
 
 /// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they are to be made.
-pub(crate) fn draw_exchanges<R: Rng + ?Sized>(
+fn draw_exchanges<R: Rng + ?Sized>(
     len: usize,
     rng: &mut R,
     mut exchange: impl FnMut(usize, usize),

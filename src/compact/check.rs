@@ -15,7 +15,7 @@ use crate::word::Word;
 /// [`Error::NotABijection`] with the first index, in order, that came before or is out of range;
 /// [`Error::OutOfMemory`] if there is none for a bit an index.
 pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
-    if indices.len() < tuning::SEQUENTIAL_ITEMS {
+    if tuning::is_sequential::<N>(indices.len()) {
         return check_in_order(indices);
     }
     let words = indices.len().div_ceil(64);
@@ -28,7 +28,7 @@ pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
         index < indices.len() as u64
             && seen[(index / 64) as usize].fetch_or(bit, Ordering::Relaxed) & bit == 0
     };
-    if indices.par_iter().with_min_len(tuning::SEQUENTIAL_ITEMS).all(is_new) {
+    if indices.par_iter().with_min_len(tuning::MOVE_CHUNK).all(is_new) {
         Ok(())
     } else {
         // Which defect a thread met first is chance; the first in order is not.

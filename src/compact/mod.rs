@@ -34,7 +34,8 @@ mod sealed {
 ///
 /// With `m` the length of the slice that is passed and `p` the permutation that the bijection compacts to,
 /// item `k` of the shuffled slice is item `p[k]` of the original. The bijection's code runs before any item is
-/// moved, so that whatever it does, no item is lost.
+/// moved, so that whatever it does, no item is lost. Items of no size cannot be told apart, so any order is every order: they
+/// are left alone, and the bijection is only asked for its domain.
 ///
 /// The trait is sealed: more methods may come.
 ///
@@ -57,8 +58,8 @@ pub trait Compactor: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`] if `N` does not hold the indexes, and
-    /// [`Error::NotABijection`], after which `out` holds unspecified values.
+    /// [`Error::LengthExceedsDomain`], and [`Error::IndexTooWide`] if `N` does not hold the indexes;
+    /// [`Error::NotABijection`] and [`Error::OutOfMemory`], after which `out` holds unspecified values.
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
 
     /// Moves the items: item `p[k]` comes to place `k`.
@@ -111,7 +112,7 @@ fn wrong_count(len: usize, survivors: usize) -> Error {
 }
 
 /// An empty vector with room for `len` items.
-fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
+pub(crate) fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
         bytes: (len as u64).saturating_mul(size_of::<T>() as u64),

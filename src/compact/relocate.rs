@@ -79,7 +79,7 @@ fn checked_indices<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<Vec
 }
 
 fn hand_out_written<P: Send, N: Word>(places: &mut [P], indices: &[N], put: &impl Put<P>) {
-    if places.len() < tuning::SEQUENTIAL_ITEMS {
+    if tuning::is_sequential::<P>(places.len()) {
         put.put(places, indices);
     } else {
         places
@@ -141,7 +141,7 @@ impl<'a, T: Send> Relocation<'a, T> {
             // by overwriting the originals, which are forgotten and not dropped.
             unsafe { ptr::copy_nonoverlapping(from, items.as_mut_ptr(), items.len()) };
         };
-        if items.len() < tuning::SEQUENTIAL_ITEMS {
+        if tuning::is_sequential::<T>(items.len()) {
             put_back((items, &mut scratch));
         } else {
             items

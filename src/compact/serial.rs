@@ -47,9 +47,10 @@ impl Compactor for Serial {
         for slot in 0..=last {
             let index = bijection.forward(slot);
             if index < len as u64 {
-                if rank < len {
-                    out[rank] = N::wrap(index);
+                if rank == len {
+                    return Err(wrong_count(len, rank + 1));
                 }
+                out[rank] = N::wrap(index);
                 rank += 1;
             }
         }
@@ -60,6 +61,9 @@ impl Compactor for Serial {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        if size_of::<T>() == 0 {
+            return check_length(items.len() as u64, bijection.last());
+        }
         let mut from = Self::permutation(bijection, items.len())?;
         // Along each cycle, every place takes the item that belongs there and leaves a gap where it was; a place
         // that is done points at itself.
@@ -77,6 +81,9 @@ impl Compactor for Serial {
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        if size_of::<T>() == 0 {
+            return check_length(items.len() as u64, bijection.last());
+        }
         let mut to = Self::permutation(bijection, items.len())?;
         // The item at hand goes where it belongs, until the one that belongs here turns up.
         for place in 0..items.len() {

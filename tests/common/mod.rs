@@ -59,6 +59,8 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
             Box::new(Inverse::new(RandomSign::new(walk, true))),
         ));
         all.push(("MulXorshift<8>", Box::new(mul_xorshift::<8>(bits, seed))));
+        all.push(("MulXorshift<0>", Box::new(mul_xorshift::<0>(bits, seed))));
+        all.push(("GridFeistel<0>", Box::new(GridFeistel::<0>::from_seed(power(bits), seed))));
         all.push(("MulXorshift<3>", Box::new(mul_xorshift::<3>(bits, seed))));
         all.push(("Inverse<MulXorshift>", Box::new(Inverse::new(mul_xorshift::<8>(bits, seed)))));
         let grid = |len| GridFeistel::<12>::from_seed(len, seed);

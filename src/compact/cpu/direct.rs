@@ -77,9 +77,10 @@ fn fill_in_waves<P: Send, N: Word>(
 ) -> Result<usize, Error> {
     let len = places.len();
     let mut output = Output { len, rest: places };
-    let mut wave: Vec<Tile<N>> = (0..rayon::current_num_threads() * tuning::TILES_PER_THREAD)
-        .map(|_| Tile::new())
-        .collect::<Result<_, _>>()?;
+    let tiles = rayon::current_num_threads() * tuning::TILES_PER_THREAD;
+    // No more than there are in the domain.
+    let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) + 1;
+    let mut wave: Vec<Tile<N>> = (0..tiles).map(|_| Tile::new()).collect::<Result<_, _>>()?;
     let mut next = Some(SlotRange::first(last, tuning::TILE));
     while next.is_some() {
         for tile in &mut wave {
@@ -183,5 +184,33 @@ impl<N: Word> Tile<N> {
 
     fn survivors(&self) -> &[N] {
         &self.survivors[..self.count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::bijection::{FromSeed, GridFeistel, MulXorshift};
+
+    /// Small domains never get to waves by themselves, so they are sent there.
+    #[test]
+    fn waves_give_what_one_thread_gives() {
+        let copy = |places: &mut [u32], survivors: &[u32]| places.copy_from_slice(survivors);
+        for threads in [1, 2, 3, 7, 16] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for len in [1, 2, 1000, 32_767, 32_768, 32_769, 65_537, 150_000] {
+                let chain = MulXorshift::<8>::from_seed(len, 1);
+                let grid = GridFeistel::<12>::from_seed(len, 1);
+                for f in [&chain as &dyn Bijection, &grid] {
+                    let (mut one, mut waves) = (vec![0; len as usize], vec![0; len as usize]);
+                    assert_eq!(fill_sequentially(f, f.last(), &mut one, copy), Ok(0));
+                    let left = pool.install(|| fill_in_waves(f, f.last(), &mut waves, copy));
+                    assert_eq!(left, Ok(0));
+                    assert!(one == waves, "length {len}, {threads} threads");
+                }
+            }
+        }
     }
 }

@@ -14,7 +14,8 @@ use crate::word::Word;
 /// The engine on the threads of the current rayon pool, or on the calling thread alone where that is faster.
 ///
 /// Moving items takes working memory for one copy of them. A shuffled copy, and a bijection that is not
-/// [trusted](crate::TrustedBijection), take 4 bytes an item for the indexes, 8 for more than 2^32 items.
+/// [trusted](crate::TrustedBijection), take 4 bytes an item for the indexes, 8 for more than 2^32 items, and a bit an item for the check.
+/// Each thread has at most half a MiB for its tiles.
 ///
 /// # Examples
 ///
@@ -45,7 +46,6 @@ impl Compactor for Cpu {
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         if size_of::<T>() == 0 {
-            // Items without bits cannot be told apart: any order is every order.
             return check_length(items.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, items.len())?;
@@ -87,7 +87,7 @@ fn clone_in_order<T: Clone + Send + Sync, N: Word>(
     Cpu.indices(bijection, &mut indices)?;
     let mut out = try_with_capacity(items.len())?;
     let pick = |index: &N| items[index.widen() as usize].clone();
-    if items.len() < tuning::SEQUENTIAL_ITEMS {
+    if tuning::is_sequential::<T>(items.len()) {
         out.extend(indices.iter().map(pick));
     } else {
         indices.par_iter().with_min_len(tuning::MOVE_CHUNK).map(pick).collect_into_vec(&mut out);

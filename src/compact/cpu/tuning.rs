@@ -1,12 +1,22 @@
 //! The CPU engine's sizes and thresholds, with what they were chosen by.
 
-/// Domains of fewer slots are evaluated, and permutations of fewer items moved, by the calling thread alone.
+/// Domains of fewer slots are evaluated by the calling thread alone.
 ///
-/// Entering a rayon pool from outside costs 10 to 20 microseconds.
-pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 13;
+/// Threads that sleep take their time to wake up. On two cores, `par_bijective_shuffle` of 8-byte items by the default family
+/// took, in microseconds, with one and with two threads: 119 and 520 at 2^14 + 1 items (2^15 slots), 399 and 734 (but 190 at
+/// best) at 2^16 + 1, 742 and 359 at 2^17 + 1 (`cargo bench --bench shuffle`).
+pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 18;
 
-/// The same for copying and checking, which cost less an item.
-pub(crate) const SEQUENTIAL_ITEMS: usize = 1 << 14;
+/// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the calling thread alone.
+pub(crate) const SEQUENTIAL_ITEMS: usize = 1 << 17;
+
+/// See [`SEQUENTIAL_ITEMS`]: so much is copied in the time that it takes to wake a thread.
+pub(crate) const SEQUENTIAL_BYTES: usize = 1 << 22;
+
+/// Whether so many items are too few to share among threads.
+pub(crate) fn is_sequential<T>(items: usize) -> bool {
+    items < SEQUENTIAL_ITEMS && items * size_of::<T>() < SEQUENTIAL_BYTES
+}
 
 /// How many slots are evaluated at a time: their values, 8 KiB, stay in the first-level cache.
 pub(crate) const RUN: usize = 1 << 10;
