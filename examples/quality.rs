@@ -1,5 +1,5 @@
-//! Judges bijections and shuffles by statistical tests, and regenerates the figures of the paper. What came of it is in
-//! `docs/quality.md`.
+//! Judges bijections and shuffles by statistical tests, and regenerates the figures of the paper. What came of it is
+//! in `docs/quality.md`.
 //!
 //! ```sh
 //! cargo run --release --features stats --example quality -- judge

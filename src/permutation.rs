@@ -13,8 +13,8 @@ use crate::word::Word;
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that comes to place `k`.
 ///
 /// It is held as a bijection and a length; beyond a table for few items, nothing of the size of the length is stored.
-/// All views agree: applying it puts item `p[k]` at place `k`, for the `p` that [`iter`](Self::iter) runs through and [`to_vec`](Self::to_vec)
-/// writes out.
+/// All views agree: applying it puts item `p[k]` at place `k`, for the `p` that [`iter`](Self::iter) runs through and
+/// [`to_vec`](Self::to_vec) writes out.
 ///
 /// # Examples
 ///
@@ -38,8 +38,8 @@ pub struct Permutation<B = Standard> {
 impl Permutation {
     /// The permutation of `len` items that a seed chooses from the [`Standard`] family.
     ///
-    /// It is the same on every machine and back end, and in every version of this crate with the same major number (before
-    /// 1.0.0: the same minor number).
+    /// It is the same on every machine and back end, and in every version of this crate with the same major number
+    /// (before 1.0.0: the same minor number).
     ///
     /// # Examples
     ///

@@ -106,7 +106,8 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the length are not a
-    /// permutation, and [`Error::OutOfMemory`]; the items are then where they were. So they are if the bijection panics.
+    /// permutation, and [`Error::OutOfMemory`]; the items are then where they were. So they are if the bijection
+    /// panics.
     ///
     /// # Examples
     ///

@@ -112,8 +112,8 @@ impl<F: Fn(u64) -> u64 + Send + Sync> Bijection for Liar<F> {
     }
 }
 
-/// One length on each side of the threshold from which there are threads. The longer one has a domain of 2^19, so that three
-/// threads need two waves for it.
+/// One length on each side of the threshold from which there are threads. The longer one has a domain of 2^19, so
+/// that three threads need two waves for it.
 const LENGTHS: [usize; 2] = [100, 300_000];
 
 fn last_for(len: usize) -> u64 {

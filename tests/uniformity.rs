@@ -1,7 +1,7 @@
 //! Whether the default shuffle is uniform, as far as a test of seconds can see; and whether the tests can see.
 //!
-//! Every test has a fixed seed, so it passes always or never. The long form, with many more tests, lengths and samples,
-//! is the example `quality`; `docs/quality.md` has its results.
+//! Every test has a fixed seed, so it passes always or never. The long form, with many more tests, lengths and
+//! samples, is the example `quality`; `docs/quality.md` has its results.
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::stats::{Orders, Places, Signs, Test, run};
@@ -130,7 +130,8 @@ fn a_cipher_without_random_sign_fails_the_sign_test() {
         let mended = over_signs(len, 1000, by_family::<RandomSign<VariablePhilox<24>>>);
         assert!(mended > SIGNIFICANCE, "length {len}: p {mended}");
     }
-    // One item short of the domain, walking fixes the sign by where the largest value stands; the exchange mends that.
+    // One item short of the domain, walking fixes the sign by where the largest value stands; the exchange mends
+    // that.
     let mended = over_signs(511, 1000, by_family::<CycleWalk<RandomSign<VariablePhilox<24>>>>);
     assert!(mended > SIGNIFICANCE, "p {mended}");
 }

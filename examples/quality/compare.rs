@@ -71,8 +71,8 @@ impl Sample {
 
     /// Whether some keys are weak: members whose statistic is larger than any that the reference would show. The
     /// reference's tail is carried on as an exponential beyond its highest values (peaks over threshold: Pickands,
-    /// *Statistical inference using extreme order statistics*, Annals of Statistics 3, 1975), its slope made flatter by
-    /// two standard errors.
+    /// *Statistical inference using extreme order statistics*, Annals of Statistics 3, 1975), its slope made flatter
+    /// by two standard errors.
     pub(crate) fn largest_differs(&self, reference: &Self, name: &str) -> Finding {
         let mut sorted = reference.values.clone();
         sorted.sort_by(f64::total_cmp);

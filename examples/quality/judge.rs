@@ -31,8 +31,8 @@ pub(crate) struct Samples {
 
 /// Prints a table of what was found; returns whether the default passed everything.
 pub(crate) fn print_table(samples: Samples, seed: u64, only: Option<&str>, all: bool) -> bool {
-    println!("| shuffle | verdict | tests | smallest p-value | test | length |");
-    println!("| --- | --- | --- | --- | --- | --- |");
+    println!("| shuffle | verdict | lengths at which it fails | smallest p-value |");
+    println!("| --- | --- | --- | --- |");
     let mut default_passes = true;
     for shuffler in
         SHUFFLERS.iter().filter(|shuffler| only.is_none_or(|name| shuffler.name == name))
@@ -51,11 +51,22 @@ pub(crate) fn print_table(samples: Samples, seed: u64, only: Option<&str>, all: 
             }
         }
         let count = findings.len();
-        let found = findings.iter().filter(|finding| finding.0 < SIGNIFICANCE).count();
+        let mut failed: Vec<usize> = findings
+            .iter()
+            .filter(|finding| finding.0 < SIGNIFICANCE)
+            .map(|finding| finding.2)
+            .collect();
+        let found = failed.len();
+        failed.dedup();
+        let failed: Vec<String> = failed.iter().map(usize::to_string).collect();
         let worst = findings.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         let (p, name, len) = worst.expect("tests were made");
         let verdict = if found == 0 { "passes".into() } else { format!("**fails** {found}") };
-        println!("| {} | {verdict} | {count} | {p:.1e} | {name} | {len} |", shuffler.name);
+        println!(
+            "| {} | {verdict} of {count} | {} | {p:.1e}: {name}, {len} |",
+            shuffler.name,
+            failed.join(" ")
+        );
         default_passes &= found == 0 || !shuffler.name.starts_with("default");
     }
     default_passes

@@ -1,4 +1,5 @@
-//! Structure over the keys: the values at a few slots that a cipher's shape sets apart, over many members of a family.
+//! Structure over the keys: the values at a few slots that a cipher's shape sets apart, over many members of a
+//! family.
 
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;

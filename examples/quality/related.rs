@@ -1,5 +1,5 @@
-//! Whether keys that are alike give permutations that are alike: neighbouring seeds and epochs, and single bits of the
-//! keys themselves.
+//! Whether keys that are alike give permutations that are alike: neighbouring seeds and epochs, and single bits of
+//! the keys themselves.
 
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
@@ -121,8 +121,8 @@ type Changed = fn(u64, usize, u32) -> Pair;
 
 /// The families, their rounds, the bits that a round's key is looked at in, and how to change one.
 ///
-/// Of a chain's keys the increments are looked at: a bit of a multiplier does nothing at the points whose low bits are 0,
-/// however well the chain mixes.
+/// Of a chain's keys the increments are looked at: a bit of a multiplier does nothing at the points whose low bits
+/// are 0, however well the chain mixes.
 const KEYED: [(&str, usize, u32, Changed); 2] = [
     ("MulXorshift<8>, increment", 8, BITS, |k, round, bit| {
         let f = MulXorshift::<8>::from_seed(N, Seed::new(5).epoch(k));

@@ -24,8 +24,8 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// How many members are looked at as a whole. From 17 bits on each is a window of 2^16 slots, and most partners of a
-    /// slot have to be evaluated for it, so fewer will have to do.
+    /// How many members are looked at as a whole. From 17 bits on each is a window of 2^16 slots, and most partners
+    /// of a slot have to be evaluated for it, so fewer will have to do.
     fn members(self, bits: u32) -> u64 {
         if bits > 16 { 16 } else { (self.values >> bits).clamp(200, 20_000) }
     }
@@ -72,8 +72,9 @@ fn bits_of(len: u64) -> u32 {
 /// The narrowest domain that the default family is used on: that of one item more than are drawn exactly.
 const NARROWEST_USED: u32 = (Standard::EXACT_MAX + 1).next_power_of_two().ilog2();
 
-/// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of one
-/// step fewer. Returns whether every family passes with the rounds that are chosen, where the default would be used.
+/// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of
+/// one step fewer. Returns whether every family passes with the rounds that are chosen, where the default would be
+/// used.
 pub(crate) fn print_table(
     widths: RangeInclusive<u32>,
     effort: Effort,

@@ -1,6 +1,6 @@
-//! Structure along the index, inside one permutation: what differences, pairs, single bits and linear functions of the
-//! values show. Every statistic is a number that is large where there is structure; what is usual is learnt from the
-//! reference.
+//! Structure along the index, inside one permutation: what differences, pairs, single bits and linear functions of
+//! the values show. Every statistic is a number that is large where there is structure; what is usual is learnt from
+//! the reference.
 
 use bijective_shuffle::prelude::*;
 

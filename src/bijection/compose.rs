@@ -105,11 +105,11 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     }
 }
 
-// Only of `Trusted` parts, as `trusted` makes them, and not of any trusted parts: the constructor's check holds for the
-// word it was made in, and for the values it was made of. A type may be trusted in two words with different domains,
-// and its clone may have another domain.
+// Only of `Trusted` parts, as `trusted` makes them, and not of any trusted parts: the constructor's check holds for
+// the word it was made in, and for the values it was made of. A type may be trusted in two words with different
+// domains, and its clone may have another domain.
 //
-// SAFETY: the constructor saw to it that the domains are equal. A `Trusted` has one word and cannot be cloned or exchanged
-// for another, and its domain does not change. A composition of bijections on one domain is a bijection, and its
-// inverse undoes the parts in turn.
+// SAFETY: the constructor saw to it that the domains are equal. A `Trusted` has one word and cannot be cloned or
+// exchanged for another, and its domain does not change. A composition of bijections on one domain is a bijection,
+// and its inverse undoes the parts in turn.
 unsafe impl<N: Word> TrustedBijection<N> for Compose<Trusted<'_, N>, Trusted<'_, N>> {}

@@ -146,14 +146,13 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     }
 }
 
-// Only of a `Trusted` part, as `trusted` makes it, and not of any trusted part: the clone of another type may have another
-// domain than the one that the constructor checked.
+// Only of a `Trusted` part, as `trusted` makes it, and not of any trusted part: the clone of another type may have
+// another domain than the one that the constructor checked.
 //
-// SAFETY: [0, last] is within the inner domain by the constructor's check, and a `Trusted` cannot be cloned or exchanged for
-// another. A point there lies on a cycle of
-// the inner bijection, and the first point after it on that cycle that is in [0, last] again is its value: a
-// bijection, whose inverse walks the cycle the other way. At most all the points outside come in between, which is
-// the number of further steps that are allowed.
+// SAFETY: [0, last] is within the inner domain by the constructor's check, and a `Trusted` cannot be cloned or
+// exchanged for another. A point there lies on a cycle of the inner bijection, and the first point after it on that
+// cycle that is in [0, last] again is its value: a bijection, whose inverse walks the cycle the other way. At most
+// all the points outside come in between, which is the number of further steps that are allowed.
 unsafe impl<N: Word> TrustedBijection<N> for CycleWalk<Trusted<'_, N>, N> {}
 
 impl<B: FromSeed + Bijection<u64>> FromSeed for CycleWalk<B> {

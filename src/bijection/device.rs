@@ -9,10 +9,11 @@
 /// __device__ uint64_t inverse(uint64_t index) const;
 /// ```
 ///
-/// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most 8, so that combinators can
-/// put structs side by side. It stands after [`PRELUDE`](Self::PRELUDE), perhaps more than once, hence wants an include guard.
-/// Text and name may depend on what is worth compiling for, such as the width; the parameters are for the rest, such
-/// as the key. The crate's own texts are also plain C++, for compilers without CUDA.
+/// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most 8, so that
+/// combinators can put structs side by side. It stands after [`PRELUDE`](Self::PRELUDE), perhaps more than once,
+/// hence wants an include guard. Text and name may depend on what is worth compiling for, such as the width; the
+/// parameters are for the rest, such as the key. The crate's own texts are also plain C++, for compilers without
+/// CUDA.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source
 ///

@@ -10,20 +10,21 @@ use crate::word::{Word, bits_for};
 
 /// A Feistel network on a grid of `rows * 2^j` points, for any length.
 ///
-/// Black and Rogaway's generalised Feistel network (*Ciphers with arbitrary finite domains*, CT-RSA 2002): a point is a row
-/// `l` and a column `r`, and the half-rounds, in turn,
+/// Black and Rogaway's generalised Feistel network (*Ciphers with arbitrary finite domains*, CT-RSA 2002): a point is
+/// a row `l` and a column `r`, and the half-rounds, in turn,
 ///
 /// ```text
 /// even:  l = l - floor(h(r) * rows / 2^w)       mod rows
 /// odd:   r = r * k + floor(h(l) / 2^(w - j))    mod 2^j
 /// ```
 ///
-/// move the one by a keyed hash of the other. The hash is `h(x) = c * g(a x + b)` with `g(y) = y ^ (y >> w/2)`, on words of
-/// `w = 16` bits for grids of up to 2^31 points and of `w = 32` beyond; `a`, `c` and `k` are odd keys and `b` is any.
+/// move the one by a keyed hash of the other. The hash is `h(x) = c * g(a x + b)` with `g(y) = y ^ (y >> w/2)`, on
+/// words of `w = 16` bits for grids of up to 2^31 points and of `w = 32` beyond; `a`, `c` and `k` are odd keys and
+/// `b` is any.
 ///
-/// The number of rows need not be a power of two. There are `2^j` columns with `j = ceil(b / 2)`, where `2^b` is the next power of
-/// two, so from 3 items on the grid has at most `2^j - 1` points more than are asked for. Next to nothing is evaluated in
-/// vain, where other families evaluate up to twice the length.
+/// The number of rows need not be a power of two. There are `2^j` columns with `j = ceil(b / 2)`, where `2^b` is the
+/// next power of two, so from 3 items on the grid has at most `2^j - 1` points more than are asked for. Next to
+/// nothing is evaluated in vain, where other families evaluate up to twice the length.
 ///
 /// # Examples
 ///
@@ -170,11 +171,11 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
     }
 }
 
-// SAFETY: a point of the grid is a row below `rows` and a column below 2^column_bits. Each half-round replaces one of them by a
-// bijection of it that the other chooses: a subtraction modulo `rows` of an offset below `rows`, or an affine map modulo
-// 2^column_bits with an odd multiplier, whose 32-bit inverse serves for any column_bits up to 32. `inverse` undoes them in turn. The
-// hash is of w bits, so its product with `rows` is below rows * 2^w and the offset below `rows`; rows is at most 2^w and column_bits
-// at most w. The fields are private and never change.
+// SAFETY: a point of the grid is a row below `rows` and a column below 2^column_bits. Each half-round replaces one of
+// them by a bijection of it that the other chooses: a subtraction modulo `rows` of an offset below `rows`, or an
+// affine map modulo 2^column_bits with an odd multiplier, whose 32-bit inverse serves for any column_bits up to 32.
+// `inverse` undoes them in turn. The hash is of w bits, so its product with `rows` is below rows * 2^w and the offset
+// below `rows`; rows is at most 2^w and column_bits at most w. The fields are private and never change.
 unsafe impl<const HALF_ROUNDS: usize> TrustedBijection for GridFeistel<HALF_ROUNDS> {}
 
 impl<const HALF_ROUNDS: usize> FromSeed for GridFeistel<HALF_ROUNDS> {
@@ -184,8 +185,8 @@ impl<const HALF_ROUNDS: usize> FromSeed for GridFeistel<HALF_ROUNDS> {
         Self::keyed(len, keys)
     }
 
-    /// The grid: lengths that share a grid share a key. Others must not, since grids with nearly as many rows would with
-    /// the same key be nearly the same map.
+    /// The grid: lengths that share a grid share a key. Others must not, since grids with nearly as many rows would
+    /// with the same key be nearly the same map.
     fn key_domain(len: u64) -> KeyDomain {
         KeyDomain::Exact(Self::keyed(len, [[0; 4]; HALF_ROUNDS]).last())
     }

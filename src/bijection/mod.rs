@@ -61,15 +61,15 @@ use crate::word::Word;
 /// * `last()` is always the same;
 /// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
 /// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
-/// * the methods for runs and slices agree with the single ones, and `trusted` and `device_source`, if they give anything,
-///   give the same map.
+/// * the methods for runs and slices agree with the single ones, and `trusted` and `device_source`, if they give
+///   anything, give the same map.
 ///
 /// The values for `x >= n` are unspecified.
 ///
-/// The trait is safe: code that uses it must not rely on these requirements for memory safety. Where the crate moves items
-/// by a bijection it first checks the whole permutation, and answers [`Error::NotABijection`] with every item still in
-/// its place if the values below the length are not a permutation. An implementation that is proved right may skip
-/// the check with [`TrustedBijection`].
+/// The trait is safe: code that uses it must not rely on these requirements for memory safety. Where the crate moves
+/// items by a bijection it first checks the whole permutation, and answers [`Error::NotABijection`] with every item
+/// still in its place if the values below the length are not a permutation. An implementation that is proved right
+/// may skip the check with [`TrustedBijection`].
 ///
 /// # Examples
 ///

@@ -15,15 +15,15 @@ use crate::word::{Word, bits_for};
 /// for r in 0..ROUNDS:  x = a_r x + c_r;  x ^= x >> (s + r % 2)
 /// ```
 ///
-/// It is the pattern of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood, *Fast splittable pseudorandom
-/// number generators*, OOPSLA 2014) with a key in every round. Multiplication carries low bits up and no bit down; the xorshift
-/// brings the upper half down. The two are linear over different rings, the integers modulo `2^b` and the vectors over
-/// GF(2), so that their alternation is close to neither. Since twice the shift is at least `b`, the xorshift is its own
-/// inverse, and evaluating backwards costs the same. The xorshift in front keeps the first multiplication from seeing slots
-/// that differ in high bits only as equal.
+/// It is the pattern of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood, *Fast splittable
+/// pseudorandom number generators*, OOPSLA 2014) with a key in every round. Multiplication carries low bits up and no
+/// bit down; the xorshift brings the upper half down. The two are linear over different rings, the integers modulo
+/// `2^b` and the vectors over GF(2), so that their alternation is close to neither. Since twice the shift is at least
+/// `b`, the xorshift is its own inverse, and evaluating backwards costs the same. The xorshift in front keeps the
+/// first multiplication from seeing slots that differ in high bits only as equal.
 ///
-/// Adding an odd number is an odd permutation, since it is one cycle of an even number of points: the increments make both signs
-/// equally likely.
+/// Adding an odd number is an odd permutation, since it is one cycle of an even number of points: the increments make
+/// both signs equally likely.
 ///
 /// # Examples
 ///
@@ -49,8 +49,8 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
 
     /// The chain on `2^bits` points with these multipliers and increments, modulo `2^bits`.
     ///
-    /// For a good mix the multipliers should be random and 3 or 5 modulo 8, as [`FromSeed`] draws them: 1 and 7 leave the
-    /// lowest bits too much alone.
+    /// For a good mix the multipliers should be random and 3 or 5 modulo 8, as [`FromSeed`] draws them: 1 and 7 leave
+    /// the lowest bits too much alone.
     ///
     /// # Errors
     ///
@@ -118,9 +118,9 @@ fn xorshift<N: Word>(x: N, shift: usize) -> N {
     x ^ (x >> shift)
 }
 
-/// How many points are evaluated together: the rounds are outside and the points inside, so that the compiler turns the inner
-/// loops into vector instructions. Enough to keep several vectors in flight, few enough to stay in registers or the
-/// first-level cache.
+/// How many points are evaluated together: the rounds are outside and the points inside, so that the compiler turns
+/// the inner loops into vector instructions. Enough to keep several vectors in flight, few enough to stay in
+/// registers or the first-level cache.
 const LANES: usize = 64;
 
 /// A chain's keys and shifts, by round, in words of any width that holds its domain.
@@ -266,9 +266,10 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     }
 }
 
-// SAFETY: every step is a bijection on the words of `bits` bits: an affine map with an odd multiplier, and an xorshift by at
-// least half of the bits, which is its own inverse. `inverse` undoes them in turn. The shifts are below the words' width, as
-// bits / 2 + 2 is for 2 <= bits <= the width, from 32 on. The fields are private and never change.
+// SAFETY: every step is a bijection on the words of `bits` bits: an affine map with an odd multiplier, and an
+// xorshift by at least half of the bits, which is its own inverse. `inverse` undoes them in turn. The shifts are
+// below the words' width, as bits / 2 + 2 is for 2 <= bits <= the width, from 32 on. The fields are private and never
+// change.
 unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for MulXorshift<ROUNDS, N> {}
 
 impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {

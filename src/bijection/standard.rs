@@ -31,8 +31,8 @@ enum Kind {
 impl Standard {
     /// The largest length that is drawn exactly.
     ///
-    /// On very few bits no cipher is uniform enough: it was seen at 4 bits (`docs/quality.md`), and lengths up to 256 take at
-    /// most 8. A table is small and quick to draw.
+    /// On very few bits no cipher is uniform enough: this one fails on 4 bits and needs 7 rounds on 5
+    /// (`docs/quality.md`), and lengths up to 256 take at most 8. A table is small and quick to draw.
     pub const EXACT_MAX: u64 = 256;
 
     fn inner(&self) -> &dyn TrustedBijection {

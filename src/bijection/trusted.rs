@@ -41,8 +41,8 @@ use crate::word::Word;
 /// The [requirements](Bijection#requirements) hold without exception, for every value of the type that safe code can
 /// make, for as long as it lives.
 ///
-/// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` rest on a check of their parts, so
-/// it is their [`trusted`](Bijection::trusted) form, made of checked parts, that is.
+/// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` rest on a check of their
+/// parts, so it is their [`trusted`](Bijection::trusted) form, made of checked parts, that is.
 ///
 /// # Examples
 ///
@@ -73,8 +73,9 @@ unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for st
 
 /// A [`TrustedBijection`] of whatever type.
 ///
-/// Whoever moves items without a check asks the bijection for its [`trusted`](Bijection::trusted) form and from then on
-/// evaluates that, and no longer the bijection itself. So a bijection that hands out another one fools nobody but itself.
+/// Whoever moves items without a check asks the bijection for its [`trusted`](Bijection::trusted) form and from then
+/// on evaluates that, and no longer the bijection itself. So a bijection that hands out another one fools nobody but
+/// itself.
 pub struct Trusted<'a, N: Word = u64>(Inner<'a, N>);
 
 enum Inner<'a, N: Word> {

@@ -32,10 +32,10 @@ mod sealed {
 
 /// An engine that turns a bijection and a length into indexes or moved items.
 ///
-/// With `m` the length of the slice that is passed and `p` the permutation that the bijection compacts to,
-/// item `k` of the shuffled slice is item `p[k]` of the original. The bijection's code runs before any item is
-/// moved, so that whatever it does, no item is lost. Items of no size cannot be told apart, so any order is every order: they
-/// are left alone, and the bijection is only asked for its domain.
+/// With `m` the length of the slice that is passed and `p` the permutation that the bijection compacts to, item `k`
+/// of the shuffled slice is item `p[k]` of the original. The bijection's code runs before any item is moved, so that
+/// whatever it does, no item is lost. Items of no size cannot be told apart, so any order is every order: they are
+/// left alone, and the bijection is only asked for its domain.
 ///
 /// The trait is sealed: more methods may come.
 ///

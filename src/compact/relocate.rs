@@ -197,8 +197,8 @@ impl<T: Send> Put<T> for Scatter<T> {
         for (item, &index) in places.iter_mut().zip(indices) {
             // SAFETY: the indexes of a plan are below its length, which is the scratch buffer's.
             let place = unsafe { self.0.at(index) };
-            // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to the place, since a
-            // plan has each index once. For what the copy is, see `Gather`.
+            // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to the place, since
+            // a plan has each index once. For what the copy is, see `Gather`.
             unsafe { ptr::copy_nonoverlapping(ptr::from_mut(item), place.cast::<T>(), 1) };
         }
     }

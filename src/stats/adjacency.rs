@@ -10,9 +10,9 @@ use super::{Outcome, Test, check_len, check_sample};
 /// and its upper tail; neighbouring numbers are pooled until 5 samples are expected. [`mean`](Self::mean) compares
 /// the mean.
 ///
-/// The number of permutations with `k` successors is `C(n - 1, k) (D(n - k) + D(n - k - 1))`, where `D(m)` are those of
-/// `m` items without a fixed point (Tanny, *Permutations and successions*, Journal of Combinatorial Theory A 21, 1976).
-/// The mean is `(n - 1) / n`, the variance `(n^2 - n - 1) / n^2`: it is close to a Poisson variable of mean 1.
+/// The number of permutations with `k` successors is `C(n - 1, k) (D(n - k) + D(n - k - 1))`, where `D(m)` are those
+/// of `m` items without a fixed point (Tanny, *Permutations and successions*, Journal of Combinatorial Theory A 21,
+/// 1976). The mean is `(n - 1) / n`, the variance `(n^2 - n - 1) / n^2`: it is close to a Poisson variable of mean 1.
 ///
 /// # Examples
 ///
@@ -92,12 +92,12 @@ impl Test for Successors {
 /// Cov(N(d), N(e)) = (1 + 1/m) [d = e] - 1/m - 1/m [d + e = 0 mod n]
 /// ```
 ///
-/// The matrix keeps vectors apart that have the same value, and those that have opposite values, at `d` and `n - d`. It
-/// multiplies the opposite ones by `1 + 2/m = (n + 1) / (n - 1)`; the same ones by 1, except that the constant becomes
-/// 0. So for `N` samples with the total counts `O(d)`, split `O(d) - N` into the opposite part
-/// `a(d) = (O(d) - O(n - d)) / 2` and the rest `s(d)`. Then the sum of `s(d)^2 + a(d)^2 (n - 1) / (n + 1)` over `d`,
-/// divided by `N`, is the squared length of a vector whose covariance is a projection to `n - 2` dimensions: its mean
-/// is exactly `n - 2`, and its distribution tends to the chi-squared one.
+/// The matrix keeps vectors apart that have the same value, and those that have opposite values, at `d` and `n - d`.
+/// It multiplies the opposite ones by `1 + 2/m = (n + 1) / (n - 1)`; the same ones by 1, except that the constant
+/// becomes 0. So for `N` samples with the total counts `O(d)`, split `O(d) - N` into the opposite part `a(d) = (O(d)
+/// - O(n - d)) / 2` and the rest `s(d)`. Then the sum of `s(d)^2 + a(d)^2 (n - 1) / (n + 1)` over `d`, divided by
+/// `N`, is the squared length of a vector whose covariance is a projection to `n - 2` dimensions: its mean is exactly
+/// `n - 2`, and its distribution tends to the chi-squared one.
 ///
 /// # Examples
 ///

@@ -77,8 +77,8 @@ impl Counts {
     }
 }
 
-/// The probabilities of a statistic with the values `0..=max`. From 64 on, the statistics whose probabilities are given
-/// in this way are rarer than 1e-80.
+/// The probabilities of a statistic with the values `0..=max`. From 64 on, the statistics whose probabilities are
+/// given in this way are rarer than 1e-80.
 pub(super) fn probabilities(max: usize, probability: impl Fn(usize) -> f64) -> Probabilities {
     core::array::from_fn(|value| if value <= max { probability(value) } else { 0.0 })
 }

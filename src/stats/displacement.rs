@@ -14,13 +14,13 @@ pub enum Distance {
 
 /// The test of how far the items move in total.
 ///
-/// The statistic is the mean over the samples of the sum over the items, less its expectation, in standard deviations:
-/// negative if items stay too near. The p-value is two-sided and by the normal distribution, for which 30 samples are
-/// enough.
+/// The statistic is the mean over the samples of the sum over the items, less its expectation, in standard
+/// deviations: negative if items stay too near. The p-value is two-sided and by the normal distribution, for which 30
+/// samples are enough.
 ///
-/// For one uniform permutation, the sum of the absolute distances has the mean `(n^2 - 1) / 3` and the variance
-/// `(n + 1) (2 n^2 + 7) / 45` (Diaconis, Graham, *Spearman's footrule as a measure of disarray*, 1977). That of the
-/// squares has the mean `n (n^2 - 1) / 6` and the variance `n^2 (n - 1) (n + 1)^2 / 36`, as rank correlations have the
+/// For one uniform permutation, the sum of the absolute distances has the mean `(n^2 - 1) / 3` and the variance `(n +
+/// 1) (2 n^2 + 7) / 45` (Diaconis, Graham, *Spearman's footrule as a measure of disarray*, 1977). That of the squares
+/// has the mean `n (n^2 - 1) / 6` and the variance `n^2 (n - 1) (n + 1)^2 / 36`, as rank correlations have the
 /// variance `1 / (n - 1)` (Kendall, *Rank Correlation Methods*, 1948).
 ///
 /// # Examples

@@ -27,9 +27,9 @@ impl DiscordantPairs {
 
     /// The number of pairs of places `i < k` with `p[i] > p[k]`, from 0 to `n (n - 1) / 2`: the inversions of `p`.
     ///
-    /// Time `n log(n / 64)`, from the ranks of the values among those before them. Measured, that is 5 times as fast as
-    /// counting in a merge sort (Knight, *A computer method for calculating Kendall's tau with ungrouped data*, JASA
-    /// 61, 1966) from 1000 items on, and neither is clearly better below 50.
+    /// Time `n log(n / 64)`, from the ranks of the values among those before them. Measured, that is 5 times as fast
+    /// as counting in a merge sort (Knight, *A computer method for calculating Kendall's tau with ungrouped data*,
+    /// JASA 61, 1966) from 1000 items on, and neither is clearly better below 50.
     ///
     /// # Panics
     ///
@@ -105,8 +105,8 @@ impl Ranks {
     }
 }
 
-/// The Mallows kernel of permutations of one length, `K = exp(-lambda d / C(n, 2))` for two that differ in the order of
-/// `d` pairs, and its moments when one of the two is uniform.
+/// The Mallows kernel of permutations of one length, `K = exp(-lambda d / C(n, 2))` for two that differ in the order
+/// of `d` pairs, and its moments when one of the two is uniform.
 ///
 /// `K` is 1 for equal permutations and `exp(-lambda)` for opposite ones. See Mitchell et al., 2022, section 5, and
 /// Jiao, Vert, *The Kendall and Mallows kernels for permutations*, ICML 2015.
@@ -171,10 +171,10 @@ impl Mallows {
     /// The kernel's expectation when one of the permutations is uniform, whatever the other is.
     ///
     /// It is the product over `j` from 1 to `n` of `(1 - q^j) / (j (1 - q))` with `q = exp(-lambda / C(n, 2))`: what
-    /// item `j` adds to the discordant pairs is uniform on `0..j`, and independent of the others. With
-    /// `y = lambda / (2 C(n, 2))` the factor is `exp(-(j - 1) y) S(j y) / S(y)` for `S(y) = sinh(y) / y`, and the first
-    /// parts of all factors multiply to `exp(-lambda / 2)`. The logarithms of the others are positive and summed
-    /// one by one. The relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
+    /// item `j` adds to the discordant pairs is uniform on `0..j`, and independent of the others. With `y = lambda /
+    /// (2 C(n, 2))` the factor is `exp(-(j - 1) y) S(j y) / S(y)` for `S(y) = sinh(y) / y`, and the first parts of
+    /// all factors multiply to `exp(-lambda / 2)`. The logarithms of the others are positive and summed one by one.
+    /// The relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
     ///
     /// Time `n`.
     pub fn mean(&self) -> f64 {

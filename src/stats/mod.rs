@@ -18,11 +18,11 @@
 //! | [`Cycles`] | a wrong number of cycles | `n` | 50 |
 //! | [`FixedPoints`] | items that stay in place | `n` | 50 |
 //!
-//! From the fewest samples on, and from 5 items on, a perfect shuffle was measured to get p-values below 0.05, 0.01 and
-//! 0.001 as often as that, but for a factor of 2 at the last. Much smaller p-values take more samples to mean what they
-//! say. How many it takes to *find* a fault depends on the fault: where it moves a mean by `s` standard deviations of
-//! a single sample, about `20 / s^2`. Which tests find which known faults, after how many samples, is listed
-//! in `tests/stats.rs` of the repository.
+//! From the fewest samples on, and from 5 items on, a perfect shuffle was measured to get p-values below 0.05, 0.01
+//! and 0.001 as often as that, but for a factor of 2 at the last. Much smaller p-values take more samples to mean
+//! what they say. How many it takes to *find* a fault depends on the fault: where it moves a mean by `s` standard
+//! deviations of a single sample, about `20 / s^2`. Which tests find which known faults, after how many samples, is
+//! listed in `tests/stats.rs` of the repository.
 //!
 //! # Use
 //!

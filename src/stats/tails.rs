@@ -14,16 +14,17 @@ pub(super) fn two_sided(z: f64) -> f64 {
     chi_squared(z * z, 1.0)
 }
 
-/// The probability that a chi-squared variable with so many degrees of freedom is at least `statistic`; 1 without any.
+/// The probability that a chi-squared variable with so many degrees of freedom is at least `statistic`; 1 without
+/// any.
 pub(super) fn chi_squared(statistic: f64, degrees: f64) -> f64 {
     if degrees <= 0.0 { 1.0 } else { ChiSquared::new(degrees).map_or(1.0, |x| x.sf(statistic)) }
 }
 
 /// The probability that `tosses` of a fair coin differ from their expectation at least as much as `heads` do; exact.
 ///
-/// Twice the binomial tail, at most 1. It is summed outwards from its largest term, each the one before times a ratio:
-/// all terms are positive, and a few times `sqrt(tosses)` of them count. The relative error is that of the first,
-/// about 1e-16 times `tosses ln tosses`.
+/// Twice the binomial tail, at most 1. It is summed outwards from its largest term, each the one before times a
+/// ratio: all terms are positive, and a few times `sqrt(tosses)` of them count. The relative error is that of the
+/// first, about 1e-16 times `tosses ln tosses`.
 pub(super) fn fair_coin(heads: u64, tosses: u64) -> f64 {
     let more = heads.max(tosses - heads);
     let (mut term, mut sum) = (1.0, 1.0);

@@ -14,8 +14,8 @@ use crate::word::Word;
 /// The engine on the threads of the current rayon pool, or on the calling thread alone where that is faster.
 ///
 /// Moving items takes working memory for one copy of them. A shuffled copy, and a bijection that is not
-/// [trusted](crate::TrustedBijection), take 4 bytes an item for the indexes, 8 for more than 2^32 items, and a bit an item for the check.
-/// Each thread has at most half a MiB for its tiles.
+/// [trusted](crate::TrustedBijection), take 4 bytes an item for the indexes, 8 for more than 2^32 items, and a bit an
+/// item for the check. Each thread has at most half a MiB for its tiles.
 ///
 /// # Examples
 ///

@@ -2,12 +2,13 @@
 
 /// Domains of fewer slots are evaluated by the calling thread alone.
 ///
-/// Threads that sleep take their time to wake up. On two cores, `par_bijective_shuffle` of 8-byte items by the default family
-/// took, in microseconds, with one and with two threads: 119 and 520 at 2^14 + 1 items (2^15 slots), 399 and 734 (but 190 at
-/// best) at 2^16 + 1, 742 and 359 at 2^17 + 1 (`cargo bench --bench shuffle`).
+/// Threads that sleep take their time to wake up. On two cores, `par_bijective_shuffle` of 8-byte items by the
+/// default family took, in microseconds, with one and with two threads: 119 and 520 at 2^14 + 1 items (2^15 slots),
+/// 399 and 734 (but 190 at best) at 2^16 + 1, 742 and 359 at 2^17 + 1 (`cargo bench --bench shuffle`).
 pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 18;
 
-/// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the calling thread alone.
+/// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the calling thread
+/// alone.
 pub(crate) const SEQUENTIAL_ITEMS: usize = 1 << 17;
 
 /// See [`SEQUENTIAL_ITEMS`]: so much is copied in the time that it takes to wake a thread.
