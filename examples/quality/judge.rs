@@ -61,9 +61,13 @@ pub(crate) fn print_table(samples: Samples, seed: u64, only: Option<&str>, all: 
         let failed: Vec<String> = failed.iter().map(usize::to_string).collect();
         let worst = findings.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         let (p, name, len) = worst.expect("tests were made");
-        let verdict = if found == 0 { "passes".into() } else { format!("**fails** {found}") };
+        let verdict = if found == 0 {
+            format!("passes all {count}")
+        } else {
+            format!("**fails** {found} of {count}")
+        };
         println!(
-            "| {} | {verdict} of {count} | {} | {p:.1e}: {name}, {len} |",
+            "| {} | {verdict} | {} | {p:.1e}: {name}, {len} |",
             shuffler.name,
             failed.join(" ")
         );
