@@ -4,8 +4,11 @@
 
 use bijective_shuffle::prelude::*;
 
-/// How many slots are looked at, at most.
-const WINDOW: u64 = 1 << 16;
+/// Domains of so many points are looked at as a whole.
+const WHOLE: u64 = 1 << 16;
+
+/// Of larger ones as many slots are looked at: most partners of a slot are then outside, and evaluated one by one.
+const WINDOW: u64 = 1 << 12;
 
 /// The names of the statistics, in the order in which [`measure`] gives them.
 pub(crate) const NAMES: [&str; 13] = [
@@ -54,7 +57,7 @@ struct Window {
 
 impl Window {
     fn new(f: &dyn Bijection, n: u64, offset: u64) -> Self {
-        let len = n.min(WINDOW);
+        let len = if n <= WHOLE { n } else { WINDOW };
         let first = if n > len { offset % (n - len) / len * len } else { 0 };
         let mut values = vec![0; len as usize];
         f.forward_run(first, &mut values);
