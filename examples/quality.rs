@@ -95,6 +95,9 @@ enum Command {
         /// Try every number of rounds, and say what is found, on standard error.
         #[arg(long)]
         all: bool,
+        /// Judge no family, but exact draws, which must pass: a control of the comparison itself.
+        #[arg(long, conflicts_with_all = ["family", "all"])]
+        control: bool,
     },
 }
 
@@ -109,7 +112,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             true
         }
         Command::Related { pairs } => related::print_tables(pairs, seed),
-        Command::Rounds { from, to, keys, values, family, all } => {
+        Command::Rounds { from, to, keys, values, control: true, .. } => {
+            rounds::print_control(from..=to, rounds::Effort { keys, values }, seed)
+        }
+        Command::Rounds { from, to, keys, values, family, all, control: false } => {
             let effort = rounds::Effort { keys, values };
             rounds::print_table(from..=to, effort, seed, family.as_deref(), all)
         }

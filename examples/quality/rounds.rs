@@ -71,6 +71,21 @@ fn bits_of(len: u64) -> u32 {
 /// The narrowest domain that the default family is used on: that of one item more than are drawn exactly.
 const NARROWEST_USED: u32 = (Standard::EXACT_MAX + 1).next_power_of_two().ilog2();
 
+/// Compares the reference with itself, under other seeds: what fails here is the comparison's fault. Prints a row for
+/// each width, and returns whether all pass.
+pub(crate) fn print_control(widths: RangeInclusive<u32>, effort: Effort, seed: u64) -> bool {
+    println!("| bits | exact draws against exact draws: smallest p-value | of |");
+    println!("| --- | --- | --- |");
+    let mut passed = true;
+    for bits in widths {
+        let sight = |seed| Sight::new(reference, 1 << bits, effort, seed);
+        let Finding { name, p_value } = sight(seed).worst_against(&sight(seed ^ 0xFACE));
+        println!("| {bits} | {p_value:.1e} | {name} |");
+        passed &= p_value >= SIGNIFICANCE;
+    }
+    passed
+}
+
 /// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of
 /// one step fewer. Returns whether every family passes with the rounds that are chosen, where the default would be
 /// used.

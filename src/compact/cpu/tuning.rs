@@ -2,7 +2,8 @@
 
 /// Domains of fewer slots are evaluated by the calling thread alone.
 ///
-/// Threads that sleep take their time to wake up. On two cores, `par_bijective_shuffle` of 8-byte items by the
+/// Two threads are at times far slower than one, presumably because a sleeping thread takes its time to wake up. On two
+/// cores, `par_bijective_shuffle` of 8-byte items by the
 /// default family took, in microseconds, with one and with two threads: 119 and 520 at 2^14 + 1 items (2^15 slots),
 /// 399 and 734 (but 190 at best) at 2^16 + 1, 742 and 359 in one run, 1114 in another, at 2^17 + 1, 5691 and 2828 at
 /// 2^20 + 1 (`cargo bench --bench shuffle`).
