@@ -86,7 +86,7 @@ enum Command {
         /// Members looked at at a few slots, at every width.
         #[arg(long, default_value_t = 250_000)]
         keys: u64,
-        /// Values looked at inside of permutations, at every width up to 16 bits.
+        /// Values looked at inside of permutations, at every width.
         #[arg(long, default_value_t = 1 << 23)]
         values: u64,
         /// Only this family.

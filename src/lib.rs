@@ -23,6 +23,7 @@ pub mod prelude;
 pub mod rng;
 mod seed;
 mod shuffle;
+mod simd;
 #[cfg(feature = "stats")]
 pub mod stats;
 mod word;

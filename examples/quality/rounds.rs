@@ -19,14 +19,19 @@ const SIGNIFICANCE: f64 = 1e-4;
 pub(crate) struct Effort {
     /// Members that are looked at at a few slots.
     pub(crate) keys: u64,
-    /// Values inside of permutations that are looked at, for widths up to 16 bits.
+    /// Values inside of permutations that are looked at.
     pub(crate) values: u64,
 }
 
 impl Effort {
     /// How many members are looked at inside: enough for a tail to be seen.
     fn members(self, bits: u32) -> u64 {
-        if bits > 16 { 200 } else { (self.values >> bits).clamp(200, 20_000) }
+        if bits > 16 {
+            // Four times as many as windows hold so many values: every slot's partners are looked at as well.
+            (self.values / (4 * structure::WINDOW)).clamp(400, 20_000)
+        } else {
+            (self.values >> bits).clamp(200, 20_000)
+        }
     }
 }
 

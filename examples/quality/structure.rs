@@ -8,7 +8,7 @@ use bijective_shuffle::prelude::*;
 const WHOLE: u64 = 1 << 16;
 
 /// Of larger ones as many slots are looked at: most partners of a slot are then outside, and evaluated one by one.
-const WINDOW: u64 = 1 << 12;
+pub(crate) const WINDOW: u64 = 1 << 12;
 
 /// The names of the statistics, in the order in which [`measure`] gives them.
 pub(crate) const NAMES: [&str; 13] = [
@@ -48,30 +48,50 @@ pub(crate) fn measure(f: &dyn Bijection, offset: u64) -> [f64; NAMES.len()] {
     all
 }
 
-/// The values at consecutive slots: at all of them, or at as many as a window holds.
+/// The values at slots that differ in some bits in a row: at all slots, or at as many as a window holds.
 struct Window {
     n: u64,
     first: u64,
+    /// The lowest of the bits in which the slots differ.
+    shift: u32,
     values: Vec<u64>,
 }
 
 impl Window {
     fn new(f: &dyn Bijection, n: u64, offset: u64) -> Self {
         let len = if n <= WHOLE { n } else { WINDOW };
-        let first = if n > len { offset % (n - len) / len * len } else { 0 };
-        let mut values = vec![0; len as usize];
-        f.forward_run(first, &mut values);
-        Self { n, first, values }
+        // A quarter of the windows each: consecutive slots, slots that differ in the highest bits, and two between.
+        let place = (offset >> 62) as u32;
+        let shift = if n > len { (n.ilog2() - len.ilog2()) * place / 3 } else { 0 };
+        let span = (len - 1) << shift;
+        // Zeros where the slots differ, so that adding and setting bits are one.
+        let first = if n > len {
+            offset % (n - span) & !((len.next_power_of_two() - 1) << shift)
+        } else {
+            0
+        };
+        let mut values: Vec<u64> = (0..len).map(|k| first + (k << shift)).collect();
+        f.forward_each(&mut values);
+        Self { n, first, shift, values }
+    }
+
+    /// The value at a slot, if the window holds it.
+    fn get(&self, slot: u64) -> Option<u64> {
+        let offset = slot.checked_sub(self.first)?;
+        let held = offset.trailing_zeros() >= self.shift;
+        held.then(|| self.values.get((offset >> self.shift) as usize).copied()).flatten()
+    }
+
+    /// The `k`-th slot.
+    fn slot(&self, k: usize) -> u64 {
+        self.first + ((k as u64) << self.shift)
     }
 
     /// The value a stride on, all around the domain.
     fn partner(&self, f: &dyn Bijection, k: usize, stride: u64) -> u64 {
-        let slot = self.first + k as u64;
+        let slot = self.slot(k);
         let slot = if slot >= self.n - stride { slot - (self.n - stride) } else { slot + stride };
-        match self.values.get(slot.wrapping_sub(self.first) as usize) {
-            Some(&value) if slot >= self.first => value,
-            _ => f.forward(slot),
-        }
+        self.get(slot).unwrap_or_else(|| f.forward(slot))
     }
 
     /// Adds what pairs of slots at a stride show: high and low bits of differences, high and low bits of pairs, and
@@ -125,12 +145,12 @@ impl Window {
             let mut flips = [0_u32; 64];
             let mut pairs = 0;
             for (k, &a) in self.values.iter().enumerate() {
-                let slot = self.first + k as u64;
+                let slot = self.slot(k);
                 let other = slot ^ 1 << j;
-                let b = match self.values.get(other.wrapping_sub(self.first) as usize) {
+                let b = match self.get(other) {
                     // Both ends are in the window: look at the pair once.
                     Some(_) if other < slot => continue,
-                    Some(&value) => value,
+                    Some(value) => value,
                     None => f.forward(other),
                 };
                 pairs += 1;

@@ -93,13 +93,37 @@ impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
 
     /// Walks on from every value that is not inside yet, one after the other: few are left after the first
     /// step, which the callers have made for all of them together.
-    fn walk_each(&self, values: &mut [N], step: impl Fn(N) -> N) {
-        let outside = self.outside();
-        for value in values.iter_mut().filter(|value| **value > self.last) {
-            *value = walk(*value, self.last, outside, &step);
+    /// Walks on from the values that are outside, all together.
+    fn walk_each(&self, values: &mut [N], step_each: impl Fn(&mut [N])) {
+        for values in values.chunks_mut(WALKERS) {
+            let mut points = [N::zero(); WALKERS];
+            let mut places = [0; WALKERS];
+            let mut count = 0;
+            for (place, &value) in values.iter().enumerate() {
+                points[count] = value;
+                places[count] = place;
+                count += usize::from(value > self.last);
+            }
+            let mut left = self.outside();
+            while count > 0 && left > N::zero() {
+                step_each(&mut points[..count]);
+                let walking = count;
+                count = 0;
+                for k in 0..walking {
+                    let (point, place) = (points[k], places[k]);
+                    values[place] = point;
+                    points[count] = point;
+                    places[count] = place;
+                    count += usize::from(point > self.last);
+                }
+                left = left - N::one();
+            }
         }
     }
 }
+
+/// How many points walk together: as many as a family evaluates at once.
+const WALKERS: usize = 256;
 
 impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     fn last(&self) -> N {
@@ -116,22 +140,22 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
 
     fn forward_run(&self, first: N, out: &mut [N]) {
         self.inner.forward_run(first, out);
-        self.walk_each(out, |x| self.inner.forward(x));
+        self.walk_each(out, |points| self.inner.forward_each(points));
     }
 
     fn inverse_run(&self, first: N, out: &mut [N]) {
         self.inner.inverse_run(first, out);
-        self.walk_each(out, |x| self.inner.inverse(x));
+        self.walk_each(out, |points| self.inner.inverse_each(points));
     }
 
     fn forward_each(&self, values: &mut [N]) {
         self.inner.forward_each(values);
-        self.walk_each(values, |x| self.inner.forward(x));
+        self.walk_each(values, |points| self.inner.forward_each(points));
     }
 
     fn inverse_each(&self, values: &mut [N]) {
         self.inner.inverse_each(values);
-        self.walk_each(values, |x| self.inner.inverse(x));
+        self.walk_each(values, |points| self.inner.inverse_each(points));
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

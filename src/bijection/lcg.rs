@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 
+use super::lanes::{BLOCK, Lanes, each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
 use crate::error::Error;
 use crate::word::{Word, bits_for};
@@ -89,17 +90,64 @@ impl<N: Word> Lcg<N> {
     }
 }
 
+/// The map on many points at once: so short that the word's own lanes will do.
+struct Forward<N>(Lcg<N>);
+
+/// The inverse on many points at once.
+struct Backward<N>(Lcg<N>);
+
+macro_rules! lanes {
+    ($direction:ident, $method:ident) => {
+        impl<N: Word> Lanes for $direction<N> {
+            type Point = N;
+
+            #[inline(always)]
+            fn evaluate(&self, points: &mut [N; BLOCK]) {
+                for point in points {
+                    *point = self.0.$method(*point);
+                }
+            }
+
+            #[inline(always)]
+            fn evaluate_one(&self, point: N) -> N {
+                self.0.$method(point)
+            }
+        }
+    };
+}
+
+lanes!(Forward, forward);
+lanes!(Backward, inverse);
+
 impl<N: Word> Bijection<N> for Lcg<N> {
     fn last(&self) -> N {
         N::low_mask(self.bits)
     }
 
+    #[inline(always)]
     fn forward(&self, slot: N) -> N {
         self.multiplier.wrapping_mul(&slot).wrapping_add(&self.increment) & self.last()
     }
 
+    #[inline(always)]
     fn inverse(&self, index: N) -> N {
         index.wrapping_sub(&self.increment).wrapping_mul(&self.undo) & self.last()
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        run(&Forward(*self), first, out);
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        run(&Backward(*self), first, out);
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        each(&Forward(*self), values);
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        each(&Backward(*self), values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

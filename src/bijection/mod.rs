@@ -22,6 +22,7 @@ mod device;
 mod from_seed;
 mod grid_feistel;
 mod inverse;
+mod lanes;
 mod lcg;
 mod mul_xorshift;
 mod random_sign;

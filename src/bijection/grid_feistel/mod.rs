@@ -1,8 +1,12 @@
 //! [`GridFeistel`]: a Feistel network on a grid that is hardly larger than the length.
 
+mod lanes;
+
 use rand_core::Rng;
 
+use self::lanes::HalfRounds;
 use super::device::pair;
+use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::error::Error;
 use crate::seed::KeyDomain;
@@ -113,6 +117,22 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
     }
 }
 
+impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
+    fn run<const INVERSE: bool>(&self, first: u64, out: &mut [u64]) {
+        match self.width {
+            16 => run(&HalfRounds::<INVERSE, u16, HALF_ROUNDS>::new(self), first, out),
+            _ => run(&HalfRounds::<INVERSE, u64, HALF_ROUNDS>::new(self), first, out),
+        }
+    }
+
+    fn each<const INVERSE: bool>(&self, values: &mut [u64]) {
+        match self.width {
+            16 => each(&HalfRounds::<INVERSE, u16, HALF_ROUNDS>::new(self), values),
+            _ => each(&HalfRounds::<INVERSE, u64, HALF_ROUNDS>::new(self), values),
+        }
+    }
+}
+
 impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
     fn last(&self) -> u64 {
         // rows * 2^column_bits may be 2^64.
@@ -152,12 +172,28 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
         row << self.column_bits | column
     }
 
+    fn forward_run(&self, first: u64, out: &mut [u64]) {
+        self.run::<false>(first, out);
+    }
+
+    fn inverse_run(&self, first: u64, out: &mut [u64]) {
+        self.run::<true>(first, out);
+    }
+
+    fn forward_each(&self, values: &mut [u64]) {
+        self.each::<false>(values);
+    }
+
+    fn inverse_each(&self, values: &mut [u64]) {
+        self.each::<true>(values);
+    }
+
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self))
     }
 
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = include_str!("../../gpu/bijection/grid_feistel.cuh");
+        let text = include_str!("../../../gpu/bijection/grid_feistel.cuh");
         let keys = self.keys.iter().flat_map(|key| {
             [
                 pair(key.multiplier, key.increment),

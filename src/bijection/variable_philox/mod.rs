@@ -1,11 +1,15 @@
 //! [`VariablePhilox`]: the cipher of Mitchell, Stokes, Frank and Holmes, *Bandwidth-Optimal Random Shuffling
 //! for GPUs*, ACM TOPC 9(1), 2022, section 3.2 and listing 1.
 
+mod lanes;
+
 use core::marker::PhantomData;
 
 use rand_core::Rng;
 
+use self::lanes::{Narrow, Wide};
 use super::device::pair;
+use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
 use crate::error::Error;
 use crate::word::{Word, bits_for};
@@ -186,12 +190,48 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
         N::wrap(self.split().inverse(index.widen(), &self.keys))
     }
 
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        let (split, keys) = (self.split(), &self.keys);
+        if self.bits <= u32::BITS {
+            run(&Narrow::<false> { split, keys }, first, out);
+        } else {
+            run(&Wide::<false> { split, keys }, first, out);
+        }
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        let (split, keys) = (self.split(), &self.keys);
+        if self.bits <= u32::BITS {
+            run(&Narrow::<true> { split, keys }, first, out);
+        } else {
+            run(&Wide::<true> { split, keys }, first, out);
+        }
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        let (split, keys) = (self.split(), &self.keys);
+        if self.bits <= u32::BITS {
+            each(&Narrow::<false> { split, keys }, values);
+        } else {
+            each(&Wide::<false> { split, keys }, values);
+        }
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        let (split, keys) = (self.split(), &self.keys);
+        if self.bits <= u32::BITS {
+            each(&Narrow::<true> { split, keys }, values);
+        } else {
+            each(&Wide::<true> { split, keys }, values);
+        }
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self))
     }
 
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = include_str!("../../gpu/bijection/variable_philox.cuh");
+        let text = include_str!("../../../gpu/bijection/variable_philox.cuh");
         let keys = self.keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
         let unused = (ROUNDS == 0).then_some(0);
         let type_name = format!("VariablePhilox<{}, {ROUNDS}>", self.bits);

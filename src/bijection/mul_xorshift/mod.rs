@@ -1,7 +1,11 @@
 //! [`MulXorshift`]: keyed multiplications and additions in turn with xorshifts.
 
+mod lanes;
+
 use rand_core::Rng;
 
+use self::lanes::Rounds;
+use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
 use crate::error::Error;
 use crate::word::{Word, bits_for};
@@ -118,86 +122,21 @@ fn xorshift<N: Word>(x: N, shift: usize) -> N {
     x ^ (x >> shift)
 }
 
-/// How many points are evaluated together: the rounds are outside and the points inside, so that the compiler turns
-/// the inner loops into vector instructions. Enough to keep several vectors in flight, few enough to stay in
-/// registers or the first-level cache.
-const LANES: usize = 64;
-
-/// A chain's keys and shifts, by round, in words of any width that holds its domain.
-struct Rounds<const ROUNDS: usize, N> {
-    mask: N,
-    multipliers: [N; ROUNDS],
-    increments: [N; ROUNDS],
-    undo: [N; ROUNDS],
-    shifts: [usize; ROUNDS],
-    outer: usize,
-}
-
-impl<const ROUNDS: usize, N: Word> Rounds<ROUNDS, N> {
-    fn new<M: Word>(chain: &MulXorshift<ROUNDS, M>) -> Self {
-        let convert = |words: [M; ROUNDS]| words.map(|word| N::wrap(word.widen()));
-        Self {
-            mask: N::low_mask(chain.bits),
-            multipliers: convert(chain.multipliers),
-            increments: convert(chain.increments),
-            undo: convert(chain.undo),
-            shifts: core::array::from_fn(|round| chain.shift(round % 2 == 1)),
-            outer: chain.shift(true),
+impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
+    fn run<const INVERSE: bool>(&self, first: N, out: &mut [N]) {
+        match self.bits {
+            ..=16 => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
+            17..=32 => run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), first, out),
+            33.. => run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), first, out),
         }
     }
 
-    /// The xorshift of the bits that count. What is above them is garbage that is never looked at, until it is
-    /// masked away at the end: additions and multiplications carry nothing down.
-    #[inline]
-    fn xorshift(&self, lanes: &mut [N; LANES], shift: usize) {
-        let mask = self.mask >> shift;
-        for x in lanes {
-            *x = *x ^ (*x >> shift & mask);
+    fn each<const INVERSE: bool>(&self, values: &mut [N]) {
+        match self.bits {
+            ..=16 => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
+            17..=32 => each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values),
+            33.. => each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values),
         }
-    }
-
-    #[inline]
-    fn forward(&self, lanes: &mut [N; LANES]) {
-        self.xorshift(lanes, self.outer);
-        for round in 0..ROUNDS {
-            for x in &mut *lanes {
-                *x = x.wrapping_mul(&self.multipliers[round]).wrapping_add(&self.increments[round]);
-            }
-            self.xorshift(lanes, self.shifts[round]);
-        }
-    }
-
-    #[inline]
-    fn inverse(&self, lanes: &mut [N; LANES]) {
-        for round in (0..ROUNDS).rev() {
-            self.xorshift(lanes, self.shifts[round]);
-            for x in &mut *lanes {
-                *x = x.wrapping_sub(&self.increments[round]).wrapping_mul(&self.undo[round]);
-            }
-        }
-        self.xorshift(lanes, self.outer);
-    }
-
-    /// Replaces values, in words of another width, by those that a direction gives.
-    #[inline]
-    fn each<M: Word>(&self, values: &mut [M], direction: impl Fn(&Self, &mut [N; LANES])) {
-        let mut lanes = [N::zero(); LANES];
-        for values in values.chunks_mut(LANES) {
-            for (lane, value) in lanes.iter_mut().zip(&*values) {
-                *lane = N::wrap(value.widen());
-            }
-            direction(self, &mut lanes);
-            for (value, lane) in values.iter_mut().zip(&lanes) {
-                *value = M::wrap((*lane & self.mask).widen());
-            }
-        }
-    }
-}
-
-/// Writes consecutive points.
-fn count_from<N: Word>(first: N, out: &mut [N]) {
-    for (k, value) in out.iter_mut().enumerate() {
-        *value = first.wrapping_add(&N::wrap(k as u64));
     }
 }
 
@@ -227,30 +166,19 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     }
 
     fn forward_run(&self, first: N, out: &mut [N]) {
-        count_from(first, out);
-        self.forward_each(out);
+        self.run::<false>(first, out);
     }
 
     fn inverse_run(&self, first: N, out: &mut [N]) {
-        count_from(first, out);
-        self.inverse_each(out);
+        self.run::<true>(first, out);
     }
 
     fn forward_each(&self, values: &mut [N]) {
-        // A vector holds twice as many words of half the width.
-        if self.bits <= u32::BITS {
-            Rounds::<ROUNDS, u32>::new(self).each(values, Rounds::forward);
-        } else {
-            Rounds::<ROUNDS, u64>::new(self).each(values, Rounds::forward);
-        }
+        self.each::<false>(values);
     }
 
     fn inverse_each(&self, values: &mut [N]) {
-        if self.bits <= u32::BITS {
-            Rounds::<ROUNDS, u32>::new(self).each(values, Rounds::inverse);
-        } else {
-            Rounds::<ROUNDS, u64>::new(self).each(values, Rounds::inverse);
-        }
+        self.each::<true>(values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
@@ -258,7 +186,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     }
 
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = include_str!("../../gpu/bijection/mul_xorshift.cuh");
+        let text = include_str!("../../../gpu/bijection/mul_xorshift.cuh");
         let words = [self.multipliers, self.increments, self.undo].into_iter().flatten();
         let unused = [0; 3].into_iter().take(if ROUNDS == 0 { 3 } else { 0 });
         let type_name = format!("MulXorshift<{}, {ROUNDS}>", self.bits);

@@ -1,0 +1,42 @@
+//! Parallel shuffles of the literature: the competitors of Mitchell, Stokes, Frank, Holmes, *Bandwidth-Optimal Random
+//! Shuffling for GPUs*, ACM TOPC 9(1), 2022 (table 3, figure 13), on the threads of the current rayon pool.
+//!
+//! | function | work | extra memory | same order for a seed |
+//! | --- | --- | --- | --- |
+//! | [`dart_throwing`] | `O(n)` expected | `2n` items and `2n` bits | in a pool of one thread only |
+//! | [`rao_sandelius`] | `O(n log n)` | `n` items | always |
+//! | [`merge_shuffle`] | `O(n log n)` | none | always |
+//! | [`sort_shuffle`] | `O(n log n)` | `n` items with 64-bit keys | always |
+//! | [`radix_sort_shuffle`] | 8 passes at most | up to `2n` items with 64-bit keys | always |
+//!
+//! They are written from the papers, to be measured against. "Always" means for every number of threads, with one
+//! version of this package: no order here is promised to last. Items are `Copy`, since all but one of the algorithms
+//! hold them in two places at a time.
+//!
+//! # Examples
+//!
+//! ```
+//! use bijective_shuffle_baselines::merge_shuffle;
+//!
+//! let mut items: Vec<u64> = (0..1000).collect();
+//! merge_shuffle(&mut items, 42);
+//! assert!(!items.is_sorted());
+//! items.sort_unstable();
+//! assert!(items.into_iter().eq(0..1000));
+//! ```
+
+mod dart_throwing;
+mod fisher_yates;
+mod merge_shuffle;
+mod pieces;
+mod rao_sandelius;
+mod sort_shuffle;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tuning;
+
+pub use dart_throwing::dart_throwing;
+pub use merge_shuffle::merge_shuffle;
+pub use rao_sandelius::rao_sandelius;
+pub use sort_shuffle::{radix_sort_shuffle, sort_shuffle};

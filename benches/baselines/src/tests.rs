@@ -1,0 +1,227 @@
+//! That each algorithm permutes, shuffles, and keeps what it says about seeds: with its own sizes, and with sizes so small
+//! that a handful of items is shared among threads.
+//!
+//! All seeds are fixed, so the tests of deterministic algorithms pass always or never. Dart throwing, on several
+//! threads, fails by chance once in millions of runs.
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use crate::tuning::Tuning;
+use crate::{dart_throwing, fisher_yates, merge_shuffle, rao_sandelius, sort_shuffle, stream::Key};
+
+/// The probability that the statistic of a perfect shuffle exceeds the critical value: less than 100 are computed.
+const SIGNIFICANCE: f64 = 1e-8;
+
+/// Blocks and leaves of a single item, and two buckets: everything that can be shared is.
+const TINY: Tuning = Tuning { block: 1, leaf: 1, digit_bits: 1 };
+
+/// Small sizes of another kind, with numbers that do not divide each other.
+const SMALL: Tuning = Tuning { block: 7, leaf: 5, digit_bits: 3 };
+
+type Shuffle<T> = fn(&mut [T], u64, &Tuning);
+
+fn deterministic<T: Copy + Send + Sync>() -> [(&'static str, Shuffle<T>); 4] {
+    [
+        ("Rao-Sandelius", rao_sandelius::tuned),
+        ("MergeShuffle", merge_shuffle::tuned),
+        ("sort-shuffle", sort_shuffle::sort_tuned),
+        ("radix sort-shuffle", sort_shuffle::radix_sort_tuned),
+    ]
+}
+
+fn all<T: Copy + Send + Sync>() -> Vec<(&'static str, Shuffle<T>)> {
+    let mut all = deterministic().to_vec();
+    all.push(("dart throwing", dart_throwing::tuned));
+    all
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started")
+}
+
+/// The order of `len` items that a seed gives.
+fn order(shuffle: Shuffle<u32>, len: usize, seed: u64, tuning: &Tuning) -> Vec<u32> {
+    let mut items: Vec<u32> = (0..).take(len).collect();
+    shuffle(&mut items, seed, tuning);
+    items
+}
+
+fn is_permutation(items: &[u32]) -> bool {
+    let mut sorted = items.to_vec();
+    sorted.sort_unstable();
+    sorted.into_iter().eq((0..).take(items.len()))
+}
+
+/// The lengths from 0 to 9, and those at most one off a power of two up to `2^bits`.
+fn lengths(bits: u32) -> impl Iterator<Item = usize> {
+    (0..7).chain((3..=bits).flat_map(|bits| (1 << bits) - 1..=(1 << bits) + 1))
+}
+
+#[test]
+fn every_algorithm_permutes() {
+    for threads in [1, 2, 3, 7] {
+        pool(threads).install(|| {
+            for (tuning, bits) in [(TINY, 9), (SMALL, 12), (Tuning::DEFAULT, 18)] {
+                let least = tuning.block.max(tuning.leaf);
+                assert!(1 << bits > 2 * least, "the lengths are too short to be shared");
+                for (name, shuffle) in all() {
+                    for len in lengths(bits) {
+                        let items = order(shuffle, len, len as u64, &tuning);
+                        assert!(is_permutation(&items), "{name}, {len} items, {threads} threads");
+                        assert!(len < 30 || !items.is_sorted(), "{name}, {len} items: unmoved");
+                    }
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn items_of_other_sizes_stay_whole() {
+    let make = |index: u64| (index, [index as u8; 5], !index);
+    for (name, shuffle) in all() {
+        let mut items: Vec<_> = (0..200_000).map(make).collect();
+        shuffle(&mut items, 1, &Tuning::DEFAULT);
+        items.par_sort_unstable();
+        assert!(items.into_iter().eq((0..200_000).map(make)), "{name}");
+    }
+    all::<()>().into_iter().for_each(|(_, shuffle)| shuffle(&mut [(); 1000], 1, &SMALL));
+}
+
+#[test]
+fn the_order_depends_on_the_seed_and_on_nothing_else() {
+    let pools = [2, 3, 7].map(pool);
+    let single = pool(1);
+    for (tuning, bits) in [(TINY, 8), (SMALL, 11), (Tuning::DEFAULT, 18)] {
+        for len in lengths(bits) {
+            for (name, shuffle) in deterministic() {
+                let expected = single.install(|| order(shuffle, len, 42, &tuning));
+                for pool in &pools {
+                    let actual = pool.install(|| order(shuffle, len, 42, &tuning));
+                    assert_eq!(actual, expected, "{name}, {len} items");
+                }
+            }
+            // Dart throwing promises it for a single thread.
+            for (name, shuffle) in all() {
+                let [one, again, other] =
+                    [42, 42, 43].map(|seed| single.install(|| order(shuffle, len, seed, &tuning)));
+                assert_eq!(one, again, "{name}, {len} items");
+                assert!(len < 30 || one != other, "{name}, {len} items: seeds 42 and 43");
+            }
+        }
+    }
+}
+
+#[test]
+fn both_sorts_give_one_order() {
+    for len in lengths(18) {
+        let [quick, radix] = [sort_shuffle::sort_tuned, sort_shuffle::radix_sort_tuned]
+            .map(|shuffle| order(shuffle, len, 5, &Tuning::DEFAULT));
+        assert_eq!(quick, radix, "{len} items");
+    }
+}
+
+/// Pearson's statistic of counts that should all be the same, over its critical value.
+fn excess(counts: &[u64], degrees: usize) -> f64 {
+    let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
+    let statistic: f64 =
+        counts.iter().map(|&count| (count as f64 - expected).powi(2) / expected).sum();
+    let distribution = ChiSquared::new(degrees as f64).expect("a positive number");
+    statistic / distribution.inverse_cdf(1.0 - SIGNIFICANCE)
+}
+
+/// Adds up what each of many samples counts, on all threads.
+fn tally(samples: u64, cells: usize, count: impl Fn(u64, &mut [u64]) + Sync) -> Vec<u64> {
+    let none = || vec![0; cells];
+    let add = |mut counts: Vec<u64>, more: Vec<u64>| {
+        counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
+        counts
+    };
+    let fold = (0..samples).into_par_iter().fold(none, |mut counts, sample| {
+        count(sample, &mut counts);
+        counts
+    });
+    fold.reduce(none, add)
+}
+
+/// How far the `n!` orders of `n` items are from being equally likely: above 1 is too far.
+fn excess_over_orders(shuffle: impl Fn(&mut [u32], u64) + Sync, len: usize) -> f64 {
+    let orders = (1..=len).product();
+    let counts = tally(100_000, orders, |sample, counts| {
+        let mut items: Vec<u32> = (0..).take(len).collect();
+        shuffle(&mut items, sample);
+        counts[rank(&items)] += 1;
+    });
+    excess(&counts, orders - 1)
+}
+
+/// The place of a permutation among all of its length in lexicographic order.
+fn rank(items: &[u32]) -> usize {
+    (0..items.len()).fold(0, |rank, place| {
+        let after = &items[place + 1..];
+        rank * (after.len() + 1) + after.iter().filter(|&&item| item < items[place]).count()
+    })
+}
+
+#[test]
+fn every_order_of_few_items_is_equally_likely() {
+    pool(3).install(|| {
+        for (name, shuffle) in all() {
+            for len in 3..=6 {
+                for tuning in [TINY, Tuning { block: 2, leaf: 2, digit_bits: 2 }] {
+                    let excess =
+                        excess_over_orders(|items, seed| shuffle(items, seed, &tuning), len);
+                    assert!(excess < 1.0, "{name}, {len} items: {excess} of the critical value");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn every_range_of_many_items_comes_to_every_range_of_places() {
+    // With the sizes that are used: 8 ranges of items, 8 of places, and on each side the last follows from the others.
+    const RANGES: usize = 8;
+    let len = 3 << 16;
+    for (name, shuffle) in all() {
+        let counts = tally(20, RANGES * RANGES, |sample, counts| {
+            let items = order(shuffle, len, sample, &Tuning::DEFAULT);
+            for (place, item) in items.into_iter().enumerate() {
+                counts[item as usize * RANGES / len * RANGES + place * RANGES / len] += 1;
+            }
+        });
+        let excess = excess(&counts, (RANGES - 1).pow(2));
+        assert!(excess < 1.0, "{name}: {excess} of the critical value");
+    }
+}
+
+#[test]
+fn bad_shuffles_are_found() {
+    type Bad = fn(&mut [u32], u64);
+    let bad: [(&str, Bad); 4] = [
+        ("exchanges with any place", |items, seed| {
+            let mut stream = Key::new(seed).stream();
+            (0..items.len()).for_each(|k| items.swap(k, stream.below(items.len())));
+        }),
+        ("exchanges that never leave an item", |items, seed| {
+            let mut stream = Key::new(seed).stream();
+            (1..items.len()).rev().for_each(|k| items.swap(k, stream.below(k)));
+        }),
+        ("halves that are shuffled and not merged", |items, seed| {
+            let (left, right) = items.split_at_mut(items.len() / 2);
+            let mut stream = Key::new(seed).stream();
+            fisher_yates::shuffle(left, &mut stream);
+            fisher_yates::shuffle(right, &mut stream);
+        }),
+        ("keys of four bits, with ties", |items, seed| {
+            let key = Key::new(seed);
+            items.sort_by_key(|&item| key.word(item as usize) & 15);
+        }),
+    ];
+    for (name, shuffle) in bad {
+        let excess = excess_over_orders(shuffle, 5);
+        assert!(excess > 2.0, "{name}: {excess} of the critical value");
+    }
+}

@@ -1,0 +1,145 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::measure::Effort;
+use crate::pages::Pages;
+
+/// Measure bijective-shuffle beside its peers, and check what they all do.
+#[derive(Parser)]
+#[command(name = "peers")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// All contenders, items of 8 bytes, lengths one above a power of two
+    Table(Lengths),
+    /// Items of 1 to 4096 bytes
+    Sizes(Amount),
+    /// Short lengths on one thread: 2^8 + 1 to 2^17 + 1
+    Small,
+    /// Run everything once at small lengths, check the results, and print nothing
+    Test,
+}
+
+#[derive(Args)]
+pub(crate) struct Lengths {
+    /// The first length is one above 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) from: u32,
+
+    /// The last length is one above 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 28, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) to: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct Amount {
+    /// As many items of each size as fit this many bytes (2^29, for example)
+    #[arg(long, value_name = "N", default_value = "2^29", value_parser = number)]
+    pub(crate) bytes: usize,
+
+    /// This many items of each size instead (2^20+1, for example); may be given several times
+    #[arg(long, value_name = "N", value_parser = number, conflicts_with = "bytes")]
+    pub(crate) len: Vec<usize>,
+}
+
+#[derive(Args)]
+pub(crate) struct Common {
+    /// How many threads the pool has; all logical cores if not given, and one for `small`
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// Which pages large arrays get, the scratch memory of all contenders among them
+    #[arg(long, global = true, value_enum, default_value_t = Pages::Default)]
+    pub(crate) pages: Pages,
+
+    /// How many seconds are spent on each contender at each length, on average
+    #[arg(long, global = true, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    budget: f64,
+
+    /// How often each contender is measured at each length, at least
+    #[arg(long, global = true, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    repeats: usize,
+
+    /// All keys and generators are drawn from this number on
+    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    seed: u64,
+
+    /// Leave out contenders whose name contains this; may be given several times
+    #[arg(long, global = true, value_name = "TEXT")]
+    pub(crate) skip: Vec<String>,
+
+    /// Replace the text between the markers in results/cpu.md, and the figure, by what is measured
+    #[arg(long, global = true)]
+    pub(crate) write: bool,
+
+    /// The folder that `--write` writes to
+    #[arg(long, global = true, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"), hide_default_value = true)]
+    pub(crate) docs: PathBuf,
+}
+
+impl Common {
+    /// How much is measured.
+    pub(crate) fn effort(&self) -> Effort {
+        let budget = Duration::from_secs_f64(self.budget);
+        Effort { repeats: self.repeats, budget, seed: self.seed }
+    }
+}
+
+/// Reads `20`, `2^20` or `2^20+1`.
+fn number(text: &str) -> Result<usize, String> {
+    let read = |text: &str| text.trim().parse::<usize>().map_err(|error| error.to_string());
+    let (power, more) = text.split_once('+').unwrap_or((text, "0"));
+    let power = match power.split_once('^') {
+        None => read(power)?,
+        Some((base, exponent)) => {
+            let exponent = u32::try_from(read(exponent)?).map_err(|error| error.to_string())?;
+            read(base)?.checked_pow(exponent).ok_or("the number is too large")?
+        }
+    };
+    power.checked_add(read(more)?).ok_or_else(|| "the number is too large".into())
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    number(text).and_then(|n| if n == 0 { Err("at least 1".into()) } else { Ok(n) })
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number")?;
+    Duration::try_from_secs_f64(seconds).map(|_| seconds).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_are_read_with_powers_and_sums() {
+        for (text, expected) in [("20", 20), ("2^20", 1 << 20), ("2^20+1", (1 << 20) + 1)] {
+            assert_eq!(number(text), Ok(expected));
+        }
+        for text in ["", "2^", "^2", "2^64", "1+", "-1", "2^20-1", "18446744073709551615+1"] {
+            assert!(number(text).is_err(), "{text}");
+        }
+        assert!(at_least_one("0").is_err());
+        assert!(seconds("-1").is_err());
+        assert_eq!(seconds("0.5"), Ok(0.5));
+    }
+}

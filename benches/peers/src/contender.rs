@@ -1,0 +1,64 @@
+//! [`Contender`]: something that is measured.
+
+use crate::arena::Arena;
+
+/// What a contender is to be seen as.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    pub(crate) name: String,
+    pub(crate) side: Side,
+    /// The name of its curve in the figure: of several with the same name the best is drawn.
+    pub(crate) curve: String,
+}
+
+/// On which side of a comparison a contender stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Side {
+    /// The crate that is measured.
+    Ours,
+    /// Another shuffle.
+    Peer,
+    /// No shuffle, but something that a shuffle cannot well be faster than.
+    Bound,
+}
+
+/// A contender's work. The time of [`run`](Self::run) is measured, and that of [`prepare`](Self::prepare) is not.
+pub(crate) trait Runner<T> {
+    /// Gets ready for a number of calls on so many items: call `k` is to use `seed + k`, if it takes a seed.
+    fn prepare(&mut self, len: usize, seed: u64, calls: usize);
+
+    /// Does the work once.
+    fn run(&mut self, arena: &mut Arena<T>, call: usize);
+
+    /// Whether the items are to be in another order afterwards, and not in the same.
+    fn moves(&self) -> bool {
+        true
+    }
+}
+
+/// A [`Runner`] with its label.
+pub(crate) struct Contender<T> {
+    pub(crate) label: Label,
+    pub(crate) runner: Box<dyn Runner<T>>,
+}
+
+impl<T> Contender<T> {
+    /// A contender with a curve of its own.
+    pub(crate) fn new(side: Side, name: impl Into<String>, runner: impl Runner<T> + 'static) -> Self {
+        let name = name.into();
+        let label = Label { curve: name.clone(), name, side };
+        Self { label, runner: Box::new(runner) }
+    }
+
+    /// Draws it as part of a curve with this name.
+    pub(crate) fn on_curve(mut self, curve: impl Into<String>) -> Self {
+        self.label.curve = curve.into();
+        self
+    }
+}
+
+/// Leaves out the contenders whose name contains one of the texts.
+pub(crate) fn without<T>(mut all: Vec<Contender<T>>, texts: &[String]) -> Vec<Contender<T>> {
+    all.retain(|contender| !texts.iter().any(|text| contender.label.name.contains(text.as_str())));
+    all
+}

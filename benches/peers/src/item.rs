@@ -1,0 +1,57 @@
+//! [`Item`]: what is shuffled, and how a loss would be seen.
+
+/// A type of items that can be numbered and told apart.
+pub(crate) trait Item: Copy + PartialEq + Send + Sync + 'static {
+    /// The item with this number; small types hold its low bits only.
+    fn new(number: u64) -> Self;
+
+    /// A hash of all its bytes: those of different items are different, or else so by chance only.
+    fn fingerprint(&self) -> u64;
+}
+
+macro_rules! integer {
+    ($($type:ty)*) => {$(
+        impl Item for $type {
+            fn new(number: u64) -> Self {
+                number as Self
+            }
+            fn fingerprint(&self) -> u64 {
+                mix(u64::from(*self))
+            }
+        }
+    )*};
+}
+
+integer!(u8 u16 u32 u64);
+
+impl<W: Item, const N: usize> Item for [W; N] {
+    fn new(number: u64) -> Self {
+        std::array::from_fn(|word| W::new(number.wrapping_add(word as u64)))
+    }
+    fn fingerprint(&self) -> u64 {
+        // Chained, so that words of two items that were exchanged do not go unseen.
+        self.iter().fold(0, |hash, word| mix(hash.wrapping_add(word.fingerprint())))
+    }
+}
+
+/// The output function of SplitMix64, after a step: a bijection that spreads every bit.
+fn mix(z: u64) -> u64 {
+    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_counts_and_so_does_its_place() {
+        let item = <[u32; 3]>::new(7);
+        assert_eq!(item, [7, 8, 9]);
+        for other in [[7, 8, 10], [6, 8, 9], [8, 7, 9], [0, 0, 0]] {
+            assert_ne!(item.fingerprint(), other.fingerprint());
+        }
+    }
+}

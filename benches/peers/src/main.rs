@@ -1,0 +1,50 @@
+//! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise hits all alike; checks
+//! what every one of them did; and writes the tables and the figure of `docs/results/cpu.md`. See `README.md`.
+
+mod arena;
+mod arguments;
+mod bounds;
+mod contender;
+mod figure;
+mod item;
+mod machine;
+mod measure;
+mod ours;
+mod pages;
+mod peers;
+mod report;
+mod sizes;
+mod small;
+mod standings;
+mod std_shuffle;
+mod table;
+mod trial;
+
+use std::error::Error;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::pages::PagedAllocator;
+
+#[global_allocator]
+static ALLOCATOR: PagedAllocator = PagedAllocator;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    let common = &arguments.common;
+    common.pages.choose();
+    let threads = match (common.threads, &arguments.command) {
+        (Some(threads), _) => threads,
+        (None, Command::Small) => 1,
+        (None, _) => std::thread::available_parallelism()?.get(),
+    };
+    // The global pool: so that calls come from outside of it, as those of most programs do.
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
+    match &arguments.command {
+        Command::Table(lengths) => table::run(lengths, common),
+        Command::Sizes(amount) => sizes::run(amount, common),
+        Command::Small => small::run(common),
+        Command::Test => trial::run(),
+    }
+}

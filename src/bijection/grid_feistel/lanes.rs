@@ -1,0 +1,202 @@
+//! The network on many points at once: rows and columns in 16-bit words on grids of up to 2^31 points, and in 64-bit
+//! words, which hold the products of 32-bit ones, beyond.
+
+use num_traits::AsPrimitive;
+
+use super::{GridFeistel, HalfRound};
+use crate::bijection::Bijection;
+use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
+use crate::word::Word;
+
+/// A word that rows and columns are held in.
+pub(super) trait Cell: Lane {
+    /// The hash's words, which may be narrower, to leave room for a product.
+    const HASH: Self;
+
+    /// By how much the hash is shifted onto itself.
+    const HALF: usize;
+
+    /// The upper word of a hash's product with a number of rows.
+    fn scale(self, rows: Self) -> Self;
+}
+
+impl Cell for u16 {
+    const HASH: Self = Self::MAX;
+    const HALF: usize = 8;
+
+    #[inline(always)]
+    fn scale(self, rows: Self) -> Self {
+        ((u32::from(self) * u32::from(rows)) >> 16) as Self
+    }
+}
+
+impl Cell for u64 {
+    const HASH: Self = u32::MAX as Self;
+    const HALF: usize = 16;
+
+    #[inline(always)]
+    fn scale(self, rows: Self) -> Self {
+        self.wrapping_mul(rows) >> 32
+    }
+}
+
+/// A half-round's key.
+#[derive(Clone, Copy)]
+struct Key<L> {
+    multiplier: L,
+    increment: L,
+    finish: L,
+    /// What the column is multiplied by; backwards, the inverse.
+    columns: L,
+    moves_rows: bool,
+}
+
+impl<L: Cell> Key<L> {
+    #[inline(always)]
+    fn hash(self, x: L) -> L {
+        let y = x.wrapping_mul(&self.multiplier).wrapping_add(&self.increment) & L::HASH;
+        (y ^ (y >> L::HALF)).wrapping_mul(&self.finish) & L::HASH
+    }
+}
+
+/// A network's half-rounds, in the order in which they are made.
+pub(super) struct HalfRounds<'a, const INVERSE: bool, L, const HALF_ROUNDS: usize> {
+    grid: &'a GridFeistel<HALF_ROUNDS>,
+    keys: [Key<L>; HALF_ROUNDS],
+    rows: L,
+    column_mask: L,
+    column_bits: usize,
+    /// By how much a hash is shifted to become a column.
+    column_shift: usize,
+}
+
+impl<'a, const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize>
+    HalfRounds<'a, INVERSE, L, HALF_ROUNDS>
+{
+    pub(super) fn new(grid: &'a GridFeistel<HALF_ROUNDS>) -> Self {
+        let wrap = |word: u32| L::wrap(u64::from(word));
+        let keys = core::array::from_fn(|k| {
+            let k = if INVERSE { HALF_ROUNDS - 1 - k } else { k };
+            let HalfRound { multiplier, increment, finish, columns } = grid.keys[k];
+            Key {
+                multiplier: wrap(multiplier),
+                increment: wrap(increment),
+                finish: wrap(finish),
+                columns: wrap(if INVERSE { columns.odd_inverse() } else { columns }),
+                moves_rows: k % 2 == 0,
+            }
+        });
+        Self {
+            grid,
+            keys,
+            rows: L::wrap(grid.rows),
+            column_mask: L::wrap(u64::low_mask(grid.column_bits)),
+            column_bits: grid.column_bits as usize,
+            column_shift: (grid.width - grid.column_bits) as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn forward(&self, rows: &mut [L], columns: &mut [L]) {
+        for key in uncounted(&self.keys) {
+            if key.moves_rows {
+                for (row, &mut column) in rows.iter_mut().zip(&mut *columns) {
+                    let moved = row.wrapping_sub(&key.hash(column).scale(self.rows));
+                    // Below zero it has wrapped around, and is larger than with another turn added.
+                    *row = moved.min(moved.wrapping_add(&self.rows));
+                }
+            } else {
+                for (&mut row, column) in rows.iter_mut().zip(&mut *columns) {
+                    let offset = key.hash(row) >> self.column_shift;
+                    let product = column.wrapping_mul(&key.columns);
+                    *column = product.wrapping_add(&offset) & self.column_mask;
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn inverse(&self, rows: &mut [L], columns: &mut [L]) {
+        for key in uncounted(&self.keys) {
+            if key.moves_rows {
+                for (row, &mut column) in rows.iter_mut().zip(&mut *columns) {
+                    let moved = row.wrapping_add(&key.hash(column).scale(self.rows));
+                    *row = moved.min(moved.wrapping_sub(&self.rows));
+                }
+            } else {
+                for (&mut row, column) in rows.iter_mut().zip(&mut *columns) {
+                    let offset = key.hash(row) >> self.column_shift;
+                    let difference = column.wrapping_sub(&offset);
+                    *column = difference.wrapping_mul(&key.columns) & self.column_mask;
+                }
+            }
+        }
+    }
+}
+
+impl<const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize> Lanes
+    for HalfRounds<'_, INVERSE, L, HALF_ROUNDS>
+{
+    type Point = L::Point;
+
+    #[inline(always)]
+    fn evaluate(&self, points: &mut [L::Point; BLOCK]) {
+        let (mut rows, mut columns) = (L::ZERO, L::ZERO);
+        let (rows, columns) = (rows.as_mut(), columns.as_mut());
+        for points in points.chunks_exact_mut(rows.len()) {
+            for ((row, column), &mut point) in rows.iter_mut().zip(&mut *columns).zip(&mut *points)
+            {
+                *row = (point >> self.column_bits).as_();
+                *column = point.as_() & self.column_mask;
+            }
+            if INVERSE {
+                self.inverse(rows, columns);
+            } else {
+                self.forward(rows, columns);
+            }
+            for ((&mut row, &mut column), point) in rows.iter_mut().zip(&mut *columns).zip(points) {
+                let row = L::Point::wrap(row.as_());
+                *point = row << self.column_bits | L::Point::wrap(column.as_());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate_one(&self, point: L::Point) -> L::Point {
+        let point = point.widen();
+        L::Point::wrap(if INVERSE { self.grid.inverse(point) } else { self.grid.forward(point) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::FromSeed;
+    use crate::bijection::lanes::check;
+
+    fn check_length<const HALF_ROUNDS: usize>(len: u64) {
+        let grid = GridFeistel::<HALF_ROUNDS>::from_seed(len, 3);
+        let last = grid.last().min(u64::MAX - 1);
+        let what = format!("length {len}");
+        let inverse = format!("{what}, inverse");
+        if grid.width == 16 {
+            check(&HalfRounds::<false, u16, HALF_ROUNDS>::new(&grid), last, &what);
+            check(&HalfRounds::<true, u16, HALF_ROUNDS>::new(&grid), last, &inverse);
+        } else {
+            check(&HalfRounds::<false, u64, HALF_ROUNDS>::new(&grid), last, &what);
+            check(&HalfRounds::<true, u64, HALF_ROUNDS>::new(&grid), last, &inverse);
+        }
+    }
+
+    #[test]
+    fn every_level_gives_what_single_points_give() {
+        for bits in 1..=63 {
+            for len in [(1 << bits) - 1, 1 << bits, (1 << bits) + 1, (1 << bits) / 3 * 4 + 1] {
+                check_length::<12>(len);
+                check_length::<1>(len);
+            }
+        }
+        check_length::<12>(u64::MAX);
+        check_length::<0>(1000);
+    }
+}

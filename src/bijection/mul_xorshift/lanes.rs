@@ -1,0 +1,154 @@
+//! The chain on many points at once, in the narrowest lanes that hold the domain: a vector holds twice as many words
+//! of half the width.
+
+use num_traits::AsPrimitive;
+
+use super::MulXorshift;
+use crate::bijection::Bijection;
+use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
+use crate::word::Word;
+
+/// What is done in a round: `x = a x + c` and a xorshift, or backwards.
+#[derive(Clone, Copy)]
+struct Round<L> {
+    multiplier: L,
+    increment: L,
+    shift: usize,
+    /// The bits that the xorshift may change. What is above the domain's bits is garbage that is never looked at,
+    /// until it is masked away at the end: additions and multiplications carry nothing down.
+    mask: L,
+}
+
+impl<L: Lane> Round<L> {
+    #[inline(always)]
+    fn xorshift(self, x: L) -> L {
+        x ^ (x >> self.shift & self.mask)
+    }
+}
+
+/// A chain's rounds, in the order in which they are made.
+pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {
+    chain: &'a MulXorshift<ROUNDS, N>,
+    rounds: [Round<L>; ROUNDS],
+    /// The xorshift before all rounds.
+    outer: Round<L>,
+    mask: L,
+}
+
+impl<'a, const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize>
+    Rounds<'a, INVERSE, N, L, ROUNDS>
+{
+    pub(super) fn new(chain: &'a MulXorshift<ROUNDS, N>) -> Self {
+        let mask = L::wrap(u64::low_mask(chain.bits));
+        let round = |multiplier: N, increment: N, odd| {
+            let shift = chain.shift(odd);
+            Round {
+                multiplier: L::wrap(multiplier.widen()),
+                increment: L::wrap(increment.widen()),
+                shift,
+                mask: mask >> shift,
+            }
+        };
+        let multipliers = if INVERSE { &chain.undo } else { &chain.multipliers };
+        let rounds = core::array::from_fn(|k| {
+            let k = if INVERSE { ROUNDS - 1 - k } else { k };
+            round(multipliers[k], chain.increments[k], k % 2 == 1)
+        });
+        Self { chain, rounds, outer: round(N::one(), N::zero(), true), mask }
+    }
+}
+
+#[inline(always)]
+fn forward<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
+    for x in &mut *lanes {
+        *x = outer.xorshift(*x);
+    }
+    for round in rounds {
+        for x in &mut *lanes {
+            *x = round.xorshift(x.wrapping_mul(&round.multiplier).wrapping_add(&round.increment));
+        }
+    }
+}
+
+#[inline(always)]
+fn inverse<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
+    for round in rounds {
+        for x in &mut *lanes {
+            *x = round.xorshift(*x).wrapping_sub(&round.increment).wrapping_mul(&round.multiplier);
+        }
+    }
+    for x in lanes {
+        *x = outer.xorshift(*x);
+    }
+}
+
+impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
+    for Rounds<'_, INVERSE, N, L, ROUNDS>
+{
+    type Point = L::Point;
+
+    #[inline(always)]
+    fn evaluate(&self, points: &mut [L::Point; BLOCK]) {
+        let mut lanes = L::ZERO;
+        let lanes = lanes.as_mut();
+        let rounds = uncounted(&self.rounds);
+        for points in points.chunks_exact_mut(lanes.len()) {
+            for (lane, point) in lanes.iter_mut().zip(&*points) {
+                *lane = point.as_();
+            }
+            if INVERSE {
+                inverse(rounds, self.outer, lanes);
+            } else {
+                forward(rounds, self.outer, lanes);
+            }
+            for (lane, point) in lanes.iter().zip(points) {
+                *point = L::Point::wrap((*lane & self.mask).as_());
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate_one(&self, point: L::Point) -> L::Point {
+        let point = N::wrap(point.widen());
+        let value = if INVERSE { self.chain.inverse(point) } else { self.chain.forward(point) };
+        L::Point::wrap(value.widen())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::lanes::check;
+
+    fn check_in<L: Lane, const ROUNDS: usize>(chain: &MulXorshift<ROUNDS>) {
+        // The largest length that a run's end can be counted to.
+        let last = chain.last().min(u64::MAX - 1);
+        let what = format!("{} bits in {} bytes", chain.bits, size_of::<L>());
+        check(&Rounds::<false, u64, L, ROUNDS>::new(chain), last, &what);
+        check(&Rounds::<true, u64, L, ROUNDS>::new(chain), last, &format!("{what}, inverse"));
+    }
+
+    fn check_rounds<const ROUNDS: usize>() {
+        for bits in 2..=64 {
+            let word = |k: usize| (k as u64 + u64::from(bits)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let multipliers = core::array::from_fn(|k| word(2 * k) & !7 | 5);
+            let chain = MulXorshift::<ROUNDS>::new(bits, multipliers, core::array::from_fn(word));
+            let chain = chain.unwrap();
+            // Wider lanes than are used have to do as well.
+            if bits <= 16 {
+                check_in::<u16, ROUNDS>(&chain);
+            }
+            if bits <= 32 {
+                check_in::<u32, ROUNDS>(&chain);
+            }
+            check_in::<u64, ROUNDS>(&chain);
+        }
+    }
+
+    #[test]
+    fn every_level_gives_what_single_points_give() {
+        check_rounds::<0>();
+        check_rounds::<1>();
+        check_rounds::<8>();
+    }
+}
