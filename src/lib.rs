@@ -35,7 +35,7 @@ pub use bijection::{
     RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
 #[doc(inline)]
-pub use compact::{Compactor, Cpu, Serial};
+pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
 pub use error::{Defect, Error};
 pub use permutation::{Iter, Permutation};
 pub use seed::{KeyDomain, KeyStream, Seed};

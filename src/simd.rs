@@ -28,6 +28,34 @@ pub(crate) trait Kernel {
 
     /// Runs the code. Has to be `#[inline(always)]`.
     fn run(self) -> Self::Output;
+
+    /// Runs the code with AVX2: the same, unless written with its instructions.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`run_avx2`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx2(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run()
+    }
+
+    /// Runs the code with AVX-512: the same, unless written with its instructions.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run()
+    }
 }
 
 /// The variable that limits the level: `portable`, `avx2` or `avx512`; for measurements.
@@ -106,11 +134,13 @@ impl Level {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run()
+    // SAFETY: the features are those that this function has.
+    unsafe { kernel.run_avx2() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run()
+    // SAFETY: the features are those that this function has.
+    unsafe { kernel.run_avx512() }
 }

@@ -2,9 +2,10 @@
 
 mod common;
 
+use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 use common::{cases, lengths, long};
-use proptest::prelude::*;
+use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use rayon::ThreadPoolBuilder;
 
 /// Checks `Cpu` in the current pool against the indexes that `Serial` gave.
@@ -26,6 +27,32 @@ fn check_cpu(f: &dyn Bijection, expected: &[u64], what: &str) {
     Cpu.unshuffle(f, &mut items).unwrap();
     assert_eq!(items, original, "{what}: unshuffle");
     assert_eq!(Cpu.shuffled(f, &original).unwrap(), shuffled, "{what}: shuffled");
+    for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned] {
+        let mut workspace = Workspace::new().strategy(strategy);
+        for repeat in 0..2 {
+            let what = format!("{what}: {strategy:?}, repeat {repeat}");
+            check_workspace(f, &mut workspace, &original, &shuffled, &what);
+        }
+    }
+}
+
+/// Checks one workspace, which may have been used before.
+fn check_workspace<T: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync>(
+    f: &dyn Bijection,
+    workspace: &mut Workspace,
+    original: &[T],
+    shuffled: &[T],
+    what: &str,
+) {
+    let mut items = original.to_vec();
+    workspace.shuffle(f, &mut items).unwrap();
+    assert!(items == shuffled, "{what}: shuffle");
+    workspace.unshuffle(f, &mut items).unwrap();
+    assert!(items == original, "{what}: unshuffle");
+    let mut out = vec![T::default(); items.len()];
+    workspace.shuffle_into(f, &items, &mut out).unwrap();
+    assert!(out == shuffled, "{what}: shuffle_into");
+    assert!(items == original, "{what}: the source");
 }
 
 fn serial(f: &dyn Bijection, len: usize) -> Vec<u64> {
@@ -41,7 +68,7 @@ fn algorithm_1_by_hand() {
     assert_eq!(serial(&f, 8), [3, 0, 5, 2, 7, 4, 1, 6]);
     assert_eq!(serial(&f, 5), [3, 0, 2, 4, 1]);
     assert_eq!(serial(&f, 1), [0]);
-    assert_eq!(serial(&f, 0), []);
+    assert!(serial(&f, 0).is_empty());
 }
 
 #[test]
@@ -82,6 +109,76 @@ fn the_number_of_threads_does_not_matter() {
             }
         }
     }
+}
+
+/// Items of other sizes, which lie otherwise in the blocks of the partitioned strategy.
+#[test]
+fn items_of_any_size() {
+    fn check<T: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync>(
+        f: &dyn Bijection,
+        len: u64,
+        item: impl Fn(u64) -> T,
+    ) {
+        let expected = serial(f, len as usize);
+        let original: Vec<T> = (0..len).map(&item).collect();
+        let shuffled: Vec<T> = expected.iter().map(|&x| original[x as usize]).collect();
+        for strategy in [Strategy::Direct, Strategy::Partitioned] {
+            let what = format!("{strategy:?}, {len} items of {} bytes", size_of::<T>());
+            let mut workspace = Workspace::new().strategy(strategy);
+            check_workspace(f, &mut workspace, &original, &shuffled, &what);
+        }
+    }
+    let mix = |x: u64| x.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    for len in [1, 1000, 65_535, 65_537, 140_000, 1 << 18] {
+        let f = Standard::from_seed(len, 3);
+        check(&f, len, |x| mix(x) as u8);
+        check(&f, len, |x| mix(x) as u16);
+        check(&f, len, |x| mix(x) as u32);
+        check(&f, len, |x| [mix(x) as u8; 3]);
+        check(&f, len, |x| [mix(x) as u32; 3]);
+        check(&f, len, |x| (mix(x) as u8, x));
+        check(&f, len, |x| u128::from(mix(x)) << 20);
+        check(&f, len, |x| [mix(x); 3]);
+        check(&f, len, |x| [mix(x); 8]);
+        check(&f, len, |x| [mix(x); 9]);
+    }
+}
+
+/// Permutations that are not random at all overflow the buckets, and take the other way.
+#[test]
+fn buckets_that_overflow_are_no_harm() {
+    for threads in [1, 2, 5] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for multiplier in [1, 3, (1 << 17) + 1, (1 << 19) - 1] {
+            let f = Lcg::new(19, multiplier, 5).unwrap();
+            for len in [1 << 19, 300_000] {
+                let what = format!("times {multiplier}, {len} items, {threads} threads");
+                pool.install(|| check_cpu(&f, &serial(&f, len), &what));
+            }
+        }
+    }
+}
+
+#[test]
+fn slices_of_two_lengths_are_refused() {
+    let f = Standard::from_seed(9, 1);
+    let mut out = [0_u8; 8];
+    let error = Workspace::new().shuffle_into(&f, &[1_u8; 9], &mut out).unwrap_err();
+    assert_eq!(error, Error::LengthMismatch { expected: 9, actual: 8 });
+    assert_eq!(out, [0; 8]);
+}
+
+#[test]
+fn a_workspace_says_what_it_holds() {
+    let f = Standard::from_seed(1 << 18, 1);
+    let mut items: Vec<u64> = (0..1 << 18).collect();
+    let mut workspace = Workspace::new().strategy(Strategy::Partitioned);
+    assert_eq!(workspace.bytes(), 0);
+    workspace.shuffle(&f, &mut items).unwrap();
+    let held = workspace.bytes();
+    assert!(held > 10 << 18, "{held}");
+    workspace.shuffle(&f, &mut items[..1 << 17]).unwrap();
+    assert_eq!(workspace.bytes(), held);
 }
 
 /// What a user writes: no run, no trust, only the methods that have to be there.

@@ -15,7 +15,7 @@ mod cpu;
 mod relocate;
 mod serial;
 
-pub use cpu::Cpu;
+pub use cpu::{Cpu, Strategy, Workspace};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};

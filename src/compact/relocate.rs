@@ -6,7 +6,9 @@ use core::ptr;
 
 use rayon::prelude::*;
 
-use super::cpu::{direct, tuning};
+use super::cpu::memory::{Base, Buffer};
+use super::cpu::partitioned::{self, Partition};
+use super::cpu::{Memory, direct, tuning};
 use super::{check_length, check_permutation, try_with_capacity};
 use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
@@ -42,16 +44,33 @@ impl<'a> Plan<'a> {
         Ok(Self { len, indices })
     }
 
+    /// The bijection, if its items are to be moved by the partitioned strategy.
+    fn partitioned<T>(&self, memory: &Memory) -> Option<&Trusted<'a>> {
+        match &self.indices {
+            Indices::Evaluated(trusted) if partitioned::serves::<T>(self.len, trusted.last()) => {
+                memory.strategy.is_partitioned::<T>(self.len).then_some(trusted)
+            }
+            _ => None,
+        }
+    }
+
     /// Hands all the places out, in runs, together with the indexes that belong to them; several runs at a time on
     /// several threads. When it returns `Ok`, each place was handed out once, and so was each index.
-    fn hand_out<P: Send>(&self, places: &mut [P], put: &impl Put<P>) -> Result<(), Error> {
+    fn hand_out<P: Send>(
+        &self,
+        places: &mut [P],
+        tiles: &mut Buffer,
+        put: &impl Put<P>,
+    ) -> Result<(), Error> {
         assert_eq!(self.len, places.len());
         match &self.indices {
             Indices::Evaluated(trusted) if fits_u32(self.len) => {
-                direct::fill_with(trusted, places, |places, run: &[u32]| put.put(places, run))
+                let put = |places: &mut [P], run: &[u32]| put.put(places, run);
+                direct::fill_with(trusted, places, tiles, put)
             }
             Indices::Evaluated(trusted) => {
-                direct::fill_with(trusted, places, |places, run: &[u64]| put.put(places, run))
+                let put = |places: &mut [P], run: &[u64]| put.put(places, run);
+                direct::fill_with(trusted, places, tiles, put)
             }
             Indices::Narrow(indices) => {
                 hand_out_written(places, indices, put);
@@ -94,45 +113,131 @@ trait Put<P>: Sync {
     fn put<N: Word>(&self, places: &mut [P], indices: &[N]);
 }
 
+/// Moves items by a plan: the item at index `p[k]` comes to place `k`.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`] and [`Error::NotABijection`]; every item is then where it was.
+pub(super) fn gather<T: Send>(
+    plan: &Plan,
+    items: &mut [T],
+    memory: &mut Memory,
+) -> Result<(), Error> {
+    if let Some(trusted) = plan.partitioned::<T>(memory) {
+        let base = Base::new(items.as_mut_ptr());
+        // SAFETY: the items are all there, borrowed by this function alone, and `Plan::partitioned` asks `serves`.
+        let sorted =
+            unsafe { Partition::by_slot(trusted, &base, items.len(), &mut memory.partition) };
+        if let Some(partition) = sorted? {
+            // SAFETY: these items were sorted, so that as bits all of them are in the partition once. They come back
+            // once each, in an order of which the caller's slice does not remember more than that.
+            return unsafe { partition.place(as_places(items)) };
+        }
+    }
+    let relocation = Relocation::new(items, &mut memory.scratch)?;
+    relocation.gather(plan, &mut memory.partition.tiles)
+}
+
+/// Moves items back by a plan: the item at place `k` comes to index `p[k]`.
+///
+/// # Errors
+///
+/// As [`gather`].
+pub(super) fn scatter<T: Send>(
+    plan: &Plan,
+    items: &mut [T],
+    memory: &mut Memory,
+) -> Result<(), Error> {
+    if let Some(trusted) = plan.partitioned::<T>(memory) {
+        let base = Base::new(items.as_mut_ptr());
+        // SAFETY: as in `gather`.
+        let sorted =
+            unsafe { Partition::by_index(trusted, &base, items.len(), &mut memory.partition) };
+        if let Some(partition) = sorted? {
+            // SAFETY: as in `gather`.
+            return unsafe { partition.place(as_places(items)) };
+        }
+    }
+    let relocation = Relocation::new(items, &mut memory.scratch)?;
+    relocation.scatter(plan, &mut memory.partition.tiles)
+}
+
+/// Copies items by a plan: `out[k] = source[p[k]]`.
+///
+/// # Errors
+///
+/// As [`gather`]; `out` then holds unspecified items.
+pub(super) fn gather_into<T: Copy + Send + Sync>(
+    plan: &Plan,
+    source: &[T],
+    out: &mut [T],
+    memory: &mut Memory,
+) -> Result<(), Error> {
+    assert_eq!(source.len(), out.len());
+    // Only read through.
+    let base = Base::new(source.as_ptr().cast_mut());
+    // SAFETY: only items, which are copies, are written to these places.
+    let places = unsafe { as_places(out) };
+    if let Some(trusted) = plan.partitioned::<T>(memory) {
+        // SAFETY: as in `gather`.
+        let sorted =
+            unsafe { Partition::by_slot(trusted, &base, source.len(), &mut memory.partition) };
+        if let Some(partition) = sorted? {
+            // SAFETY: the items are T, and as many as the places.
+            return unsafe { partition.place(places) };
+        }
+    }
+    plan.hand_out(places, &mut memory.partition.tiles, &Gather(base))
+}
+
+/// The places of a slice's items, as if they were empty.
+///
+/// # Safety
+///
+/// When the result is dropped, there is an item in every place.
+unsafe fn as_places<T>(items: &mut [T]) -> &mut [MaybeUninit<T>] {
+    // SAFETY: of one layout; that only items are written is the caller's promise.
+    unsafe { &mut *(ptr::from_mut(items) as *mut [MaybeUninit<T>]) }
+}
+
 /// A slice whose items are on the move: they are copied, bit by bit, to a scratch buffer in their new order, and then
 /// all at once put back over the old.
 ///
 /// Until that last step the slice is untouched, and the scratch copies are never dropped, so whenever this is
 /// abandoned every item still exists exactly once.
-pub(super) struct Relocation<'a, T> {
+struct Relocation<'a, T> {
     items: &'a mut [T],
-    scratch: Vec<MaybeUninit<T>>,
+    scratch: &'a mut [MaybeUninit<T>],
 }
 
 impl<'a, T: Send> Relocation<'a, T> {
     /// Gets the scratch buffer.
-    pub(super) fn new(items: &'a mut [T]) -> Result<Self, Error> {
-        let mut scratch = try_with_capacity(items.len())?;
-        scratch.resize_with(items.len(), MaybeUninit::uninit);
+    fn new(items: &'a mut [T], scratch: &'a mut Buffer) -> Result<Self, Error> {
+        let scratch = scratch.room(items.len())?;
         Ok(Self { items, scratch })
     }
 
     /// The item at index `p[k]` comes to place `k`.
-    pub(super) fn gather(mut self, plan: &Plan) -> Result<(), Error> {
+    fn gather(self, plan: &Plan, tiles: &mut Buffer) -> Result<(), Error> {
         assert_eq!(plan.len, self.items.len());
-        let source = Gather(Base(self.items.as_mut_ptr()));
-        plan.hand_out(&mut self.scratch, &source)?;
+        let source = Gather(Base::new(self.items.as_mut_ptr()));
+        plan.hand_out(self.scratch, tiles, &source)?;
         self.commit();
         Ok(())
     }
 
     /// The item at place `k` comes to index `p[k]`.
-    pub(super) fn scatter(mut self, plan: &Plan) -> Result<(), Error> {
+    fn scatter(self, plan: &Plan, tiles: &mut Buffer) -> Result<(), Error> {
         assert_eq!(plan.len, self.scratch.len());
-        let target = Scatter(Base(self.scratch.as_mut_ptr()));
-        plan.hand_out(self.items, &target)?;
+        let target = Scatter(Base::new(self.scratch.as_mut_ptr()));
+        plan.hand_out(self.items, tiles, &target)?;
         self.commit();
         Ok(())
     }
 
     /// Puts the scratch buffer, to which a plan has copied each item once, back over the slice.
     fn commit(self) {
-        let Self { items, mut scratch } = self;
+        let Self { items, scratch } = self;
         // Nothing in here can unwind, so the slice is never left half overwritten.
         let put_back = |(items, copies): (&mut [T], &mut [MaybeUninit<T>])| {
             let from = copies.as_ptr().cast::<T>();
@@ -142,33 +247,13 @@ impl<'a, T: Send> Relocation<'a, T> {
             unsafe { ptr::copy_nonoverlapping(from, items.as_mut_ptr(), items.len()) };
         };
         if tuning::is_sequential::<T>(items.len()) {
-            put_back((items, &mut scratch));
+            put_back((items, scratch));
         } else {
             items
                 .par_chunks_mut(tuning::MOVE_CHUNK)
                 .zip(scratch.par_chunks_mut(tuning::MOVE_CHUNK))
                 .for_each(put_back);
         }
-    }
-}
-
-/// The start of a slice that several threads copy bits from or to.
-struct Base<T>(*mut T);
-
-// SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits
-// on another thread moves the item there, hence `Send`.
-unsafe impl<T: Send> Sync for Base<T> {}
-
-impl<T> Base<T> {
-    /// The address of an item.
-    ///
-    /// # Safety
-    ///
-    /// `index` is below the slice's length.
-    #[inline]
-    unsafe fn at<N: Word>(&self, index: N) -> *mut T {
-        // SAFETY: within the slice by the caller's promise.
-        unsafe { self.0.add(index.widen() as usize) }
     }
 }
 
@@ -180,7 +265,7 @@ impl<T: Send> Put<MaybeUninit<T>> for Gather<T> {
     fn put<N: Word>(&self, places: &mut [MaybeUninit<T>], indices: &[N]) {
         for (place, &index) in places.iter_mut().zip(indices) {
             // SAFETY: the indexes of a plan are below its length, which is the slice's.
-            let item = unsafe { self.0.at(index) };
+            let item = unsafe { self.0.at(index.widen() as usize) };
             // SAFETY: the item is initialised and nobody writes to the slice meanwhile; the place is elsewhere. What
             // is made is only bytes, until `commit` turns all of them at once into the items.
             unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
@@ -196,7 +281,7 @@ impl<T: Send> Put<T> for Scatter<T> {
     fn put<N: Word>(&self, places: &mut [T], indices: &[N]) {
         for (item, &index) in places.iter_mut().zip(indices) {
             // SAFETY: the indexes of a plan are below its length, which is the scratch buffer's.
-            let place = unsafe { self.0.at(index) };
+            let place = unsafe { self.0.at(index.widen() as usize) };
             // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to the place, since
             // a plan has each index once. For what the copy is, see `Gather`.
             unsafe { ptr::copy_nonoverlapping(ptr::from_mut(item), place.cast::<T>(), 1) };

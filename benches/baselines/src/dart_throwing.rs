@@ -21,9 +21,9 @@ const SLOTS_PER_ITEM: usize = 2;
 /// the bit set throws again. A prefix sum over the number of bits then tells where each part of the board goes in
 /// the output.
 ///
-/// A throw that succeeds hits each of the free slots with the same probability, so whatever the order of the throws, the
-/// order of the items is uniform. But it is **not deterministic**: when two items are thrown at one slot, the thread
-/// that comes first decides. Only in a pool of one thread is the order the same for a seed.
+/// A throw that succeeds hits each of the free slots with the same probability, so whatever the order of the throws,
+/// the order of the items is uniform. But it is **not deterministic**: when two items are thrown at one slot, the
+/// thread that comes first decides. Only in a pool of one thread is the order the same for a seed.
 pub fn dart_throwing<T: Copy + Send + Sync>(items: &mut [T], seed: u64) {
     tuned(items, seed, &Tuning::DEFAULT);
 }

@@ -4,8 +4,8 @@ use crate::fisher_yates;
 use crate::stream::{Key, Stream};
 use crate::tuning::Tuning;
 
-/// Shuffles by random merging: Bacher, Bodini, Hollender, Lumbroso, *MergeShuffle: A Very Fast, Parallel Random Permutation
-/// Algorithm*, arXiv:1508.03167, 2015.
+/// Shuffles by random merging: Bacher, Bodini, Hollender, Lumbroso, *MergeShuffle: A Very Fast, Parallel Random
+/// Permutation Algorithm*, arXiv:1508.03167, 2015.
 ///
 /// Blocks are shuffled by Fisher-Yates, and neighbours merged in place, which takes little more than a random bit an
 /// item, until all is one. Merges of different neighbours run at the same time, but each on one thread, as in the

@@ -7,11 +7,12 @@ use crate::pieces::pieces;
 use crate::stream::{Key, Stream};
 use crate::tuning::Tuning;
 
-/// Shuffles by recursive random splitting: Rao, *Generation of Random Permutation of Given Number of Elements Using Random
-/// Sampling Numbers*, Sankhya A 23, 1961; Sandelius, *A Simple Randomization Procedure*, J. R. Stat. Soc. B 24(2), 1962.
+/// Shuffles by recursive random splitting: Rao, *Generation of Random Permutation of Given Number of Elements Using
+/// Random Sampling Numbers*, Sankhya A 23, 1961; Sandelius, *A Simple Randomization Procedure*, J. R. Stat. Soc. B
+/// 24(2), 1962.
 ///
-/// A random digit sends each item to one of 256 buckets, a bucket that is small enough is shuffled by Fisher-Yates, and a
-/// larger one is split again. It is a radix sort, from the most significant digit, by random keys that never end.
+/// A random digit sends each item to one of 256 buckets, a bucket that is small enough is shuffled by Fisher-Yates, and
+/// a larger one is split again. It is a radix sort, from the most significant digit, by random keys that never end.
 ///
 /// Threads deal blocks of items, each with its own stream of digits, to places that were counted before, and then
 /// have a bucket each. The order does not depend on the number of threads.

@@ -1,5 +1,5 @@
-//! That each algorithm permutes, shuffles, and keeps what it says about seeds: with its own sizes, and with sizes so small
-//! that a handful of items is shared among threads.
+//! That each algorithm permutes, shuffles, and keeps what it says about seeds: with its own sizes, and with sizes so
+//! small that a handful of items is shared among threads.
 //!
 //! All seeds are fixed, so the tests of deterministic algorithms pass always or never. Dart throwing, on several
 //! threads, fails by chance once in millions of runs.
@@ -54,20 +54,25 @@ fn is_permutation(items: &[u32]) -> bool {
     sorted.into_iter().eq((0..).take(items.len()))
 }
 
-/// The lengths from 0 to 9, and those at most one off a power of two up to `2^bits`.
-fn lengths(bits: u32) -> impl Iterator<Item = usize> {
-    (0..7).chain((3..=bits).flat_map(|bits| (1 << bits) - 1..=(1 << bits) + 1))
+/// Sizes, with lengths to try them at: from 0 on, next to powers of two, and long enough to be shared among threads.
+fn sizes_and_lengths() -> [(Tuning, Vec<usize>); 3] {
+    let near_powers = |last: u32| -> Vec<usize> {
+        (0..7).chain((3..=last).flat_map(|power| (1 << power) - 1..=(1 << power) + 1)).collect()
+    };
+    let used = Tuning::DEFAULT;
+    let long = vec![0, 1, 2, 3, 1000, used.block + 1, used.leaf, used.leaf + 1, 2 * used.leaf + 3];
+    [(TINY, near_powers(9)), (SMALL, near_powers(12)), (used, long)]
 }
 
 #[test]
 fn every_algorithm_permutes() {
     for threads in [1, 2, 3, 7] {
         pool(threads).install(|| {
-            for (tuning, bits) in [(TINY, 9), (SMALL, 12), (Tuning::DEFAULT, 18)] {
+            for (tuning, lengths) in sizes_and_lengths() {
                 let least = tuning.block.max(tuning.leaf);
-                assert!(1 << bits > 2 * least, "the lengths are too short to be shared");
+                assert!(lengths.iter().any(|&len| len > 2 * least), "nothing would be shared");
                 for (name, shuffle) in all() {
-                    for len in lengths(bits) {
+                    for &len in &lengths {
                         let items = order(shuffle, len, len as u64, &tuning);
                         assert!(is_permutation(&items), "{name}, {len} items, {threads} threads");
                         assert!(len < 30 || !items.is_sorted(), "{name}, {len} items: unmoved");
@@ -82,10 +87,10 @@ fn every_algorithm_permutes() {
 fn items_of_other_sizes_stay_whole() {
     let make = |index: u64| (index, [index as u8; 5], !index);
     for (name, shuffle) in all() {
-        let mut items: Vec<_> = (0..200_000).map(make).collect();
+        let mut items: Vec<_> = (0..300_000).map(make).collect();
         shuffle(&mut items, 1, &Tuning::DEFAULT);
         items.par_sort_unstable();
-        assert!(items.into_iter().eq((0..200_000).map(make)), "{name}");
+        assert!(items.into_iter().eq((0..300_000).map(make)), "{name}");
     }
     all::<()>().into_iter().for_each(|(_, shuffle)| shuffle(&mut [(); 1000], 1, &SMALL));
 }
@@ -94,8 +99,8 @@ fn items_of_other_sizes_stay_whole() {
 fn the_order_depends_on_the_seed_and_on_nothing_else() {
     let pools = [2, 3, 7].map(pool);
     let single = pool(1);
-    for (tuning, bits) in [(TINY, 8), (SMALL, 11), (Tuning::DEFAULT, 18)] {
-        for len in lengths(bits) {
+    for (tuning, lengths) in sizes_and_lengths() {
+        for len in lengths {
             for (name, shuffle) in deterministic() {
                 let expected = single.install(|| order(shuffle, len, 42, &tuning));
                 for pool in &pools {
@@ -116,7 +121,7 @@ fn the_order_depends_on_the_seed_and_on_nothing_else() {
 
 #[test]
 fn both_sorts_give_one_order() {
-    for len in lengths(18) {
+    for len in sizes_and_lengths().into_iter().flat_map(|(_, lengths)| lengths) {
         let [quick, radix] = [sort_shuffle::sort_tuned, sort_shuffle::radix_sort_tuned]
             .map(|shuffle| order(shuffle, len, 5, &Tuning::DEFAULT));
         assert_eq!(quick, radix, "{len} items");
@@ -184,9 +189,9 @@ fn every_order_of_few_items_is_equally_likely() {
 fn every_range_of_many_items_comes_to_every_range_of_places() {
     // With the sizes that are used: 8 ranges of items, 8 of places, and on each side the last follows from the others.
     const RANGES: usize = 8;
-    let len = 3 << 16;
+    let len = 5 << 17;
     for (name, shuffle) in all() {
-        let counts = tally(20, RANGES * RANGES, |sample, counts| {
+        let counts = tally(10, RANGES * RANGES, |sample, counts| {
             let items = order(shuffle, len, sample, &Tuning::DEFAULT);
             for (place, item) in items.into_iter().enumerate() {
                 counts[item as usize * RANGES / len * RANGES + place * RANGES / len] += 1;

@@ -3,21 +3,19 @@
 use rayon::prelude::*;
 
 use crate::item::Item;
-use crate::ours::Engine;
 
-/// Items, room for as many, and our engine's own memory. Contenders share it, so that they all meet the same memory.
+/// Items, and room for as many. Contenders share it, so that they all meet the same memory.
 pub(crate) struct Arena<T> {
     pub(crate) items: Vec<T>,
     /// Empty until somebody asks for it.
     out: Vec<T>,
-    pub(crate) engine: Engine,
 }
 
 impl<T: Item> Arena<T> {
     /// So many items, in order.
     pub(crate) fn new(len: usize) -> Self {
         let items = (0..len as u64).into_par_iter().map(T::new).collect();
-        Self { items, out: Vec::new(), engine: Engine::new() }
+        Self { items, out: Vec::new() }
     }
 
     /// Puts the items in order again.
@@ -27,12 +25,13 @@ impl<T: Item> Arena<T> {
     }
 
     /// Lets `fill` write all items to another array, which is the items from then on.
-    pub(crate) fn out_of_place(&mut self, fill: impl FnOnce(&[T], &mut [T])) {
+    pub(crate) fn out_of_place<R>(&mut self, fill: impl FnOnce(&[T], &mut [T]) -> R) -> R {
         if self.out.is_empty() {
             self.out = self.items.par_iter().copied().collect();
         }
-        fill(&self.items, &mut self.out);
+        let result = fill(&self.items, &mut self.out);
         std::mem::swap(&mut self.items, &mut self.out);
+        result
     }
 
     /// What the items have in common with themselves in any other order, and not with other items.

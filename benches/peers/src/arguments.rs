@@ -8,6 +8,9 @@ use clap::{Args, Parser, Subcommand};
 use crate::measure::Effort;
 use crate::pages::Pages;
 
+/// The repository's documents.
+const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+
 /// Measure bijective-shuffle beside its peers, and check what they all do.
 #[derive(Parser)]
 #[command(name = "peers")]
@@ -56,7 +59,7 @@ pub(crate) struct Amount {
 #[derive(Args)]
 pub(crate) struct Common {
     /// How many threads the pool has; all logical cores if not given, and one for `small`
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = at_least_one)]
     pub(crate) threads: Option<usize>,
 
     /// Which pages large arrays get, the scratch memory of all contenders among them
@@ -84,7 +87,7 @@ pub(crate) struct Common {
     pub(crate) write: bool,
 
     /// The folder that `--write` writes to
-    #[arg(long, global = true, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs"), hide_default_value = true)]
+    #[arg(long, global = true, value_name = "FOLDER", default_value = DOCS, hide_default_value = true)]
     pub(crate) docs: PathBuf,
 }
 

@@ -44,7 +44,11 @@ pub(crate) struct Contender<T> {
 
 impl<T> Contender<T> {
     /// A contender with a curve of its own.
-    pub(crate) fn new(side: Side, name: impl Into<String>, runner: impl Runner<T> + 'static) -> Self {
+    pub(crate) fn new(
+        side: Side,
+        name: impl Into<String>,
+        runner: impl Runner<T> + 'static,
+    ) -> Self {
         let name = name.into();
         let label = Label { curve: name.clone(), name, side };
         Self { label, runner: Box::new(runner) }

@@ -48,9 +48,9 @@ mod tests {
 
     #[test]
     fn every_word_counts_and_so_does_its_place() {
-        let item = <[u32; 3]>::new(7);
+        let item: [u32; 3] = Item::new(7);
         assert_eq!(item, [7, 8, 9]);
-        for other in [[7, 8, 10], [6, 8, 9], [8, 7, 9], [0, 0, 0]] {
+        for other in [[7, 8, 10], [6, 8, 9], [8, 7, 9], [0_u32, 0, 0]] {
             assert_ne!(item.fingerprint(), other.fingerprint());
         }
     }

@@ -1,5 +1,10 @@
 //! The crate that is measured. No other file calls it.
 
+use std::cell::RefCell;
+use std::mem;
+use std::rc::Rc;
+
+use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 
 use crate::arena::Arena;
@@ -10,70 +15,116 @@ use crate::item::Item;
 pub(crate) const PHILOX_GIVEN: &str = "ours, Philox-24, key given";
 /// The default family with a given key, on short lengths.
 pub(crate) const DEFAULT_GIVEN: &str = "ours, default, key given";
-/// What most programs call, on short lengths.
+/// What most programs call: the key is drawn, and the memory allocated, by each call.
 pub(crate) const WHOLE_CALL: &str = "ours, `par_bijective_shuffle`";
 
-/// What our calls keep from one to the next: nothing yet.
-pub(crate) struct Engine(());
+const PHILOX: &str = "ours, Philox-24";
+const DEFAULT: &str = "ours, default";
 
 /// A way to ask the engine for a shuffle.
-#[derive(Clone, Copy)]
-enum Form {
-    /// In place, with scratch memory that is allocated by each call.
-    Fresh,
+#[derive(Clone, Copy, Debug)]
+struct Form {
+    strategy: Strategy,
+    place: Place,
 }
 
-impl Form {
-    /// All forms, with their names.
-    const ALL: [(Self, &str); 1] = [(Self::Fresh, "fresh")];
-
-    /// The form that short lengths are measured with.
-    const SMALL: Self = Self::Fresh;
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// Back into the slice that the items are from.
+    Same,
+    /// Into another.
+    Other,
 }
 
-impl Engine {
-    pub(crate) fn new() -> Self {
-        Self(())
-    }
+/// All forms, with their names.
+const FORMS: &[(Form, &str)] = &[
+    (Form { strategy: Strategy::Auto, place: Place::Same }, "auto"),
+    (Form { strategy: Strategy::Direct, place: Place::Same }, "direct"),
+    (Form { strategy: Strategy::Partitioned, place: Place::Same }, "partitioned"),
+    (Form { strategy: Strategy::Auto, place: Place::Other }, "auto, out of place"),
+    (Form { strategy: Strategy::Direct, place: Place::Other }, "direct, out of place"),
+    (Form { strategy: Strategy::Partitioned, place: Place::Other }, "partitioned, out of place"),
+];
 
-    fn in_place<T: Item>(
-        &mut self,
-        form: Form,
-        f: &dyn Bijection,
-        items: &mut [T],
-    ) -> Result<(), Error> {
-        match form {
-            Form::Fresh => Cpu.shuffle(f, items),
-        }
-    }
-}
+/// The form that short lengths are measured with.
+const SMALL: Form = Form { strategy: Strategy::Auto, place: Place::Same };
+
+/// One workspace for all forms, so that its memory is there once.
+type SharedWorkspace = Rc<RefCell<Workspace>>;
 
 /// All forms with both families, and the call that most programs make.
 pub(crate) fn all<T: Item>() -> Vec<Contender<T>> {
+    let workspace = SharedWorkspace::default();
     let mut all = Vec::new();
-    for (form, name) in Form::ALL {
-        all.push(given::<T, VariablePhilox<24>>(form, format!("ours, Philox-24, {name}")));
+    for &(form, name) in FORMS {
+        let philox = given::<T, VariablePhilox<24>>(&workspace, form, format!("{PHILOX}, {name}"));
+        let default = given::<T, Standard>(&workspace, form, format!("{DEFAULT}, {name}"));
+        all.extend([philox.on_curve(PHILOX), default.on_curve(DEFAULT)]);
     }
-    for (form, name) in Form::ALL {
-        all.push(given::<T, Standard>(form, format!("ours, default, {name}")));
-    }
-    let [philox, default] = ["ours, Philox-24", "ours, default"];
-    let mut all: Vec<_> = all
-        .into_iter()
-        .map(|contender| {
-            let curve = if contender.label.name.starts_with(philox) { philox } else { default };
-            contender.on_curve(curve)
-        })
-        .collect();
-    all.push(whole_call().on_curve(default));
+    all.push(whole_call().on_curve(DEFAULT));
     all
 }
 
 /// What is measured on short lengths.
 pub(crate) fn small<T: Item>() -> Vec<Contender<T>> {
+    let workspace = SharedWorkspace::default();
     vec![
-        given::<T, VariablePhilox<24>>(Form::SMALL, PHILOX_GIVEN.into()),
-        given::<T, Standard>(Form::SMALL, DEFAULT_GIVEN.into()),
+        given::<T, VariablePhilox<24>>(&workspace, SMALL, PHILOX_GIVEN),
+        given::<T, Standard>(&workspace, SMALL, DEFAULT_GIVEN),
         whole_call(),
     ]
+}
+
+/// Shuffles by bijections that are drawn before the time is taken.
+struct Given<B> {
+    workspace: SharedWorkspace,
+    form: Form,
+    drawn: Vec<B>,
+}
+
+impl<T: Item, B: FromSeed + Bijection> Runner<T> for Given<B> {
+    fn prepare(&mut self, len: usize, seed: u64, calls: usize) {
+        let seeds = (0..calls as u64).map(|call| seed.wrapping_add(call));
+        self.drawn.clear();
+        self.drawn.extend(seeds.map(|seed| B::from_seed(len as u64, seed)));
+        let mut workspace = self.workspace.borrow_mut();
+        *workspace = mem::take(&mut *workspace).strategy(self.form.strategy);
+    }
+
+    fn run(&mut self, arena: &mut Arena<T>, call: usize) {
+        let (f, mut workspace) = (&self.drawn[call], self.workspace.borrow_mut());
+        let result = match self.form.place {
+            Place::Same => workspace.shuffle(f, &mut arena.items),
+            Place::Other => arena.out_of_place(|items, out| workspace.shuffle_into(f, items, out)),
+        };
+        result.expect("a bijection that was drawn for the length, and enough memory");
+    }
+}
+
+fn given<T: Item, B: FromSeed + Bijection + 'static>(
+    workspace: &SharedWorkspace,
+    form: Form,
+    name: impl Into<String>,
+) -> Contender<T> {
+    let given = Given::<B> { workspace: Rc::clone(workspace), form, drawn: Vec::new() };
+    Contender::new(Side::Ours, name, given)
+}
+
+/// Draws the key in each call.
+struct WholeCall {
+    seed: u64,
+}
+
+impl<T: Item> Runner<T> for WholeCall {
+    fn prepare(&mut self, _: usize, seed: u64, _: usize) {
+        self.seed = seed;
+    }
+
+    fn run(&mut self, arena: &mut Arena<T>, call: usize) {
+        arena.items.par_bijective_shuffle(self.seed.wrapping_add(call as u64));
+    }
+}
+
+fn whole_call<T: Item>() -> Contender<T> {
+    Contender::new(Side::Ours, WHOLE_CALL, WholeCall { seed: 0 })
 }

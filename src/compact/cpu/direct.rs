@@ -5,11 +5,15 @@
 //! places in the output, and the survivors are put there. So every slot is evaluated once, and no thread ever
 //! waits for another in the middle of its work.
 
+use core::mem::MaybeUninit;
+
 use rayon::prelude::*;
 
+use super::memory::{Buffer, assume_init};
+use super::pack::{SLACK, pack};
 use super::tuning;
 use crate::bijection::Bijection;
-use crate::compact::{check_length, check_word, try_with_capacity, wrong_count};
+use crate::compact::{check_length, check_word, wrong_count};
 use crate::error::Error;
 use crate::word::Word;
 
@@ -20,7 +24,8 @@ use crate::word::Word;
 /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], and [`Error::NotABijection`] if there are not exactly as
 /// many survivors as places. Whether they are different is not checked.
 pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
-    fill_with(bijection, out, |places, survivors: &[N]| places.copy_from_slice(survivors))
+    let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
+    fill_with(bijection, out, &mut Buffer::new(), copy)
 }
 
 /// Hands the places out in order, in runs, each with the survivors that belong to it, to be filled by `put`; several
@@ -32,6 +37,7 @@ pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<
 pub(crate) fn fill_with<P: Send, N: Word>(
     bijection: &dyn Bijection,
     places: &mut [P],
+    tiles: &mut Buffer,
     put: impl Fn(&mut [P], &[N]) + Sync,
 ) -> Result<(), Error> {
     let last = bijection.last();
@@ -44,7 +50,7 @@ pub(crate) fn fill_with<P: Send, N: Word>(
     let left = if last < tuning::SEQUENTIAL_SLOTS || rayon::current_num_threads() == 1 {
         fill_sequentially(bijection, last, places, put)?
     } else {
-        fill_in_waves(bijection, last, places, put)?
+        fill_in_waves(bijection, last, places, tiles, put)?
     };
     if left == 0 { Ok(()) } else { Err(wrong_count(len, len - left)) }
 }
@@ -58,11 +64,11 @@ fn fill_sequentially<P, N: Word>(
 ) -> Result<usize, Error> {
     let len = places.len();
     let mut output = Output { len, rest: places };
-    let mut survivors = [N::zero(); tuning::RUN];
+    let mut room = [MaybeUninit::uninit(); tuning::RUN + SLACK];
     let mut run = Some(SlotRange::first(last, tuning::RUN));
     while let Some(slots) = run {
-        let count = slots.compact(bijection, len as u64, &mut survivors);
-        put(output.take(count)?, &survivors[..count]);
+        let survivors = slots.compact(bijection, len as u64, &mut room);
+        put(output.take(survivors.len())?, survivors);
         run = slots.next(last, tuning::RUN);
     }
     Ok(output.rest.len())
@@ -73,6 +79,7 @@ fn fill_in_waves<P: Send, N: Word>(
     bijection: &dyn Bijection,
     last: u64,
     places: &mut [P],
+    buffer: &mut Buffer,
     put: impl Fn(&mut [P], &[N]) + Sync,
 ) -> Result<usize, Error> {
     let len = places.len();
@@ -80,7 +87,8 @@ fn fill_in_waves<P: Send, N: Word>(
     let tiles = rayon::current_num_threads() * tuning::TILES_PER_THREAD;
     // No more than there are in the domain.
     let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) + 1;
-    let mut wave: Vec<Tile<N>> = (0..tiles).map(|_| Tile::new()).collect::<Result<_, _>>()?;
+    let room = buffer.room(tiles as usize * (tuning::TILE + SLACK))?;
+    let mut wave: Vec<Tile<N>> = room.chunks_mut(tuning::TILE + SLACK).map(Tile::new).collect();
     let mut next = Some(SlotRange::first(last, tuning::TILE));
     while next.is_some() {
         for tile in &mut wave {
@@ -117,19 +125,19 @@ impl<'a, P> Output<'a, P> {
 
 /// Slots from `first` on, at least one.
 #[derive(Clone, Copy)]
-struct SlotRange {
+pub(super) struct SlotRange {
     first: u64,
     count: usize,
 }
 
 impl SlotRange {
     /// The first `most` slots of `[0, last]`.
-    fn first(last: u64, most: usize) -> Self {
+    pub(super) fn first(last: u64, most: usize) -> Self {
         Self::from(0, last, most)
     }
 
     /// The `most` slots after these.
-    fn next(self, last: u64, most: usize) -> Option<Self> {
+    pub(super) fn next(self, last: u64, most: usize) -> Option<Self> {
         let end = self.first + (self.count as u64 - 1);
         (end < last).then(|| Self::from(end + 1, last, most))
     }
@@ -140,8 +148,13 @@ impl SlotRange {
         Self { first, count }
     }
 
-    /// Packs the survivors at the front of `out`, which has room for all the slots, and counts them.
-    fn compact<N: Word>(self, bijection: &dyn Bijection, len: u64, out: &mut [N]) -> usize {
+    /// Packs the survivors at the front of `out`, which has room for all the slots and [`SLACK`].
+    fn compact<'a, N: Word>(
+        self,
+        bijection: &dyn Bijection,
+        len: u64,
+        out: &'a mut [MaybeUninit<N>],
+    ) -> &'a [N] {
         let mut run = [0; tuning::RUN];
         let mut survivors = 0;
         let mut first = self.first;
@@ -149,41 +162,39 @@ impl SlotRange {
         while left > 0 {
             let run = &mut run[..left.min(tuning::RUN)];
             bijection.forward_run(first, run);
-            for &mut index in &mut *run {
-                // Every value is written, and only survivors stay: no branch to mispredict.
-                out[survivors] = N::wrap(index);
-                survivors += usize::from(index < len);
-            }
+            survivors += pack(run, len, &mut out[survivors..]);
             left -= run.len();
             first = first.wrapping_add(run.len() as u64);
         }
-        survivors
+        // SAFETY: `pack` has initialised so many words, one run's after the other's.
+        unsafe { assume_init(&out[..survivors]) }
     }
 }
 
-/// A tile and its buffer.
-struct Tile<N> {
-    slots: Option<SlotRange>,
-    survivors: Box<[N]>,
+/// A tile and its room in the buffer.
+pub(super) struct Tile<'a, N> {
+    pub(super) slots: Option<SlotRange>,
+    room: &'a mut [MaybeUninit<N>],
+    /// How many survivors are at the front of the room.
     count: usize,
 }
 
-impl<N: Word> Tile<N> {
-    fn new() -> Result<Self, Error> {
-        let mut survivors = try_with_capacity(tuning::TILE)?;
-        survivors.resize(tuning::TILE, N::zero());
-        Ok(Self { slots: None, survivors: survivors.into(), count: 0 })
+impl<'a, N: Word> Tile<'a, N> {
+    /// A tile of no slots yet. The room is for [`TILE`](tuning::TILE) words and [`SLACK`].
+    pub(super) fn new(room: &'a mut [MaybeUninit<N>]) -> Self {
+        Self { slots: None, room, count: 0 }
     }
 
-    fn evaluate(&mut self, bijection: &dyn Bijection, len: u64) {
+    pub(super) fn evaluate(&mut self, bijection: &dyn Bijection, len: u64) {
         self.count = match self.slots {
-            Some(slots) => slots.compact(bijection, len, &mut self.survivors),
+            Some(slots) => slots.compact(bijection, len, self.room).len(),
             None => 0,
         };
     }
 
-    fn survivors(&self) -> &[N] {
-        &self.survivors[..self.count]
+    pub(super) fn survivors(&self) -> &[N] {
+        // SAFETY: `evaluate` has counted what `compact` had initialised; before it there are none.
+        unsafe { assume_init(&self.room[..self.count]) }
     }
 }
 
@@ -206,7 +217,9 @@ mod tests {
                 for f in [&chain as &dyn Bijection, &grid] {
                     let (mut one, mut waves) = (vec![0; len as usize], vec![0; len as usize]);
                     assert_eq!(fill_sequentially(f, f.last(), &mut one, copy), Ok(0));
-                    let left = pool.install(|| fill_in_waves(f, f.last(), &mut waves, copy));
+                    let left = pool.install(|| {
+                        fill_in_waves(f, f.last(), &mut waves, &mut Buffer::new(), copy)
+                    });
                     assert_eq!(left, Ok(0));
                     assert!(one == waves, "length {len}, {threads} threads");
                 }

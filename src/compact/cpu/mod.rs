@@ -1,11 +1,20 @@
 //! [`Cpu`]: the engine on the threads of a rayon pool.
 
+mod block;
 pub(crate) mod direct;
+pub(super) mod memory;
+mod pack;
+pub(super) mod partitioned;
+mod stream;
 pub(crate) mod tuning;
+mod workspace;
+
+pub(super) use workspace::Memory;
+pub use workspace::{Strategy, Workspace};
 
 use rayon::prelude::*;
 
-use super::relocate::{Plan, Relocation, fits_u32};
+use super::relocate::fits_u32;
 use super::{Compactor, check_length, check_permutation, try_with_capacity};
 use crate::bijection::Bijection;
 use crate::error::Error;
@@ -45,19 +54,11 @@ impl Compactor for Cpu {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        if size_of::<T>() == 0 {
-            return check_length(items.len() as u64, bijection.last());
-        }
-        let plan = Plan::new(bijection, items.len())?;
-        Relocation::new(items)?.gather(&plan)
+        Workspace::new().shuffle(bijection, items)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        if size_of::<T>() == 0 {
-            return check_length(items.len() as u64, bijection.last());
-        }
-        let plan = Plan::new(bijection, items.len())?;
-        Relocation::new(items)?.scatter(&plan)
+        Workspace::new().unshuffle(bijection, items)
     }
 
     fn shuffled<T: Clone + Send + Sync>(

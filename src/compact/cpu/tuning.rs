@@ -33,3 +33,23 @@ pub(crate) const TILES_PER_THREAD: usize = 4;
 
 /// How many items a thread moves at a time.
 pub(crate) const MOVE_CHUNK: usize = 1 << 13;
+
+/// A block of the partitioned strategy: four lines of the cache, in which 24 items of 8 bytes come with 2 bytes each.
+pub(crate) const BLOCK_BYTES: usize = 256;
+
+/// The largest item that the partitioned strategy serves: three to a block.
+pub(crate) const LARGEST_ITEM: usize = 64;
+
+/// The most buckets of the partitioned strategy: their open blocks take 4 MiB a thread.
+pub(crate) const MOST_BUCKETS: u64 = 1 << 14;
+
+/// For how many standard deviations more than the mean a bucket has room: a random permutation exceeds it in one of
+/// 2^50 buckets.
+pub(crate) const DEVIATIONS: f64 = 8.0;
+
+/// Whether so many items are too many for the caches, so that random access to them is slow.
+pub(crate) fn is_far<T>(items: usize) -> bool {
+    items * size_of::<T>() >= FAR_BYTES
+}
+
+const FAR_BYTES: usize = 1 << 25;

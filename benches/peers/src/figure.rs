@@ -1,0 +1,163 @@
+//! Figure 13 of Mitchell et al.: speed by length.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::contender::Side;
+use crate::standings::{Row, Standings};
+
+/// The figure's file, below the folder of the documents.
+const FILE: &str = "figures/figure-13-cpu.svg";
+
+const SIZE: (u32, u32) = (1080, 640);
+/// The width of the part with the curves; the rest is for their names.
+const PLOT: u32 = 800;
+/// The height of a line of names.
+const LINE: usize = 24;
+
+/// Colours of dashed lines.
+const BOUND_COLORS: [RGBColor; 2] = [RGBColor(0, 0, 0), RGBColor(140, 140, 140)];
+
+/// Colours that can be told from each other and from white. The first ones are ours.
+const COLORS: [RGBColor; 14] = [
+    RGBColor(214, 39, 40),
+    RGBColor(0, 90, 200),
+    RGBColor(44, 160, 44),
+    RGBColor(255, 127, 14),
+    RGBColor(148, 103, 189),
+    RGBColor(140, 86, 75),
+    RGBColor(227, 66, 180),
+    RGBColor(0, 150, 160),
+    RGBColor(150, 150, 0),
+    RGBColor(90, 60, 20),
+    RGBColor(100, 140, 255),
+    RGBColor(0, 90, 50),
+    RGBColor(190, 120, 150),
+    RGBColor(70, 0, 110),
+];
+
+/// Draws the figure into the folder of the documents.
+pub(crate) fn write(standings: &Standings, docs: &Path) -> Result<(), Box<dyn Error>> {
+    let file = docs.join(FILE);
+    let failed = |error| format!("{}: {error}", file.display());
+    fs::write(&file, svg(standings)?).map_err(failed)?;
+    eprintln!("written to {}", file.display());
+    Ok(())
+}
+
+/// The figure as text.
+pub(crate) fn svg(standings: &Standings) -> Result<String, Box<dyn Error>> {
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        area.fill(&WHITE)?;
+        let (plot, names) = area.split_horizontally(PLOT);
+        let curves = curves(standings);
+        draw_curves(&plot, &curves)?;
+        draw_names(&names, &curves)?;
+        area.present()?;
+    }
+    Ok(svg)
+}
+
+/// Speeds by length: the best of all contenders that share the curve.
+struct Curve {
+    name: String,
+    side: Side,
+    color: RGBColor,
+    /// The logarithm to base 2 of the length, and millions of items a second.
+    points: Vec<(f64, f64)>,
+}
+
+impl Curve {
+    fn style(&self) -> ShapeStyle {
+        self.color.stroke_width(if self.side == Side::Ours { 4 } else { 2 })
+    }
+}
+
+fn curves(standings: &Standings) -> Vec<Curve> {
+    let mut curves: Vec<Curve> = Vec::new();
+    for label in &standings.labels {
+        if curves.iter().any(|curve| curve.name == label.curve) {
+            continue;
+        }
+        let point = |row: &Row| {
+            let same = standings.labels.iter().zip(&row.speeds);
+            let same = same.filter(|(other, _)| other.curve == label.curve);
+            let best = same.map(|(_, &speed)| speed).fold(0.0, f64::max);
+            ((row.len as f64).log2(), best / 1e6)
+        };
+        let color = match label.side {
+            Side::Bound => BOUND_COLORS[curves.len() % BOUND_COLORS.len()],
+            _ => COLORS[curves.len() % COLORS.len()],
+        };
+        let points = standings.rows.iter().map(point).collect();
+        curves.push(Curve { name: label.curve.clone(), side: label.side, color, points });
+    }
+    curves
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+fn draw_curves(area: &Area<'_>, curves: &[Curve]) -> Result<(), Box<dyn Error>> {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let range = |part: fn(&(f64, f64)) -> f64| {
+        let values = points().map(part);
+        values.fold((f64::MAX, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)))
+    };
+    let ((left, right), (low, high)) = (range(|point| point.0), range(|point| point.1));
+    if left > right || low > high {
+        return Err("nothing was measured that could be drawn".into());
+    }
+    let mut chart = ChartBuilder::on(area)
+        .caption("Shuffles of 2^w + 1 items of 8 bytes", ("sans-serif", 22))
+        .margin(12)
+        .x_label_area_size(44)
+        .y_label_area_size(72)
+        .build_cartesian_2d(left - 0.5..right + 0.5, (low / 1.5..high * 1.5).log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc("w")
+        .y_desc("millions of items a second")
+        .x_label_formatter(&|x| format!("{x:.0}"))
+        .y_label_formatter(&|y| format!("{y}"))
+        .label_style(("sans-serif", 14))
+        .axis_desc_style(("sans-serif", 16))
+        .x_labels(21)
+        .light_line_style(WHITE)
+        .draw()?;
+    for curve in curves {
+        let points = curve.points.iter().copied();
+        if curve.side == Side::Bound {
+            chart.draw_series(DashedLineSeries::new(points, 6, 4, curve.style()))?;
+        } else {
+            chart.draw_series(LineSeries::new(points, curve.style()).point_size(3))?;
+        }
+    }
+    Ok(())
+}
+
+/// The names beside the plot, each with a piece of its line.
+fn draw_names(area: &Area<'_>, curves: &[Curve]) -> Result<(), Box<dyn Error>> {
+    // In the order in which the curves end, so that a name is not far from its curve.
+    let end = |curve: &Curve| curve.points.last().map_or(0.0, |point| point.1);
+    let mut curves: Vec<&Curve> = curves.iter().collect();
+    curves.sort_by(|a, b| end(b).total_cmp(&end(a)));
+    let text = ("sans-serif", 15).into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
+    for (y, curve) in (60..).step_by(LINE).zip(curves) {
+        let style = curve.style();
+        if curve.side == Side::Bound {
+            area.draw(&DashedPathElement::new([(4, y), (34, y)], 6, 4, style))?;
+        } else {
+            area.draw(&PathElement::new([(4, y), (34, y)], style))?;
+        }
+        area.draw(&Text::new(curve.name.as_str(), (42, y), text.clone()))?;
+    }
+    Ok(())
+}

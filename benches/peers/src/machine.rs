@@ -1,0 +1,106 @@
+//! [`conditions`]: under which conditions something was measured.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use time::OffsetDateTime;
+
+use crate::arguments::Common;
+
+/// What a reader needs to judge a table, and to make it again, in Markdown.
+pub(crate) fn conditions(common: &Common) -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let threads = rayon::current_num_threads();
+    let effort = common.effort();
+    let mut text = String::new();
+    let mut line = |what: &str, value: &str| writeln!(text, "* {what}: {value}").expect("a string");
+    line("processor", &model());
+    line("threads", &format!("{threads} on {cores} logical cores"));
+    line("caches", &caches());
+    line("pages", &format!("{} (transparent huge pages: {})", common.pages, transparent()));
+    line("instruction sets", &instruction_sets());
+    if let Ok(level) = std::env::var("BIJECTIVE_SHUFFLE_SIMD") {
+        line("forced on ours by `BIJECTIVE_SHUFFLE_SIMD`", &level);
+    }
+    line("compiler", env!("RUSTC_VERSION"));
+    line("date", &OffsetDateTime::now_utc().date().to_string());
+    line("seed", &effort.seed.to_string());
+    line(
+        "each number",
+        &format!(
+            "the median of {} samples or more, for {:?} on average; contenders take turns",
+            effort.repeats, effort.budget
+        ),
+    );
+    format!("```console\n{}\n```\n\n{text}", command())
+}
+
+/// The command that was given, as it is typed in the repository's root.
+fn command() -> String {
+    let cargo = "cargo run --release --manifest-path benches/peers/Cargo.toml --".to_owned();
+    let words = std::env::args().skip(1).map(|word| {
+        if word.contains(|c: char| c.is_whitespace() || "'\"\\$*?;&|<>()".contains(c)) {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        } else {
+            word
+        }
+    });
+    std::iter::once(cargo).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+const UNKNOWN: &str = "unknown";
+
+fn model() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    line.map_or(UNKNOWN, |(_, name)| name.trim()).to_owned()
+}
+
+/// The caches that hold data, as the first core sees them.
+fn caches() -> String {
+    let folder = Path::new("/sys/devices/system/cpu/cpu0/cache");
+    let caches: Vec<String> = (0..)
+        .map_while(|index| {
+            let read = |file: &str| {
+                let text = fs::read_to_string(folder.join(format!("index{index}/{file}"))).ok()?;
+                Some(text.trim().to_owned())
+            };
+            let (level, kind, size) = (read("level")?, read("type")?, read("size")?);
+            let shared = read("shared_cpu_list")?;
+            Some((kind != "Instruction").then(|| format!("L{level} {size} (cores {shared})")))
+        })
+        .flatten()
+        .collect();
+    if caches.is_empty() { UNKNOWN.into() } else { caches.join(", ") }
+}
+
+/// What the system does about huge pages unless told.
+fn transparent() -> String {
+    let text = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
+    let text = text.unwrap_or_default();
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    chosen.map_or(UNKNOWN, |(chosen, _)| chosen).to_owned()
+}
+
+/// What the processor has, and what the compiler was allowed to use everywhere.
+fn instruction_sets() -> String {
+    #[cfg(target_arch = "x86_64")]
+    let level = if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl") {
+        "AVX-512"
+    } else if is_x86_feature_detected!("avx2") {
+        "AVX2"
+    } else {
+        "SSE2"
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let level = std::env::consts::ARCH;
+    let built = if cfg!(target_feature = "avx512bw") {
+        "AVX-512"
+    } else if cfg!(target_feature = "avx2") {
+        "AVX2"
+    } else {
+        "the target's baseline"
+    };
+    format!("{level} in the processor, {built} for the compiler")
+}

@@ -1,0 +1,133 @@
+//! [`Pages`]: which pages the memory of this program consists of.
+//!
+//! The choice is made for the whole program, by its allocator, and not for the items alone: otherwise a contender would
+//! be measured by what its scratch memory happens to get.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use clap::ValueEnum;
+
+/// Which pages large blocks of memory get.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum Pages {
+    /// Huge ones, where the system has any left (`MADV_HUGEPAGE`)
+    Huge,
+    /// Small ones, but for memory that a contender asks huge ones for by itself (`MADV_NOHUGEPAGE`)
+    Small,
+    /// What the system gives unasked
+    Default,
+}
+
+impl Pages {
+    /// Makes the choice for all memory that is allocated from now on.
+    pub(crate) fn choose(self) {
+        ADVICE.store(self.advice(), Ordering::Relaxed);
+    }
+
+    #[cfg(target_os = "linux")]
+    fn advice(self) -> i32 {
+        match self {
+            Self::Huge => libc::MADV_HUGEPAGE,
+            Self::Small => libc::MADV_NOHUGEPAGE,
+            Self::Default => NO_ADVICE,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn advice(self) -> i32 {
+        if self != Self::Default {
+            eprintln!("pages can be chosen on Linux only: `--pages` changes nothing");
+        }
+        NO_ADVICE
+    }
+}
+
+impl fmt::Display for Pages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Huge => "huge, asked for by the allocator",
+            Self::Small => "small, asked for by the allocator",
+            Self::Default => "the system's default",
+        })
+    }
+}
+
+const NO_ADVICE: i32 = -1;
+
+static ADVICE: AtomicI32 = AtomicI32::new(NO_ADVICE);
+
+/// The size of a huge page on most machines. Smaller blocks are left alone, larger ones start at a multiple of it.
+const HUGE_PAGE: usize = 2 << 20;
+
+/// The system's allocator, with advice about pages for large blocks.
+#[derive(Debug)]
+pub(crate) struct PagedAllocator;
+
+/// The layout that a block is really allocated with: never smaller or less aligned, and the same for the same layout.
+fn aligned(layout: Layout) -> Layout {
+    if layout.size() < HUGE_PAGE {
+        return layout;
+    }
+    // If the size is so large that this fails, so will the allocation.
+    layout.align_to(HUGE_PAGE).unwrap_or(layout)
+}
+
+// SAFETY: all blocks come from `System` and go back to it, with the layout that `aligned` makes of the caller's both
+// times; it is as large, and at least as aligned. Advice about pages changes no contents.
+unsafe impl GlobalAlloc for PagedAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's layout is not of size 0, so neither is this.
+        let block = unsafe { System.alloc(aligned(layout)) };
+        advise(block, layout.size());
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        let block = unsafe { System.alloc_zeroed(aligned(layout)) };
+        advise(block, layout.size());
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: the block is from `alloc` or `alloc_zeroed` with this layout, and so from `System` with the aligned
+        // one.
+        unsafe { System.dealloc(block, aligned(layout)) }
+    }
+}
+
+/// Tells the system which pages are wanted for a block, if it is large. It may not listen: that is no error.
+#[cfg(target_os = "linux")]
+fn advise(block: *mut u8, size: usize) {
+    let advice = ADVICE.load(Ordering::Relaxed);
+    if advice == NO_ADVICE || size < HUGE_PAGE || block.is_null() {
+        return;
+    }
+    // SAFETY: the whole pages of a block that was just allocated, which starts a page; the advice is about the pages
+    // that it will consist of, and not about what they hold.
+    unsafe { libc::madvise(block.cast(), size - size % HUGE_PAGE, advice) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_: *mut u8, _: usize) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_of_all_sizes_are_allocated_and_given_back() {
+        for pages in [Pages::Huge, Pages::Small, Pages::Default] {
+            pages.choose();
+            for size in [1, 4096, HUGE_PAGE - 1, HUGE_PAGE, 3 * HUGE_PAGE + 5] {
+                let mut block = vec![0_u8; size];
+                block.fill(1);
+                block.resize(size + 1, 2);
+                assert_eq!(block.iter().map(|&byte| u64::from(byte)).sum::<u64>(), size as u64 + 2);
+                assert!(size < HUGE_PAGE || block.as_ptr().addr() % HUGE_PAGE == 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Short lengths, where sequential shuffles are at their best.
+
+use std::error::Error;
+use std::ops::RangeInclusive;
+
+use crate::arguments::Common;
+use crate::contender::{Contender, without};
+use crate::ours::{self, DEFAULT_GIVEN, PHILOX_GIVEN, WHOLE_CALL};
+use crate::peers::{self, FASTRAND, RAND};
+use crate::standings::{Over, Ratio};
+use crate::{report, std_shuffle, table};
+
+/// Lengths are one above 2 to these powers.
+const POWERS: RangeInclusive<u32> = 8..=17;
+
+const RATIOS: [Ratio; 4] = [
+    Ratio { over: Over::Named(PHILOX_GIVEN), to: RAND },
+    Ratio { over: Over::Named(DEFAULT_GIVEN), to: RAND },
+    Ratio { over: Over::Named(DEFAULT_GIVEN), to: FASTRAND },
+    Ratio { over: Over::Named(WHOLE_CALL), to: FASTRAND },
+];
+
+/// Measures, prints, and writes what was asked for.
+pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
+    let contenders = without(contenders(), &common.skip);
+    let standings = table::measure(contenders, POWERS, common.effort());
+    report::publish("small", &standings.markdown(&RATIOS), common)
+}
+
+/// Ours on one thread, and the sequential peers.
+pub(crate) fn contenders() -> Vec<Contender<u64>> {
+    let mut all = ours::small();
+    all.extend(peers::sequential());
+    all.extend(std_shuffle::all());
+    all
+}

@@ -1,0 +1,58 @@
+//! Table 3 and figure 13 of Mitchell et al., on the machine at hand.
+
+use std::error::Error;
+
+use crate::arguments::{Common, Lengths};
+use crate::bounds::{self, GATHER, MEMCPY};
+use crate::contender::{Contender, without};
+use crate::measure::{Effort, race};
+use crate::peers::{self, RIP_PARALLEL};
+use crate::standings::{Over, Ratio, Row, Standings, length};
+use crate::{figure, ours, report, std_shuffle};
+
+const RATIOS: [Ratio; 3] = [
+    Ratio { over: Over::Best, to: RIP_PARALLEL },
+    Ratio { over: Over::Best, to: GATHER },
+    Ratio { over: Over::Best, to: MEMCPY },
+];
+
+/// Measures, prints, and writes what was asked for.
+pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Error>> {
+    let contenders = without(contenders(), &common.skip);
+    let standings = measure(contenders, lengths.from..=lengths.to, common.effort());
+    report::publish("table", &markdown(&standings), common)?;
+    if common.write {
+        figure::write(&standings, &common.docs)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn markdown(standings: &Standings) -> String {
+    standings.markdown(&RATIOS)
+}
+
+/// All that there are for items of 8 bytes.
+pub(crate) fn contenders() -> Vec<Contender<u64>> {
+    let mut all = ours::all();
+    all.extend(peers::sequential());
+    all.extend(std_shuffle::all());
+    all.push(peers::rip_parallel());
+    all.extend(peers::literature());
+    all.extend(bounds::all());
+    all
+}
+
+/// Measures contenders at lengths one above powers of two.
+pub(crate) fn measure(
+    mut contenders: Vec<Contender<u64>>,
+    powers: impl IntoIterator<Item = u32>,
+    effort: Effort,
+) -> Standings {
+    let labels = contenders.iter().map(|contender| contender.label.clone()).collect();
+    let rows = powers.into_iter().map(|power| {
+        let len = (1 << power) + 1;
+        eprintln!("{}", length(len));
+        Row { lead: vec![length(len)], len, speeds: race(len, &mut contenders, effort) }
+    });
+    Standings { leads: vec!["length"], rows: rows.collect(), labels }
+}

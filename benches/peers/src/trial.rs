@@ -1,0 +1,23 @@
+//! Everything once, at small lengths: that all contenders do what they should, and reports can be made.
+
+use std::error::Error;
+use std::time::Duration;
+
+use crate::arguments::Amount;
+use crate::measure::Effort;
+use crate::{figure, sizes, small, table};
+
+/// One sample each.
+const ONCE: Effort = Effort { repeats: 1, budget: Duration::ZERO, seed: 1 };
+
+/// Runs it all.
+pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+    // The longest are shared among threads by all the parallel contenders.
+    let standings = table::measure(table::contenders(), [0, 1, 4, 8, 9, 16, 18], ONCE);
+    table::markdown(&standings);
+    figure::svg(&standings)?;
+    table::measure(small::contenders(), [8, 13], ONCE);
+    sizes::measure(&Amount { bytes: 0, len: vec![1000, (1 << 12) + 1] }, &[], ONCE);
+    eprintln!("all contenders shuffle");
+    Ok(())
+}
