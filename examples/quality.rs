@@ -53,6 +53,9 @@ enum Command {
         /// Samples at other lengths.
         #[arg(long, default_value_t = 4_000)]
         long: u64,
+        /// The smallest length.
+        #[arg(long, default_value_t = 2)]
+        from: usize,
         /// Only this shuffle.
         #[arg(long)]
         only: Option<String>,
@@ -104,8 +107,8 @@ enum Command {
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let Arguments { command, seed } = Arguments::parse();
     let passed = match command {
-        Command::Judge { short, long, only, all } => {
-            judge::print_table(judge::Samples { short, long }, seed, only.as_deref(), all)
+        Command::Judge { short, long, from, only, all } => {
+            judge::print_table(judge::Samples { short, long }, from, seed, only.as_deref(), all)
         }
         Command::Figures { folder, samples } => {
             figures::draw_all(&folder, samples, seed)?;

@@ -85,12 +85,12 @@ fn families_are_stable() {
         let draw = match entry["family"].as_str().unwrap() {
             "VariablePhilox<24>" => draw::<VariablePhilox<24>>,
             "RandomSign<VariablePhilox<24>>" => draw::<RandomSign<VariablePhilox<24>>>,
-            "MulXorshift<8>" => draw::<MulXorshift<8>>,
+            "MulXorshift<10>" => draw::<MulXorshift<10>>,
             "MulXorshift<5>" => draw::<MulXorshift<5>>,
             "GridFeistel<12>" => draw::<GridFeistel<12>>,
             "Lcg" => draw::<Lcg>,
             "Table" => draw::<Table>,
-            "CycleWalk<MulXorshift<8>>" => draw::<CycleWalk<MulXorshift<8>>>,
+            "CycleWalk<MulXorshift<10>>" => draw::<CycleWalk<MulXorshift<10>>>,
             other => panic!("an unknown family: {other}"),
         };
         let (len, seed) = len_and_seed(entry);

@@ -28,7 +28,11 @@ pub(crate) const FAMILIES: [Family; 3] = [
         chosen: 24,
         rounds: rounds!(VariablePhilox: 4 6 8 10 12 14 16 18 20 22 24 28 32),
     },
-    Family { name: "MulXorshift", chosen: 8, rounds: rounds!(MulXorshift: 3 4 5 6 7 8 9 10 11 12) },
+    Family {
+        name: "MulXorshift",
+        chosen: 10,
+        rounds: rounds!(MulXorshift: 3 4 5 6 7 8 9 10 11 12),
+    },
     Family {
         name: "GridFeistel",
         chosen: 12,
@@ -36,10 +40,21 @@ pub(crate) const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// What a perfect family would be: a permutation drawn exactly, as far as one can be held, and beyond that a random
-/// function, which on as few points as are looked at is as good.
-pub(crate) fn reference(len: u64, seed: Seed) -> Box<dyn Bijection> {
-    if len <= 1 << 16 {
+/// What a perfect family would be, looked at inside: a permutation drawn exactly, as far as one is quickly drawn. On
+/// more than `2^20` points a random function is as good: a window's values are then hardly ever equal, and the values
+/// of a permutation hardly more even.
+pub(crate) fn reference_inside(len: u64, seed: Seed) -> Box<dyn Bijection> {
+    reference(len, seed, 20)
+}
+
+/// What a perfect family would be, looked at at a few slots: a permutation drawn exactly up to `2^16` points, and a
+/// random function beyond.
+pub(crate) fn reference_at_slots(len: u64, seed: Seed) -> Box<dyn Bijection> {
+    reference(len, seed, 16)
+}
+
+fn reference(len: u64, seed: Seed, exact_bits: u32) -> Box<dyn Bijection> {
+    if len <= 1 << exact_bits {
         Box::new(Table::from_seed(len, seed))
     } else {
         Box::new(RandomFunction::from_seed(len, seed))

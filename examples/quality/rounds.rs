@@ -6,7 +6,7 @@ use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 
 use crate::compare::{self, Finding, Sample};
-use crate::families::{Draw, FAMILIES, Family, reference};
+use crate::families::{Draw, FAMILIES, Family, reference_at_slots, reference_inside};
 use crate::keys::{self, Histogram};
 use crate::structure;
 
@@ -43,10 +43,19 @@ struct Sight {
 
 impl Sight {
     fn new(draw: Draw, len: u64, effort: Effort, seed: u64) -> Self {
+        Self::of(draw, draw, len, effort, seed)
+    }
+
+    /// What perfect families show.
+    fn reference(len: u64, effort: Effort, seed: u64) -> Self {
+        Self::of(reference_inside, reference_at_slots, len, effort, seed)
+    }
+
+    fn of(inside: Draw, at_slots: Draw, len: u64, effort: Effort, seed: u64) -> Self {
         let measured: Vec<_> = (0..effort.members(bits_of(len)))
             .into_par_iter()
             .map(|member| {
-                let f = draw(len, Seed::new(seed).epoch(member));
+                let f = inside(len, Seed::new(seed).epoch(member));
                 structure::measure(&*f, member.wrapping_mul(0x9E37_79B9_7F4A_7C15))
             })
             .collect();
@@ -54,7 +63,7 @@ impl Sight {
             .map(|k| measured.iter().map(|values| values[k]).collect())
             .collect();
         // Keys of their own, so that the two kinds of tests are independent.
-        Self { structure, keys: keys::count(draw, len, effort.keys, Seed::new(!seed)) }
+        Self { structure, keys: keys::count(at_slots, len, effort.keys, Seed::new(!seed)) }
     }
 
     fn worst_against(&self, reference: &Self) -> Finding {
@@ -83,7 +92,7 @@ pub(crate) fn print_control(widths: RangeInclusive<u32>, effort: Effort, seed: u
     println!("| --- | --- | --- |");
     let mut passed = true;
     for bits in widths {
-        let sight = |seed| Sight::new(reference, 1 << bits, effort, seed);
+        let sight = |seed| Sight::reference(1 << bits, effort, seed);
         let Finding { name, p_value } = sight(seed).worst_against(&sight(seed ^ 0xFACE));
         println!("| {bits} | {p_value:.1e} | {name} |");
         passed &= p_value >= SIGNIFICANCE;
@@ -136,7 +145,7 @@ fn print_row(
 ) -> Option<usize> {
     // The reference has the family's own domain, which may be a little larger than the length.
     let domain = (family.rounds[0].1)(len, Seed::new(0)).last() + 1;
-    let perfect = Sight::new(reference, domain, effort, seed ^ 0xFACE);
+    let perfect = Sight::reference(domain, effort, seed ^ 0xFACE);
     let mut fewest = None;
     let mut first_failure = None;
     // From the most rounds down, until some number fails.

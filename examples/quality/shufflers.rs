@@ -43,7 +43,7 @@ pub(crate) const SHUFFLERS: [Shuffler; 14] = [
     Shuffler { name: "cipher of 4 rounds", fill: by::<RandomSign<VariablePhilox<4>>> },
     Shuffler { name: "Lcg", fill: by::<Lcg> },
     Shuffler { name: "walk on the cipher", fill: by::<CycleWalk<VariablePhilox<24>>> },
-    Shuffler { name: "walk on the default chain", fill: by::<CycleWalk<MulXorshift<8>>> },
+    Shuffler { name: "walk on the default chain", fill: by::<CycleWalk<MulXorshift<10>>> },
     Shuffler {
         name: "sort by keys of 2 log n bits",
         fill: |_, k, out| sort(k, out, 2 * out.len().ilog2() + 1),

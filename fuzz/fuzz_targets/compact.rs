@@ -59,7 +59,7 @@ fuzz_target!(|input: Input| {
         Kind::Walk => {
             Box::new(CycleWalk::<VariablePhilox>::from_seed(points / 2 + seed % (points / 2), seed))
         }
-        Kind::Chain => Box::new(MulXorshift::<8>::from_seed(points, seed)),
+        Kind::Chain => Box::new(MulXorshift::<10>::from_seed(points, seed)),
         Kind::Grid => {
             Box::new(GridFeistel::<12>::from_seed(points / 2 + seed % (points / 2), seed))
         }

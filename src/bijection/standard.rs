@@ -9,7 +9,7 @@ use crate::seed::KeyDomain;
 /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle) use.
 ///
 /// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for more it is a
-/// [`MulXorshift`] of 8 rounds. The rule is part of the stable values; `docs/quality.md` has the evidence for it.
+/// [`MulXorshift`] of 10 rounds. The rule is part of the stable values; `docs/quality.md` has the evidence for it.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ pub struct Standard(Kind);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Exact(Table),
-    Chain(MulXorshift<8>),
+    Chain(MulXorshift<10>),
 }
 
 impl Standard {
@@ -89,7 +89,7 @@ impl FromSeed for Standard {
         if len <= Self::EXACT_MAX {
             Table::key_domain(len)
         } else {
-            MulXorshift::<8>::key_domain(len)
+            MulXorshift::<10>::key_domain(len)
         }
     }
 }

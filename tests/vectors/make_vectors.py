@@ -95,7 +95,7 @@ def chain_map(length, seed, epoch, rounds):
     return 2**bits, forward
 
 
-def chain(length, seed, epoch, rounds=8):
+def chain(length, seed, epoch, rounds=10):
     return survivors(length, *chain_map(length, seed, epoch, rounds))
 
 
@@ -153,8 +153,8 @@ def grid(length, seed, epoch):
 
 
 def walked(length, seed, epoch):
-    """CycleWalk over MulXorshift with 8 rounds: again and again until the value is below the length."""
-    _, step = chain_map(length, seed, epoch, 8)
+    """CycleWalk over MulXorshift with 10 rounds: again and again until the value is below the length."""
+    _, step = chain_map(length, seed, epoch, 10)
 
     def forward(slot):
         slot = step(slot)
@@ -206,12 +206,12 @@ def families():
     by_name = {
         "VariablePhilox<24>": lambda *of: philox(*of, random_sign=False),
         "RandomSign<VariablePhilox<24>>": lambda *of: philox(*of, random_sign=True),
-        "MulXorshift<8>": chain,
+        "MulXorshift<10>": chain,
         "MulXorshift<5>": lambda *of: chain(*of, rounds=5),
         "GridFeistel<12>": grid,
         "Lcg": lcg,
         "Table": exact,
-        "CycleWalk<MulXorshift<8>>": walked,
+        "CycleWalk<MulXorshift<10>>": walked,
     }
     of = [(n, s, 3) for n in (1, 2, 5, 100, 257, 1000, 3000) for s in (42, bytes(range(32)))]
     return [entry(draw(*o), *o, family=name) for name, draw in by_name.items() for o in of]

@@ -34,12 +34,12 @@ use crate::word::{Word, bits_for};
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let f = MulXorshift::<8>::from_seed(1000, 42);
+/// let f = MulXorshift::<10>::from_seed(1000, 42);
 /// assert_eq!(f.last(), 1023);
 /// assert_eq!(f.inverse(f.forward(700)), 700);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MulXorshift<const ROUNDS: usize = 8, N = u64> {
+pub struct MulXorshift<const ROUNDS: usize = 10, N = u64> {
     bits: u32,
     multipliers: [N; ROUNDS],
     increments: [N; ROUNDS],
