@@ -131,6 +131,27 @@ impl Level {
     }
 }
 
+/// A figure for every level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PerLevel {
+    pub(crate) portable: u32,
+    pub(crate) avx2: u32,
+    pub(crate) avx512: u32,
+}
+
+impl PerLevel {
+    /// The one of the level that is used.
+    pub(crate) fn current(self) -> u32 {
+        match Level::current().0 {
+            Kind::Portable => self.portable,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => self.avx2,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 => self.avx512,
+        }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx2<K: Kernel>(kernel: K) -> K::Output {

@@ -66,7 +66,7 @@ impl Window {
         let span = (len - 1) << shift;
         // Zeros where the slots differ, so that adding and setting bits are one.
         let first = if n > len {
-            offset % (n - span) & !((len.next_power_of_two() - 1) << shift)
+            (offset % (n - span)) & !((len.next_power_of_two() - 1) << shift)
         } else {
             0
         };

@@ -93,6 +93,10 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         self.first.inverse_each(values);
     }
 
+    fn picoseconds(&self) -> u32 {
+        self.first.picoseconds().saturating_add(self.second.picoseconds())
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // A part may hand out another bijection than itself, hence the constructor's check once more.
         let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;

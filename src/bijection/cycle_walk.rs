@@ -158,6 +158,12 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         self.walk_each(values, |points| self.inner.inverse_each(points));
     }
 
+    fn picoseconds(&self) -> u32 {
+        // So many steps are made on average.
+        let steps = self.inner.last().widen() / self.last.widen().max(1) + 1;
+        self.inner.picoseconds().saturating_mul(steps.min(1 << 16) as u32)
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // The part may hand out another bijection than itself, hence the constructor's check once more.
         let inner = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;

@@ -57,6 +57,18 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
         self.0.forward_each(values);
     }
 
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        self.0.inverse_run_u32(first, out);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        self.0.forward_run_u32(first, out);
+    }
+
+    fn picoseconds(&self) -> u32 {
+        self.0.picoseconds()
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::from_owned(Inverse(self.0.trusted()?)))
     }

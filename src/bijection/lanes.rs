@@ -73,8 +73,8 @@ pub(super) fn uncounted<R>(rounds: &[R]) -> &[R] {
 }
 
 /// Writes the values at consecutive points, in words of any width that holds them.
-pub(super) fn run<L: Lanes, M: Word>(lanes: &L, first: M, out: &mut [M]) {
-    run_at(Level::current(), lanes, first.widen(), out);
+pub(super) fn run<L: Lanes, M: Word>(lanes: &L, first: u64, out: &mut [M]) {
+    run_at(Level::current(), lanes, first, out);
 }
 
 /// Replaces points by their values, in words of any width that holds them.

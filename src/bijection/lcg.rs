@@ -5,6 +5,7 @@ use rand_core::Rng;
 use super::lanes::{BLOCK, Lanes, each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
 use crate::error::Error;
+use crate::simd::PerLevel;
 use crate::word::{Word, bits_for};
 
 /// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al., 2022,
@@ -135,11 +136,23 @@ impl<N: Word> Bijection<N> for Lcg<N> {
     }
 
     fn forward_run(&self, first: N, out: &mut [N]) {
-        run(&Forward(*self), first, out);
+        run(&Forward(*self), first.widen(), out);
+    }
+
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        run(&Forward(*self), first.widen(), out);
     }
 
     fn inverse_run(&self, first: N, out: &mut [N]) {
-        run(&Backward(*self), first, out);
+        run(&Backward(*self), first.widen(), out);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        run(&Backward(*self), first.widen(), out);
+    }
+
+    fn picoseconds(&self) -> u32 {
+        PerLevel { portable: 400, avx2: 250, avx512: 190 }.current()
     }
 
     fn forward_each(&self, values: &mut [N]) {

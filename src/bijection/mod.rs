@@ -127,6 +127,20 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
+    /// Writes `forward(first + k)` to `out[k]`, in 32 bits, for a domain of at most `2^32` points. All the slots are
+    /// in the domain.
+    ///
+    /// The engines ask for this where they can, since it halves what is written and read. The default goes through
+    /// [`forward_run`](Self::forward_run).
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        narrow_run(first, out, |first, run| self.forward_run(first, run));
+    }
+
+    /// Writes `inverse(first + k)` to `out[k]`, in 32 bits, as [`forward_run_u32`](Self::forward_run_u32) does.
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        narrow_run(first, out, |first, run| self.inverse_run(first, run));
+    }
+
     /// Replaces each value `x` by `forward(x)`.
     fn forward_each(&self, values: &mut [N]) {
         for value in values {
@@ -141,6 +155,14 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
+    /// About how long an evaluation takes, in picoseconds, when one core evaluates a long run.
+    ///
+    /// It is a hint: the engines weigh with it whether to evaluate every slot or every index. The default is that of
+    /// a cipher that is evaluated point by point.
+    fn picoseconds(&self) -> u32 {
+        10_000
+    }
+
     /// The same bijection with its author's word that it is one, or `None`, the default, if it has to be
     /// checked. See [`TrustedBijection`] for how to override it.
     fn trusted(&self) -> Option<Trusted<'_, N>> {
@@ -150,6 +172,20 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only.
     fn device_source(&self) -> Option<DeviceSource> {
         None
+    }
+}
+
+/// Makes a run in 32 bits, by runs in another word.
+fn narrow_run<N: Word>(first: N, out: &mut [u32], run: impl Fn(N, &mut [N])) {
+    let mut wide = [N::zero(); 256];
+    let mut first = first;
+    for out in out.chunks_mut(wide.len()) {
+        let wide = &mut wide[..out.len()];
+        run(first, wide);
+        for (narrow, value) in out.iter_mut().zip(&*wide) {
+            *narrow = value.widen() as u32;
+        }
+        first = first.wrapping_add(&N::wrap(out.len() as u64));
     }
 }
 
@@ -171,6 +207,15 @@ macro_rules! forward_bijection {
             }
             fn inverse_run(&self, first: N, out: &mut [N]) {
                 (**self).inverse_run(first, out);
+            }
+            fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+                (**self).forward_run_u32(first, out);
+            }
+            fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+                (**self).inverse_run_u32(first, out);
+            }
+            fn picoseconds(&self) -> u32 {
+                (**self).picoseconds()
             }
             fn forward_each(&self, values: &mut [N]) {
                 (**self).forward_each(values);

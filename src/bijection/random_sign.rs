@@ -91,6 +91,10 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
         self.inner.inverse_each(values);
     }
 
+    fn picoseconds(&self) -> u32 {
+        self.inner.picoseconds()
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::from_owned(RandomSign::new(self.inner.trusted()?, self.swap)))
     }

@@ -23,6 +23,7 @@ use crate::seed::KeyDomain;
 pub struct Standard(Kind);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost an allocation a shuffle")]
 enum Kind {
     Exact(Table),
     Chain(MulXorshift<10>),
@@ -58,6 +59,15 @@ impl Bijection for Standard {
     }
     fn inverse_run(&self, first: u64, out: &mut [u64]) {
         self.inner().inverse_run(first, out);
+    }
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.inner().forward_run_u32(first, out);
+    }
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.inner().inverse_run_u32(first, out);
+    }
+    fn picoseconds(&self) -> u32 {
+        self.inner().picoseconds()
     }
     fn forward_each(&self, values: &mut [u64]) {
         self.inner().forward_each(values);

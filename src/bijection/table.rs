@@ -94,6 +94,22 @@ impl<N: Word> Bijection<N> for Table<N> {
         out.copy_from_slice(&self.inverse[first.widen() as usize..][..out.len()]);
     }
 
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        for (out, value) in out.iter_mut().zip(&self.forward[first.widen() as usize..]) {
+            *out = value.widen() as u32;
+        }
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        for (out, value) in out.iter_mut().zip(&self.inverse[first.widen() as usize..]) {
+            *out = value.widen() as u32;
+        }
+    }
+
+    fn picoseconds(&self) -> u32 {
+        200
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self))
     }

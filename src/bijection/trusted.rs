@@ -133,6 +133,15 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     fn inverse_run(&self, first: N, out: &mut [N]) {
         self.get().inverse_run(first, out);
     }
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        self.get().forward_run_u32(first, out);
+    }
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        self.get().inverse_run_u32(first, out);
+    }
+    fn picoseconds(&self) -> u32 {
+        self.get().picoseconds()
+    }
     fn forward_each(&self, values: &mut [N]) {
         self.get().forward_each(values);
     }

@@ -129,9 +129,10 @@ pub(super) fn gather<T: Send>(
         let sorted =
             unsafe { Partition::by_slot(trusted, &base, items.len(), &mut memory.partition) };
         if let Some(partition) = sorted? {
-            // SAFETY: these items were sorted, so that as bits all of them are in the partition once. They come back
-            // once each, in an order of which the caller's slice does not remember more than that.
-            return unsafe { partition.place(as_places(items)) };
+            // SAFETY: only items are written: these, which as bits are all in the partition, once each.
+            let places = unsafe { as_places(items) };
+            // SAFETY: they are T, and as many as the places.
+            return unsafe { partition.place(places) };
         }
     }
     let relocation = Relocation::new(items, &mut memory.scratch)?;
@@ -155,7 +156,9 @@ pub(super) fn scatter<T: Send>(
             unsafe { Partition::by_index(trusted, &base, items.len(), &mut memory.partition) };
         if let Some(partition) = sorted? {
             // SAFETY: as in `gather`.
-            return unsafe { partition.place(as_places(items)) };
+            let places = unsafe { as_places(items) };
+            // SAFETY: as in `gather`.
+            return unsafe { partition.place(places) };
         }
     }
     let relocation = Relocation::new(items, &mut memory.scratch)?;

@@ -72,20 +72,24 @@ impl<const INVERSE: bool> Narrow<'_, INVERSE> {
 
     #[inline(always)]
     fn inverse<const ODD: u32>(&self, Halves { left, right }: &mut Halves) {
-        let left_mask = self.split.left_mask as u16;
+        let (left_mask, right_mask) = (self.split.left_mask as u16, self.split.right_mask as u16);
         let undo = (MULTIPLIER as u32).odd_inverse() as u16;
         for &key in self.keys.iter().rev() {
             let key = key as u16;
             for (left, right) in left.iter_mut().zip(&mut *right) {
                 let old_left = (*right >> ODD).wrapping_mul(undo) & left_mask;
-                let old_right = (high_word(old_left) ^ key ^ *left) & left_mask;
+                let old_right = high_word(old_left) ^ key ^ *left;
+                // Garbage above the right half is masked away in the left one of the next round.
                 *right = if ODD == 0 {
                     old_right
                 } else {
-                    old_right | (*right & 1) << self.split.left_bits
+                    old_right & left_mask | (*right & 1) << self.split.left_bits
                 };
                 *left = old_left;
             }
+        }
+        for right in right {
+            *right &= right_mask;
         }
     }
 }
@@ -163,7 +167,7 @@ impl<const INVERSE: bool> Wide<'_, INVERSE> {
         for &key in self.keys.iter().rev() {
             let key = u64::from(key);
             for (left, right) in left.iter_mut().zip(&mut *right) {
-                let old_left = ((*right >> odd) & 0xFFFF_FFFF) * undo & left_mask;
+                let old_left = (((*right >> odd) & 0xFFFF_FFFF) * undo) & left_mask;
                 let top = (*right & odd_mask) << self.split.left_bits;
                 *right = ((product(old_left) >> 32) ^ key ^ *left) & left_mask | top;
                 *left = old_left;

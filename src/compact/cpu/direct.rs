@@ -9,23 +9,33 @@ use core::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
-use super::memory::{Buffer, assume_init};
-use super::pack::{SLACK, pack};
+use super::memory::Buffer;
+use super::survivors::{SlotRange, Tile, Values, room_for};
 use super::tuning;
-use crate::bijection::Bijection;
+use crate::bijection::{Bijection, Trusted};
 use crate::compact::{check_length, check_word, wrong_count};
 use crate::error::Error;
 use crate::word::Word;
 
-/// Writes the survivors among all slots, in order, over the whole of `out`.
+/// Writes the survivors among all slots, in order, over the whole of `out`, whatever the bijection does.
 ///
 /// # Errors
 ///
 /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], and [`Error::NotABijection`] if there are not exactly as
 /// many survivors as places. Whether they are different is not checked.
 pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    if is_nothing::<N>(bijection, out.len())? {
+        return Ok(());
+    }
+    let values = Values::of_any(bijection, out.len());
     let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
-    fill_with(bijection, out, &mut Buffer::new(), copy)
+    hand_out(&values, out, &mut Buffer::new(), copy)
+}
+
+/// [`fill`] by a trusted bijection.
+pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<(), Error> {
+    let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
+    fill_with(trusted, out, &mut Buffer::new(), copy)
 }
 
 /// Hands the places out in order, in runs, each with the survivors that belong to it, to be filled by `put`; several
@@ -35,76 +45,89 @@ pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<
 ///
 /// As [`fill`]. Before [`Error::NotABijection`] some of the places were handed out.
 pub(crate) fn fill_with<P: Send, N: Word>(
-    bijection: &dyn Bijection,
+    trusted: &Trusted,
     places: &mut [P],
     tiles: &mut Buffer,
     put: impl Fn(&mut [P], &[N]) + Sync,
 ) -> Result<(), Error> {
-    let last = bijection.last();
     let len = places.len();
-    check_length(len as u64, last)?;
-    check_word::<N>(len)?;
-    if len == 0 {
+    if is_nothing::<N>(trusted, len)? {
         return Ok(());
     }
-    let left = if last < tuning::SEQUENTIAL_SLOTS || rayon::current_num_threads() == 1 {
-        fill_sequentially(bijection, last, places, put)?
-    } else {
-        fill_in_waves(bijection, last, places, tiles, put)?
-    };
-    if left == 0 { Ok(()) } else { Err(wrong_count(len, len - left)) }
+    if tuning::prefers_inverses(trusted.last(), len, trusted.picoseconds()) {
+        let values = Values::by_inverses(trusted, len, tiles)?;
+        return hand_out_in_order(&values, places, put);
+    }
+    hand_out(&Values::of_trusted(trusted, len), places, tiles, put)
 }
 
-/// Returns how many places are left over.
-fn fill_sequentially<P, N: Word>(
-    bijection: &dyn Bijection,
-    last: u64,
+/// Checks that indexes below a length are in the domain and fit the word; whether there are none.
+fn is_nothing<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<bool, Error> {
+    check_length(len as u64, bijection.last())?;
+    check_word::<N>(len)?;
+    Ok(len == 0)
+}
+
+fn hand_out<P: Send, N: Word>(
+    values: &Values,
+    places: &mut [P],
+    tiles: &mut Buffer,
+    put: impl Fn(&mut [P], &[N]) + Sync,
+) -> Result<(), Error> {
+    if values.last_slot() < tuning::SEQUENTIAL_SLOTS || rayon::current_num_threads() == 1 {
+        hand_out_in_order(values, places, put)
+    } else {
+        hand_out_in_waves(values, places, tiles, put)
+    }
+}
+
+/// Hands out on the calling thread.
+fn hand_out_in_order<P, N: Word>(
+    values: &Values,
     places: &mut [P],
     put: impl Fn(&mut [P], &[N]),
-) -> Result<usize, Error> {
-    let len = places.len();
-    let mut output = Output { len, rest: places };
-    let mut room = [MaybeUninit::uninit(); tuning::RUN + SLACK];
-    let mut run = Some(SlotRange::first(last, tuning::RUN));
+) -> Result<(), Error> {
+    let mut output = Output::new(places);
+    let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
+    let mut run = Some(SlotRange::first(values.last_slot(), tuning::RUN));
     while let Some(slots) = run {
-        let survivors = slots.compact(bijection, len as u64, &mut room);
+        let survivors = values.survivors(slots, &mut room);
         put(output.take(survivors.len())?, survivors);
-        run = slots.next(last, tuning::RUN);
+        run = slots.next(values.last_slot(), tuning::RUN);
     }
-    Ok(output.rest.len())
+    output.finish()
 }
 
-/// Returns how many places are left over.
-fn fill_in_waves<P: Send, N: Word>(
-    bijection: &dyn Bijection,
-    last: u64,
+/// Hands out on all threads.
+fn hand_out_in_waves<P: Send, N: Word>(
+    values: &Values,
     places: &mut [P],
     buffer: &mut Buffer,
     put: impl Fn(&mut [P], &[N]) + Sync,
-) -> Result<usize, Error> {
-    let len = places.len();
-    let mut output = Output { len, rest: places };
+) -> Result<(), Error> {
+    let mut output = Output::new(places);
+    let last = values.last_slot();
     let tiles = rayon::current_num_threads() * tuning::TILES_PER_THREAD;
     // No more than there are in the domain.
-    let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) + 1;
-    let room = buffer.room(tiles as usize * (tuning::TILE + SLACK))?;
-    let mut wave: Vec<Tile<N>> = room.chunks_mut(tuning::TILE + SLACK).map(Tile::new).collect();
+    let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) as usize + 1;
+    let room = buffer.room(tiles * room_for(tuning::TILE))?;
+    let mut wave: Vec<Tile<N>> = room.chunks_mut(room_for(tuning::TILE)).map(Tile::new).collect();
     let mut next = Some(SlotRange::first(last, tuning::TILE));
     while next.is_some() {
         for tile in &mut wave {
             tile.slots = next;
             next = next.and_then(|slots| slots.next(last, tuning::TILE));
         }
-        wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(bijection, len as u64));
-        let outputs: Vec<&mut [P]> =
-            wave.iter().map(|tile| output.take(tile.count)).collect::<Result<_, _>>()?;
+        wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(values));
+        let outputs = wave.iter().map(|tile| output.take(tile.survivors().len()));
+        let outputs: Vec<&mut [P]> = outputs.collect::<Result<_, _>>()?;
         outputs
             .into_par_iter()
             .zip(&wave)
             .with_max_len(1)
             .for_each(|(places, tile)| put(places, tile.survivors()));
     }
-    Ok(output.rest.len())
+    output.finish()
 }
 
 /// The part of the output that has not been given out.
@@ -114,6 +137,10 @@ struct Output<'a, P> {
 }
 
 impl<'a, P> Output<'a, P> {
+    fn new(places: &'a mut [P]) -> Self {
+        Self { len: places.len(), rest: places }
+    }
+
     /// Gives out the next places.
     fn take(&mut self, count: usize) -> Result<&'a mut [P], Error> {
         let left = self.rest.len();
@@ -121,80 +148,13 @@ impl<'a, P> Output<'a, P> {
             .split_off_mut(..count)
             .ok_or_else(|| wrong_count(self.len, self.len - left + count))
     }
-}
 
-/// Slots from `first` on, at least one.
-#[derive(Clone, Copy)]
-pub(super) struct SlotRange {
-    first: u64,
-    count: usize,
-}
-
-impl SlotRange {
-    /// The first `most` slots of `[0, last]`.
-    pub(super) fn first(last: u64, most: usize) -> Self {
-        Self::from(0, last, most)
-    }
-
-    /// The `most` slots after these.
-    pub(super) fn next(self, last: u64, most: usize) -> Option<Self> {
-        let end = self.first + (self.count as u64 - 1);
-        (end < last).then(|| Self::from(end + 1, last, most))
-    }
-
-    fn from(first: u64, last: u64, most: usize) -> Self {
-        // `last - first` is one less than the number of slots left, which may be 2^64.
-        let count = (last - first).min(most as u64 - 1) as usize + 1;
-        Self { first, count }
-    }
-
-    /// Packs the survivors at the front of `out`, which has room for all the slots and [`SLACK`].
-    fn compact<'a, N: Word>(
-        self,
-        bijection: &dyn Bijection,
-        len: u64,
-        out: &'a mut [MaybeUninit<N>],
-    ) -> &'a [N] {
-        let mut run = [0; tuning::RUN];
-        let mut survivors = 0;
-        let mut first = self.first;
-        let mut left = self.count;
-        while left > 0 {
-            let run = &mut run[..left.min(tuning::RUN)];
-            bijection.forward_run(first, run);
-            survivors += pack(run, len, &mut out[survivors..]);
-            left -= run.len();
-            first = first.wrapping_add(run.len() as u64);
+    /// Checks that nothing is left.
+    fn finish(self) -> Result<(), Error> {
+        match self.rest.len() {
+            0 => Ok(()),
+            left => Err(wrong_count(self.len, self.len - left)),
         }
-        // SAFETY: `pack` has initialised so many words, one run's after the other's.
-        unsafe { assume_init(&out[..survivors]) }
-    }
-}
-
-/// A tile and its room in the buffer.
-pub(super) struct Tile<'a, N> {
-    pub(super) slots: Option<SlotRange>,
-    room: &'a mut [MaybeUninit<N>],
-    /// How many survivors are at the front of the room.
-    count: usize,
-}
-
-impl<'a, N: Word> Tile<'a, N> {
-    /// A tile of no slots yet. The room is for [`TILE`](tuning::TILE) words and [`SLACK`].
-    pub(super) fn new(room: &'a mut [MaybeUninit<N>]) -> Self {
-        Self { slots: None, room, count: 0 }
-    }
-
-    pub(super) fn evaluate(&mut self, bijection: &dyn Bijection, len: u64) {
-        self.count = match self.slots {
-            Some(slots) => slots.compact(bijection, len, self.room).len(),
-            None => 0,
-        };
-    }
-
-    pub(super) fn survivors(&self) -> &[N] {
-        // SAFETY: `evaluate` has counted what `compact` had initialised; before it there are none.
-        unsafe { assume_init(&self.room[..self.count]) }
     }
 }
 
@@ -215,13 +175,22 @@ mod tests {
                 let chain = MulXorshift::<8>::from_seed(len, 1);
                 let grid = GridFeistel::<12>::from_seed(len, 1);
                 for f in [&chain as &dyn Bijection, &grid] {
-                    let (mut one, mut waves) = (vec![0; len as usize], vec![0; len as usize]);
-                    assert_eq!(fill_sequentially(f, f.last(), &mut one, copy), Ok(0));
-                    let left = pool.install(|| {
-                        fill_in_waves(f, f.last(), &mut waves, &mut Buffer::new(), copy)
-                    });
-                    assert_eq!(left, Ok(0));
+                    let mut one = vec![0; len as usize];
+                    hand_out_in_order(&Values::of_any(f, one.len()), &mut one, copy).unwrap();
+                    let mut waves = vec![0; len as usize];
+                    let trusted = f.trusted().unwrap();
+                    let values = Values::of_trusted(&trusted, waves.len());
+                    let mut buffer = Buffer::new();
+                    let run = || hand_out_in_waves(&values, &mut waves, &mut buffer, copy);
+                    pool.install(run).unwrap();
                     assert!(one == waves, "length {len}, {threads} threads");
+                    if f.last() == len - 1 {
+                        continue;
+                    }
+                    let mut inverses = vec![0; len as usize];
+                    let values = Values::by_inverses(&trusted, one.len(), &mut buffer).unwrap();
+                    hand_out_in_order(&values, &mut inverses, copy).unwrap();
+                    assert!(one == inverses, "length {len}, by inverses");
                 }
             }
         }

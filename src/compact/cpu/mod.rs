@@ -2,10 +2,12 @@
 
 mod block;
 pub(crate) mod direct;
+mod machine;
 pub(super) mod memory;
 mod pack;
 pub(super) mod partitioned;
 mod stream;
+mod survivors;
 pub(crate) mod tuning;
 mod workspace;
 
@@ -45,7 +47,7 @@ pub struct Cpu;
 impl Compactor for Cpu {
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
         match bijection.trusted() {
-            Some(trusted) => direct::fill(&trusted, out),
+            Some(trusted) => direct::fill_trusted(&trusted, out),
             None => {
                 direct::fill(bijection, out)?;
                 check_permutation(out)

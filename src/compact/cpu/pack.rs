@@ -6,121 +6,153 @@ use crate::simd::{Kernel, Level};
 use crate::word::Word;
 
 /// How many words past the last survivor may be overwritten.
-pub(super) const SLACK: usize = 8;
+pub(super) const SLACK: usize = 16;
 
-/// Writes the values below `len` to the front of `out` and counts them: so many words are then initialised. What
+/// What values are read from: words of 16 or 32 bits.
+pub(super) trait Value: Copy + Into<u32> {}
+
+impl Value for u16 {}
+impl Value for u32 {}
+
+/// Writes the values up to `last` to the front of `out` and counts them: so many words are then initialised. What
 /// comes after them is unspecified.
 ///
 /// # Panics
 ///
 /// If `out` is not longer than `values` by [`SLACK`].
-pub(super) fn pack<N: Word>(values: &[u64], len: u64, out: &mut [MaybeUninit<N>]) -> usize {
-    pack_at(Level::current(), values, len, out)
+pub(super) fn pack<V: Value, N: Word>(
+    values: &[V],
+    last: u32,
+    out: &mut [MaybeUninit<N>],
+) -> usize {
+    pack_at(Level::current(), values, last, out)
 }
 
-fn pack_at<N: Word>(level: Level, values: &[u64], len: u64, out: &mut [MaybeUninit<N>]) -> usize {
+fn pack_at<V: Value, N: Word>(
+    level: Level,
+    values: &[V],
+    last: u32,
+    out: &mut [MaybeUninit<N>],
+) -> usize {
     assert!(values.len() + SLACK <= out.len());
-    level.run(Pack { values, len, out })
+    level.run(Pack { values, last, out })
 }
 
-struct Pack<'a, N> {
-    values: &'a [u64],
-    len: u64,
+/// Packs one by one, from words of any width: for domains of more than `2^32` points.
+pub(super) fn pack_wide<N: Word>(values: &[u64], last: u64, out: &mut [MaybeUninit<N>]) -> usize {
+    pack_one_by_one(values, last, out, 0)
+}
+
+/// Packs after the first `count` words of `out`.
+#[inline(always)]
+fn pack_one_by_one<V: Copy + Into<M>, M: Word, N: Word>(
+    values: &[V],
+    last: M,
+    out: &mut [MaybeUninit<N>],
+    mut count: usize,
+) -> usize {
+    for &value in values {
+        let value = value.into();
+        // Every value is written, and only survivors stay: no branch to mispredict.
+        out[count] = MaybeUninit::new(N::wrap(value.widen()));
+        count += usize::from(value <= last);
+    }
+    count
+}
+
+struct Pack<'a, V, N> {
+    values: &'a [V],
+    last: u32,
     out: &'a mut [MaybeUninit<N>],
 }
 
-impl<N: Word> Kernel for Pack<'_, N> {
+impl<V: Value, N: Word> Kernel for Pack<'_, V, N> {
     type Output = usize;
 
     #[inline(always)]
     fn run(self) -> usize {
-        let Self { values, len, out } = self;
-        pack_one_by_one(values, len, out, 0)
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn run_avx512(self) -> usize {
-        // SAFETY: the caller's promise, and `pack_at` has looked at the lengths.
-        unsafe { avx512::pack(self.values, self.len, self.out) }
+        let Self { values, last, out } = self;
+        pack_one_by_one(values, last, out, 0)
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx2(self) -> usize {
-        // SAFETY: as above.
-        unsafe { avx2::pack(self.values, self.len, self.out) }
+        // SAFETY: the caller's promise, and `pack_at` has looked at the lengths.
+        unsafe { avx2::pack(self.values, self.last, self.out) }
     }
-}
 
-/// Packs after the first `count` words of `out`.
-#[inline(always)]
-fn pack_one_by_one<N: Word>(
-    values: &[u64],
-    len: u64,
-    out: &mut [MaybeUninit<N>],
-    mut count: usize,
-) -> usize {
-    for &value in values {
-        // Every value is written, and only survivors stay: no branch to mispredict.
-        out[count] = MaybeUninit::new(N::wrap(value));
-        count += usize::from(value < len);
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) -> usize {
+        // SAFETY: as above.
+        unsafe { avx512::pack(self.values, self.last, self.out) }
     }
-    count
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx512 {
     use core::arch::x86_64::{
-        _mm256_storeu_si256, _mm512_cmplt_epu64_mask, _mm512_cvtepi64_epi32, _mm512_loadu_si512,
-        _mm512_maskz_compress_epi64, _mm512_set1_epi64, _mm512_storeu_si512,
+        _mm256_loadu_si256, _mm512_castsi512_si256, _mm512_cmple_epu32_mask, _mm512_cvtepu16_epi32,
+        _mm512_cvtepu32_epi64, _mm512_extracti64x4_epi64, _mm512_loadu_si512,
+        _mm512_maskz_compress_epi32, _mm512_set1_epi32, _mm512_storeu_si512,
     };
 
-    use super::{MaybeUninit, pack_one_by_one};
+    use super::{MaybeUninit, Value, pack_one_by_one};
     use crate::word::Word;
 
     /// # Safety
     ///
-    /// AVX-512F, and `out` is longer than `values` by 8 words.
+    /// The machine has these features, and `out` is longer than `values` by 16 words.
     #[inline]
-    #[target_feature(enable = "avx512f,avx512vl,popcnt")]
-    pub(super) unsafe fn pack<N: Word>(
-        values: &[u64],
-        len: u64,
+    #[target_feature(enable = "avx512f,popcnt")]
+    pub(super) unsafe fn pack<V: Value, N: Word>(
+        values: &[V],
+        last: u32,
         out: &mut [MaybeUninit<N>],
     ) -> usize {
-        let limit = _mm512_set1_epi64(len as i64);
+        let limit = _mm512_set1_epi32(last as i32);
         let mut count = 0;
-        let (vectors, rest) = values.as_chunks::<8>();
+        let (vectors, rest) = values.as_chunks::<16>();
         for vector in vectors {
-            // SAFETY: 8 words of 64 bits.
-            let vector = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
-            let survives = _mm512_cmplt_epu64_mask(vector, limit);
-            let packed = _mm512_maskz_compress_epi64(survives, vector);
-            // SAFETY: at most as many words were packed as there were values before, and `out` has room for 8 more.
+            let vector = if size_of::<V>() == 2 {
+                // SAFETY: 16 words of 16 bits.
+                _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) })
+            } else {
+                // SAFETY: 16 words of 32 bits.
+                unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) }
+            };
+            let survives = _mm512_cmple_epu32_mask(vector, limit);
+            // In a register and then all of it to memory: the instruction that writes only what it packs is slow.
+            let packed = _mm512_maskz_compress_epi32(survives, vector);
+            // SAFETY: at most as many words were packed as there were values before, and `out` has room for 16 more.
             let place = unsafe { out.as_mut_ptr().add(count) };
             if N::BITS == 32 {
-                // SAFETY: room for 8 words of 32 bits, which N is; it has no invalid values.
-                unsafe { _mm256_storeu_si256(place.cast(), _mm512_cvtepi64_epi32(packed)) };
-            } else {
-                // SAFETY: room for 8 words of 64 bits, which N is.
+                // SAFETY: room for 16 words of 32 bits, which N is; it has no invalid values.
                 unsafe { _mm512_storeu_si512(place.cast(), packed) };
+            } else {
+                let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(packed));
+                // SAFETY: room for 16 words of 64 bits, which N is; these are the first 8.
+                unsafe { _mm512_storeu_si512(place.cast(), low) };
+                let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(packed));
+                // SAFETY: as above, and the other 8.
+                unsafe { _mm512_storeu_si512(place.wrapping_add(8).cast(), high) };
             }
             count += survives.count_ones() as usize;
         }
-        pack_one_by_one(rest, len, out, count)
+        pack_one_by_one(rest, last, out, count)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use core::arch::x86_64::{
-        __m256i, _mm_loadu_si128, _mm_shuffle_epi8, _mm_storeu_si128, _mm256_castsi256_pd,
-        _mm256_castsi256_si128, _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_movemask_pd,
-        _mm256_permutevar8x32_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_xor_si256,
+        _mm_castsi128_ps, _mm_cmpeq_epi32, _mm_cvtepu16_epi32, _mm_loadl_epi64, _mm_loadu_si128,
+        _mm_min_epu32, _mm_movemask_ps, _mm_set1_epi32, _mm_shuffle_epi8, _mm_storeu_si128,
+        _mm256_cvtepu32_epi64, _mm256_storeu_si256,
     };
 
-    use super::{MaybeUninit, pack_one_by_one};
+    use super::{MaybeUninit, Value, pack_one_by_one};
     use crate::word::Word;
 
     /// The bytes' places, for each set of survivors among four words of 32 bits.
@@ -147,38 +179,44 @@ mod avx2 {
 
     /// # Safety
     ///
-    /// AVX2, and `out` is longer than `values` by 4 words.
+    /// The machine has these features, and `out` is longer than `values` by 4 words.
     #[inline]
     #[target_feature(enable = "avx2,popcnt")]
-    pub(super) unsafe fn pack<N: Word>(
-        values: &[u64],
-        len: u64,
+    pub(super) unsafe fn pack<V: Value, N: Word>(
+        values: &[V],
+        last: u32,
         out: &mut [MaybeUninit<N>],
     ) -> usize {
-        if N::BITS != 32 {
-            return pack_one_by_one(values, len, out, 0);
-        }
-        // There are only comparisons of signed words: with the sign bit turned they compare as unsigned ones.
-        let sign = _mm256_set1_epi64x(i64::MIN);
-        let limit = _mm256_set1_epi64x(len as i64 ^ i64::MIN);
-        let even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+        let limit = _mm_set1_epi32(last as i32);
         let mut count = 0;
         let (vectors, rest) = values.as_chunks::<4>();
         for vector in vectors {
-            // SAFETY: 4 words of 64 bits.
-            let vector: __m256i = unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) };
-            let survives = _mm256_cmpgt_epi64(limit, _mm256_xor_si256(vector, sign));
-            let survives = _mm256_movemask_pd(_mm256_castsi256_pd(survives)) as usize;
-            let narrow = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(vector, even));
+            let vector = if size_of::<V>() == 2 {
+                // SAFETY: 4 words of 16 bits.
+                _mm_cvtepu16_epi32(unsafe { _mm_loadl_epi64(vector.as_ptr().cast()) })
+            } else {
+                // SAFETY: 4 words of 32 bits.
+                unsafe { _mm_loadu_si128(vector.as_ptr().cast()) }
+            };
+            // There are only comparisons of signed words, but minima of unsigned ones.
+            let survives = _mm_cmpeq_epi32(_mm_min_epu32(vector, limit), vector);
+            let survives = _mm_movemask_ps(_mm_castsi128_ps(survives)) as usize;
             // SAFETY: 16 bytes.
             let shuffle = unsafe { _mm_loadu_si128(SHUFFLES[survives].as_ptr().cast()) };
+            let packed = _mm_shuffle_epi8(vector, shuffle);
             // SAFETY: at most as many words were packed as there were values before, and `out` has room for 4 more.
             let place = unsafe { out.as_mut_ptr().add(count) };
-            // SAFETY: room for 4 words of 32 bits, which N is; it has no invalid values.
-            unsafe { _mm_storeu_si128(place.cast(), _mm_shuffle_epi8(narrow, shuffle)) };
+            if N::BITS == 32 {
+                // SAFETY: room for 4 words of 32 bits, which N is; it has no invalid values.
+                unsafe { _mm_storeu_si128(place.cast(), packed) };
+            } else {
+                let packed = _mm256_cvtepu32_epi64(packed);
+                // SAFETY: room for 4 words of 64 bits, which N is.
+                unsafe { _mm256_storeu_si256(place.cast(), packed) };
+            }
             count += survives.count_ones() as usize;
         }
-        pack_one_by_one(rest, len, out, count)
+        pack_one_by_one(rest, last, out, count)
     }
 }
 
@@ -186,14 +224,28 @@ mod avx2 {
 mod tests {
     use super::*;
 
-    fn check<N: Word>(values: &[u64], len: u64) {
-        let expected: Vec<u64> = values.iter().copied().filter(|&x| x < len).collect();
+    fn check<N: Word>(values: &[u32], last: u32) {
+        let expected: Vec<u32> = values.iter().copied().filter(|&x| x <= last).collect();
+        let wide: Vec<u64> = values.iter().map(|&x| u64::from(x) << 20).collect();
+        let same = |out: &[MaybeUninit<N>], shift: u32| {
+            // SAFETY: all of them were initialised before.
+            let words = out.iter().map(|x| unsafe { x.assume_init() });
+            words.map(|x| x.widen() >> shift).eq(expected.iter().map(|&x| u64::from(x)))
+        };
         for level in Level::all() {
             let mut out = vec![MaybeUninit::new(N::zero()); values.len() + SLACK];
-            let count = pack_at(level, values, len, &mut out);
-            // SAFETY: all of them were initialised before.
-            let packed = out[..count].iter().map(|x| unsafe { x.assume_init() }.widen());
-            assert!(packed.eq(expected.iter().copied()), "{}, {len}, {values:?}", level.name());
+            let count = pack_at(level, values, last, &mut out);
+            assert!(same(&out[..count], 0), "{}, {last}, {values:?}", level.name());
+            if let Ok(short) = values.iter().map(|&x| x.try_into()).collect::<Result<Vec<u16>, _>>()
+            {
+                let count = pack_at(level, &short, last, &mut out);
+                assert!(same(&out[..count], 0), "{}, {last}, {short:?}", level.name());
+            }
+        }
+        if N::BITS == 64 {
+            let mut out = vec![MaybeUninit::new(N::zero()); values.len() + SLACK];
+            let count = pack_wide(&wide, u64::from(last) << 20, &mut out);
+            assert!(same(&out[..count], 20), "one by one, {last}, {values:?}");
         }
     }
 
@@ -201,19 +253,16 @@ mod tests {
     fn every_level_packs_the_same() {
         let mut x = 1_u64;
         for count in (0..70).chain([1000]) {
-            for shift in [0, 10, 31, 33, 50] {
-                let values: Vec<u64> = (0..count)
+            for shift in [32, 40, 48, 60] {
+                let values: Vec<u32> = (0..count)
                     .map(|_| {
                         x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                        x >> shift
+                        (x >> shift) as u32
                     })
                     .collect();
-                for len in [0, 1, 1 << 20, 1 << 31, (1 << 31) + 1, u64::from(u32::MAX) + 1] {
-                    check::<u32>(&values, len);
-                    check::<u64>(&values, len);
-                }
-                for len in [1 << 40, 1 << 63, u64::MAX] {
-                    check::<u64>(&values, len);
+                for last in [0, 1, 7, 1 << 20, (1 << 31) - 1, 1 << 31, u32::MAX] {
+                    check::<u32>(&values, last);
+                    check::<u64>(&values, last);
                 }
             }
         }

@@ -21,10 +21,9 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::block::{BUCKET_BITS, Packed, Part, items_per_block};
-use super::direct::{SlotRange, Tile};
 use super::memory::{Base, Buffer};
-use super::pack::SLACK;
 use super::stream::{publish, stream};
+use super::survivors::{SlotRange, Tile, Values, room_for};
 use super::tuning;
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::try_with_capacity;
@@ -99,7 +98,7 @@ impl<'a> Partition<'a> {
             let end = ((number + 1) * share).min(len);
             for first in (number * share..end).step_by(tuning::RUN) {
                 let slots = &mut slots[..(end - first).min(tuning::RUN)];
-                f.inverse_run(first as u64, slots);
+                f.inverse_run_u32(first as u64, slots);
                 for (index, &slot) in (first..).zip(&*slots) {
                     // SAFETY: the index is below the length.
                     let item = unsafe { items.at(index) };
@@ -127,10 +126,11 @@ impl<'a> Partition<'a> {
         let last = f.last();
         let Buffers { open, full, desks, tiles } = buffers;
         let mut partition = Self::empty::<T>(len as u64 - 1, len, true, open, full, desks)?;
-        let room = tiles.room::<u32>(partition.parts.len() * (tuning::TILE + SLACK))?;
+        let room = tiles.room::<u32>(partition.parts.len() * (room_for(tuning::TILE)))?;
         // Each part's tile, and the place of its first survivor.
-        let tiles = room.chunks_mut(tuning::TILE + SLACK).map(|room| (Tile::new(room), 0));
+        let tiles = room.chunks_mut(room_for(tuning::TILE)).map(|room| (Tile::new(room), 0));
         let mut tiles: Vec<_> = tiles.collect();
+        let values = Values::of_trusted(f, len);
         let mut next = Some(SlotRange::first(last, tuning::TILE));
         let mut position = 0;
         loop {
@@ -147,7 +147,7 @@ impl<'a> Partition<'a> {
                     // SAFETY: as in `by_slot`.
                     unsafe { part.push(index as usize, item) };
                 }
-                tile.evaluate(f, len as u64);
+                tile.evaluate(&values);
                 part.finish();
             });
             let mut any = false;

@@ -1,5 +1,7 @@
 //! The CPU engine's sizes and thresholds, with what they were chosen by.
 
+use super::machine;
+
 /// Domains of fewer slots are evaluated by the calling thread alone.
 ///
 /// Two threads are at times far slower than one, presumably because a sleeping thread takes its time to wake up. On two
@@ -7,7 +9,7 @@
 /// default family took, in microseconds, with one and with two threads: 119 and 520 at 2^14 + 1 items (2^15 slots),
 /// 399 and 734 (but 190 at best) at 2^16 + 1, 742 and 359 in one run, 1114 in another, at 2^17 + 1, 5691 and 2828 at
 /// 2^20 + 1 (`cargo bench --bench shuffle`).
-pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 18;
+pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 17;
 
 /// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the calling thread
 /// alone.
@@ -29,7 +31,7 @@ pub(crate) const RUN: usize = 1 << 10;
 pub(crate) const TILE: usize = 1 << 15;
 
 /// How many tiles a thread has in a wave, so that a thread that is held up delays the others less.
-pub(crate) const TILES_PER_THREAD: usize = 4;
+pub(crate) const TILES_PER_THREAD: usize = 16;
 
 /// How many items a thread moves at a time.
 pub(crate) const MOVE_CHUNK: usize = 1 << 13;
@@ -47,9 +49,17 @@ pub(crate) const MOST_BUCKETS: u64 = 1 << 14;
 /// 2^50 buckets.
 pub(crate) const DEVIATIONS: f64 = 8.0;
 
-/// Whether so many items are too many for the caches, so that random access to them is slow.
+/// Whether so many items are too many for the caches, so that random access to them is slow: if they fill the last
+/// level. (The direct strategy touches twice as much, but not all of it at random.)
 pub(crate) fn is_far<T>(items: usize) -> bool {
-    items * size_of::<T>() >= FAR_BYTES
+    items * size_of::<T>() >= machine::cache_bytes()
 }
 
-const FAR_BYTES: usize = 1 << 25;
+/// Whether to evaluate the inverse of every index rather than every slot, on the calling thread.
+pub(crate) fn prefers_inverses(last: u64, len: usize, picoseconds: u32) -> bool {
+    let saved = (last - (len as u64 - 1)).saturating_mul(u64::from(picoseconds));
+    last < SEQUENTIAL_SLOTS && saved > len as u64 * PLACE_PICOSECONDS
+}
+
+/// What it costs to write an index to a random place of a table that is in the cache, and to read it again.
+const PLACE_PICOSECONDS: u64 = 400;

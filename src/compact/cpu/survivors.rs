@@ -1,0 +1,197 @@
+//! Where the survivors of a run of slots come from.
+
+use core::mem::MaybeUninit;
+
+use super::memory::{Buffer, assume_init, assume_init_mut};
+use super::pack::{SLACK, pack, pack_wide};
+use super::tuning;
+use crate::bijection::{Bijection, Trusted};
+use crate::error::Error;
+use crate::word::Word;
+
+/// The values at all slots of a domain, of which those below a length survive. The length is at least 1.
+pub(super) struct Values<'a> {
+    last_slot: u64,
+    last_index: u64,
+    source: Source<'a>,
+}
+
+enum Source<'a> {
+    /// Evaluated, whatever comes of it.
+    Any(&'a dyn Bijection),
+    /// Evaluated in 32 bits, since it can be trusted to stay below.
+    Narrow(&'a Trusted<'a>),
+    /// Written out, in as many bits as it takes; what does not survive may be any index that does not.
+    Listed16(&'a [u16]),
+    Listed32(&'a [u32]),
+}
+
+impl<'a> Values<'a> {
+    /// The values of any bijection, which may be wrong.
+    pub(super) fn of_any(bijection: &'a dyn Bijection, len: usize) -> Self {
+        let (last_slot, last_index) = (bijection.last(), len as u64 - 1);
+        Self { last_slot, last_index, source: Source::Any(bijection) }
+    }
+
+    /// The values of a trusted bijection.
+    pub(super) fn of_trusted(trusted: &'a Trusted<'a>, len: usize) -> Self {
+        let (last_slot, last_index) = (trusted.last(), len as u64 - 1);
+        let is_narrow = last_slot <= u64::from(u32::MAX);
+        let source = if is_narrow { Source::Narrow(trusted) } else { Source::Any(trusted) };
+        Self { last_slot, last_index, source }
+    }
+
+    /// The values of a trusted bijection, found by evaluating the inverse of every index that survives: fewer
+    /// evaluations than there are slots, and a random access to the buffer for each. For domains of less than `2^32`
+    /// points, and fewer indexes.
+    pub(super) fn by_inverses(
+        trusted: &Trusted,
+        len: usize,
+        buffer: &'a mut Buffer,
+    ) -> Result<Self, Error> {
+        let (last_slot, last_index) = (trusted.last(), len as u64 - 1);
+        assert!(last_index < last_slot && last_slot < u64::from(u32::MAX));
+        let slots = last_slot as usize + 1;
+        // The largest word of either width is no surviving index, since the last slot is not.
+        let source = if last_slot <= u64::from(u16::MAX) {
+            let table = fill(buffer.room(slots)?, u16::MAX);
+            list(trusted, len, table, |index| index as u16);
+            Source::Listed16(table)
+        } else {
+            let table = fill(buffer.room(slots)?, u32::MAX);
+            list(trusted, len, table, |index| index);
+            Source::Listed32(table)
+        };
+        Ok(Self { last_slot, last_index, source })
+    }
+
+    pub(super) fn last_slot(&self) -> u64 {
+        self.last_slot
+    }
+
+    /// Packs the survivors among some slots at the front of `out`, which has room for all the slots and [`SLACK`].
+    pub(super) fn survivors<'b, N: Word>(
+        &self,
+        slots: SlotRange,
+        out: &'b mut [MaybeUninit<N>],
+    ) -> &'b [N] {
+        let survivors = match self.source {
+            Source::Any(bijection) => slots.pack_runs(out, |first, run, out| {
+                bijection.forward_run(first, run);
+                pack_wide(run, self.last_index, out)
+            }),
+            Source::Narrow(trusted) => slots.pack_runs(out, |first, run, out| {
+                trusted.forward_run_u32(first, run);
+                pack(run, self.last_index as u32, out)
+            }),
+            Source::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
+            Source::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
+        };
+        // SAFETY: so many words were packed and so initialised, one run's after the other's.
+        unsafe { assume_init(&out[..survivors]) }
+    }
+}
+
+/// Slots from `first` on, at least one.
+#[derive(Clone, Copy)]
+pub(super) struct SlotRange {
+    first: u64,
+    count: usize,
+}
+
+impl SlotRange {
+    /// The first `most` slots of `[0, last]`.
+    pub(super) fn first(last: u64, most: usize) -> Self {
+        Self::from(0, last, most)
+    }
+
+    /// The `most` slots after these.
+    pub(super) fn next(self, last: u64, most: usize) -> Option<Self> {
+        let end = self.first + (self.count as u64 - 1);
+        (end < last).then(|| Self::from(end + 1, last, most))
+    }
+
+    fn from(first: u64, last: u64, most: usize) -> Self {
+        // `last - first` is one less than the number of slots left, which may be 2^64.
+        let count = (last - first).min(most as u64 - 1) as usize + 1;
+        Self { first, count }
+    }
+
+    /// The slots' part of a table.
+    fn of<V>(self, table: &[V]) -> &[V] {
+        &table[self.first as usize..][..self.count]
+    }
+
+    /// Packs the slots' values a run at a time, and counts the survivors.
+    #[inline]
+    fn pack_runs<M: Word, N>(
+        self,
+        out: &mut [MaybeUninit<N>],
+        mut pack: impl FnMut(u64, &mut [M], &mut [MaybeUninit<N>]) -> usize,
+    ) -> usize {
+        let mut room = [MaybeUninit::uninit(); tuning::RUN];
+        let run = fill(&mut room[..self.count.min(tuning::RUN)], M::zero());
+        let (mut first, mut left, mut survivors) = (self.first, self.count, 0);
+        while left > 0 {
+            let run = &mut run[..left.min(tuning::RUN)];
+            survivors += pack(first, run, &mut out[survivors..]);
+            left -= run.len();
+            first = first.wrapping_add(run.len() as u64);
+        }
+        survivors
+    }
+}
+
+/// Fills some room with a value.
+fn fill<V: Copy>(room: &mut [MaybeUninit<V>], value: V) -> &mut [V] {
+    room.fill(MaybeUninit::new(value));
+    // SAFETY: just filled.
+    unsafe { assume_init_mut(room) }
+}
+
+/// Writes every index below a length to the slot where it is the value.
+fn list<V>(trusted: &Trusted, len: usize, table: &mut [V], narrow: impl Fn(u32) -> V) {
+    let mut room = [MaybeUninit::uninit(); tuning::RUN];
+    let run = fill(&mut room[..len.min(tuning::RUN)], 0);
+    for first in (0..len).step_by(tuning::RUN) {
+        let run = &mut run[..(len - first).min(tuning::RUN)];
+        trusted.inverse_run_u32(first as u64, run);
+        for (index, &slot) in (first as u32..).zip(&*run) {
+            debug_assert!((slot as usize) < table.len());
+            // SAFETY: a trusted bijection has its slots in its domain, which the table is as long as.
+            unsafe { *table.get_unchecked_mut(slot as usize) = narrow(index) };
+        }
+    }
+}
+
+/// How many words the room for the survivors of so many slots has.
+pub(super) const fn room_for(slots: usize) -> usize {
+    slots + SLACK
+}
+
+/// Some slots and room for their survivors.
+pub(super) struct Tile<'a, N> {
+    pub(super) slots: Option<SlotRange>,
+    room: &'a mut [MaybeUninit<N>],
+    /// How many survivors are at the front of the room.
+    count: usize,
+}
+
+impl<'a, N: Word> Tile<'a, N> {
+    /// A tile of no slots yet, with [`room_for`] as many as it will get.
+    pub(super) fn new(room: &'a mut [MaybeUninit<N>]) -> Self {
+        Self { slots: None, room, count: 0 }
+    }
+
+    pub(super) fn evaluate(&mut self, values: &Values) {
+        self.count = match self.slots {
+            Some(slots) => values.survivors(slots, self.room).len(),
+            None => 0,
+        };
+    }
+
+    pub(super) fn survivors(&self) -> &[N] {
+        // SAFETY: `evaluate` has counted the survivors at the front; before it there are none.
+        unsafe { assume_init(&self.room[..self.count]) }
+    }
+}
