@@ -101,6 +101,49 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     where
         Self::Item: Clone + Send + Sync;
 
+    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), for those who would rather hear of failure.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then as it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut v = [1, 2, 3, 4];
+    /// v.try_par_bijective_shuffle(42)?;
+    /// v.try_par_bijective_unshuffle(42)?;
+    /// assert_eq!(v.try_par_bijective_shuffled(42)?, v.par_bijective_shuffled(42));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn try_par_bijective_shuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
+    where
+        Self::Item: Send;
+
+    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), for those who would rather hear of failure.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle).
+    fn try_par_bijective_unshuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
+    where
+        Self::Item: Send;
+
+    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), for those who would rather hear of failure.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle).
+    ///
+    /// # Panics
+    ///
+    /// If a clone panics.
+    fn try_par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Result<Vec<Self::Item>, Error>
+    where
+        Self::Item: Clone + Send + Sync;
+
     /// Shuffles the slice by any bijection on at least as many points, of this crate or of your own.
     ///
     /// # Errors
@@ -133,10 +176,7 @@ impl<T> ParBijectiveShuffle for [T] {
     where
         T: Send,
     {
-        let bijection = Standard::from_seed(self.len() as u64, seed);
-        if let Err(error) = Cpu.shuffle(&bijection, self) {
-            panic!("{error}");
-        }
+        or_panic(self.try_par_bijective_shuffle(seed));
     }
 
     #[track_caller]
@@ -144,10 +184,7 @@ impl<T> ParBijectiveShuffle for [T] {
     where
         T: Send,
     {
-        let bijection = Standard::from_seed(self.len() as u64, seed);
-        if let Err(error) = Cpu.unshuffle(&bijection, self) {
-            panic!("{error}");
-        }
+        or_panic(self.try_par_bijective_unshuffle(seed));
     }
 
     #[track_caller]
@@ -155,11 +192,28 @@ impl<T> ParBijectiveShuffle for [T] {
     where
         T: Clone + Send + Sync,
     {
-        let bijection = Standard::from_seed(self.len() as u64, seed);
-        match Cpu.shuffled(&bijection, self) {
-            Ok(shuffled) => shuffled,
-            Err(error) => panic!("{error}"),
-        }
+        or_panic(self.try_par_bijective_shuffled(seed))
+    }
+
+    fn try_par_bijective_shuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
+    where
+        T: Send,
+    {
+        Cpu.shuffle(&Standard::from_seed(self.len() as u64, seed), self)
+    }
+
+    fn try_par_bijective_unshuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
+    where
+        T: Send,
+    {
+        Cpu.unshuffle(&Standard::from_seed(self.len() as u64, seed), self)
+    }
+
+    fn try_par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Result<Vec<T>, Error>
+    where
+        T: Clone + Send + Sync,
+    {
+        Cpu.shuffled(&Standard::from_seed(self.len() as u64, seed), self)
     }
 
     fn par_bijective_shuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
@@ -169,5 +223,13 @@ impl<T> ParBijectiveShuffle for [T] {
     {
         // The reference is itself a bijection, and has a size.
         Cpu.shuffle(&bijection, self)
+    }
+}
+
+#[track_caller]
+fn or_panic<R>(result: Result<R, Error>) -> R {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
     }
 }

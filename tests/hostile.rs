@@ -6,10 +6,10 @@ mod common;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use bijective_shuffle::Defect;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Defect, Strategy};
 use common::cases;
-use proptest::prelude::*;
+use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 
 /// How many times each item was dropped.
 struct Ledger(Vec<AtomicU32>);
@@ -81,6 +81,10 @@ fn survive_everything(f: &dyn Bijection, len: usize) -> [End; 2] {
         p.apply_in_place(items)?;
         p.unapply_in_place(items)
     });
+    for strategy in [Strategy::Direct, Strategy::Partitioned] {
+        survive(len, |items| Workspace::new().strategy(strategy).shuffle(f, items));
+        survive(len, |items| Workspace::new().strategy(strategy).unshuffle(f, items));
+    }
     // Wrapped into combinators, a lie is still one.
     survive(len, |items| Cpu.shuffle(&Inverse::new(f), items));
     survive(len, |items| Cpu.shuffle(&RandomSign::new(f, true), items));
@@ -380,6 +384,23 @@ fn random_liar(last: u64, seed: u64, mode: u8, rate: u64) -> impl Bijection {
         }
     };
     Liar { last, map }
+}
+
+#[test]
+fn every_strategy_moves_each_item_once() {
+    for strategy in [Strategy::Direct, Strategy::Partitioned] {
+        for len in [1, 1000, 70_000, 200_000] {
+            let f = Standard::from_seed(len, 8);
+            let mut workspace = Workspace::new().strategy(strategy);
+            let end = survive(len as usize, |items| {
+                workspace.shuffle(&f, items)?;
+                workspace.unshuffle(&f, items)?;
+                assert!(items.iter().map(|item| item.id).eq(0..len as usize));
+                workspace.shuffle(&f, items)
+            });
+            assert_eq!(end, End::Done, "{strategy:?}, {len} items");
+        }
+    }
 }
 
 proptest! {

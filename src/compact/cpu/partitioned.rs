@@ -126,17 +126,17 @@ impl<'a> Partition<'a> {
         let last = f.last();
         let Buffers { open, full, desks, tiles } = buffers;
         let mut partition = Self::empty::<T>(len as u64 - 1, len, true, open, full, desks)?;
-        let room = tiles.room::<u32>(partition.parts.len() * (room_for(tuning::TILE)))?;
+        let room = tiles.room::<u32>(partition.parts.len() * (room_for(tuning::LONG_TILE)))?;
         // Each part's tile, and the place of its first survivor.
-        let tiles = room.chunks_mut(room_for(tuning::TILE)).map(|room| (Tile::new(room), 0));
+        let tiles = room.chunks_mut(room_for(tuning::LONG_TILE)).map(|room| (Tile::new(room), 0));
         let mut tiles: Vec<_> = tiles.collect();
         let values = Values::of_trusted(f, len);
-        let mut next = Some(SlotRange::first(last, tuning::TILE));
+        let mut next = Some(SlotRange::first(last, tuning::LONG_TILE));
         let mut position = 0;
         loop {
             for (tile, _) in &mut tiles {
                 tile.slots = next;
-                next = next.and_then(|slots| slots.next(last, tuning::TILE));
+                next = next.and_then(|slots| slots.next(last, tuning::LONG_TILE));
             }
             let work = tiles.par_iter_mut().zip(&mut partition.parts).with_max_len(1);
             work.for_each(|((tile, position), part)| {

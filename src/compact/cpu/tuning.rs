@@ -63,3 +63,7 @@ pub(crate) fn prefers_inverses(last: u64, len: usize, picoseconds: u32) -> bool 
 
 /// What it costs to write an index to a random place of a table that is in the cache, and to read it again.
 const PLACE_PICOSECONDS: u64 = 400;
+
+/// How many slots a thread takes at a time where it cannot go on before all the others are done as well: enough for
+/// the waiting not to matter, as sharing a wave costs some 10 microseconds.
+pub(crate) const LONG_TILE: usize = 1 << 17;
