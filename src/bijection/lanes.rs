@@ -22,8 +22,9 @@ pub(super) trait Lanes {
     type Point: Word;
 
     /// Replaces points by their values. What comes of words that are no points is unspecified, but nothing breaks.
-    /// Has to be `#[inline(always)]`, as everything that it calls.
-    fn evaluate(&self, points: &mut [Self::Point; BLOCK]);
+    /// Has to be `#[inline(always)]`, as everything that it calls. `LARGE` says that a block fits the registers, with
+    /// room for more, as it does with AVX-512.
+    fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
 
     /// The value at one point.
     fn evaluate_one(&self, point: Self::Point) -> Self::Point;
@@ -103,12 +104,25 @@ impl<L: Lanes, M: Word> Kernel for Run<'_, L, M> {
 
     #[inline(always)]
     fn run(self) {
+        self.evaluate::<false>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        self.evaluate::<true>();
+    }
+}
+
+impl<L: Lanes, M: Word> Run<'_, L, M> {
+    #[inline(always)]
+    fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, mut first, out } = self;
         let mut points = [L::Point::zero(); BLOCK];
         let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
         for block in blocks {
             count_from(first, &mut points);
-            lanes.evaluate(&mut points);
+            lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in block.iter_mut().zip(&points) {
                 *value = M::wrap(point.widen());
             }
@@ -121,7 +135,7 @@ impl<L: Lanes, M: Word> Kernel for Run<'_, L, M> {
             }
         } else {
             count_from(first, &mut points);
-            lanes.evaluate(&mut points);
+            lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in rest.iter_mut().zip(&points) {
                 *value = M::wrap(point.widen());
             }
@@ -146,6 +160,19 @@ impl<L: Lanes, M: Word> Kernel for Each<'_, L, M> {
 
     #[inline(always)]
     fn run(self) {
+        self.evaluate::<false>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        self.evaluate::<true>();
+    }
+}
+
+impl<L: Lanes, M: Word> Each<'_, L, M> {
+    #[inline(always)]
+    fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, values } = self;
         let mut points = [L::Point::zero(); BLOCK];
         let (blocks, rest) = values.as_chunks_mut::<BLOCK>();
@@ -153,7 +180,7 @@ impl<L: Lanes, M: Word> Kernel for Each<'_, L, M> {
             for (point, value) in points.iter_mut().zip(&*block) {
                 *point = L::Point::wrap(value.widen());
             }
-            lanes.evaluate(&mut points);
+            lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in block.iter_mut().zip(&points) {
                 *value = M::wrap(point.widen());
             }
@@ -166,7 +193,7 @@ impl<L: Lanes, M: Word> Kernel for Each<'_, L, M> {
             for (point, value) in points.iter_mut().zip(&*rest) {
                 *point = L::Point::wrap(value.widen());
             }
-            lanes.evaluate(&mut points);
+            lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in rest.iter_mut().zip(&points) {
                 *value = M::wrap(point.widen());
             }

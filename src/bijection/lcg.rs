@@ -103,7 +103,7 @@ macro_rules! lanes {
             type Point = N;
 
             #[inline(always)]
-            fn evaluate(&self, points: &mut [N; BLOCK]) {
+            fn evaluate<const LARGE: bool>(&self, points: &mut [N; BLOCK]) {
                 for point in points {
                     *point = self.0.$method(*point);
                 }

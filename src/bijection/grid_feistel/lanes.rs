@@ -140,7 +140,7 @@ impl<const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize> Lanes
     type Point = L::Point;
 
     #[inline(always)]
-    fn evaluate(&self, points: &mut [L::Point; BLOCK]) {
+    fn evaluate<const LARGE: bool>(&self, points: &mut [L::Point; BLOCK]) {
         let (mut rows, mut columns) = (L::ZERO, L::ZERO);
         let (rows, columns) = (rows.as_mut(), columns.as_mut());
         for points in points.chunks_exact_mut(rows.len()) {

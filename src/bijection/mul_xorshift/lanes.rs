@@ -88,7 +88,7 @@ impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
     type Point = L::Point;
 
     #[inline(always)]
-    fn evaluate(&self, points: &mut [L::Point; BLOCK]) {
+    fn evaluate<const LARGE: bool>(&self, points: &mut [L::Point; BLOCK]) {
         let mut lanes = L::ZERO;
         let lanes = lanes.as_mut();
         let rounds = uncounted(&self.rounds);

@@ -23,13 +23,16 @@ fn high_half(a: u16, b: u16) -> u16 {
 }
 
 /// The bits from 32 to 47 of the multiplier's product with a word.
+///
+/// The carry is the sum's bit above the word, which vectors do not keep. They do keep it in a mean, rounded up, so of a
+/// sum that is larger by one; which `m0 - 3` makes up for, for every `L` (the tests go through them).
 #[inline(always)]
 fn high_word(left: u16) -> u16 {
+    let low = high_half(left, LIMBS[0] - 3);
     let middle = left.wrapping_mul(LIMBS[1]);
-    let sum = high_half(left, LIMBS[0]).wrapping_add(middle);
-    high_half(left, LIMBS[1])
-        .wrapping_add(left.wrapping_mul(LIMBS[2]))
-        .wrapping_add(u16::from(sum < middle))
+    // Written so that the compiler sees an instruction in it, where there is one, and not a sum in wider words.
+    let mean = (low | middle) - ((low ^ middle) >> 1);
+    high_half(left, LIMBS[1]).wrapping_add(left.wrapping_mul(LIMBS[2])).wrapping_add(mean >> 15)
 }
 
 /// The cipher on up to 32 bits, forwards or, with `INVERSE`, backwards.
@@ -71,34 +74,56 @@ impl<const INVERSE: bool> Narrow<'_, INVERSE> {
     }
 
     #[inline(always)]
-    fn inverse<const ODD: u32>(&self, Halves { left, right }: &mut Halves) {
-        let (left_mask, right_mask) = (self.split.left_mask as u16, self.split.right_mask as u16);
+    fn inverse<const ODD: u32, const LARGE: bool>(&self, Halves { left, right }: &mut Halves) {
         let undo = (MULTIPLIER as u32).odd_inverse() as u16;
         for &key in self.keys.iter().rev() {
-            let key = key as u16;
-            for (left, right) in left.iter_mut().zip(&mut *right) {
-                let old_left = (*right >> ODD).wrapping_mul(undo) & left_mask;
-                let old_right = high_word(old_left) ^ key ^ *left;
-                // Garbage above the right half is masked away in the left one of the next round.
-                *right = if ODD == 0 {
-                    old_right
-                } else {
-                    old_right & left_mask | (*right & 1) << self.split.left_bits
-                };
-                *left = old_left;
+            if LARGE {
+                // In pieces, which the compiler unrolls; the whole it does not, and then leaves the halves in memory.
+                // (Measured: 1.1 to 1.3 times as fast with AVX-512, but 0.8 times with AVX2.)
+                let right = right.as_chunks_mut::<PIECE>().0;
+                for (left, right) in left.as_chunks_mut::<PIECE>().0.iter_mut().zip(right) {
+                    self.inverse_round::<ODD>(left, right, key as u16, undo);
+                }
+            } else {
+                self.inverse_round::<ODD>(left, right, key as u16, undo);
             }
         }
         for right in right {
-            *right &= right_mask;
+            *right &= self.split.right_mask as u16;
+        }
+    }
+
+    /// A round backwards. Leaves garbage above the right half, which the next round's left one is masked of.
+    #[inline(always)]
+    fn inverse_round<const ODD: u32>(
+        &self,
+        left: &mut [u16],
+        right: &mut [u16],
+        key: u16,
+        undo: u16,
+    ) {
+        let left_mask = self.split.left_mask as u16;
+        for (left, right) in left.iter_mut().zip(right) {
+            let old_left = (*right >> ODD).wrapping_mul(undo) & left_mask;
+            let old_right = high_word(old_left) ^ key ^ *left;
+            *right = if ODD == 0 {
+                old_right
+            } else {
+                old_right & left_mask | (*right & 1) << self.split.left_bits
+            };
+            *left = old_left;
         }
     }
 }
+
+/// How many points are in a piece of a block.
+const PIECE: usize = 64;
 
 impl<const INVERSE: bool> Lanes for Narrow<'_, INVERSE> {
     type Point = u32;
 
     #[inline(always)]
-    fn evaluate(&self, points: &mut [u32; BLOCK]) {
+    fn evaluate<const LARGE: bool>(&self, points: &mut [u32; BLOCK]) {
         let mut halves = Halves { left: [0; BLOCK], right: [0; BLOCK] };
         let pairs = halves.left.iter_mut().zip(&mut halves.right);
         for ((left, right), point) in pairs.zip(&*points) {
@@ -108,8 +133,8 @@ impl<const INVERSE: bool> Lanes for Narrow<'_, INVERSE> {
         match (INVERSE, self.split.odd()) {
             (false, 0) => self.forward::<0>(&mut halves),
             (false, _) => self.forward::<1>(&mut halves),
-            (true, 0) => self.inverse::<0>(&mut halves),
-            (true, _) => self.inverse::<1>(&mut halves),
+            (true, 0) => self.inverse::<0, LARGE>(&mut halves),
+            (true, _) => self.inverse::<1, LARGE>(&mut halves),
         }
         let pairs = halves.left.iter().zip(&halves.right);
         for ((&left, &right), point) in pairs.zip(points) {
@@ -180,7 +205,7 @@ impl<const INVERSE: bool> Lanes for Wide<'_, INVERSE> {
     type Point = u64;
 
     #[inline(always)]
-    fn evaluate(&self, points: &mut [u64; BLOCK]) {
+    fn evaluate<const LARGE: bool>(&self, points: &mut [u64; BLOCK]) {
         let (blocks, _) = points.as_chunks_mut::<WIDE_BLOCK>();
         for points in blocks {
             let mut left = points.map(|point| point >> self.split.right_bits);
@@ -211,6 +236,14 @@ fn one<const INVERSE: bool>(split: Split, keys: &[u32], point: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::bijection::lanes::check;
+
+    #[test]
+    fn every_high_word_is_that_of_the_product() {
+        for left in 0..=u16::MAX {
+            let product = MULTIPLIER.wrapping_mul(u64::from(left));
+            assert_eq!(high_word(left), (product >> 32) as u16, "{left}");
+        }
+    }
 
     #[test]
     fn every_level_gives_what_single_points_give() {

@@ -1,61 +1,43 @@
 //! The CPU engine's sizes and thresholds, with what they were chosen by.
+//!
+//! Unless another is named, the measurements are of two cores of an AMD EPYC with AVX-512 (48 KiB, 1 MiB and, shared, 32 MiB
+//! of cache), items of 8 bytes, lengths one above a power of two, in millions of items a second; the commands and more
+//! figures are in `docs/results/cpu.md`.
 
 use super::machine;
 
+/// How many slots are evaluated at a time: their values, 4 KiB, stay in the first-level cache.
+pub(crate) const RUN: usize = 1 << 10;
+
+// One thread or all.
+
 /// Domains of fewer slots are evaluated by the calling thread alone.
 ///
-/// Two threads are at times far slower than one, presumably because a sleeping thread takes its time to wake up. On two
-/// cores, `par_bijective_shuffle` of 8-byte items by the
-/// default family took, in microseconds, with one and with two threads: 119 and 520 at 2^14 + 1 items (2^15 slots),
-/// 399 and 734 (but 190 at best) at 2^16 + 1, 742 and 359 in one run, 1114 in another, at 2^17 + 1, 5691 and 2828 at
-/// 2^20 + 1 (`cargo bench --bench shuffle`).
+/// Waking a thread takes from ten microseconds to, on a virtual machine at its worst, a millisecond. One and two
+/// threads, default family: 840 and 750 at 2^16 + 1 items (2^17 slots), 540 and 1020 at 2^17 + 1.
 pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 17;
 
 /// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the calling thread
 /// alone.
-pub(crate) const SEQUENTIAL_ITEMS: usize = 1 << 17;
+const SEQUENTIAL_ITEMS: usize = 1 << 17;
 
 /// See [`SEQUENTIAL_ITEMS`]: so much is copied in the time that it takes to wake a thread.
-pub(crate) const SEQUENTIAL_BYTES: usize = 1 << 22;
+const SEQUENTIAL_BYTES: usize = 1 << 22;
 
 /// Whether so many items are too few to share among threads.
 pub(crate) fn is_sequential<T>(items: usize) -> bool {
     items < SEQUENTIAL_ITEMS && items * size_of::<T>() < SEQUENTIAL_BYTES
 }
 
-/// How many slots are evaluated at a time: their values, 8 KiB, stay in the first-level cache.
-pub(crate) const RUN: usize = 1 << 10;
-
-/// How many slots a thread takes at a time: a tile's survivors, at most 256 KiB, stay in the second-level cache until
-/// they are copied to their place.
-pub(crate) const TILE: usize = 1 << 15;
-
-/// How many tiles a thread has in a wave, so that a thread that is held up delays the others less.
-pub(crate) const TILES_PER_THREAD: usize = 16;
-
 /// How many items a thread moves at a time.
 pub(crate) const MOVE_CHUNK: usize = 1 << 13;
 
-/// A block of the partitioned strategy: four lines of the cache, in which 24 items of 8 bytes come with 2 bytes each.
-pub(crate) const BLOCK_BYTES: usize = 256;
-
-/// The largest item that the partitioned strategy serves: three to a block.
-pub(crate) const LARGEST_ITEM: usize = 64;
-
-/// The most buckets of the partitioned strategy: their open blocks take 4 MiB a thread.
-pub(crate) const MOST_BUCKETS: u64 = 1 << 14;
-
-/// For how many standard deviations more than the mean a bucket has room: a random permutation exceeds it in one of
-/// 2^50 buckets.
-pub(crate) const DEVIATIONS: f64 = 8.0;
-
-/// Whether so many items are too many for the caches, so that random access to them is slow: if they fill the last
-/// level. (The direct strategy touches twice as much, but not all of it at random.)
-pub(crate) fn is_far<T>(items: usize) -> bool {
-    items * size_of::<T>() >= machine::cache_bytes()
-}
+// Every slot or every index.
 
 /// Whether to evaluate the inverse of every index rather than every slot, on the calling thread.
+///
+/// `VariablePhilox` on one thread, every slot and every index: 430 and 560 at 2^12 + 1, 416 and 470 at 2^16 + 1. The
+/// default family is so cheap that every slot it is: 1140 at 2^12 + 1.
 pub(crate) fn prefers_inverses(last: u64, len: usize, picoseconds: u32) -> bool {
     let saved = (last - (len as u64 - 1)).saturating_mul(u64::from(picoseconds));
     last < SEQUENTIAL_SLOTS && saved > len as u64 * PLACE_PICOSECONDS
@@ -64,6 +46,40 @@ pub(crate) fn prefers_inverses(last: u64, len: usize, picoseconds: u32) -> bool 
 /// What it costs to write an index to a random place of a table that is in the cache, and to read it again.
 const PLACE_PICOSECONDS: u64 = 400;
 
-/// How many slots a thread takes at a time where it cannot go on before all the others are done as well: enough for
-/// the waiting not to matter, as sharing a wave costs some 10 microseconds.
+// The direct strategy.
+
+/// How many slots a thread takes at a time: a tile's survivors, at most 256 KiB, fit the second-level cache.
+pub(crate) const TILE: usize = 1 << 15;
+
+/// How many tiles a thread has in a wave. More tiles, fewer waves that all threads have to finish together: at
+/// 2^20 + 1, 822 with 4 tiles, 1050 with 16, 1012 with 64.
+pub(crate) const TILES_PER_THREAD: usize = 16;
+
+// The partitioned strategy.
+
+/// Whether so many items are too many for the caches, so that sorting them roughly beats random access to them: if
+/// they fill the last level, by themselves and so without the direct strategy's scratch copy.
+///
+/// Direct and partitioned, default family: 1030 and 540 at 2^20 + 1 (8 MiB), 630 and 560 at 2^21 + 1, 430 and 530 at
+/// 2^22 + 1 (32 MiB), 330 and 490 at 2^26 + 1; `VariablePhilox`: 570 and 440, 440 and 480, 340 and 440, 250 and 400.
+pub(crate) fn is_far<T>(items: usize) -> bool {
+    items * size_of::<T>() >= machine::cache_bytes()
+}
+
+/// A block: four lines of the cache, in which 25 items of 8 bytes come with 2 bytes each.
+pub(crate) const BLOCK_BYTES: usize = 256;
+
+/// The largest item that is served: three to a block.
+pub(crate) const LARGEST_ITEM: usize = 64;
+
+/// The most buckets: their open blocks take 4 MiB a thread.
+pub(crate) const MOST_BUCKETS: u64 = 1 << 14;
+
+/// For how many standard deviations more than the mean a bucket has room: a random permutation exceeds it in one of
+/// 2^50 buckets.
+pub(crate) const DEVIATIONS: f64 = 8.0;
+
+/// How many slots a thread takes at a time where it cannot go on before all the others are done as well: more than a
+/// [`TILE`], since there is one to a thread and wave. With 2^17, 2^18 and 2^19, undoing a shuffle of 2^26 + 1: 402, 397
+/// and 356.
 pub(crate) const LONG_TILE: usize = 1 << 17;
