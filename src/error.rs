@@ -101,7 +101,7 @@ pub enum Defect {
     Survivors {
         /// The permutation's length.
         expected: u64,
-        /// How many slots survived, as far as they were counted.
+        /// How many slots survived; the length and one more if there are too many.
         actual: u64,
     },
 }
@@ -156,7 +156,8 @@ impl fmt::Display for Defect {
             }
             Self::Survivors { expected, actual } => write!(
                 f,
-                "{actual} slots have values below the length {expected}, which must be as many"
+                "{actual} {more}slots have values below the length {expected}, which must be as many",
+                more = if actual > expected { "or more " } else { "" }
             ),
         }
     }

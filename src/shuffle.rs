@@ -35,8 +35,8 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     ///
     /// # Panics
     ///
-    /// If there is no memory for a copy of the items' bytes; the slice is
-    /// then as it was.
+    /// If there is no memory for a copy of the items' bytes, or rayon cannot start its threads; the slice is then as
+    /// it was.
     ///
     /// # Examples
     ///
@@ -106,6 +106,10 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then as it was.
+    ///
+    /// # Panics
+    ///
+    /// If rayon cannot start its threads; the slice is then as it was, too.
     ///
     /// # Examples
     ///

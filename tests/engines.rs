@@ -28,7 +28,7 @@ fn check_cpu(f: &dyn Bijection, expected: &[u64], what: &str) {
     assert_eq!(items, original, "{what}: unshuffle");
     assert_eq!(Cpu.shuffled(f, &original).unwrap(), shuffled, "{what}: shuffled");
     for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned] {
-        let mut workspace = Workspace::new().strategy(strategy);
+        let mut workspace = Workspace::new().with_strategy(strategy);
         for repeat in 0..2 {
             let what = format!("{what}: {strategy:?}, repeat {repeat}");
             check_workspace(f, &mut workspace, &original, &shuffled, &what);
@@ -124,7 +124,7 @@ fn items_of_any_size() {
         let shuffled: Vec<T> = expected.iter().map(|&x| original[x as usize]).collect();
         for strategy in [Strategy::Direct, Strategy::Partitioned] {
             let what = format!("{strategy:?}, {len} items of {} bytes", size_of::<T>());
-            let mut workspace = Workspace::new().strategy(strategy);
+            let mut workspace = Workspace::new().with_strategy(strategy);
             check_workspace(f, &mut workspace, &original, &shuffled, &what);
         }
     }
@@ -172,7 +172,7 @@ fn slices_of_two_lengths_are_refused() {
 fn a_workspace_says_what_it_holds() {
     let f = Standard::from_seed(1 << 18, 1);
     let mut items: Vec<u64> = (0..1 << 18).collect();
-    let mut workspace = Workspace::new().strategy(Strategy::Partitioned);
+    let mut workspace = Workspace::new().with_strategy(Strategy::Partitioned);
     assert_eq!(workspace.bytes(), 0);
     workspace.shuffle(&f, &mut items).unwrap();
     let held = workspace.bytes();

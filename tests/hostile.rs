@@ -82,8 +82,8 @@ fn survive_everything(f: &dyn Bijection, len: usize) -> [End; 2] {
         p.unapply_in_place(items)
     });
     for strategy in [Strategy::Direct, Strategy::Partitioned] {
-        survive(len, |items| Workspace::new().strategy(strategy).shuffle(f, items));
-        survive(len, |items| Workspace::new().strategy(strategy).unshuffle(f, items));
+        survive(len, |items| Workspace::new().with_strategy(strategy).shuffle(f, items));
+        survive(len, |items| Workspace::new().with_strategy(strategy).unshuffle(f, items));
     }
     // Wrapped into combinators, a lie is still one.
     survive(len, |items| Cpu.shuffle(&Inverse::new(f), items));
@@ -391,7 +391,7 @@ fn every_strategy_moves_each_item_once() {
     for strategy in [Strategy::Direct, Strategy::Partitioned] {
         for len in [1, 1000, 70_000, 200_000] {
             let f = Standard::from_seed(len, 8);
-            let mut workspace = Workspace::new().strategy(strategy);
+            let mut workspace = Workspace::new().with_strategy(strategy);
             let end = survive(len as usize, |items| {
                 workspace.shuffle(&f, items)?;
                 workspace.unshuffle(&f, items)?;

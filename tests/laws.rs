@@ -38,6 +38,16 @@ fn check_run<N: Word>(f: &dyn Bijection<N>, first: N, count: usize, what: &str) 
     assert_eq!(out, forward, "{what}: forward_run from {first}");
     f.inverse_run(first, &mut out);
     assert_eq!(out, inverse, "{what}: inverse_run from {first}");
+    if f.last().widen() <= u64::from(u32::MAX) {
+        let mut narrow = vec![0_u32; count];
+        f.forward_run_u32(first, &mut narrow);
+        let agrees = |values: &[N], narrow: &[u32]| {
+            values.iter().map(|x| x.widen()).eq(narrow.iter().map(|&x| u64::from(x)))
+        };
+        assert!(agrees(&forward, &narrow), "{what}: forward_run_u32 from {first}");
+        f.inverse_run_u32(first, &mut narrow);
+        assert!(agrees(&inverse, &narrow), "{what}: inverse_run_u32 from {first}");
+    }
     out.copy_from_slice(&points);
     f.forward_each(&mut out);
     assert_eq!(out, forward, "{what}: forward_each from {first}");

@@ -53,7 +53,7 @@ fn fail_in_every_way() {
     assert!(is_out_of_memory(items.try_par_bijective_shuffled(1)));
     let f = Standard::from_seed(LEN as u64, 1);
     for strategy in [Strategy::Direct, Strategy::Partitioned] {
-        let mut workspace = Workspace::new().strategy(strategy);
+        let mut workspace = Workspace::new().with_strategy(strategy);
         assert!(is_out_of_memory(workspace.shuffle(&f, &mut items)), "{strategy:?}");
         assert!(is_untouched(&items), "{strategy:?}");
         assert!(is_out_of_memory(workspace.unshuffle(&f, &mut items)), "{strategy:?}");

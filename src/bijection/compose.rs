@@ -93,8 +93,8 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         self.first.inverse_each(values);
     }
 
-    fn picoseconds(&self) -> u32 {
-        self.first.picoseconds().saturating_add(self.second.picoseconds())
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.first.evaluation_picoseconds().saturating_add(self.second.evaluation_picoseconds())
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

@@ -91,8 +91,6 @@ impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
         self.inner.last().wrapping_sub(&self.last)
     }
 
-    /// Walks on from every value that is not inside yet, one after the other: few are left after the first
-    /// step, which the callers have made for all of them together.
     /// Walks on from the values that are outside, all together.
     fn walk_each(&self, values: &mut [N], step_each: impl Fn(&mut [N])) {
         for values in values.chunks_mut(WALKERS) {
@@ -158,10 +156,10 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         self.walk_each(values, |points| self.inner.inverse_each(points));
     }
 
-    fn picoseconds(&self) -> u32 {
+    fn evaluation_picoseconds(&self) -> u32 {
         // So many steps are made on average.
-        let steps = self.inner.last().widen() / self.last.widen().max(1) + 1;
-        self.inner.picoseconds().saturating_mul(steps.min(1 << 16) as u32)
+        let steps = (self.inner.last().widen() / self.last.widen().max(1)).saturating_add(1);
+        self.inner.evaluation_picoseconds().saturating_mul(steps.min(1 << 16) as u32)
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

@@ -65,8 +65,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
         self.0.forward_run_u32(first, out);
     }
 
-    fn picoseconds(&self) -> u32 {
-        self.0.picoseconds()
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.0.evaluation_picoseconds()
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

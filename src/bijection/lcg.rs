@@ -151,7 +151,7 @@ impl<N: Word> Bijection<N> for Lcg<N> {
         run(&Backward(*self), first.widen(), out);
     }
 
-    fn picoseconds(&self) -> u32 {
+    fn evaluation_picoseconds(&self) -> u32 {
         PerLevel { portable: 400, avx2: 250, avx512: 190 }.current()
     }
 

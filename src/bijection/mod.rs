@@ -159,7 +159,7 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     ///
     /// It is a hint: the engines weigh with it whether to evaluate every slot or every index. The default is that of
     /// a cipher that is evaluated point by point.
-    fn picoseconds(&self) -> u32 {
+    fn evaluation_picoseconds(&self) -> u32 {
         10_000
     }
 
@@ -214,8 +214,8 @@ macro_rules! forward_bijection {
             fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
                 (**self).inverse_run_u32(first, out);
             }
-            fn picoseconds(&self) -> u32 {
-                (**self).picoseconds()
+            fn evaluation_picoseconds(&self) -> u32 {
+                (**self).evaluation_picoseconds()
             }
             fn forward_each(&self, values: &mut [N]) {
                 (**self).forward_each(values);

@@ -91,8 +91,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
         self.inner.inverse_each(values);
     }
 
-    fn picoseconds(&self) -> u32 {
-        self.inner.picoseconds()
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.inner.evaluation_picoseconds()
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

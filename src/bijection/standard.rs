@@ -66,8 +66,8 @@ impl Bijection for Standard {
     fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
         self.inner().inverse_run_u32(first, out);
     }
-    fn picoseconds(&self) -> u32 {
-        self.inner().picoseconds()
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.inner().evaluation_picoseconds()
     }
     fn forward_each(&self, values: &mut [u64]) {
         self.inner().forward_each(values);

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::compact::{check_in_order, check_word};
+use crate::compact::{check_in_order, check_word, try_with_capacity};
 use crate::error::Error;
 use crate::seed::KeyDomain;
 use crate::word::Word;
@@ -36,14 +36,15 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyDomain`] if there are none, and [`Error::NotABijection`] if they are not the numbers from 0 to
-    /// their count, each once.
+    /// [`Error::EmptyDomain`] if there are none, [`Error::NotABijection`] if they are not the numbers from 0 to their
+    /// count, each once, and [`Error::OutOfMemory`].
     pub fn new(values: Vec<u64>) -> Result<Self, Error> {
         if values.is_empty() {
             return Err(Error::EmptyDomain);
         }
         check_in_order(&values)?;
-        Ok(Self::inverted(values))
+        let inverse = try_with_capacity(values.len())?;
+        Ok(Self::inverted(values, inverse))
     }
 }
 
@@ -52,15 +53,18 @@ impl<N: Word> Table<N> {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooWide`] if the word does not hold its values.
+    /// [`Error::IndexTooWide`] if the word does not hold its values, and [`Error::OutOfMemory`].
     pub fn to_word<M: Word>(&self) -> Result<Table<M>, Error> {
         check_word::<M>(self.forward.len())?;
-        Ok(Table::inverted(self.forward.iter().map(|value| M::wrap(value.widen())).collect()))
+        let mut values = try_with_capacity(self.forward.len())?;
+        values.extend(self.forward.iter().map(|value| M::wrap(value.widen())));
+        let inverse = try_with_capacity(values.len())?;
+        Ok(Table::inverted(values, inverse))
     }
 
-    /// The table of values that are a permutation.
-    fn inverted(values: Vec<N>) -> Self {
-        let mut inverse = vec![N::zero(); values.len()];
+    /// The table of values that are a permutation, with a vector to put the inverse in.
+    fn inverted(values: Vec<N>, mut inverse: Vec<N>) -> Self {
+        inverse.resize(values.len(), N::zero());
         for (slot, value) in values.iter().enumerate() {
             inverse[value.widen() as usize] = N::wrap(slot as u64);
         }
@@ -106,7 +110,7 @@ impl<N: Word> Bijection<N> for Table<N> {
         }
     }
 
-    fn picoseconds(&self) -> u32 {
+    fn evaluation_picoseconds(&self) -> u32 {
         200
     }
 
@@ -149,7 +153,7 @@ impl FromSeed for Table {
         let len = usize::try_from(len.max(1)).expect("a table has to fit the memory");
         let mut values: Vec<u64> = (0..len as u64).collect();
         draw_exchanges(len, rng, |a, b| values.swap(a, b));
-        Self::inverted(values)
+        Self::inverted(values, Vec::with_capacity(len))
     }
 
     fn key_domain(len: u64) -> KeyDomain {

@@ -39,7 +39,8 @@ use crate::word::Word;
 /// # Safety
 ///
 /// The [requirements](Bijection#requirements) hold without exception, for every value of the type that safe code can
-/// make, for as long as it lives.
+/// make, for as long as it lives; for every method that the type overrides, the runs forwards and backwards and those
+/// in 32 bits among them: engines rely on any of them for memory safety. A method may panic.
 ///
 /// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` rest on a check of their
 /// parts, so it is their [`trusted`](Bijection::trusted) form, made of checked parts, that is.
@@ -139,8 +140,8 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
         self.get().inverse_run_u32(first, out);
     }
-    fn picoseconds(&self) -> u32 {
-        self.get().picoseconds()
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.get().evaluation_picoseconds()
     }
     fn forward_each(&self, values: &mut [N]) {
         self.get().forward_each(values);

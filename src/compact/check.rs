@@ -1,6 +1,6 @@
 //! The check that indexes are a permutation.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -18,15 +18,16 @@ pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
     if tuning::is_sequential::<N>(indices.len()) {
         return check_in_order(indices);
     }
-    let words = indices.len().div_ceil(64);
-    let mut seen: Vec<AtomicU64> = try_with_capacity(words)?;
-    seen.resize_with(words, AtomicU64::default);
+    let words = indices.len().div_ceil(BITS);
+    let mut seen: Vec<AtomicUsize> = try_with_capacity(words)?;
+    seen.resize_with(words, AtomicUsize::default);
     let is_new = |index: &N| {
-        let index = index.widen();
-        let bit = 1 << (index % 64);
+        let Some(index) = usize::try_from(index.widen()).ok().filter(|&x| x < indices.len()) else {
+            return false;
+        };
+        let bit = 1 << (index % BITS);
         // Relaxed: each bit stands for itself, and the join orders all of them before the answer.
-        index < indices.len() as u64
-            && seen[(index / 64) as usize].fetch_or(bit, Ordering::Relaxed) & bit == 0
+        seen[index / BITS].fetch_or(bit, Ordering::Relaxed) & bit == 0
     };
     if indices.par_iter().with_min_len(tuning::MOVE_CHUNK).all(is_new) {
         Ok(())
@@ -35,6 +36,9 @@ pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
         check_in_order(indices)
     }
 }
+
+/// How many bits are set and asked for together: a pointer's width, which every machine with threads has atomics of.
+const BITS: usize = usize::BITS as usize;
 
 /// [`check_permutation`] on one thread.
 pub(crate) fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {

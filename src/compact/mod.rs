@@ -108,7 +108,9 @@ pub(crate) fn check_word<N: Word>(len: usize) -> Result<(), Error> {
 
 /// The error for a number of survivors that is not the length.
 fn wrong_count(len: usize, survivors: usize) -> Error {
-    Error::NotABijection(Defect::Survivors { expected: len as u64, actual: survivors as u64 })
+    // How many there are beyond that depends on how many are counted together.
+    let (expected, actual) = (len as u64, survivors.min(len + 1) as u64);
+    Error::NotABijection(Defect::Survivors { expected, actual })
 }
 
 /// An empty vector with room for `len` items.

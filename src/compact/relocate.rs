@@ -1,5 +1,5 @@
-//! Moving items by a permutation. All the `unsafe` code of the CPU engine is in this file: it rests on a [`Plan`]
-//! being a permutation, and on nothing that a user wrote without vouching for it.
+//! Moving items by a permutation. What is unsafe here rests on a [`Plan`] being a permutation, and on nothing that a
+//! user wrote without vouching for it.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -48,7 +48,8 @@ impl<'a> Plan<'a> {
     fn partitioned<T>(&self, memory: &Memory) -> Option<&Trusted<'a>> {
         match &self.indices {
             Indices::Evaluated(trusted) if partitioned::serves::<T>(self.len, trusted.last()) => {
-                memory.strategy.is_partitioned::<T>(self.len).then_some(trusted)
+                let last = trusted.last();
+                memory.strategy.is_partitioned::<T>(self.len, last).then_some(trusted)
             }
             _ => None,
         }
@@ -128,11 +129,12 @@ pub(super) fn gather<T: Send>(
         // SAFETY: the items are all there, borrowed by this function alone, and `Plan::partitioned` asks `serves`.
         let sorted =
             unsafe { Partition::by_slot(trusted, &base, items.len(), &mut memory.partition) };
-        if let Some(partition) = sorted? {
-            // SAFETY: only items are written: these, which as bits are all in the partition, once each.
-            let places = unsafe { as_places(items) };
-            // SAFETY: they are T, and as many as the places.
-            return unsafe { partition.place(places) };
+        // SAFETY: only items are written: these, which as bits are all in the partition, once each.
+        let places = unsafe { as_places(items) };
+        // SAFETY: they are T, and as many as the places.
+        let placed = sorted.and_then(|sorted| unsafe { place(sorted, places) });
+        if memory.settle(placed)? {
+            return Ok(());
         }
     }
     let relocation = Relocation::new(items, &mut memory.scratch)?;
@@ -154,11 +156,12 @@ pub(super) fn scatter<T: Send>(
         // SAFETY: as in `gather`.
         let sorted =
             unsafe { Partition::by_index(trusted, &base, items.len(), &mut memory.partition) };
-        if let Some(partition) = sorted? {
-            // SAFETY: as in `gather`.
-            let places = unsafe { as_places(items) };
-            // SAFETY: as in `gather`.
-            return unsafe { partition.place(places) };
+        // SAFETY: as in `gather`.
+        let places = unsafe { as_places(items) };
+        // SAFETY: as in `gather`.
+        let placed = sorted.and_then(|sorted| unsafe { place(sorted, places) });
+        if memory.settle(placed)? {
+            return Ok(());
         }
     }
     let relocation = Relocation::new(items, &mut memory.scratch)?;
@@ -185,12 +188,29 @@ pub(super) fn gather_into<T: Copy + Send + Sync>(
         // SAFETY: as in `gather`.
         let sorted =
             unsafe { Partition::by_slot(trusted, &base, source.len(), &mut memory.partition) };
-        if let Some(partition) = sorted? {
-            // SAFETY: the items are T, and as many as the places.
-            return unsafe { partition.place(places) };
+        // SAFETY: as in `gather`.
+        let placed = sorted.and_then(|sorted| unsafe { place(sorted, places) });
+        if memory.settle(placed)? {
+            return Ok(());
         }
     }
     plan.hand_out(places, &mut memory.partition.tiles, &Gather(base))
+}
+
+/// Puts items that were sorted in their places; `false`, and nothing is written, if they could not be sorted.
+///
+/// # Safety
+///
+/// As [`Partition::place`].
+unsafe fn place<T: Send>(
+    sorted: Option<Partition>,
+    places: &mut [MaybeUninit<T>],
+) -> Result<bool, Error> {
+    match sorted {
+        // SAFETY: the caller's promise.
+        Some(partition) => unsafe { partition.place(places) }.map(|()| true),
+        None => Ok(false),
+    }
 }
 
 /// The places of a slice's items, as if they were empty.
@@ -241,7 +261,9 @@ impl<'a, T: Send> Relocation<'a, T> {
     /// Puts the scratch buffer, to which a plan has copied each item once, back over the slice.
     fn commit(self) {
         let Self { items, scratch } = self;
-        // Nothing in here can unwind, so the slice is never left half overwritten.
+        // Nothing in here can unwind, so the slice is never left half overwritten. (A pool that cannot be started makes
+        // rayon panic, so it is asked for first.)
+        rayon::current_num_threads();
         let put_back = |(items, copies): (&mut [T], &mut [MaybeUninit<T>])| {
             let from = copies.as_ptr().cast::<T>();
             // SAFETY: both slices are of one length, as they were cut alike from slices of one length, and do not

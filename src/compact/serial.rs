@@ -101,6 +101,10 @@ impl Compactor for Serial {
         bijection: &dyn Bijection,
         items: &[T],
     ) -> Result<Vec<T>, Error> {
+        if size_of::<T>() == 0 {
+            check_length(items.len() as u64, bijection.last())?;
+            return Ok(items.to_vec());
+        }
         let from = Self::permutation(bijection, items.len())?;
         let mut out = try_with_capacity(items.len())?;
         out.extend(from.into_iter().map(|index| items[index as usize].clone()));

@@ -88,7 +88,7 @@ impl<T: Item, B: FromSeed + Bijection> Runner<T> for Given<B> {
         self.drawn.clear();
         self.drawn.extend(seeds.map(|seed| B::from_seed(len as u64, seed)));
         let mut workspace = self.workspace.borrow_mut();
-        *workspace = mem::take(&mut *workspace).strategy(self.form.strategy);
+        *workspace = mem::take(&mut *workspace).with_strategy(self.form.strategy);
     }
 
     fn run(&mut self, arena: &mut Arena<T>, call: usize) {

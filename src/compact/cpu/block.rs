@@ -177,6 +177,13 @@ impl<'a> Part<'a> {
     }
 }
 
+impl Drop for Part<'_> {
+    /// The memory may be used for something else now, after a panic without `finish` as well.
+    fn drop(&mut self) {
+        publish();
+    }
+}
+
 /// An item's bytes, anywhere.
 pub(super) struct Packed<T>(*const T);
 

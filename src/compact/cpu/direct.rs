@@ -54,7 +54,7 @@ pub(crate) fn fill_with<P: Send, N: Word>(
     if is_nothing::<N>(trusted, len)? {
         return Ok(());
     }
-    if tuning::prefers_inverses(trusted.last(), len, trusted.picoseconds()) {
+    if tuning::prefers_inverses(trusted.last(), len, trusted.evaluation_picoseconds()) {
         let values = Values::by_inverses(trusted, len, tiles)?;
         return hand_out_in_order(&values, places, put);
     }

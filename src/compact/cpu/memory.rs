@@ -1,5 +1,6 @@
 //! Working memory that is kept and used again.
 
+use core::fmt;
 use core::mem::MaybeUninit;
 
 use memmap2::MmapMut;
@@ -11,10 +12,16 @@ use crate::error::Error;
 const MAPPED_BYTES: usize = 8 << 20;
 
 /// Bytes without a type, which grow when more are asked for.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(in crate::compact) struct Buffer(Memory);
 
-#[derive(Debug, Default)]
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes", self.bytes())
+    }
+}
+
+#[derive(Default)]
 enum Memory {
     #[default]
     None,
@@ -67,18 +74,18 @@ impl Buffer {
 
 impl Memory {
     fn new(bytes: usize) -> Result<Self, Error> {
-        if bytes < MAPPED_BYTES {
-            let mut heap = try_with_capacity(bytes)?;
-            heap.resize(bytes, MaybeUninit::uninit());
-            return Ok(Self::Heap(heap));
+        if bytes >= MAPPED_BYTES
+            && let Ok(mapped) = MmapMut::map_anon(bytes)
+        {
+            // Random places in 4 KiB pages cost a miss of the address cache each. Where the advice is not taken, all
+            // works as well, and more slowly.
+            #[cfg(target_os = "linux")]
+            let _ = mapped.advise(memmap2::Advice::HugePage);
+            return Ok(Self::Mapped(mapped));
         }
-        let out_of_memory = |_| Error::OutOfMemory { bytes: bytes as u64 };
-        let mapped = MmapMut::map_anon(bytes).map_err(out_of_memory)?;
-        // Random places in 4 KiB pages cost a miss of the address cache each. Where the advice is not taken, all
-        // works as well, and more slowly.
-        #[cfg(target_os = "linux")]
-        let _ = mapped.advise(memmap2::Advice::HugePage);
-        Ok(Self::Mapped(mapped))
+        let mut heap = try_with_capacity(bytes)?;
+        heap.resize(bytes, MaybeUninit::uninit());
+        Ok(Self::Heap(heap))
     }
 
     fn bytes(&mut self) -> &mut [MaybeUninit<u8>] {

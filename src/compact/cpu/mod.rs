@@ -26,12 +26,11 @@ use crate::word::Word;
 ///
 /// # Memory
 ///
-/// Moving items takes working memory for about one copy of them: exactly so much where they are few enough for the
-/// caches, and from 1.1 to 1.4 times as much where they are many and of 8 bytes or more (3.2 bytes for items of one
-/// byte; see [`Strategy`]). A bijection that is not [trusted](crate::TrustedBijection) takes 4 bytes an item more for
+/// Moving items takes working memory for one copy of them where they are few enough for the caches, or where there is
+/// no more; and else up to twice as much, or four bytes an item if that is more (see [`Strategy`]). A bijection that is not [trusted](crate::TrustedBijection) takes 4 bytes an item more for
 /// the indexes, 8 for more than 2^32 items, and a bit an item for the check; so does a shuffled copy, unless it is
 /// of many items by a trusted bijection, which are copied first and then shuffled. Each thread has
-/// at most 4 MiB besides. All of it is got anew for every call; [`Workspace`] keeps it.
+/// some 4 MiB besides. All of it is got anew for every call; [`Workspace`] keeps it.
 ///
 /// # Examples
 ///

@@ -66,6 +66,37 @@ pub(in crate::compact) fn serves<T>(len: usize, last: u64) -> bool {
         && len as u64 > last / 8
 }
 
+/// How much room there is for items on the way.
+struct Rooms {
+    parts: usize,
+    buckets: usize,
+    /// Full blocks to each bucket of each part.
+    blocks: usize,
+}
+
+impl Rooms {
+    fn new<T>(last: u64, len: usize) -> Self {
+        let parts = rayon::current_num_threads();
+        let buckets = (last >> BUCKET_BITS) as usize + 1;
+        // What a part has of a bucket is hypergeometric, of less variance than Poisson's distribution.
+        let share = (last + 1).min(1 << BUCKET_BITS) as f64 / (last + 1) as f64;
+        let mean = len.div_ceil(parts) as f64 * share;
+        let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
+        let blocks = (most / items_per_block::<T>() as f64).ceil() as usize;
+        Self { parts, buckets, blocks }
+    }
+
+    /// What all the blocks take, the open ones among them.
+    fn bytes(&self) -> usize {
+        self.parts * self.buckets * (self.blocks + 1) * tuning::BLOCK_BYTES
+    }
+}
+
+/// How many bytes the strategy needs for its blocks, which is nearly all that it needs.
+pub(in crate::compact) fn bytes<T>(len: usize, last: u64) -> usize {
+    Rooms::new::<T>(last, len).bytes()
+}
+
 /// Items in their buckets, as bits.
 pub(in crate::compact) struct Partition<'a> {
     parts: Vec<Part<'a>>,
@@ -126,17 +157,19 @@ impl<'a> Partition<'a> {
         let last = f.last();
         let Buffers { open, full, desks, tiles } = buffers;
         let mut partition = Self::empty::<T>(len as u64 - 1, len, true, open, full, desks)?;
-        let room = tiles.room::<u32>(partition.parts.len() * (room_for(tuning::LONG_TILE)))?;
+        let parts = partition.parts.len();
+        let most = tile_slots(last, parts);
+        let room = tiles.room::<u32>(parts * room_for(most))?;
         // Each part's tile, and the place of its first survivor.
-        let tiles = room.chunks_mut(room_for(tuning::LONG_TILE)).map(|room| (Tile::new(room), 0));
+        let tiles = room.chunks_mut(room_for(most)).map(|room| (Tile::new(room), 0));
         let mut tiles: Vec<_> = tiles.collect();
         let values = Values::of_trusted(f, len);
-        let mut next = Some(SlotRange::first(last, tuning::LONG_TILE));
+        let mut next = Some(SlotRange::first(last, most));
         let mut position = 0;
         loop {
             for (tile, _) in &mut tiles {
                 tile.slots = next;
-                next = next.and_then(|slots| slots.next(last, tuning::LONG_TILE));
+                next = next.and_then(|slots| slots.next(last, most));
             }
             let work = tiles.par_iter_mut().zip(&mut partition.parts).with_max_len(1);
             work.for_each(|((tile, position), part)| {
@@ -175,13 +208,7 @@ impl<'a> Partition<'a> {
         full: &'a mut Buffer,
         desks: &'a mut Buffer,
     ) -> Result<Self, Error> {
-        let parts = rayon::current_num_threads();
-        let buckets = (last >> BUCKET_BITS) as usize + 1;
-        // What a part has of a bucket is hypergeometric, of less variance than Poisson's distribution.
-        let slots = (last + 1).min(1 << BUCKET_BITS) as f64 / (last + 1) as f64;
-        let mean = len.div_ceil(parts) as f64 * slots;
-        let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
-        let blocks = (most / items_per_block::<T>() as f64).ceil() as usize;
+        let Rooms { parts, buckets, blocks } = Rooms::new::<T>(last, len);
         let open = open.room(parts * buckets)?;
         let full = full.room(parts * buckets * blocks)?;
         let parts = open.chunks_mut(buckets).zip(full.chunks_mut(buckets * blocks));
@@ -227,7 +254,7 @@ impl<'a> Partition<'a> {
         let guard = AbortOnUnwind;
         let level = Level::current();
         let buckets = Mutex::new(buckets.into_iter());
-        let next = || buckets.lock().ok()?.next();
+        let next = || buckets.lock().expect("nobody panics with it").next();
         desks.par_chunks_mut(most).with_max_len(1).for_each(|desk| {
             while let Some((bucket, out)) = next() {
                 let desk = &mut desk[..out.len()];
@@ -239,6 +266,14 @@ impl<'a> Partition<'a> {
         core::mem::forget(guard);
         Ok(())
     }
+}
+
+/// How many slots each part takes at a time: as many as make all parts take equally many in the end, since their
+/// rooms are.
+fn tile_slots(last: u64, parts: usize) -> usize {
+    let slots = last as usize + 1;
+    let waves = slots.div_ceil(parts * tuning::LONG_TILE);
+    slots.div_ceil(parts * waves)
 }
 
 struct AbortOnUnwind;
@@ -305,6 +340,53 @@ impl<T> Kernel for Place<'_, T> {
                 let below = slots & ((1 << (low % 64)) - 1);
                 copy(item, &mut desk[(before + below.count_ones()) as usize]);
             });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::bijection::{FromSeed, MulXorshift};
+
+    /// Overflows would be mended by the direct strategy, and so not be seen from outside.
+    #[test]
+    fn random_permutations_do_not_overflow() {
+        for threads in [1, 2, 3, 7, 16] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for len in [1, 1000, 65_537, 200_000, 1 << 18, (1 << 20) + 1] {
+                let f = MulXorshift::<10>::from_seed(len as u64, 1);
+                let f = f.trusted().unwrap();
+                let mut items: Vec<u32> = (0..len as u32).collect();
+                let base = Base::new(items.as_mut_ptr());
+                let mut buffers = Buffers::new();
+                pool.install(|| {
+                    // SAFETY: these are the items, and nobody writes to them.
+                    let sorted = unsafe { Partition::by_slot(&f, &base, len, &mut buffers) };
+                    assert!(sorted.unwrap().is_some(), "{len} by slot, {threads} threads");
+                    // SAFETY: as above.
+                    let sorted = unsafe { Partition::by_index(&f, &base, len, &mut buffers) };
+                    assert!(sorted.unwrap().is_some(), "{len} by index, {threads} threads");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn parts_take_equally_many_slots() {
+        for last in [0, 1, 65_535, 131_071, (1 << 22) - 1, (1 << 27) - 1, 1 << 27] {
+            for parts in [1, 2, 3, 6, 12, 24, 64] {
+                let tile = tile_slots(last, parts);
+                let waves = (last as usize + 1).div_ceil(parts * tile);
+                assert!(tile <= tuning::LONG_TILE);
+                // No more than a slot a wave and part too many.
+                assert!(
+                    waves * parts * tile <= last as usize + 1 + waves * parts,
+                    "{last}, {parts}"
+                );
+            }
         }
     }
 }

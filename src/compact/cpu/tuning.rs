@@ -66,6 +66,12 @@ pub(crate) fn is_far<T>(items: usize) -> bool {
     items * size_of::<T>() >= machine::cache_bytes()
 }
 
+/// How much working memory the strategy may take by itself: twice the items, or for the smallest ones, which come with
+/// two bytes each, four times.
+pub(crate) fn most_bytes<T>(items: usize) -> usize {
+    (2 * items * size_of::<T>()).max(4 * items)
+}
+
 /// A block: four lines of the cache, in which 25 items of 8 bytes come with 2 bytes each.
 pub(crate) const BLOCK_BYTES: usize = 256;
 
