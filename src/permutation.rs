@@ -203,6 +203,9 @@ impl<B: Bijection> Permutation<B> {
 
     /// Shuffles a slice: item `p[k]` comes to place `k`. Items are moved, not cloned.
     ///
+    /// The working memory is got anew for every call; [`Workspace::shuffle`](crate::Workspace::shuffle) with this
+    /// [`bijection`](Self::bijection) keeps it.
+    ///
     /// # Errors
     ///
     /// As [`apply`](Self::apply); the items are then where they were.
