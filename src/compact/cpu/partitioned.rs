@@ -88,7 +88,8 @@ impl Rooms {
 
     /// What all the blocks take, the open ones among them.
     fn bytes(&self) -> usize {
-        self.parts * self.buckets * (self.blocks + 1) * tuning::BLOCK_BYTES
+        let blocks = self.parts * self.buckets * (self.blocks + 1);
+        blocks.saturating_mul(tuning::BLOCK_BYTES)
     }
 }
 
