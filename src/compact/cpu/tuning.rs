@@ -14,7 +14,8 @@ pub(crate) const RUN: usize = 1 << 10;
 /// Domains of fewer slots are evaluated by the calling thread alone.
 ///
 /// Waking a thread takes from ten microseconds to, on a virtual machine at its worst, a millisecond. One and two
-/// threads, default family: 840 and 750 at 2^16 + 1 items (2^17 slots), 540 and 1020 at 2^17 + 1.
+/// threads, default family: 540 and 1020 at 2^17 + 1 items (2^18 slots). Below, two threads were only measured with the
+/// slower evaluators of an earlier revision: at times faster, mostly slower.
 pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 17;
 
 /// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the calling thread
