@@ -8,6 +8,7 @@ typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
+typedef long long int64_t;
 #else
 #include <cstdint>
 #endif
@@ -17,10 +18,28 @@ typedef unsigned long long uint64_t;
 #define __forceinline__ inline
 #endif
 
+// Before a loop whose rounds shall stand one after the other: keys are then operands and not looked up.
+#if defined(__CUDACC__)
+#define BIJECTIVE_SHUFFLE_UNROLL _Pragma("unroll")
+#else
+#define BIJECTIVE_SHUFFLE_UNROLL
+#endif
+
 namespace bijective_shuffle {
 
 // The lowest bits of a word, all of them from 64 on.
 __device__ constexpr uint64_t low_mask(int bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
+
+// One of two types.
+template <bool FIRST, class A, class B>
+struct Select {
+    using type = A;
+};
+
+template <class A, class B>
+struct Select<false, A, B> {
+    using type = B;
+};
 
 }  // namespace bijective_shuffle
 

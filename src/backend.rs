@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+use crate::compact::Engine;
+use crate::error::Error;
+
 /// Where a permutation is computed and applied. The answer is the same everywhere.
 ///
 /// # Examples
@@ -20,10 +23,19 @@ pub enum Backend {
     Auto,
     /// The threads of the current rayon pool.
     Cpu,
-    /// An NVIDIA GPU; [`Error::BackendUnavailable`](crate::Error::BackendUnavailable) without one.
-    ///
-    /// The GPU engine is still to come, so today this is the answer everywhere.
+    /// The first NVIDIA GPU, by [`Cuda`](crate::Cuda), which says what it needs;
+    /// [`Error::BackendUnavailable`] without it.
     Cuda,
+}
+
+impl Backend {
+    /// The engine that it stands for.
+    pub(crate) fn engine(self) -> Result<Engine, Error> {
+        match self {
+            Self::Auto | Self::Cpu => Ok(Engine::Cpu),
+            Self::Cuda => Engine::cuda(),
+        }
+    }
 }
 
 impl fmt::Display for Backend {

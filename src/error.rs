@@ -71,14 +71,158 @@ pub enum Error {
     BackendUnavailable {
         /// The back end.
         backend: Backend,
-        /// Why.
-        reason: &'static str,
+        /// What is missing.
+        reason: Unavailable,
+    },
+    /// The bijection has no [`device_source`](crate::Bijection::device_source), so it cannot run on a GPU.
+    NoDeviceSource,
+    /// A bijection's device text, or its use in a kernel, does not compile.
+    DeviceCompile {
+        /// The type that the text should define.
+        type_name: String,
+        /// What the compiler says.
+        log: String,
+    },
+    /// A bijection's device parameters are too many for a kernel's.
+    DeviceParams {
+        /// The type that they are of.
+        type_name: String,
+        /// Their size in bytes.
+        bytes: usize,
+        /// The most there may be.
+        most: usize,
+    },
+    /// A slice is on another GPU, or in another context, than the engine.
+    WrongDevice {
+        /// The engine's device.
+        expected: usize,
+        /// The slice's.
+        actual: usize,
+    },
+    /// More arrays at once than the engine moves.
+    TooManyArrays {
+        /// How many were given.
+        arrays: usize,
+        /// The most there may be.
+        most: usize,
+    },
+    /// An item is too large for the GPU engine.
+    ItemTooLarge {
+        /// Its size in bytes.
+        bytes: usize,
+        /// The largest size there may be.
+        most: usize,
+    },
+    /// The GPU has not enough memory; what was to be shuffled is as it was.
+    DeviceMemory,
+    /// The GPU's driver failed. What was to be shuffled in host memory is as it was; device memory holds
+    /// unspecified values.
+    Driver {
+        /// The driver's number of the error, a `CUresult`.
+        code: u32,
+        /// What was being done.
+        during: &'static str,
     },
     /// Memory could not be had; nothing was moved.
     OutOfMemory {
         /// How much was asked for, in bytes; `u64::MAX` if the number does not fit.
         bytes: u64,
     },
+}
+
+/// What a back end lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unavailable {
+    /// The crate was built without the feature `cuda`.
+    NotBuilt,
+    /// There is no library of the GPU's driver, or it is none.
+    NoDriver,
+    /// The driver's library is a stub, made for linking only.
+    StubDriver,
+    /// The driver's library and the driver in the kernel are of different versions, or the hardware is too old for
+    /// them.
+    DriverMismatch,
+    /// The driver is older than what the engine needs.
+    DriverTooOld {
+        /// Its version: a thousand times the major one, and ten times the minor one.
+        version: u32,
+        /// The oldest that will do.
+        oldest: u32,
+    },
+    /// There is no GPU.
+    NoDevice,
+    /// There is no GPU of that number.
+    NoSuchDevice {
+        /// The number asked for.
+        ordinal: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The driver could not be started.
+    DriverFailed {
+        /// The driver's number of the error, a `CUresult`.
+        code: u32,
+    },
+    /// The library NVRTC, which compiles the kernels, was not found: neither where the system looks for libraries,
+    /// nor in an installation of CUDA, nor at `BIJECTIVE_SHUFFLE_NVRTC`.
+    NoCompiler,
+    /// NVRTC is older than version 11.2.
+    CompilerTooOld,
+    /// NVRTC does not know so old a GPU.
+    DeviceTooOld {
+        /// The GPU's compute capability, before the point.
+        major: u32,
+        /// After it.
+        minor: u32,
+    },
+}
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotBuilt => f.write_str("the crate was built without the feature `cuda`"),
+            Self::NoDriver => f.write_str("no NVIDIA driver is installed"),
+            Self::StubDriver => f.write_str("the driver's library is a stub: install the driver"),
+            Self::DriverMismatch => {
+                f.write_str("the driver's library does not fit the kernel's driver or the hardware")
+            }
+            Self::DriverTooOld { version, oldest } => {
+                let (version, oldest) = (Version(*version), Version(*oldest));
+                write!(f, "the driver is for CUDA {version}, and {oldest} is needed")
+            }
+            Self::NoDevice => f.write_str("there is no GPU"),
+            Self::NoSuchDevice { ordinal, count } => {
+                write!(f, "there is no GPU number {ordinal}, only {count} in all")
+            }
+            Self::DriverFailed { code } => {
+                write!(f, "the driver could not be started: it says {code}")
+            }
+            Self::NoCompiler => f.write_str(
+                "the library NVRTC was not found: install it, or set BIJECTIVE_SHUFFLE_NVRTC to its path",
+            ),
+            Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.2"),
+            Self::DeviceTooOld { major, minor } => {
+                write!(f, "NVRTC does not compile for a GPU of compute capability {major}.{minor}")
+            }
+        }
+    }
+}
+
+/// A version of CUDA as its driver says it.
+struct Version(u32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
+    }
+}
+
+impl Error {
+    /// The GPU cannot be had.
+    pub(crate) fn no_cuda(reason: Unavailable) -> Self {
+        Self::BackendUnavailable { backend: Backend::Cuda, reason }
+    }
 }
 
 /// How a map was seen not to be a bijection.
@@ -139,6 +283,29 @@ impl fmt::Display for Error {
             Self::NotABijection(defect) => write!(f, "the map is not a bijection: {defect}"),
             Self::BackendUnavailable { backend, reason } => {
                 write!(f, "back end {backend} is not available: {reason}")
+            }
+            Self::NoDeviceSource => {
+                f.write_str("the bijection has no device source: give it one, or use the CPU")
+            }
+            Self::DeviceCompile { type_name, log } => {
+                write!(f, "the device text of {type_name} does not compile:\n{log}")
+            }
+            Self::DeviceParams { type_name, bytes, most } => {
+                write!(f, "the parameters of {type_name} are {bytes} bytes, and {most} may be")
+            }
+            Self::WrongDevice { expected, actual } => write!(
+                f,
+                "a slice is on device {actual} or in another context than the engine, which is on {expected}"
+            ),
+            Self::TooManyArrays { arrays, most } => {
+                write!(f, "{arrays} arrays at once are too many: at most {most} may be")
+            }
+            Self::ItemTooLarge { bytes, most } => {
+                write!(f, "items of {bytes} bytes are too large for the GPU: {most} may be")
+            }
+            Self::DeviceMemory => f.write_str("the GPU has not enough memory"),
+            Self::Driver { code, during } => {
+                write!(f, "the GPU's driver failed with error {code} while it was to {during}")
             }
             Self::OutOfMemory { bytes } => {
                 write!(f, "{bytes} bytes of working memory could not be allocated")

@@ -36,7 +36,10 @@ pub use bijection::{
 };
 #[doc(inline)]
 pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
-pub use error::{Defect, Error};
+#[cfg(feature = "cuda")]
+#[doc(inline)]
+pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
+pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Iter, Permutation};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
@@ -44,6 +47,10 @@ pub use word::Word;
 
 /// The crate of the traits that [`FromSeed`] draws from, in the version that it takes.
 pub use rand_core;
+
+/// The crate of the device memory and streams that [`CudaWorkspace`] takes, in the version that it takes.
+#[cfg(feature = "cuda")]
+pub use cudarc;
 
 /// Runs the guide's examples as tests.
 #[cfg(doctest)]

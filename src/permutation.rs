@@ -5,7 +5,7 @@ use core::iter::FusedIterator;
 
 use crate::backend::Backend;
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::{Compactor, Cpu, check_length, try_with_capacity};
+use crate::compact::{Compactor, Engine, check_length, try_with_capacity};
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
@@ -247,14 +247,8 @@ impl<B: Bijection> Permutation<B> {
     }
 
     /// The engine of the back end.
-    fn engine(&self) -> Result<Cpu, Error> {
-        match self.backend {
-            Backend::Auto | Backend::Cpu => Ok(Cpu),
-            Backend::Cuda => Err(Error::BackendUnavailable {
-                backend: Backend::Cuda,
-                reason: "this version of the crate has no GPU engine",
-            }),
-        }
+    fn engine(&self) -> Result<Engine, Error> {
+        self.backend.engine()
     }
 }
 

@@ -12,13 +12,19 @@
 
 mod check;
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod engine;
 mod relocate;
 mod serial;
 
 pub use cpu::{Cpu, Strategy, Workspace};
+#[cfg(feature = "cuda")]
+pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};
+pub(crate) use engine::Engine;
 
 use crate::bijection::Bijection;
 use crate::error::{Defect, Error};

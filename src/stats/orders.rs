@@ -112,7 +112,7 @@ mod tests {
                 rank += 1;
                 assert_eq!(lexicographic_rank(&p), rank, "{p:?}");
             }
-            assert_eq!(rank + 1, (1..=len as usize).product());
+            assert_eq!(rank + 1, (1..=len as usize).product::<usize>());
         }
     }
 

@@ -206,8 +206,13 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 
     fn device_source(&self) -> Option<DeviceSource> {
         let text = include_str!("../../../gpu/bijection/mul_xorshift.cuh");
-        let words = [self.multipliers, self.increments, self.undo].into_iter().flatten();
-        let unused = [0; 3].into_iter().take(if ROUNDS == 0 { 3 } else { 0 });
+        let mut undo_increments = self.increments;
+        for (increment, undo) in undo_increments.iter_mut().zip(self.undo) {
+            *increment = N::zero().wrapping_sub(&increment.wrapping_mul(&undo));
+        }
+        let words = [self.multipliers, self.increments, self.undo, undo_increments];
+        let words = words.into_iter().flatten();
+        let unused = [0; 4].into_iter().take(if ROUNDS == 0 { 4 } else { 0 });
         let type_name = format!("MulXorshift<{}, {ROUNDS}>", self.bits);
         Some(DeviceSource::new(type_name, text, words.map(N::widen).chain(unused)))
     }

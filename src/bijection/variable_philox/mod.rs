@@ -247,7 +247,10 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
 
     fn device_source(&self) -> Option<DeviceSource> {
         let text = include_str!("../../../gpu/bijection/variable_philox.cuh");
-        let keys = self.keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
+        // Only these bits of a key are used; the device text relies on there being no others.
+        let left_mask = ((1_u64 << (self.bits / 2)) - 1) as u32;
+        let keys = self.keys.map(|key| key & left_mask);
+        let keys = keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
         let unused = (ROUNDS == 0).then_some(0);
         let type_name = format!("VariablePhilox<{}, {ROUNDS}>", self.bits);
         Some(DeviceSource::new(type_name, text, keys.chain(unused)))

@@ -1,0 +1,208 @@
+// The direct strategies: every slot is evaluated, and each survivor's item fetched from where it is, or put where it
+// belongs.
+#ifndef BIJECTIVE_SHUFFLE_DIRECT
+#define BIJECTIVE_SHUFFLE_DIRECT
+
+namespace bijective_shuffle {
+
+// Every slot survives: a slot is its own rank.
+template <class Index, int THREADS, int PER_THREAD, class F, class Move>
+__device__ __forceinline__ void move_dense(const F& f, uint64_t len, const Move& move) {
+    constexpr int PER_WARP = 32 * PER_THREAD;
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + warp * PER_WARP;
+    if (first >= len) return;
+    // Only the last warp has to look at each slot.
+    const bool whole = len - first >= PER_WARP;
+    if constexpr (Move::ROWS) {
+        __shared__ Index indexes[THREADS / 32][PER_WARP];
+        const uint32_t count = whole ? PER_WARP : uint32_t(len - first);
+        for (uint32_t j = lane; j < count; j += 32) indexes[warp][j] = Index(f.forward(first + j));
+        __syncwarp();
+        move.move(indexes[warp], count, first);
+    } else {
+        Index index[PER_THREAD];
+        typename Move::Value value[PER_THREAD];
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            const uint64_t slot = first + 32 * k + lane;
+            if (!whole && slot >= len) continue;
+            index[k] = Index(f.forward(slot));
+            value[k] = move.load(slot, index[k]);
+        }
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            const uint64_t slot = first + 32 * k + lane;
+            if (!whole && slot >= len) continue;
+            move.store(slot, index[k], value[k]);
+        }
+    }
+}
+
+// A warp packs the survivors of 32 * PER_THREAD slots, in order; how many there are.
+template <class Index, int PER_THREAD, class F>
+__device__ __forceinline__ uint32_t survivors(const F& f, Index first, bool whole, Index last, Index greatest, Index* packed) {
+    const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
+    uint32_t count = 0;
+    // Four at a time keep the pipelines full, and more of them only fill the instruction cache.
+#pragma unroll 4
+    for (int k = 0; k < PER_THREAD; ++k) {
+        const Index slot = first + Index(32 * k) + lane;
+        const bool inside = whole || (slot <= last && slot >= first);
+        // Outside the domain there may be nothing to look up, and slot 0 is always in it.
+        const Index index = Index(f.forward(inside ? slot : 0));
+        const bool survives = inside && index <= greatest;
+        const uint32_t mask = __ballot_sync(FULL_WARP, survives);
+        if (survives) packed[count + __popc(mask & before)] = index;
+        count += __popc(mask);
+    }
+    return count;
+}
+
+// How many survive in each tile.
+template <class Index, int THREADS, int PER_THREAD, class F>
+__device__ __forceinline__ void count_survivors(const F& f, uint64_t last, uint64_t len, uint32_t* counts) {
+    constexpr int PER_WARP = 32 * PER_THREAD;
+    __shared__ uint32_t all;
+    if (threadIdx.x == 0) all = 0;
+    __syncthreads();
+    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + threadIdx.x / 32 * PER_WARP + threadIdx.x % 32;
+    uint32_t count = 0;
+#pragma unroll 4
+    for (int k = 0; k < PER_THREAD; ++k) {
+        const uint64_t slot = first + 32 * k;
+        count += slot <= last && slot >= first && Index(f.forward(slot)) <= Index(len - 1);
+    }
+    count = warp_sum(count);
+    if (threadIdx.x % 32 == 0) atomicAdd(&all, count);
+    __syncthreads();
+    if (threadIdx.x == 0) counts[blockIdx.x] = all;
+}
+
+// How a tile learns how many survivors there are before it.
+
+// By decoupled look-back, in the same kernel.
+struct Chained {
+    Chain* chain;
+    Turn next;
+
+    __device__ __forceinline__ void start() {}
+    // One thread takes the next tile.
+    __device__ __forceinline__ Turn take() { return Turn::take(chain); }
+    // A warp publishes a tile's count, and asks for the sum before a tile whose count is published.
+    __device__ __forceinline__ void announce(Turn turn, uint64_t count) const { bijective_shuffle::announce(chain, turn, count); }
+    __device__ __forceinline__ uint64_t before(Turn turn, uint64_t count) const { return look_back(chain, turn, count); }
+    __device__ __forceinline__ void total(uint64_t sum) const { chain->total = sum; }
+    __device__ __forceinline__ void finish(uint32_t epoch) const { bijective_shuffle::finish(chain, epoch); }
+};
+
+// From an earlier kernel.
+struct Given {
+    const uint64_t* bases;
+    uint32_t taken;
+
+    __device__ __forceinline__ void start() { taken = blockIdx.x; }
+    __device__ __forceinline__ Turn take() {
+        const Turn turn = {taken, 0};
+        taken += gridDim.x;
+        return turn;
+    }
+    __device__ __forceinline__ void announce(Turn, uint64_t) const {}
+    __device__ __forceinline__ uint64_t before(Turn turn, uint64_t) const { return bases[turn.tile]; }
+    __device__ __forceinline__ void total(uint64_t) const {}
+    __device__ __forceinline__ void finish(uint32_t) const {}
+};
+
+// As many blocks as the machine holds, each taking tile after tile. A tile's loads are on their way while the next tile
+// is evaluated, which hides the evaluations behind the memory, and the wait for the tile's place behind both.
+template <class Index, int THREADS, int PER_THREAD, class F, class Places, class Move>
+__device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, Places places, const Move& move) {
+    constexpr int WARPS = THREADS / 32, PER_WARP = 32 * PER_THREAD, TILE = THREADS * PER_THREAD;
+    __shared__ Index packed[2][WARPS][PER_WARP];
+    __shared__ uint32_t counts[2][WARPS];
+    __shared__ Turn next_turn;
+    __shared__ uint64_t shared_base;
+
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t last_tile = uint32_t(last / TILE);
+    const auto evaluate = [&](uint32_t tile, int buffer) {
+        const uint64_t first = uint64_t(tile) * TILE + warp * PER_WARP;
+        uint32_t count = 0;
+        if (first <= last) {
+            const bool whole = last - first >= PER_WARP - 1;
+            count = survivors<Index, PER_THREAD>(f, Index(first), whole, Index(last), Index(len - 1), packed[buffer][warp]);
+        }
+        if (lane == 0) counts[buffer][warp] = count;
+        __syncwarp();
+        return count;
+    };
+    // For the first warp.
+    const auto sum = [&](int buffer) { return warp_sum(lane < WARPS ? counts[buffer][lane] : 0); };
+
+    places.start();
+    if (threadIdx.x == 0) next_turn = places.take();
+    __syncthreads();
+    Turn turn = next_turn;
+    uint32_t count = turn.tile <= last_tile ? evaluate(turn.tile, 0) : 0;
+    __syncthreads();
+    if (warp == 0 && turn.tile <= last_tile) {
+        places.announce(turn, sum(0));
+        if (lane == 0) next_turn = places.take();
+    }
+    __syncthreads();
+
+    for (int buffer = 0; turn.tile <= last_tile; buffer ^= 1) {
+        const Index* const indexes = packed[buffer][warp];
+        typename Move::Value value[PER_THREAD];
+        if constexpr (Move::GATHERS) {
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < PER_THREAD; ++k) {
+                const uint32_t j = 32 * k + lane;
+                if (j < count) value[k] = move.load(0, indexes[j]);
+            }
+        }
+        const Turn next = next_turn;
+        const bool more = next.tile <= last_tile;
+        const uint32_t next_count = more ? evaluate(next.tile, buffer ^ 1) : 0;
+        __syncthreads();
+        if (warp == 0) {
+            // First what others wait for, then what is waited for: so none waits for ever.
+            if (more) places.announce(next, sum(buffer ^ 1));
+            const uint64_t all = sum(buffer), base = places.before(turn, all);
+            if (lane == 0) {
+                shared_base = base;
+                if (turn.tile == last_tile) places.total(base + all);
+                if (more) next_turn = places.take();
+            }
+        }
+        __syncthreads();
+        uint64_t rank = shared_base;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int w = 0; w < WARPS; ++w) rank += w < warp ? counts[buffer][w] : 0;
+        // Too many survivors, from a map that is no bijection, must not be written beyond the end.
+        const uint32_t room = rank >= len ? 0 : len - rank < count ? uint32_t(len - rank) : count;
+        if constexpr (Move::ROWS) {
+            move.move(indexes, room, rank);
+        } else {
+            if constexpr (!Move::GATHERS) {
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int k = 0; k < PER_THREAD; ++k) {
+                    const uint32_t j = 32 * k + lane;
+                    if (j < room) value[k] = move.load(rank + j, 0);
+                }
+            }
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < PER_THREAD; ++k) {
+                const uint32_t j = 32 * k + lane;
+                if (j < room) move.store(rank + j, Move::GATHERS ? 0 : indexes[j], value[k]);
+            }
+        }
+        turn = next;
+        count = next_count;
+    }
+    if (threadIdx.x == 0) places.finish(turn.epoch);
+}
+
+}  // namespace bijective_shuffle
+
+#endif

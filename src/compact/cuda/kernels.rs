@@ -1,0 +1,139 @@
+//! The kernels' texts: each instantiates one function of gpu/ for a bijection `F` and the types it is used with.
+
+use super::tuning;
+
+/// The device type of slots and indexes.
+pub(super) fn index_type(last: u64) -> &'static str {
+    if u32::try_from(last).is_ok() { "uint32_t" } else { "uint64_t" }
+}
+
+/// A kernel with the name that every kernel has.
+fn entry(threads: u32, blocks: u32, parameters: &str, body: &str) -> String {
+    format!(
+        "extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) entry({parameters}) {{ {body} }}"
+    )
+}
+
+/// `(f, len, move)`: every slot survives.
+pub(super) fn dense(index: &str, per_thread: u32, movement: &str) -> String {
+    let parameters = format!(
+        "const __grid_constant__ F f, uint64_t len, const __grid_constant__ {movement} move"
+    );
+    let threads = tuning::THREADS;
+    let body = format!("move_dense<{index}, {threads}, {per_thread}>(f, len, move);");
+    entry(threads, 1, &parameters, &body)
+}
+
+/// How a tile gets its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Places {
+    /// `Chain*`: by look-back.
+    Chained,
+    /// `const uint64_t*`: each tile's, from an earlier kernel.
+    Given,
+}
+
+/// `(f, last, len, places, move, only_if)`: the survivors. If the last pointer is not null, nothing is done unless the
+/// word there is other than 0.
+pub(super) fn survivors(index: &str, per_thread: u32, places: Places, movement: &str) -> String {
+    let (pointer, value) = match places {
+        Places::Chained => ("Chain*", "Chained{places, {}}"),
+        Places::Given => ("const uint64_t*", "Given{places, 0}"),
+    };
+    let parameters = format!(
+        "const __grid_constant__ F f, uint64_t last, uint64_t len, {pointer} places, \
+         const __grid_constant__ {movement} move, const uint32_t* only_if"
+    );
+    let threads = tuning::THREADS;
+    let body = format!(
+        "if (only_if != nullptr && *only_if == 0) return; \
+         move_survivors<{index}, {threads}, {per_thread}>(f, last, len, {value}, move);"
+    );
+    entry(threads, tuning::BLOCKS, &parameters, &body)
+}
+
+/// `(f, last, len, counts)`: how many survive in each tile.
+pub(super) fn count(index: &str, per_thread: u32) -> String {
+    let threads = tuning::THREADS;
+    let body = format!("count_survivors<{index}, {threads}, {per_thread}>(f, last, len, counts);");
+    let parameters = "const __grid_constant__ F f, uint64_t last, uint64_t len, uint32_t* counts";
+    entry(threads, 1, parameters, &body)
+}
+
+/// `(counts, len, bases)`: the sums before each count, by one block.
+pub(super) fn scan() -> String {
+    let parameters = "const uint32_t* counts, uint32_t len, uint64_t* bases";
+    entry(1024, 1, parameters, "scan_counts<1024>(counts, len, bases);")
+}
+
+/// `(indexes, len, seen, repeats)`: the check.
+pub(super) fn find_repeats(word: &str) -> String {
+    let parameters =
+        format!("const {word}* indexes, uint64_t len, uint32_t* seen, uint32_t* repeats");
+    entry(tuning::THREADS, 1, &parameters, "find_repeats(indexes, len, seen, repeats);")
+}
+
+/// The sizes of a pass of the partitioned strategy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pass {
+    pub(super) records: u32,
+    pub(super) bits: u32,
+    /// The device type of the keys that it writes.
+    pub(super) key: &'static str,
+}
+
+impl Pass {
+    fn template(self) -> String {
+        format!("{}, {}, {}", tuning::PASS_THREADS, self.records, self.bits)
+    }
+
+    fn entry(parameters: &str, body: &str) -> String {
+        entry(tuning::PASS_THREADS, 2, parameters, body)
+    }
+}
+
+/// `(f, source, len, shift, to)`: the first pass, by the slots of the source's items, or on the way `back` by the
+/// indexes of the slots.
+pub(super) fn distribute_source(pass: Pass, word: &str, back: bool) -> String {
+    let parameters = format!(
+        "const __grid_constant__ F f, const {word}* source, uint64_t len, int shift, \
+         const __grid_constant__ Buckets<{word}, {}> to",
+        pass.key
+    );
+    let template = pass.template();
+    let body = format!("distribute_source<{template}, {back}>(f, source, len, shift, to);");
+    Pass::entry(&parameters, &body)
+}
+
+/// `(f, last, len, chain, source, shift, to)`: the first pass on the way back, by the indexes of the survivors.
+pub(super) fn distribute_survivors(pass: Pass, word: &str) -> String {
+    let parameters = format!(
+        "const __grid_constant__ F f, uint64_t last, uint64_t len, Chain* chain, const {word}* source, \
+         int shift, const __grid_constant__ Buckets<{word}, {}> to",
+        pass.key
+    );
+    let template = pass.template();
+    let body = format!("distribute_survivors<{template}>(f, last, len, chain, source, shift, to);");
+    Pass::entry(&parameters, &body)
+}
+
+/// `(from, shift, to)`: the second pass.
+pub(super) fn distribute_bucket(pass: Pass, word: &str) -> String {
+    let parameters = format!(
+        "const __grid_constant__ Buckets<{word}, uint32_t> from, int shift, \
+         const __grid_constant__ Buckets<{word}, {}> to",
+        pass.key
+    );
+    let body = format!("distribute_bucket<{}>(from, shift, to);", pass.template());
+    Pass::entry(&parameters, &body)
+}
+
+/// `(from, bases, out)`: the buckets' items to their places.
+pub(super) fn place(word: &str, bucket_bits: u32, dense: bool) -> String {
+    let parameters = format!(
+        "const __grid_constant__ Buckets<{word}, uint16_t> from, const uint64_t* bases, {word}* out"
+    );
+    let threads = tuning::PLACE_THREADS;
+    let body = format!("place_bucket<{threads}, {bucket_bits}, {dense}>(from, bases, out);");
+    entry(threads, 1, &parameters, &body)
+}

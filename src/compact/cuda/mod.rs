@@ -1,0 +1,179 @@
+//! [`Cuda`]: the engine on an NVIDIA GPU.
+//!
+//! ```text
+//! probe      is there a driver?            nvrtc      is there a compiler?
+//! program    text, compiled and kept       device     a context and its kernels; the only launch
+//! movement   what is moved                 kernels    the texts that instantiate gpu/
+//! partition  sizes of a strategy           run        the strategies: which kernels, in what order
+//! workspace  on device memory              host       on host memory
+//! ```
+
+mod device;
+mod host;
+mod kernels;
+mod memory;
+mod movement;
+mod nvrtc;
+mod partition;
+mod probe;
+mod program;
+mod run;
+mod tuning;
+mod workspace;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+
+pub use workspace::{CudaArrays, CudaWorkspace};
+
+use self::device::{Device, failed};
+use super::{Compactor, sealed};
+use crate::bijection::Bijection;
+use crate::error::Error;
+use crate::word::Word;
+
+/// How the GPU moves items. All strategies give the same answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CudaStrategy {
+    /// Whichever is expected to be the fastest.
+    #[default]
+    Auto,
+    /// Values, compaction and movement in a kernel each: `Bijective0` of Mitchell et al. (2022), section 5.
+    Unfused,
+    /// Survivors are counted, the counts summed, and everything evaluated again where it is moved: `Bijective1`.
+    TwoPass,
+    /// One kernel, whose tiles learn their places by decoupled look-back (Merrill and Garland, 2016): `Bijective2`.
+    ///
+    /// One launch for any length.
+    SinglePass,
+    /// The items are sorted roughly in one or two passes, and then in shared memory: sequential access only, and an
+    /// evaluation an item.
+    ///
+    /// It serves items of 1, 2, 4, 8 and 16 bytes, one array at a time, and domains of at most 2^32 points, less than
+    /// eight times as many as items. Where it does not serve, the single pass is used.
+    Partitioned,
+}
+
+/// The engine on an NVIDIA GPU, on one of its streams.
+///
+/// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.2 or later, which are
+/// looked for when it is made. NVRTC comes with CUDA, and by itself as the Python package `nvidia-cuda-nvrtc`; if it is
+/// not where the system looks for libraries, the environment variable `BIJECTIVE_SHUFFLE_NVRTC` says where it is. The
+/// GPU must be one that NVRTC compiles for: from compute capability 7.5 on for NVRTC 13.
+///
+/// As a [`Compactor`] it serves slices in host memory: it copies them to the GPU and back. [`CudaWorkspace`] serves
+/// slices in device memory, where a GPU is worth most.
+///
+/// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's have, except for
+/// [`Table`](crate::Table)s of more than 256 points.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+/// use bijective_shuffle::Cuda;
+///
+/// let mut items: Vec<u64> = (0..1000).collect();
+/// let f = Standard::from_seed(1000, 42);
+/// match Cuda::new() {
+///     Ok(cuda) => cuda.shuffle(&f, &mut items)?,
+///     Err(Error::BackendUnavailable { reason, .. }) => {
+///         println!("no GPU: {reason}");
+///         Cpu.shuffle(&f, &mut items)?;
+///     }
+///     Err(error) => return Err(error),
+/// }
+/// assert_eq!(items, Permutation::new(1000, 42).to_vec());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cuda {
+    device: Arc<Device>,
+    stream: Arc<CudaStream>,
+    strategy: CudaStrategy,
+}
+
+impl Cuda {
+    /// The engine on the first GPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`] if there is no GPU, driver or compiler that will do, and [`Error::Driver`].
+    pub fn new() -> Result<Self, Error> {
+        Self::on_device(0)
+    }
+
+    /// The engine on a GPU, counted from 0, on a stream of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn on_device(ordinal: usize) -> Result<Self, Error> {
+        let device = Device::number(ordinal)?;
+        let stream = device.context.new_stream().map_err(|error| failed(error, "make a stream"))?;
+        Ok(Self { device, stream, strategy: CudaStrategy::Auto })
+    }
+
+    /// The engine on a stream of the caller's, to whose work its own is added in order.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn on_stream(stream: Arc<CudaStream>) -> Result<Self, Error> {
+        let device = Device::of(stream.context())?;
+        Ok(Self { device, stream, strategy: CudaStrategy::Auto })
+    }
+
+    /// The same engine, for a certain strategy.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// The strategy that it uses.
+    pub fn strategy(&self) -> CudaStrategy {
+        self.strategy
+    }
+
+    /// The stream that its kernels go to.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+
+    /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all engines on this
+    /// device. A kernel takes about half a second to compile, and is kept in memory in any case.
+    ///
+    /// The folder is made when it is needed. If it cannot be written or read, that is no error. Whoever can write to
+    /// it can make the GPU run what they like.
+    pub fn keep_kernels_in(&self, folder: impl Into<PathBuf>) {
+        self.device.keep_programs_in(folder.into());
+    }
+}
+
+impl sealed::Sealed for Cuda {}
+
+impl Compactor for Cuda {
+    fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+        host::indices(self, bijection, out)
+    }
+
+    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        host::move_items(self, bijection, items, false)
+    }
+
+    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        host::move_items(self, bijection, items, true)
+    }
+
+    fn shuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        host::cloned(self, bijection, items)
+    }
+}

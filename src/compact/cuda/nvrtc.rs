@@ -1,0 +1,218 @@
+//! The run-time compiler, loaded when it is first needed.
+//!
+//! cudarc has bindings too, but they panic where the library is missing, look for it by names of their own version
+//! only, and have no way to machine code; the eight functions that are needed are loaded here instead.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::sync::OnceLock;
+
+use libloading::Library;
+
+use super::probe;
+use crate::error::Unavailable;
+
+type Program = *mut c_void;
+type Headers = *const *const c_char;
+
+/// NVRTC's functions.
+pub(super) struct Nvrtc {
+    create: unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        Headers,
+        Headers,
+    ) -> c_int,
+    compile: unsafe extern "C" fn(Program, c_int, Headers) -> c_int,
+    destroy: unsafe extern "C" fn(*mut Program) -> c_int,
+    log: Text,
+    cubin: Text,
+    ptx: Text,
+    /// Major and minor.
+    pub(super) version: (u32, u32),
+    /// The architectures that it compiles for, such as 90, in order.
+    pub(super) architectures: Vec<u32>,
+    _libraries: (Library, Option<Library>),
+}
+
+/// A pair of functions, for the size of a text and for the text.
+type Text = (
+    unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+);
+
+/// What a program is compiled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Target {
+    /// Machine code for an architecture. A driver older than the compiler takes it too.
+    Cubin(u32),
+    /// The intermediate language, which a driver younger than the compiler translates for devices younger than it.
+    Ptx(u32),
+}
+
+/// A program with its handle, which is given back in the end.
+struct Handle<'a> {
+    nvrtc: &'a Nvrtc,
+    program: Program,
+}
+
+impl Drop for Handle<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from `create` and is not used again.
+        unsafe { (self.nvrtc.destroy)(&mut self.program) };
+    }
+}
+
+impl Nvrtc {
+    /// The compiler of this process.
+    pub(super) fn get() -> Result<&'static Self, Unavailable> {
+        static NVRTC: OnceLock<Result<Nvrtc, Unavailable>> = OnceLock::new();
+        NVRTC.get_or_init(Self::load).as_ref().map_err(|reason| *reason)
+    }
+
+    fn load() -> Result<Self, Unavailable> {
+        let mut libraries = candidates().into_iter().filter_map(|path| {
+            let companion = companion(&path);
+            probe::open(&[path]).map(|library| (library, companion))
+        });
+        let (library, companion) = libraries.next().ok_or(Unavailable::NoCompiler)?;
+        // A macro, since each function has a type of its own.
+        macro_rules! function {
+            ($name:literal) => {
+                // SAFETY: the field has the type that this function has had since NVRTC 11.2.
+                *unsafe { library.get(concat!($name, "\0").as_bytes()) }
+                    .map_err(|_| Unavailable::CompilerTooOld)?
+            };
+        }
+        let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int =
+            function!("nvrtcVersion");
+        let count: unsafe extern "C" fn(*mut c_int) -> c_int =
+            function!("nvrtcGetNumSupportedArchs");
+        let list: unsafe extern "C" fn(*mut c_int) -> c_int = function!("nvrtcGetSupportedArchs");
+        let (mut major, mut minor, mut len) = (0, 0, 0);
+        // SAFETY: it writes a number to where each pointer points.
+        unsafe { version(&mut major, &mut minor) };
+        // SAFETY: it writes a number to where the pointer points.
+        unsafe { count(&mut len) };
+        let mut architectures = vec![0; usize::try_from(len).unwrap_or(0)];
+        // SAFETY: it writes as many numbers as `count` said.
+        unsafe { list(architectures.as_mut_ptr()) };
+        Ok(Self {
+            create: function!("nvrtcCreateProgram"),
+            compile: function!("nvrtcCompileProgram"),
+            destroy: function!("nvrtcDestroyProgram"),
+            log: (function!("nvrtcGetProgramLogSize"), function!("nvrtcGetProgramLog")),
+            cubin: (function!("nvrtcGetCUBINSize"), function!("nvrtcGetCUBIN")),
+            ptx: (function!("nvrtcGetPTXSize"), function!("nvrtcGetPTX")),
+            version: (major as u32, minor as u32),
+            architectures: architectures.into_iter().map(|arch| arch as u32).collect(),
+            _libraries: (library, companion),
+        })
+    }
+
+    /// What to compile to for a device; `None` if it is older than all that the compiler knows.
+    pub(super) fn target(&self, architecture: u32) -> Option<Target> {
+        let best = self.architectures.iter().copied().filter(|&a| a <= architecture).max()?;
+        // Machine code runs on later devices of the same generation.
+        Some(if best / 10 == architecture / 10 { Target::Cubin(best) } else { Target::Ptx(best) })
+    }
+
+    /// Compiles a program.
+    ///
+    /// # Errors
+    ///
+    /// The compiler's log.
+    pub(super) fn compile(&self, text: &str, target: Target) -> Result<Vec<u8>, String> {
+        let zero = |_| "the text has a zero byte".to_owned();
+        let text = CString::new(text).map_err(zero)?;
+        let mut program: Program = ptr::null_mut();
+        // SAFETY: the texts end with zero bytes, and there are no headers.
+        let code = unsafe {
+            (self.create)(
+                &mut program,
+                text.as_ptr(),
+                c"bijective_shuffle.cu".as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        if code != 0 {
+            return Err(format!("the compiler failed with code {code}"));
+        }
+        let handle = Handle { nvrtc: self, program };
+        let architecture = match target {
+            Target::Cubin(number) => format!("--gpu-architecture=sm_{number}"),
+            Target::Ptx(number) => format!("--gpu-architecture=compute_{number}"),
+        };
+        let options = [CString::new(architecture).map_err(zero)?, c"--std=c++17".into()];
+        let pointers = options.each_ref().map(|option| option.as_ptr());
+        // SAFETY: the pointers are to texts that end with zero bytes, as many as are told.
+        let code =
+            unsafe { (self.compile)(handle.program, pointers.len() as c_int, pointers.as_ptr()) };
+        if code != 0 {
+            let log = handle.read(self.log).unwrap_or_default();
+            let log = CStr::from_bytes_until_nul(&log).map(CStr::to_string_lossy);
+            return Err(log.map_or_else(|_| format!("code {code}"), |log| log.trim().to_owned()));
+        }
+        let image =
+            handle.read(if matches!(target, Target::Cubin(_)) { self.cubin } else { self.ptx });
+        image.filter(|image| !image.is_empty()).ok_or_else(|| "the compiler made nothing".into())
+    }
+}
+
+impl Handle<'_> {
+    /// Reads one of a program's texts.
+    fn read(&self, (size, text): Text) -> Option<Vec<u8>> {
+        let mut len = 0;
+        // SAFETY: the program's handle is valid, and the size is written to where the pointer points.
+        let code = unsafe { size(self.program, &mut len) };
+        let mut bytes = vec![0_u8; len];
+        // SAFETY: the program's handle is valid, and as many bytes are written as the size says.
+        let code = code | unsafe { text(self.program, bytes.as_mut_ptr().cast()) };
+        (code == 0).then_some(bytes)
+    }
+}
+
+/// The compiler's other library, which it opens by name only: where the system does not look it must be there already.
+fn companion(path: &Path) -> Option<Library> {
+    let folder = path.parent().filter(|folder| folder.is_absolute())?;
+    let is_companion = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("libnvrtc-builtins.so.")
+    };
+    let files = std::fs::read_dir(folder).ok()?.filter_map(|file| Some(file.ok()?.path()));
+    let paths: Vec<PathBuf> = files.filter(is_companion).collect();
+    probe::open(&paths)
+}
+
+/// Where the library may be: where the environment says, then wherever the system looks, newest first, then in
+/// the usual places of an installation.
+fn candidates() -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        std::env::var_os("BIJECTIVE_SHUFFLE_NVRTC").map(PathBuf::from).into_iter().collect();
+    let names: &[&str] = if cfg!(windows) {
+        &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
+    } else {
+        &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "libnvrtc.so.11.2"]
+    };
+    paths.extend(names.iter().map(PathBuf::from));
+    let roots = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
+    let folder = if cfg!(windows) { "bin" } else { "lib64" };
+    for root in roots.map(PathBuf::from).chain([PathBuf::from("/usr/local/cuda")]) {
+        paths.extend(names.iter().map(|name| root.join(folder).join(name)));
+    }
+    paths
+}
+
+impl std::fmt::Debug for Nvrtc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Nvrtc")
+            .field("version", &self.version)
+            .field("architectures", &self.architectures)
+            .finish_non_exhaustive()
+    }
+}

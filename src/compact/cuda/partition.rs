@@ -1,0 +1,174 @@
+//! [`Partition`]: the sizes of the partitioned strategy for a length.
+
+use super::device::Limits;
+use super::kernels::Pass;
+use super::tuning;
+
+/// What is sorted, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Partition {
+    pub(super) item: usize,
+    /// The last key, a slot or an index.
+    last: u32,
+    /// Bits of a key below a bucket, which is placed in shared memory.
+    pub(super) bucket_bits: u32,
+    /// Whether every key comes, so that there are no gaps.
+    pub(super) dense: bool,
+    pub(super) first: Level,
+    /// The second pass, if one is not enough.
+    pub(super) second: Option<Level>,
+}
+
+/// A pass and its buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Level {
+    pub(super) pass: Pass,
+    /// Bits of a key below the bucket.
+    pub(super) shift: u32,
+    pub(super) buckets: u64,
+    /// Records that a bucket has room for.
+    pub(super) capacity: u64,
+}
+
+impl Level {
+    fn items_bytes(&self, item: usize) -> u64 {
+        aligned(self.buckets * self.capacity * item as u64)
+    }
+
+    fn keys_bytes(&self) -> u64 {
+        aligned(self.buckets * self.capacity * if self.pass.key == "uint16_t" { 2 } else { 4 })
+    }
+}
+
+/// Where the strategy's memory begins, relative to its workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Counts of both levels' buckets, and the word that says that one has overflowed; to be cleared.
+    pub(super) counts: u64,
+    pub(super) second_counts: u64,
+    pub(super) overflow: u64,
+    pub(super) cleared_bytes: u64,
+    pub(super) bases: u64,
+    pub(super) items: [u64; 2],
+    pub(super) keys: [u64; 2],
+    pub(super) bytes: u64,
+}
+
+impl Partition {
+    /// The sizes for `len` items whose keys are at most `last`; `None` if the strategy does not serve.
+    pub(super) fn new(limits: &Limits, item: usize, len: u64, last: u64) -> Option<Self> {
+        let last = u32::try_from(last).ok()?;
+        // With so many holes the buckets would be nearly empty.
+        if !matches!(item, 1 | 2 | 4 | 8 | 16) || len <= u64::from(last) / 8 || last < 1 << 6 {
+            return None;
+        }
+        let key_bits = 32 - last.leading_zeros();
+        let points = u64::from(last) + 1;
+        let density = len as f64 / points as f64;
+        let fits = |bits: u32| {
+            density * (1_u64 << bits) as f64 * item as f64 <= tuning::PLACE_BYTES as f64
+        };
+        let most_bits = (5..=16).rev().find(|&bits| fits(bits))?.min(key_bits - 1);
+        let above = key_bits - most_bits;
+        // No larger buckets than need be.
+        let (bits, bucket_bits) = match above {
+            0..=tuning::PASS_BITS => ((above, 0), most_bits),
+            _ => {
+                let second = tuning::SECOND_PASS_BITS.max(above.saturating_sub(tuning::PASS_BITS));
+                ((above - second, second), most_bits)
+            }
+        };
+        if bits.0 > tuning::PASS_BITS || bits.1 > tuning::PASS_BITS {
+            return None;
+        }
+        let records = Self::records(limits, item)?;
+        let level = |bits, shift: u32, key| {
+            let buckets = (u64::from(last) >> shift) + 1;
+            let mean = density * (1_u64 << shift) as f64;
+            let room = (mean + tuning::DEVIATIONS * mean.sqrt()).ceil() as u64 + 32;
+            // Whole lines, so that a bucket's records begin at one.
+            let capacity = room.min(1 << shift).next_multiple_of(64);
+            Level { pass: Pass { records, bits, key }, shift, buckets, capacity }
+        };
+        let (first, second) = match bits {
+            (bits, 0) => (level(bits, bucket_bits, "uint16_t"), None),
+            (first, second) => (
+                level(first, bucket_bits + second, "uint32_t"),
+                Some(level(second, bucket_bits, "uint16_t")),
+            ),
+        };
+        let dense = len == points;
+        let partition = Self { item, last, bucket_bits, dense, first, second };
+        (partition.place_shared() <= limits.shared_per_block && partition.layout().bytes <= 1 << 46)
+            .then_some(partition)
+    }
+
+    /// How many records a thread of a pass can have: two blocks should fit on a multiprocessor, and one must.
+    fn records(limits: &Limits, item: usize) -> Option<u32> {
+        // A block has a kilobyte more than it asks for.
+        let half = limits.shared_per_multiprocessor / 2 - 1024;
+        let room = half.min(limits.shared_per_block);
+        (1..=tuning::PASS_RECORDS)
+            .rev()
+            .find(|&records| pass_shared(item, records, tuning::PASS_BITS) <= room)
+    }
+
+    /// Shared memory of a block of a pass.
+    pub(super) fn pass_shared(&self, pass: Pass) -> usize {
+        pass_shared(self.item, pass.records, pass.bits)
+    }
+
+    /// Shared memory of a block that places a bucket.
+    pub(super) fn place_shared(&self) -> usize {
+        self.last_level().capacity as usize * self.item
+    }
+
+    /// The level whose buckets are placed.
+    pub(super) fn last_level(&self) -> &Level {
+        self.second.as_ref().unwrap_or(&self.first)
+    }
+
+    /// Where everything is.
+    pub(super) fn layout(&self) -> Layout {
+        let second = self.second.as_ref();
+        let first_counts = self.first.buckets * 4;
+        let second_counts = second.map_or(0, |level| level.buckets * 4);
+        let overflow = first_counts + second_counts;
+        let cleared_bytes = overflow + 4;
+        let bases = aligned(cleared_bytes);
+        let mut at = aligned(bases + self.last_level().buckets * 8);
+        let mut take = |bytes| {
+            let here = at;
+            at += bytes;
+            here
+        };
+        let mut items = [0; 2];
+        let mut keys = [0; 2];
+        for (k, level) in [Some(&self.first), second].into_iter().flatten().enumerate() {
+            items[k] = take(level.items_bytes(self.item));
+            keys[k] = take(level.keys_bytes());
+        }
+        Layout {
+            counts: 0,
+            second_counts: first_counts,
+            overflow,
+            cleared_bytes,
+            bases,
+            items,
+            keys,
+            bytes: at,
+        }
+    }
+}
+
+/// A multiple of 256, as the driver's own allocations are.
+fn aligned(bytes: u64) -> u64 {
+    bytes.next_multiple_of(256)
+}
+
+/// The size of `Distribute` in gpu/partitioned.cuh.
+fn pass_shared(item: usize, records: u32, bits: u32) -> usize {
+    let tile = (tuning::PASS_THREADS * records) as usize;
+    let bins = 1 << bits;
+    (tile * (item + 4)).next_multiple_of(8) + bins * 12 + 32 * 4 + 16
+}

@@ -1,0 +1,95 @@
+//! Whether the driver is there, asked without a call that could panic.
+//!
+//! cudarc's functions panic if the driver's library cannot be loaded, so none of them is called before [`driver`] has
+//! said yes.
+
+use std::ffi::c_int;
+use std::sync::OnceLock;
+
+use libloading::{Library, Symbol};
+
+use crate::error::Unavailable;
+
+/// The oldest driver that is used: of CUDA 12.0.
+const OLDEST_DRIVER: u32 = 12_000;
+
+const NAMES: &[&str] =
+    if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so", "libcuda.so.1"] };
+
+/// How many devices the driver has, at least one; or what is missing. Asked once in a process.
+pub(super) fn driver() -> Result<usize, Unavailable> {
+    static ANSWER: OnceLock<Result<usize, Unavailable>> = OnceLock::new();
+    *ANSWER.get_or_init(|| {
+        let library = open(NAMES).ok_or(Unavailable::NoDriver)?;
+        // Symbols are looked up in a library that stays loaded, since cudarc will use it.
+        let driver = ask(&library);
+        core::mem::forget(library);
+        driver
+    })
+}
+
+/// The first library that can be loaded.
+pub(super) fn open<S: AsRef<std::ffi::OsStr>>(names: &[S]) -> Option<Library> {
+    // SAFETY: the libraries of these names are NVIDIA's, whose initialisers may be run at any time.
+    names.iter().find_map(|name| unsafe { Library::new(name.as_ref()) }.ok())
+}
+
+/// Asks a driver's library for its version and its devices.
+fn ask(library: &Library) -> Result<usize, Unavailable> {
+    let call = |name: &[u8], out: &mut c_int| -> Result<(), Unavailable> {
+        // SAFETY: this is the type of these functions in every version of the driver's interface.
+        let function: Symbol<'_, unsafe extern "C" fn(*mut c_int) -> c_int> =
+            unsafe { library.get(name) }.map_err(|_| Unavailable::NoDriver)?;
+        // SAFETY: they write one number to where the pointer points.
+        check(unsafe { function(out) })
+    };
+    let mut version = 0;
+    call(b"cuDriverGetVersion\0", &mut version)?;
+    let version = version as u32;
+    if version < OLDEST_DRIVER {
+        return Err(Unavailable::DriverTooOld { version, oldest: OLDEST_DRIVER });
+    }
+    // SAFETY: this is its type in every version of the driver's interface.
+    let init: Symbol<'_, unsafe extern "C" fn(u32) -> c_int> =
+        unsafe { library.get(b"cuInit\0") }.map_err(|_| Unavailable::NoDriver)?;
+    // SAFETY: it may be called at any time and as often as one likes.
+    check(unsafe { init(0) })?;
+    let mut devices = 0;
+    call(b"cuDeviceGetCount\0", &mut devices)?;
+    usize::try_from(devices).ok().filter(|&devices| devices > 0).ok_or(Unavailable::NoDevice)
+}
+
+/// The driver's answer as ours.
+fn check(code: c_int) -> Result<(), Unavailable> {
+    match code {
+        0 => Ok(()),
+        34 => Err(Unavailable::StubDriver),
+        100 => Err(Unavailable::NoDevice),
+        803 | 804 => Err(Unavailable::DriverMismatch),
+        code => Err(Unavailable::DriverFailed { code: code as u32 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drivers_answers_are_told_apart() {
+        assert_eq!(check(0), Ok(()));
+        assert_eq!(check(34), Err(Unavailable::StubDriver));
+        assert_eq!(check(100), Err(Unavailable::NoDevice));
+        assert_eq!(check(803), Err(Unavailable::DriverMismatch));
+        assert_eq!(check(999), Err(Unavailable::DriverFailed { code: 999 }));
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_opened() {
+        assert!(open(&["libno-such-library-at-all.so"]).is_none());
+    }
+
+    #[test]
+    fn the_answer_stays_the_same() {
+        assert_eq!(driver(), driver());
+    }
+}

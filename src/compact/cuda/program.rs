@@ -1,0 +1,297 @@
+//! Programs: the text of a kernel put together, compiled, and kept.
+
+use std::collections::HashMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::nvrtc::{Nvrtc, Target};
+use crate::bijection::DeviceSource;
+use crate::error::Error;
+
+/// The layers that every program has, in the order in which they build on each other.
+const LAYERS: &[&str] = &[
+    include_str!("../../../gpu/lookback.cuh"),
+    include_str!("../../../gpu/scan.cuh"),
+    include_str!("../../../gpu/items.cuh"),
+    include_str!("../../../gpu/direct.cuh"),
+    include_str!("../../../gpu/partitioned.cuh"),
+    include_str!("../../../gpu/check.cuh"),
+];
+
+/// The name of the kernel in every program.
+pub(super) const ENTRY: &str = "entry";
+
+/// One kernel: what decides the compiled code, and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Program {
+    /// The bijection's type, and the text that defines it.
+    type_name: String,
+    text: String,
+    /// The kernel's own text, which names the bijection's type `F`.
+    kernel: String,
+}
+
+impl Program {
+    /// A kernel, for a bijection if it uses one.
+    pub(super) fn new(source: Option<&DeviceSource>, kernel: String) -> Self {
+        let (type_name, text) = source.map_or(("int", ""), |f| (&*f.type_name, &*f.text));
+        Self { type_name: type_name.into(), text: text.into(), kernel }
+    }
+
+    /// Whether this is the program that [`new`](Self::new) would make.
+    pub(super) fn is(&self, source: Option<&DeviceSource>, kernel: &str) -> bool {
+        let (type_name, text) = source.map_or(("int", ""), |f| (&*f.type_name, &*f.text));
+        self.type_name == type_name && self.kernel == kernel && self.text == text
+    }
+
+    /// The whole text.
+    pub(super) fn full_text(&self) -> String {
+        let mut text = String::from(DeviceSource::PRELUDE);
+        for layer in LAYERS {
+            text.push_str(layer);
+        }
+        text.push_str(&self.text);
+        text.push_str(&format!(
+            "\nusing namespace bijective_shuffle;\nusing F = {};\n{}\n",
+            self.type_name, self.kernel
+        ));
+        text
+    }
+
+    /// The program compiled for an architecture, from memory or from the folder if it has been compiled before.
+    pub(super) fn image(&self, target: Target, folder: Option<&Path>) -> Result<Arc<[u8]>, Error> {
+        type Images = HashMap<(Program, Target), Arc<[u8]>>;
+        static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
+        let images = || IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (self.clone(), target);
+        if let Some(image) = images().get_or_insert_default().get(&key) {
+            return Ok(image.clone());
+        }
+        // The lock is not held while the compiler works, so that other programs need not wait.
+        let image: Arc<[u8]> = match folder {
+            Some(folder) => self.image_on_disk(target, folder)?.into(),
+            None => self.compile(target)?.into(),
+        };
+        Ok(images().get_or_insert_default().entry(key).or_insert(image).clone())
+    }
+
+    /// Compiles the program.
+    pub(super) fn compile(&self, target: Target) -> Result<Vec<u8>, Error> {
+        let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
+        nvrtc
+            .compile(&self.full_text(), target)
+            .map_err(|log| Error::DeviceCompile { type_name: self.type_name.clone(), log })
+    }
+
+    /// Reads the program from a folder, or compiles it and leaves it there. A folder that cannot be read or written is
+    /// no reason to fail: it only saves time.
+    fn image_on_disk(&self, target: Target, folder: &Path) -> Result<Vec<u8>, Error> {
+        let version = Nvrtc::get().map_err(Error::no_cuda)?.version;
+        // The whole key stands in the file, so that a file of the same name by chance, or half a file, is not
+        // mistaken for the program.
+        let key = format!("bijective-shuffle 1\n{target:?}\n{version:?}\n{}\0", self.full_text());
+        let path = file(folder, &key);
+        if let Ok(mut bytes) = fs::read(&path)
+            && bytes.starts_with(key.as_bytes())
+            && bytes.len() > key.len()
+        {
+            bytes.drain(..key.len());
+            return Ok(bytes);
+        }
+        let image = self.compile(target)?;
+        let written = fs::create_dir_all(folder)
+            .and_then(|()| tempfile::NamedTempFile::new_in(folder))
+            .and_then(|mut new| {
+                new.write_all(key.as_bytes())?;
+                new.write_all(&image)?;
+                new.persist(&path)?;
+                Ok(())
+            });
+        drop(written);
+        Ok(image)
+    }
+}
+
+/// Where a program with a key is kept.
+fn file(folder: &Path, key: &str) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    folder.join(format!("{:016x}.bin", hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::{
+        Bijection, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
+        RandomSign, Standard, VariablePhilox,
+    };
+    use crate::compact::cuda::device::Limits;
+    use crate::compact::cuda::kernels::{self, Places};
+    use crate::compact::cuda::partition::Partition;
+
+    /// The compiler, if this machine has one; it must, if the environment says so.
+    fn compiler() -> Option<&'static Nvrtc> {
+        let nvrtc = Nvrtc::get();
+        if let Err(reason) = nvrtc {
+            println!("skipped: {reason}");
+            assert!(std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_NVRTC").is_none(), "{reason}");
+        }
+        nvrtc.ok()
+    }
+
+    /// For the oldest architecture that the compiler knows, and for the newest.
+    fn targets(nvrtc: &Nvrtc) -> Vec<Target> {
+        let ends = [nvrtc.architectures.first(), nvrtc.architectures.last()];
+        ends.into_iter().flatten().map(|&arch| Target::Cubin(arch)).collect()
+    }
+
+    /// Compiles several kernels of a bijection at once.
+    fn compile_all(source: Option<&DeviceSource>, texts: &[String]) {
+        let Some(nvrtc) = compiler() else { return };
+        let named = texts.iter().enumerate();
+        let all: Vec<String> = named
+            .map(|(k, text)| text.replace(&format!(" {ENTRY}("), &format!(" {ENTRY}_{k}(")))
+            .collect();
+        let program = Program::new(source, all.join("\n"));
+        for target in targets(nvrtc) {
+            let image =
+                program.compile(target).unwrap_or_else(|error| panic!("{target:?}: {error}"));
+            assert!(!image.is_empty());
+        }
+    }
+
+    /// A GPU with so much shared memory that every size of the partitioned strategy is used.
+    const LARGE: Limits = Limits {
+        multiprocessors: 132,
+        shared_per_block: 227 << 10,
+        shared_per_multiprocessor: 228 << 10,
+        l2_bytes: 50 << 20,
+    };
+
+    const WORDS: [(usize, &str); 5] =
+        [(1, "uint8_t"), (2, "uint16_t"), (4, "uint32_t"), (8, "uint64_t"), (16, "Item16")];
+
+    #[test]
+    fn kernels_of_every_bijection_compile() {
+        let vp = |len| VariablePhilox::<24>::from_seed(len, 1);
+        let bijections: Vec<Box<dyn Bijection>> = vec![
+            Box::new(vp(1 << 29)),
+            Box::new(vp(1 << 30)),
+            Box::new(vp(1 << 40)),
+            Box::new(VariablePhilox::<24>::from_keys(64, [1; 24])),
+            Box::new(MulXorshift::<10>::from_seed(1 << 20, 1)),
+            Box::new(MulXorshift::<10>::from_seed(1 << 33, 1)),
+            Box::new(GridFeistel::<10>::from_seed(1_000_000, 1)),
+            Box::new(Lcg::from_seed(1 << 20, 1)),
+            Box::new(Standard::from_seed(200, 1)),
+            Box::new(Standard::from_seed(1 << 24, 1)),
+            Box::new(Inverse::new(vp(1 << 20))),
+            Box::new(RandomSign::new(vp(1 << 20), true)),
+            Box::new(Compose::new(vp(1 << 20), Lcg::from_seed(1 << 20, 1)).unwrap()),
+            Box::new(CycleWalk::new(vp(1000), 1000).unwrap()),
+        ];
+        for bijection in bijections {
+            let source = bijection.device_source().unwrap();
+            let index = kernels::index_type(bijection.last());
+            compile_all(
+                Some(&source),
+                &[
+                    kernels::dense(index, 8, "Gather<uint64_t>"),
+                    kernels::survivors(index, 8, Places::Chained, "Gather<uint64_t>"),
+                    kernels::survivors(index, 1, Places::Given, "Scatter<uint32_t>"),
+                    kernels::survivors("uint64_t", 2, Places::Chained, "Indices<uint32_t>"),
+                    kernels::count(index, 4),
+                ],
+            );
+        }
+    }
+
+    #[test]
+    fn every_movement_compiles() {
+        let source = Lcg::from_seed(1 << 20, 1).device_source().unwrap();
+        let mut names: Vec<String> = Vec::new();
+        for (_, word) in WORDS {
+            names.push(format!("Gather<{word}>"));
+            names.push(format!("Scatter<{word}>"));
+        }
+        names.extend(
+            ["Indices<uint32_t>", "Indices<uint64_t>", "Rows<false>", "Rows<true>"]
+                .map(String::from),
+        );
+        let texts = names.iter().flat_map(|name| {
+            [
+                kernels::dense("uint32_t", 8, name),
+                kernels::survivors("uint32_t", 8, Places::Chained, name),
+            ]
+        });
+        compile_all(Some(&source), &texts.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn kernels_of_the_partitioned_strategy_compile() {
+        let f = VariablePhilox::<24>::from_seed(1 << 30, 1);
+        let source = f.device_source().unwrap();
+        for (item, word) in WORDS {
+            let sizes = [(1 << 12, 1 << 13), (1 << 25, 1 << 25), ((1 << 29) + 1, 1 << 30)];
+            let mut with_f = vec![];
+            let mut plain = vec![kernels::scan(), kernels::find_repeats("uint64_t")];
+            for (len, points) in sizes {
+                let partition = Partition::new(&LARGE, item, len, points - 1).unwrap();
+                with_f.push(kernels::distribute_source(partition.first.pass, word, false));
+                with_f.push(kernels::distribute_source(partition.first.pass, word, true));
+                with_f.push(kernels::distribute_survivors(partition.first.pass, word));
+                if let Some(second) = partition.second {
+                    plain.push(kernels::distribute_bucket(second.pass, word));
+                }
+                plain.push(kernels::place(word, partition.bucket_bits, partition.dense));
+            }
+            compile_all(Some(&source), &with_f);
+            compile_all(None, &plain);
+        }
+    }
+
+    #[test]
+    fn what_does_not_compile_is_said_with_its_name_and_the_log() {
+        if compiler().is_none() {
+            return;
+        }
+        let source = DeviceSource {
+            type_name: "Wrong".into(),
+            text: "struct Wrong { __device__ uint64_t forward(uint64_t x) const { return y; } };"
+                .into(),
+            params: vec![0; 8],
+        };
+        let program =
+            Program::new(Some(&source), kernels::dense("uint32_t", 1, "Indices<uint32_t>"));
+        let target = targets(compiler().unwrap())[0];
+        let Err(Error::DeviceCompile { type_name, log }) = program.compile(target) else {
+            panic!("it should not compile");
+        };
+        assert_eq!(type_name, "Wrong");
+        assert!(log.contains("\"y\" is undefined"), "{log}");
+    }
+
+    #[test]
+    fn programs_are_kept_on_disk() {
+        let Some(nvrtc) = compiler() else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let target = targets(nvrtc)[0];
+        let program = Program::new(None, kernels::scan());
+        let image = program.image_on_disk(target, folder.path()).unwrap();
+        let files: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().path()).collect();
+        assert_eq!(files.len(), 1);
+        assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
+        // Half a file, and one of another program, are not taken for it.
+        fs::write(&files[0], &fs::read(&files[0]).unwrap()[..1000]).unwrap();
+        assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
+        fs::write(&files[0], b"something else").unwrap();
+        assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
+        // A folder that cannot be written is no error.
+        assert_eq!(program.image_on_disk(target, Path::new("/proc/nowhere")).unwrap(), image);
+    }
+}
