@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Sizes(Amount),
     /// Short lengths on one thread: 2^8 + 1 to 2^17 + 1
     Small,
+    /// Make tables and a figure of rows that were measured on a GPU: `name,item_bytes,length,seconds`
+    GpuTable(Files),
     /// Run everything once at small lengths, check the results, and print nothing
     Test,
 }
@@ -54,6 +56,13 @@ pub(crate) struct Amount {
     /// This many items of each size instead (2^20+1, for example); may be given several times
     #[arg(long, value_name = "N", value_parser = number, conflicts_with = "bytes")]
     pub(crate) len: Vec<usize>,
+}
+
+#[derive(Args)]
+pub(crate) struct Files {
+    /// Files with rows; of rows that are there more than once, the median counts
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    pub(crate) rows: Vec<PathBuf>,
 }
 
 #[derive(Args)]
@@ -82,7 +91,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
-    /// Replace the text between the markers in results/cpu.md, and the figure, by what is measured
+    /// Replace the text between the markers in results/cpu.md or results/gpu.md, and the figure, by what was measured
     #[arg(long, global = true)]
     pub(crate) write: bool,
 

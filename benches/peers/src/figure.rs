@@ -1,4 +1,4 @@
-//! Figure 13 of Mitchell et al.: speed by length.
+//! [`Figure`]: speed by length, as in figures 10 and 13 of Mitchell et al.
 
 use std::error::Error;
 use std::fs;
@@ -10,19 +10,18 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::contender::Side;
-use crate::standings::{Row, Standings};
-
-/// The figure's file, below the folder of the documents.
-const FILE: &str = "figures/figure-13-cpu.svg";
+use crate::standings::{Row, Standings, Unit};
 
 const SIZE: (u32, u32) = (1080, 640);
 /// The width of the part with the curves; the rest is for their names.
 const PLOT: u32 = 800;
-/// The height of a line of names.
-const LINE: usize = 24;
+/// Where the names begin, and the height of a line of them, unless there are so many that it has to be less.
+const NAMES: u32 = 60;
+const LINE: u32 = 24;
 
 /// Colours of dashed lines.
-const BOUND_COLORS: [RGBColor; 2] = [RGBColor(0, 0, 0), RGBColor(140, 140, 140)];
+const BOUND_COLORS: [RGBColor; 4] =
+    [RGBColor(0, 0, 0), RGBColor(140, 140, 140), RGBColor(90, 90, 140), RGBColor(140, 110, 80)];
 
 /// Colours that can be told from each other and from white. The first ones are ours.
 const COLORS: [RGBColor; 14] = [
@@ -42,28 +41,38 @@ const COLORS: [RGBColor; 14] = [
     RGBColor(70, 0, 110),
 ];
 
-/// Draws the figure into the folder of the documents.
-pub(crate) fn write(standings: &Standings, docs: &Path) -> Result<(), Box<dyn Error>> {
-    let file = docs.join(FILE);
-    let failed = |error| format!("{}: {error}", file.display());
-    fs::write(&file, svg(standings)?).map_err(failed)?;
-    eprintln!("written to {}", file.display());
-    Ok(())
+/// A figure among the documents.
+#[derive(Debug)]
+pub(crate) struct Figure {
+    /// Below the folder of the documents.
+    pub(crate) file: &'static str,
+    pub(crate) title: &'static str,
 }
 
-/// The figure as text.
-pub(crate) fn svg(standings: &Standings) -> Result<String, Box<dyn Error>> {
-    let mut svg = String::new();
-    {
-        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
-        area.fill(&WHITE)?;
-        let (plot, names) = area.split_horizontally(PLOT);
-        let curves = curves(standings);
-        draw_curves(&plot, &curves)?;
-        draw_names(&names, &curves)?;
-        area.present()?;
+impl Figure {
+    /// Draws the figure into the folder of the documents.
+    pub(crate) fn write(&self, standings: &Standings, docs: &Path) -> Result<(), Box<dyn Error>> {
+        let file = docs.join(self.file);
+        let failed = |error| format!("{}: {error}", file.display());
+        fs::write(&file, self.svg(standings)?).map_err(failed)?;
+        eprintln!("written to {}", file.display());
+        Ok(())
     }
-    Ok(svg)
+
+    /// The figure as text.
+    pub(crate) fn svg(&self, standings: &Standings) -> Result<String, Box<dyn Error>> {
+        let mut svg = String::new();
+        {
+            let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+            area.fill(&WHITE)?;
+            let (plot, names) = area.split_horizontally(PLOT);
+            let curves = curves(standings);
+            draw_curves(&plot, &curves, self.title, standings.unit)?;
+            draw_names(&names, &curves)?;
+            area.present()?;
+        }
+        Ok(svg)
+    }
 }
 
 /// Speeds by length: the best of all contenders that share the curve.
@@ -71,7 +80,7 @@ struct Curve {
     name: String,
     side: Side,
     color: RGBColor,
-    /// The logarithm to base 2 of the length, and millions of items a second.
+    /// The logarithm to base 2 of the length, and the speed.
     points: Vec<(f64, f64)>,
 }
 
@@ -90,14 +99,16 @@ fn curves(standings: &Standings) -> Vec<Curve> {
         let point = |row: &Row| {
             let same = standings.labels.iter().zip(&row.speeds);
             let same = same.filter(|(other, _)| other.curve == label.curve);
-            let best = same.map(|(_, &speed)| speed).fold(0.0, f64::max);
-            ((row.len as f64).log2(), best / 1e6)
+            let measured = same.map(|(_, &speed)| speed).filter(|speed| !speed.is_nan());
+            let best = measured.reduce(f64::max)?;
+            Some(((row.len as f64).log2(), standings.unit.of(best)))
         };
+        let bounds = curves.iter().filter(|curve| curve.side == Side::Bound).count();
         let color = match label.side {
-            Side::Bound => BOUND_COLORS[curves.len() % BOUND_COLORS.len()],
-            _ => COLORS[curves.len() % COLORS.len()],
+            Side::Bound => BOUND_COLORS[bounds % BOUND_COLORS.len()],
+            _ => COLORS[(curves.len() - bounds) % COLORS.len()],
         };
-        let points = standings.rows.iter().map(point).collect();
+        let points = standings.rows.iter().filter_map(point).collect();
         curves.push(Curve { name: label.curve.clone(), side: label.side, color, points });
     }
     curves
@@ -105,7 +116,12 @@ fn curves(standings: &Standings) -> Vec<Curve> {
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-fn draw_curves(area: &Area<'_>, curves: &[Curve]) -> Result<(), Box<dyn Error>> {
+fn draw_curves(
+    area: &Area<'_>,
+    curves: &[Curve],
+    title: &str,
+    unit: Unit,
+) -> Result<(), Box<dyn Error>> {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let range = |part: fn(&(f64, f64)) -> f64| {
         let values = points().map(part);
@@ -116,7 +132,7 @@ fn draw_curves(area: &Area<'_>, curves: &[Curve]) -> Result<(), Box<dyn Error>> 
         return Err("nothing was measured that could be drawn".into());
     }
     let mut chart = ChartBuilder::on(area)
-        .caption("Shuffles of 2^w + 1 items of 8 bytes", ("sans-serif", 22))
+        .caption(title, ("sans-serif", 22))
         .margin(12)
         .x_label_area_size(44)
         .y_label_area_size(72)
@@ -124,7 +140,7 @@ fn draw_curves(area: &Area<'_>, curves: &[Curve]) -> Result<(), Box<dyn Error>> 
     chart
         .configure_mesh()
         .x_desc("w")
-        .y_desc("millions of items a second")
+        .y_desc(unit.name())
         .x_label_formatter(&|x| format!("{x:.0}"))
         .y_label_formatter(&|y| format!("{y}"))
         .label_style(("sans-serif", 14))
@@ -150,7 +166,8 @@ fn draw_names(area: &Area<'_>, curves: &[Curve]) -> Result<(), Box<dyn Error>> {
     let mut curves: Vec<&Curve> = curves.iter().collect();
     curves.sort_by(|a, b| end(b).total_cmp(&end(a)));
     let text = ("sans-serif", 15).into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
-    for (y, curve) in (60..).step_by(LINE).zip(curves) {
+    let line = LINE.min((SIZE.1 - NAMES) / u32::try_from(curves.len())?.max(1)).max(1);
+    for (y, curve) in (NAMES.cast_signed()..).step_by(line as usize).zip(curves) {
         let style = curve.style();
         if curve.side == Side::Bound {
             area.draw(&DashedPathElement::new([(4, y), (34, y)], 6, 4, style))?;

@@ -37,7 +37,7 @@ pub(crate) fn conditions(common: &Common) -> String {
 }
 
 /// The command that was given, as it is typed in the repository's root.
-fn command() -> String {
+pub(crate) fn command() -> String {
     let cargo = "cargo run --release --manifest-path benches/peers/Cargo.toml --".to_owned();
     let words = std::env::args().skip(1).map(|word| {
         if word.contains(|c: char| c.is_whitespace() || "'\"\\$*?;&|<>()".contains(c)) {

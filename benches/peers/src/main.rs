@@ -1,11 +1,12 @@
 //! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise hits all alike; checks
-//! what every one of them did; and writes the tables and the figure of `docs/results/cpu.md`. See `README.md`.
+//! what every one of them did; and writes the tables and figures of `docs/results`. See `README.md`.
 
 mod arena;
 mod arguments;
 mod bounds;
 mod contender;
 mod figure;
+mod gpu;
 mod item;
 mod machine;
 mod measure;
@@ -13,6 +14,7 @@ mod ours;
 mod pages;
 mod peers;
 mod report;
+mod rows;
 mod sizes;
 mod small;
 mod standings;
@@ -45,6 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Table(lengths) => table::run(lengths, common),
         Command::Sizes(amount) => sizes::run(amount, common),
         Command::Small => small::run(common),
+        Command::GpuTable(files) => gpu::run(&files.rows, common),
         Command::Test => trial::run(),
     }
 }

@@ -7,16 +7,26 @@ use std::path::Path;
 use crate::arguments::Common;
 use crate::machine;
 
-/// The document with all the tables, below the folder of the documents.
+/// The document with all the tables of the CPU, below the folder of the documents.
 const DOCUMENT: &str = "results/cpu.md";
 
 /// Prints a table with the conditions that it was measured under, and, if asked, puts both between the markers of this
 /// name in the document.
 pub(crate) fn publish(name: &str, table: &str, common: &Common) -> Result<(), Box<dyn Error>> {
     let text = format!("{}\n{table}", machine::conditions(common));
+    publish_text(DOCUMENT, name, &text, common)
+}
+
+/// Prints a text, and, if asked, puts it between the markers of this name in a document.
+pub(crate) fn publish_text(
+    document: &str,
+    name: &str,
+    text: &str,
+    common: &Common,
+) -> Result<(), Box<dyn Error>> {
     println!("{text}");
     if common.write {
-        write(&common.docs.join(DOCUMENT), name, &text)?;
+        write(&common.docs.join(document), name, text)?;
     }
     Ok(())
 }

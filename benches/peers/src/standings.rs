@@ -7,8 +7,19 @@ use crate::contender::{Label, Side};
 pub(crate) struct Standings {
     /// What the first columns are called.
     pub(crate) leads: Vec<&'static str>,
+    /// What speeds are written in.
+    pub(crate) unit: Unit,
     pub(crate) labels: Vec<Label>,
     pub(crate) rows: Vec<Row>,
+}
+
+/// What speeds are written in, and drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    /// Millions of items a second, for a CPU.
+    Millions,
+    /// Billions of items a second, for a GPU.
+    Billions,
 }
 
 /// The speeds at one length.
@@ -17,7 +28,7 @@ pub(crate) struct Row {
     /// What the first columns say.
     pub(crate) lead: Vec<String>,
     pub(crate) len: usize,
-    /// Items a second, a number for each label.
+    /// Items a second, a number for each label; not a number where nothing was measured.
     pub(crate) speeds: Vec<f64>,
 }
 
@@ -39,14 +50,14 @@ pub(crate) enum Over {
 }
 
 impl Standings {
-    /// The table in Markdown, with speeds in millions of items a second.
+    /// The table in Markdown.
     pub(crate) fn markdown(&self, ratios: &[Ratio]) -> String {
         let heads = self.leads.iter().map(|&lead| lead.to_owned());
         let heads = heads.chain(self.labels.iter().map(|label| label.name.clone()));
         let heads: Vec<String> = heads.chain(ratios.iter().map(Ratio::head)).collect();
         let rule = vec!["---".to_owned(); heads.len()];
         let rows = self.rows.iter().map(|row| {
-            let speeds = row.speeds.iter().map(|&speed| digits(speed / 1e6));
+            let speeds = row.speeds.iter().map(|&speed| self.unit.write(speed));
             let ratios = ratios.iter().map(|ratio| {
                 self.ratio(row, ratio).map_or("-".into(), |ratio| format!("{ratio:.2}"))
             });
@@ -71,7 +82,7 @@ impl Standings {
                 .reduce(f64::max),
             Over::Named(name) => named(name),
         };
-        Some(speed? / named(ratio.to)?)
+        Some(speed? / named(ratio.to)?).filter(|ratio| !ratio.is_nan())
     }
 }
 
@@ -85,9 +96,36 @@ impl Ratio {
     }
 }
 
-/// Three digits or more, and no more than one behind the point.
-fn digits(value: f64) -> String {
-    if value < 99.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+impl Unit {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Millions => "millions of items a second",
+            Self::Billions => "billions of items a second",
+        }
+    }
+
+    /// A speed, given in items a second.
+    pub(crate) fn of(self, speed: f64) -> f64 {
+        match self {
+            Self::Millions => speed / 1e6,
+            Self::Billions => speed / 1e9,
+        }
+    }
+
+    fn write(self, speed: f64) -> String {
+        let value = self.of(speed);
+        match self {
+            _ if speed.is_nan() => "-".into(),
+            // Three digits, whatever comes before them.
+            Self::Billions if value < 0.009_995 => format!("{value:.5}"),
+            Self::Billions if value < 0.099_95 => format!("{value:.4}"),
+            Self::Billions if value < 0.9995 => format!("{value:.3}"),
+            Self::Billions if value < 9.995 => format!("{value:.2}"),
+            // Three digits or more, and no more than one behind the point.
+            _ if value < 99.95 => format!("{value:.1}"),
+            _ => format!("{value:.0}"),
+        }
+    }
 }
 
 /// A length, by its nearest power of two if that is near.
@@ -109,6 +147,7 @@ mod tests {
         let label = |name: &str, side| Label { name: name.into(), side, curve: name.into() };
         let standings = Standings {
             leads: vec!["length"],
+            unit: Unit::Millions,
             labels: vec![label("a", Side::Ours), label("b", Side::Ours), label("c", Side::Peer)],
             rows: vec![Row { lead: vec!["10".into()], len: 10, speeds: vec![2e6, 3e9, 1.5e9] }],
         };
@@ -122,6 +161,30 @@ mod tests {
             | --- | --- | --- | --- | --- | --- | --- |\n\
             | 10 | 2.0 | 3000 | 1500 | 2.00 | 0.00 | - |\n";
         assert_eq!(standings.markdown(&ratios), expected);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash() {
+        let label = |name: &str, side| Label { name: name.into(), side, curve: name.into() };
+        let standings = Standings {
+            leads: vec!["length"],
+            unit: Unit::Billions,
+            labels: vec![label("a", Side::Ours), label("b", Side::Peer)],
+            rows: [(10, [f64::NAN, 123.4e6]), (20, [7.5e9, f64::NAN]), (30, [1e11, 25e9])]
+                .map(|(len, speeds)| Row {
+                    lead: vec![len.to_string()],
+                    len,
+                    speeds: speeds.into(),
+                })
+                .into(),
+        };
+        let expected = "\
+            | length | a | b | best of ours / b |\n\
+            | --- | --- | --- | --- |\n\
+            | 10 | - | 0.123 | - |\n\
+            | 20 | 7.50 | - | - |\n\
+            | 30 | 100 | 25.0 | 4.00 |\n";
+        assert_eq!(standings.markdown(&[Ratio { over: Over::Best, to: "b" }]), expected);
     }
 
     #[test]

@@ -5,10 +5,11 @@ use std::error::Error;
 use crate::arguments::{Common, Lengths};
 use crate::bounds::{self, GATHER, MEMCPY};
 use crate::contender::{Contender, without};
+use crate::figure::Figure;
 use crate::measure::{Effort, race};
 use crate::peers::{self, RIP_PARALLEL};
-use crate::standings::{Over, Ratio, Row, Standings, length};
-use crate::{figure, ours, report, std_shuffle};
+use crate::standings::{Over, Ratio, Row, Standings, Unit, length};
+use crate::{ours, report, std_shuffle};
 
 const RATIOS: [Ratio; 3] = [
     Ratio { over: Over::Best, to: RIP_PARALLEL },
@@ -16,13 +17,17 @@ const RATIOS: [Ratio; 3] = [
     Ratio { over: Over::Best, to: MEMCPY },
 ];
 
+/// Figure 13 of the paper.
+pub(crate) const FIGURE: Figure =
+    Figure { file: "figures/figure-13-cpu.svg", title: "Shuffles of 2^w + 1 items of 8 bytes" };
+
 /// Measures, prints, and writes what was asked for.
 pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Error>> {
     let contenders = without(contenders(), &common.skip);
     let standings = measure(contenders, lengths.from..=lengths.to, common.effort());
     report::publish("table", &markdown(&standings), common)?;
     if common.write {
-        figure::write(&standings, &common.docs)?;
+        FIGURE.write(&standings, &common.docs)?;
     }
     Ok(())
 }
@@ -54,5 +59,6 @@ pub(crate) fn measure(
         eprintln!("{}", length(len));
         Row { lead: vec![length(len)], len, speeds: race(len, &mut contenders, effort) }
     });
-    Standings { leads: vec!["length"], rows: rows.collect(), labels }
+    let rows = rows.collect();
+    Standings { leads: vec!["length"], unit: Unit::Millions, labels, rows }
 }
