@@ -9,6 +9,17 @@ struct alignas(16) Item16 {
     uint64_t low, high;
 };
 
+// Reads what no kernel writes meanwhile, so that the compiler may read ahead, past what is written elsewhere.
+template <class T>
+__device__ __forceinline__ T read_only(const T* address) {
+    return __ldg(address);
+}
+
+__device__ __forceinline__ Item16 read_only(const Item16* address) {
+    const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(address));
+    return {pair.x, pair.y};
+}
+
 // A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says that the rank is not
 // needed for the load, so that it can be on its way before the rank is known.
 
@@ -31,15 +42,9 @@ struct Gather {
     const T* source;
     T* out;
 
-    __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return __ldg(source + index); }
+    __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return read_only(source + index); }
     __device__ __forceinline__ void store(uint64_t rank, uint64_t, Value value) const { out[rank] = value; }
 };
-
-template <>
-__device__ __forceinline__ Item16 Gather<Item16>::load(uint64_t, uint64_t index) const {
-    const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(source) + index);
-    return {pair.x, pair.y};
-}
 
 // out[index] = source[rank]
 template <class T>

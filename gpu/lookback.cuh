@@ -29,8 +29,8 @@ __device__ __forceinline__ N warp_sum(N value) {
     return value;
 }
 
-// What the tiles of a launch tell each other, in device memory. All zero before its first launch; every launch leaves
-// it ready for the next, so that neither the host nor another kernel has to clear it.
+// What the tiles of a launch tell each other, in device memory. Made by `new_chain`; every launch leaves it ready for the
+// next, so that neither the host nor another kernel has to clear it.
 struct Chain {
     uint32_t ticket;    // tiles handed out
     uint32_t finished;  // tiles that will not read a status any more
@@ -39,6 +39,17 @@ struct Chain {
     uint64_t total;     // survivors in all, after a launch
     uint64_t status[1];
 };
+
+// Makes a chain of memory with whatever in it.
+__device__ __forceinline__ void new_chain(Chain* chain, uint32_t capacity) {
+    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (uint64_t tile = thread; tile < capacity; tile += uint64_t(gridDim.x) * blockDim.x) chain->status[tile] = 0;
+    if (thread == 0) {
+        chain->ticket = chain->finished = chain->epoch = 0;
+        chain->capacity = capacity;
+        chain->total = 0;
+    }
+}
 
 // A tile's word: the epoch in 16 bits, whether there is a count in 2, and the count in 46. One word, written and read
 // whole, so nothing is said of the order of two.

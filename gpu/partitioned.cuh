@@ -183,7 +183,7 @@ __device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, i
 }
 
 // Last pass: a bucket's items to their places, through shared memory.
-template <int THREADS, int BUCKET_BITS, bool DENSE, class T, class Key>
+template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T, class Key>
 __device__ __forceinline__ void place_bucket(const Buckets<T, Key>& from, const uint64_t* bases, T* out) {
     extern __shared__ __align__(16) unsigned char memory[];
     constexpr int WORDS = (1 << BUCKET_BITS) / 32;
@@ -199,7 +199,7 @@ __device__ __forceinline__ void place_bucket(const Buckets<T, Key>& from, const 
         __syncthreads();
 #pragma unroll 8
         for (uint32_t j = thread; j < count; j += THREADS) {
-            const uint32_t slot = from.keys[start + j];
+            const uint32_t slot = read_only(from.keys + start + j);
             atomicOr(&taken[slot / 32], 1u << slot % 32);
         }
         __syncthreads();
@@ -219,11 +219,24 @@ __device__ __forceinline__ void place_bucket(const Buckets<T, Key>& from, const 
         }
         __syncthreads();
     }
-#pragma unroll 8
-    for (uint32_t j = thread; j < count; j += THREADS) {
-        const uint32_t slot = from.keys[start + j];
-        const uint32_t rank = DENSE ? slot : before[slot / 32] + __popc(taken[slot / 32] & ((1u << slot % 32) - 1));
-        items[rank] = from.items[start + j];
+    // Several loads are on their way before the first is needed.
+    for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
+        T item[TOGETHER];
+        uint32_t slots[TOGETHER];
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < TOGETHER; ++k) {
+            const uint32_t j = first + THREADS * k;
+            if (j < count) {
+                slots[k] = read_only(from.keys + start + j);
+                item[k] = read_only(from.items + start + j);
+            }
+        }
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < TOGETHER; ++k) {
+            if (first + THREADS * k >= count) continue;
+            const uint32_t slot = slots[k];
+            items[DENSE ? slot : before[slot / 32] + __popc(taken[slot / 32] & ((1u << slot % 32) - 1))] = item[k];
+        }
     }
     __syncthreads();
     const uint64_t base = DENSE ? bucket << BUCKET_BITS : bases[bucket];

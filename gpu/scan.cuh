@@ -27,6 +27,11 @@ __device__ __forceinline__ uint32_t exclusive_sum(uint32_t value, uint32_t* sums
     return sum - value + (warp == 0 ? 0 : sums[warp - 1]);
 }
 
+// Sets words to zero: a kernel of ours, since a captured memset is the driver's to refuse.
+__device__ __forceinline__ void clear_words(uint32_t* words, uint64_t len) {
+    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < len; k += uint64_t(gridDim.x) * blockDim.x) words[k] = 0;
+}
+
 // Where each bucket or tile begins in the output. One block.
 template <int THREADS>
 __device__ __forceinline__ void scan_counts(const uint32_t* counts, uint32_t len, uint64_t* bases) {

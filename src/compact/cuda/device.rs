@@ -55,7 +55,7 @@ impl Device {
     ///
     /// [`Error::BackendUnavailable`], [`Error::Driver`].
     pub(super) fn number(ordinal: usize) -> Result<Arc<Self>, Error> {
-        let count = probe::driver().map_err(Error::no_cuda)?;
+        let count = probe::driver().map_err(Error::no_cuda)?.devices;
         if ordinal >= count {
             return Err(Error::no_cuda(Unavailable::NoSuchDevice { ordinal, count }));
         }
@@ -124,6 +124,9 @@ impl std::fmt::Debug for Device {
     }
 }
 
+/// The driver that first had `cuFuncLoad`: of CUDA 12.4.
+const FUNC_LOAD_SINCE: u32 = 12_040;
+
 /// A kernel on a device. It stays loaded until the process ends, as its device does.
 pub(super) struct Kernel {
     function: sys::CUfunction,
@@ -144,6 +147,12 @@ impl Kernel {
         let name = CString::new(ENTRY).unwrap_or_default();
         // SAFETY: the module has just been loaded, and is never unloaded.
         let function = unsafe { result::module::get_function(module, name) }.map_err(failed)?;
+        // The driver puts off bringing the code to the device until the first launch, which then cannot be captured
+        // in a graph.
+        if probe::driver().is_ok_and(|driver| driver.version >= FUNC_LOAD_SINCE) {
+            // SAFETY: the function's module is loaded, and the driver has this call.
+            unsafe { sys::cuFuncLoad(function) }.result().map_err(failed)?;
+        }
         Ok(Self { function })
     }
 

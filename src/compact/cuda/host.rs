@@ -51,7 +51,7 @@ pub(super) fn move_items<T: Send>(
     // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them over the slice moves
     // every item. The two do not overlap.
     unsafe {
-        core::ptr::copy_nonoverlapping(room.as_ptr().cast(), items.as_mut_ptr(), items.len())
+        core::ptr::copy_nonoverlapping(room.as_ptr().cast(), items.as_mut_ptr(), items.len());
     };
     Ok(())
 }

@@ -66,6 +66,16 @@ pub(super) fn scan() -> String {
     entry(1024, 1, parameters, "scan_counts<1024>(counts, len, bases);")
 }
 
+/// `(chain, capacity)`: makes a chain of new memory.
+pub(super) fn new_chain() -> String {
+    entry(tuning::THREADS, 1, "Chain* chain, uint32_t capacity", "new_chain(chain, capacity);")
+}
+
+/// `(words, len)`: sets 32-bit words to zero.
+pub(super) fn clear() -> String {
+    entry(tuning::THREADS, 1, "uint32_t* words, uint64_t len", "clear_words(words, len);")
+}
+
 /// `(indexes, len, seen, repeats)`: the check.
 pub(super) fn find_repeats(word: &str) -> String {
     let parameters =
@@ -133,7 +143,8 @@ pub(super) fn place(word: &str, bucket_bits: u32, dense: bool) -> String {
     let parameters = format!(
         "const __grid_constant__ Buckets<{word}, uint16_t> from, const uint64_t* bases, {word}* out"
     );
-    let threads = tuning::PLACE_THREADS;
-    let body = format!("place_bucket<{threads}, {bucket_bits}, {dense}>(from, bases, out);");
-    entry(threads, 1, &parameters, &body)
+    let tuning::Place { threads, blocks, together } = tuning::place(dense);
+    let body =
+        format!("place_bucket<{threads}, {together}, {bucket_bits}, {dense}>(from, bases, out);");
+    entry(threads, blocks, &parameters, &body)
 }

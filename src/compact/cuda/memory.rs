@@ -2,22 +2,26 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 
 use super::device::failed;
 use crate::error::Error;
 
-/// Bytes on the device of a stream, aligned to 256.
+/// Bytes on the device of a stream, aligned to 256. Only that stream uses them.
 #[derive(Debug, Default)]
-pub(super) struct Memory(Option<CudaSlice<u8>>);
+pub(super) struct Memory {
+    bytes: Option<CudaSlice<u8>>,
+    /// Asked for once: every time it is asked for, cudarc looks for other streams to be waited for.
+    address: u64,
+}
 
 impl Memory {
     pub(super) const fn new() -> Self {
-        Self(None)
+        Self { bytes: None, address: 0 }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, CudaSlice::len)
+        self.bytes.as_ref().map_or(0, CudaSlice::len)
     }
 
     /// The address of at least so many bytes, whose values are not kept when they grow; and whether they are new.
@@ -34,23 +38,13 @@ impl Memory {
         let grows = self.bytes() < bytes;
         if grows {
             // First give back what there is.
-            self.0 = None;
-            // SAFETY: the bytes are written before they are read: by the kernels, or by `clear`.
+            self.bytes = None;
+            // SAFETY: the bytes are written before they are read: by the kernels.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
-            self.0 = Some(memory.map_err(|error| failed(error, "allocate working memory"))?);
+            let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
+            self.address = memory.device_ptr(stream).0;
+            self.bytes = Some(memory);
         }
-        let address = self.0.as_ref().map_or(0, |memory| memory.device_ptr(stream).0);
-        Ok((address, grows))
+        Ok((self.address, grows))
     }
-}
-
-/// Sets bytes to zero, in the stream's order.
-///
-/// # Safety
-///
-/// The bytes are on the stream's device, and the stream's to write.
-pub(super) unsafe fn clear(stream: &CudaStream, address: u64, bytes: u64) -> Result<(), Error> {
-    // SAFETY: the caller's word.
-    unsafe { result::memset_d8_async(address, 0, bytes as usize, stream.cu_stream()) }
-        .map_err(|error| failed(error, "clear working memory"))
 }

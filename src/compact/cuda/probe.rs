@@ -16,9 +16,18 @@ const OLDEST_DRIVER: u32 = 12_000;
 const NAMES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so", "libcuda.so.1"] };
 
-/// How many devices the driver has, at least one; or what is missing. Asked once in a process.
-pub(super) fn driver() -> Result<usize, Unavailable> {
-    static ANSWER: OnceLock<Result<usize, Unavailable>> = OnceLock::new();
+/// A driver that can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Driver {
+    /// The version of CUDA that it is for: a thousand times the major one, and ten times the minor one.
+    pub(super) version: u32,
+    /// How many devices there are, at least one.
+    pub(super) devices: usize,
+}
+
+/// The driver, or what is missing. Asked once in a process.
+pub(super) fn driver() -> Result<Driver, Unavailable> {
+    static ANSWER: OnceLock<Result<Driver, Unavailable>> = OnceLock::new();
     *ANSWER.get_or_init(|| {
         let library = open(NAMES).ok_or(Unavailable::NoDriver)?;
         // Symbols are looked up in a library that stays loaded, since cudarc will use it.
@@ -35,7 +44,7 @@ pub(super) fn open<S: AsRef<std::ffi::OsStr>>(names: &[S]) -> Option<Library> {
 }
 
 /// Asks a driver's library for its version and its devices.
-fn ask(library: &Library) -> Result<usize, Unavailable> {
+fn ask(library: &Library) -> Result<Driver, Unavailable> {
     let call = |name: &[u8], out: &mut c_int| -> Result<(), Unavailable> {
         // SAFETY: this is the type of these functions in every version of the driver's interface.
         let function: Symbol<'_, unsafe extern "C" fn(*mut c_int) -> c_int> =
@@ -56,7 +65,8 @@ fn ask(library: &Library) -> Result<usize, Unavailable> {
     check(unsafe { init(0) })?;
     let mut devices = 0;
     call(b"cuDeviceGetCount\0", &mut devices)?;
-    usize::try_from(devices).ok().filter(|&devices| devices > 0).ok_or(Unavailable::NoDevice)
+    let devices = usize::try_from(devices).ok().filter(|&devices| devices > 0);
+    Ok(Driver { version, devices: devices.ok_or(Unavailable::NoDevice)? })
 }
 
 /// The driver's answer as ours.

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, result, sys};
+use cudarc::driver::{CudaStream, result};
 
 use super::device::{Device, Kernel, failed};
 use super::kernels::{self, Places, index_type};
-use super::memory::{Memory, clear};
+use super::memory::Memory;
 use super::movement::{Array, Movement, word_type};
 use super::partition::{Layout, Level, Partition};
 use super::program::Program;
@@ -18,9 +18,8 @@ use crate::error::{Defect, Error};
 /// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more than the bijection.
 const MOST_PARAMS: usize = 4096 - 512;
 
-/// `Chain` in gpu/lookback.cuh: how much stands before the status words, and where the words for the host are.
+/// `Chain` in gpu/lookback.cuh: how much stands before the status words, and where the word for the host is.
 const CHAIN_HEADER: u64 = 24;
-const CHAIN_CAPACITY: u64 = 12;
 const CHAIN_TOTAL: u64 = 16;
 
 /// A permutation to be applied.
@@ -115,9 +114,9 @@ impl Runner {
             return Ok(());
         }
         let context = self.stream.context();
-        context.bind_to_thread().map_err(|error| failed(error, "use the device"))?;
         // An error of something that was dropped before is not this call's, and would be taken for one.
         let _ = context.check_err();
+        context.bind_to_thread().map_err(|error| failed(error, "use the device"))?;
         if !job.trusted {
             return self.checked(job);
         }
@@ -264,12 +263,10 @@ impl Runner {
         let layout = partition.layout();
         let shared = partition.place_shared();
         let text = kernels::place(word, partition.bucket_bits, partition.dense);
-        let place = self.kernel(None, text, tuning::PLACE_THREADS, shared)?;
+        let threads = tuning::place(partition.dense).threads;
+        let place = self.kernel(None, text, threads, shared)?;
         let at = self.scratch(layout.bytes)?;
-        if !self.rehearsing {
-            // SAFETY: it is the scratch memory, which is at least so large.
-            unsafe { clear(&self.stream, at, layout.cleared_bytes) }?;
-        }
+        self.clear(at, layout.cleared_bytes)?;
         let first = buckets(at, &layout, &partition.first, 0);
         self.first_pass(job, array, partition, &first)?;
         let mut placed = first;
@@ -287,7 +284,7 @@ impl Runner {
         }
         let arguments = [&placed[..], &bases, &array.out.to_le_bytes()];
         let grid = (blocks(level.buckets)?, 1);
-        self.launch(&place, grid, tuning::PLACE_THREADS, shared, &arguments)?;
+        self.launch(&place, grid, threads, shared, &arguments)?;
         if partition.dense {
             // There is room for every key, so no bucket can overflow.
             return Ok(());
@@ -378,11 +375,10 @@ impl Runner {
                 runner.dense(&lookup(indices, 8), job.len, "uint64_t", &job.movement)
             }
         };
+        self.clear(seen, seen_bytes)?;
         if self.rehearsing {
             return movement(self);
         }
-        // SAFETY: it is the scratch memory, which is at least so large.
-        unsafe { clear(&self.stream, seen, seen_bytes) }?;
         let [words, len, seen, flag] = [indices, job.len, seen, repeats].map(u64::to_le_bytes);
         let grid = self.resident(&find, job.len.div_ceil(u64::from(tuning::THREADS)));
         self.launch(&find, (grid, 1), tuning::THREADS, 0, &[&words, &len, &seen, &flag])?;
@@ -471,6 +467,15 @@ impl Runner {
         unsafe { ready.kernel.launch(self.stream.cu_stream(), grid, threads, shared, arguments) }
     }
 
+    /// Sets working memory to zero: that many bytes, a multiple of 4.
+    fn clear(&mut self, address: u64, bytes: u64) -> Result<(), Error> {
+        let ready = self.kernel(None, kernels::clear(), tuning::THREADS, 0)?;
+        let words = bytes / 4;
+        let grid = self.resident(&ready, words.div_ceil(u64::from(tuning::THREADS)));
+        let arguments: [&[u8]; 2] = [&address.to_le_bytes(), &words.to_le_bytes()];
+        self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments)
+    }
+
     /// The address of a chain of so many tiles.
     fn chain(&mut self, tiles: u64) -> Result<u64, Error> {
         // Blocks take one ticket more than there are tiles.
@@ -478,13 +483,14 @@ impl Runner {
         let bytes = fits.then(|| CHAIN_HEADER + tiles * 8).ok_or(Error::DeviceMemory)?;
         let (address, new) = self.chain.room(&self.stream, bytes)?;
         if new {
-            // SAFETY: it is the memory that has just been got.
-            unsafe { clear(&self.stream, address, bytes) }?;
-            let (at, tiles) = (address + CHAIN_CAPACITY, tiles as u32);
-            // SAFETY: it is a word of that memory.
-            unsafe { sys::cuMemsetD32Async(at, tiles, 1, self.stream.cu_stream()) }
-                .result()
-                .map_err(|error| failed(error, "prepare working memory"))?;
+            let ready = self.kernel(None, kernels::new_chain(), tuning::THREADS, 0)?;
+            let grid = self.resident(&ready, tiles.div_ceil(u64::from(tuning::THREADS)));
+            let arguments: [&[u8]; 2] = [&address.to_le_bytes(), &(tiles as u32).to_le_bytes()];
+            // In earnest even in a rehearsal: the memory is new only once.
+            let rehearsing = core::mem::take(&mut self.rehearsing);
+            let done = self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments);
+            self.rehearsing = rehearsing;
+            done?;
         }
         Ok(address)
     }

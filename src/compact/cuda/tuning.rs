@@ -16,16 +16,39 @@ pub(super) const BLOCKS: u32 = 4;
 /// enough of them to keep every multiprocessor busy, and with few slots each thread should have few.
 pub(super) const PER_THREAD: &[(u64, u32)] = &[(1 << 19, 8), (1 << 17, 4), (1 << 16, 2), (0, 1)];
 
-/// Threads of a block in the partitioned strategy's passes. With 16 records a thread and two blocks a multiprocessor
-/// the two passes took 5.0 and 3.8 ms at `m = 2^29 + 1`; 256 threads 5.7 and 4.9 ms (shorter runs for each bucket),
-/// 1024 threads with 8 records 5.2 and 4.0 ms.
-pub(super) const PASS_THREADS: u32 = 512;
+/// Threads of a block in the partitioned strategy's passes, two of which a multiprocessor should hold. With 768
+/// threads and 11 records each the two passes took 4.9 and 3.8 ms at `m = 2^29 + 1`; 512 threads with 16 records 5.3 and
+/// 3.8 ms; 256 threads, four blocks and 16 records 5.7 and 4.9 ms (shorter runs of records for each bucket); 1024 threads
+/// with 8 records 5.2 and 4.0 ms. To fetch eight records before the first is put down (5.4 and 3.9 ms), to copy them
+/// to shared memory asynchronously (5.6 and 3.9), and to prefetch them (5.4 and 3.9) are no better.
+pub(super) const PASS_THREADS: u32 = 768;
 
 /// Records of a thread in those passes, if shared memory allows for two such blocks.
-pub(super) const PASS_RECORDS: u32 = 16;
+pub(super) const PASS_RECORDS: u32 = 11;
 
-/// Threads of a block that places a bucket: 1024 took 3.26 ms at `m = 2^29 + 1`, 512 3.56 ms, 256 6.3 ms.
-pub(super) const PLACE_THREADS: u32 = 1024;
+/// How a bucket is placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Threads of a block.
+    pub(super) threads: u32,
+    /// Blocks that a multiprocessor should hold, which limits their registers.
+    pub(super) blocks: u32,
+    /// Records that a thread has on their way at a time.
+    pub(super) together: u32,
+}
+
+/// Where every slot is taken: 2.4 ms at `m = 2^29`. 1024 threads with 4 records 2.7 ms, 672 with 4 2.6 ms; 512 with 16
+/// need too many registers, 5.5 ms.
+pub(super) const PLACE_DENSE: Place = Place { threads: 512, blocks: 3, together: 8 };
+
+/// Where there are gaps, so that slots are counted first: 3.3 ms at `m = 2^29 + 1`. 512 threads with 4 or 8 records
+/// 3.75 ms, 672 with 4 3.45 ms, 1024 with 8 records 5.3 ms.
+pub(super) const PLACE_GAPS: Place = Place { threads: 1024, blocks: 2, together: 2 };
+
+/// How buckets are placed, with or without gaps.
+pub(super) const fn place(dense: bool) -> Place {
+    if dense { PLACE_DENSE } else { PLACE_GAPS }
+}
 
 /// Bytes of a bucket's items that are placed in shared memory, at most, in the mean: with three blocks of 70 KB on a
 /// multiprocessor it took 3.3 ms, with one of 140 KB 4.9 ms.

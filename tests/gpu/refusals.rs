@@ -1,0 +1,167 @@
+//! What cannot be done is refused with an error that says why, and nothing is lost.
+
+use bijective_shuffle::cudarc::driver::CudaContext;
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaWorkspace, Defect, DeviceSource};
+
+use crate::{STRATEGIES, cuda};
+
+/// What its device text says it is.
+struct Claims {
+    last: u64,
+    forward: &'static str,
+    params: usize,
+}
+
+impl Bijection for Claims {
+    fn last(&self) -> u64 {
+        self.last
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        Some(DeviceSource {
+            type_name: "Claims".into(),
+            text: format!(
+                "struct Claims {{
+                    uint64_t unused[{}];
+                    __device__ uint64_t forward(uint64_t slot) const {{ return {}; }}
+                    __device__ uint64_t inverse(uint64_t index) const {{ return index; }}
+                }};",
+                self.params, self.forward
+            ),
+            params: vec![0; 8 * self.params],
+        })
+    }
+}
+
+#[test]
+fn lies_are_found_and_nothing_is_lost() {
+    let Some(cuda) = cuda() else { return };
+    let cases: [(&str, u64, usize); 9] = [
+        ("0", 1023, 1000),
+        ("slot / 2", 1023, 512),
+        ("slot ^ (slot == 5)", 1023, 1024),
+        ("slot == 77 ? 78 : slot", 1023, 1000),
+        ("slot + 1", 1023, 1024),
+        ("~uint64_t(0)", 1023, 100),
+        ("slot + (uint64_t(1) << 32)", 1023, 1024),
+        ("slot % 100", 99_999, 100),
+        ("slot % 70000", 99_999, 70_000),
+    ];
+    for (forward, last, len) in cases {
+        let f = Claims { last, forward, params: 1 };
+        for strategy in STRATEGIES {
+            let cuda = cuda.clone().with_strategy(strategy);
+            let items: Vec<String> = (0..len).map(|x| x.to_string()).collect();
+            let mut moved = items.clone();
+            for error in [cuda.shuffle(&f, &mut moved), cuda.unshuffle(&f, &mut moved)] {
+                assert!(matches!(error, Err(Error::NotABijection(_))), "{forward}: {error:?}");
+                assert_eq!(moved, items);
+            }
+            let mut indices = vec![0_u32; len];
+            let error = cuda.indices(&f, &mut indices);
+            assert!(matches!(error, Err(Error::NotABijection(_))), "{forward}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn the_defect_is_the_one_that_the_reference_finds() {
+    let Some(cuda) = cuda() else { return };
+    let mut items: Vec<u32> = (0..1000).collect();
+    let f = Claims { last: 1023, forward: "slot == 77 ? 78 : slot", params: 1 };
+    let repeats = Err(Error::NotABijection(Defect::Repeats { index: 78 }));
+    // As many survivors as items, since 77 never comes and 78 twice.
+    assert_eq!(cuda.shuffle(&f, &mut items), repeats);
+    let f = Claims { last: 1023, forward: "slot + 100", params: 1 };
+    let few = Err(Error::NotABijection(Defect::Survivors { expected: 1000, actual: 900 }));
+    assert_eq!(cuda.shuffle(&f, &mut items), few);
+    let f = Claims { last: 1023, forward: "slot / 2", params: 1 };
+    let many = Err(Error::NotABijection(Defect::Survivors { expected: 1000, actual: 1001 }));
+    assert_eq!(cuda.shuffle(&f, &mut items), many);
+    assert!(items.into_iter().eq(0..1000));
+}
+
+#[test]
+fn a_text_that_does_not_compile_is_shown() {
+    let Some(cuda) = cuda() else { return };
+    let f = Claims { last: 9, forward: "nonsense(slot)", params: 1 };
+    let mut items = [1, 2, 3];
+    let Err(Error::DeviceCompile { type_name, log }) = cuda.shuffle(&f, &mut items) else {
+        panic!("it should not compile");
+    };
+    assert_eq!(type_name, "Claims");
+    assert!(log.contains("nonsense"), "{log}");
+    assert_eq!(items, [1, 2, 3]);
+}
+
+#[test]
+fn what_does_not_fit_is_said() {
+    let Some(cuda) = cuda() else { return };
+    let mut items = [1, 2, 3, 4, 5];
+    let f = VariablePhilox::<24>::from_keys(2, [1; 24]);
+    assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::LengthExceedsDomain { len: 5, last: 3 }));
+    let f = Table::from_seed(1000, 1);
+    assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::NoDeviceSource));
+    let f = Claims { last: 9, forward: "slot", params: 600 };
+    assert!(matches!(cuda.shuffle(&f, &mut items), Err(Error::DeviceParams { bytes: 4800, .. })));
+    assert_eq!(items, [1, 2, 3, 4, 5]);
+
+    let stream = cuda.stream();
+    let f = Standard::from_seed(100, 1);
+    let source = stream.alloc_zeros::<u64>(100).unwrap();
+    let mut out = stream.alloc_zeros::<u64>(99).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    assert_eq!(
+        workspace.shuffle_into(&f, &source, &mut out),
+        Err(Error::LengthMismatch { expected: 100, actual: 99 })
+    );
+    let p = Standard::from_seed(1 << 33, 1);
+    let mut large = stream.alloc_zeros::<u8>(8).unwrap();
+    // SAFETY: it fails before anything is launched.
+    let unallocated = unsafe { workspace.shuffle_raw(&p, 256, 256, 1 << 33, (64 << 10) + 1) };
+    assert!(matches!(unallocated, Err(Error::ItemTooLarge { .. })));
+    stream.memset_zeros(&mut large).unwrap();
+}
+
+#[test]
+fn a_slice_of_another_context_is_refused() {
+    let Some(cuda) = cuda() else { return };
+    let Ok(context) = CudaContext::new_non_primary(0, 0) else {
+        println!("skipped: no second context");
+        return;
+    };
+    let foreign = context.default_stream().alloc_zeros::<u64>(100).unwrap();
+    let mut out = cuda.stream().alloc_zeros::<u64>(100).unwrap();
+    let f = Standard::from_seed(100, 1);
+    let error = CudaWorkspace::new(&cuda).shuffle_into(&f, &foreign, &mut out);
+    assert_eq!(error, Err(Error::WrongDevice { expected: 0, actual: 0 }));
+    // An engine of that context takes it.
+    let there = Cuda::on_stream(context.default_stream()).unwrap();
+    let mut out = there.stream().alloc_zeros::<u64>(100).unwrap();
+    CudaWorkspace::new(&there).shuffle_into(&f, &foreign, &mut out).unwrap();
+    there.stream().synchronize().unwrap();
+}
+
+#[test]
+fn a_full_device_is_said() {
+    let Some(cuda) = cuda() else { return };
+    let stream = cuda.stream();
+    let (free, _) = stream.context().mem_get_info().unwrap();
+    // SAFETY: it is never read.
+    let hoard = unsafe { stream.alloc::<u8>(free - free / 32) };
+    let Ok(hoard) = hoard else {
+        println!("skipped: the memory cannot be taken");
+        return;
+    };
+    let f = Standard::from_seed(1 << 40, 1);
+    let mut out = vec![0_u8; free / 16];
+    assert_eq!(cuda.shuffle(&f, &mut out), Err(Error::DeviceMemory));
+    assert!(out.iter().all(|&byte| byte == 0));
+    drop(hoard);
+}
