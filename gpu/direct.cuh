@@ -5,55 +5,90 @@
 
 namespace bijective_shuffle {
 
-// Every slot survives: a slot is its own rank.
+// A warp moves the items of `count` slots from `first` on, all of which survive: a slot is its own rank. All of them
+// are the whole tile of the warp, or else each has to be looked at.
+template <bool WHOLE, class Index, int PER_THREAD, class F, class Move>
+__device__ __forceinline__ void move_run(const F& f, Index first, uint32_t count, const Move& move) {
+    const uint32_t lane = threadIdx.x % 32;
+    Index index[PER_THREAD];
+    typename Move::Value value[PER_THREAD];
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int k = 0; k < PER_THREAD; ++k) {
+        const uint32_t j = 32 * k + lane;
+        if (!WHOLE && j >= count) continue;
+        index[k] = Index(f.forward(Index(first + j)));
+        value[k] = move.load(Index(first + j), index[k]);
+    }
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int k = 0; k < PER_THREAD; ++k) {
+        const uint32_t j = 32 * k + lane;
+        if (WHOLE || j < count) move.store(Index(first + j), index[k], value[k]);
+    }
+}
+
+// The same for indexes, 16 bytes of them in each store.
+template <class Index, int PER_THREAD, class F, class N>
+__device__ __forceinline__ void write_run(const F& f, Index first, N* out) {
+    constexpr int EACH = 16 / sizeof(N);
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int k = 0; k < PER_THREAD; k += EACH) {
+        const uint32_t j = 32 * k + EACH * (threadIdx.x % 32);
+        union {
+            N values[EACH];
+            Item16 all;
+        };
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int e = 0; e < EACH; ++e) values[e] = N(f.forward(Index(first + j + e)));
+        *reinterpret_cast<Item16*>(out + first + j) = all;
+    }
+}
+
+// Every slot survives.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
 __device__ __forceinline__ void move_dense(const F& f, uint64_t len, const Move& move) {
     constexpr int PER_WARP = 32 * PER_THREAD;
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + warp * PER_WARP;
     if (first >= len) return;
-    // Only the last warp has to look at each slot.
     const bool whole = len - first >= PER_WARP;
+    const uint32_t count = whole ? PER_WARP : uint32_t(len - first);
     if constexpr (Move::ROWS) {
         __shared__ Index indexes[THREADS / 32][PER_WARP];
-        const uint32_t count = whole ? PER_WARP : uint32_t(len - first);
         for (uint32_t j = lane; j < count; j += 32) indexes[warp][j] = Index(f.forward(first + j));
         __syncwarp();
         move.move(indexes[warp], count, first);
+        return;
+    }
+    if constexpr (Move::WRITES_INDEXES && PER_THREAD % 4 == 0) {
+        if (whole && reinterpret_cast<uint64_t>(move.out) % 16 == 0) {
+            write_run<Index, PER_THREAD>(f, Index(first), move.out);
+            return;
+        }
+    }
+    if (whole) {
+        move_run<true, Index, PER_THREAD>(f, Index(first), count, move);
     } else {
-        Index index[PER_THREAD];
-        typename Move::Value value[PER_THREAD];
-        BIJECTIVE_SHUFFLE_UNROLL
-        for (int k = 0; k < PER_THREAD; ++k) {
-            const uint64_t slot = first + 32 * k + lane;
-            if (!whole && slot >= len) continue;
-            index[k] = Index(f.forward(slot));
-            value[k] = move.load(slot, index[k]);
-        }
-        BIJECTIVE_SHUFFLE_UNROLL
-        for (int k = 0; k < PER_THREAD; ++k) {
-            const uint64_t slot = first + 32 * k + lane;
-            if (!whole && slot >= len) continue;
-            move.store(slot, index[k], value[k]);
-        }
+        move_run<false, Index, PER_THREAD>(f, Index(first), count, move);
     }
 }
 
-// A warp packs the survivors of 32 * PER_THREAD slots, in order; how many there are.
-template <class Index, int PER_THREAD, class F>
-__device__ __forceinline__ uint32_t survivors(const F& f, Index first, bool whole, Index last, Index greatest, Index* packed) {
+// A warp packs the survivors of `slots` slots, in order, and one more word at the end; how many there are. All of them are the whole tile of the
+// warp, or else each has to be looked at.
+template <bool WHOLE, class Index, int PER_THREAD, class F>
+__device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t slots, Index greatest, Index* packed) {
     const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
     uint32_t count = 0;
     // Four at a time keep the pipelines full, and more of them only fill the instruction cache.
 #pragma unroll 4
     for (int k = 0; k < PER_THREAD; ++k) {
-        const Index slot = first + Index(32 * k) + lane;
-        const bool inside = whole || (slot <= last && slot >= first);
-        // Outside the domain there may be nothing to look up, and slot 0 is always in it.
-        const Index index = Index(f.forward(inside ? slot : 0));
+        const uint32_t j = 32 * k + lane;
+        const bool inside = WHOLE || j < slots;
+        // Outside the domain there may be nothing to look up, and its first slot is always in it.
+        const Index index = Index(f.forward(inside ? Index(first + j) : 0));
         const bool survives = inside && index <= greatest;
         const uint32_t mask = __ballot_sync(FULL_WARP, survives);
-        if (survives) packed[count + __popc(mask & before)] = index;
+        // Those that do not survive go to a place of their own, which is faster than a branch.
+        packed[survives ? count + __popc(mask & before) : 32 * PER_THREAD] = index;
         count += __popc(mask);
     }
     return count;
@@ -118,7 +153,7 @@ struct Given {
 template <class Index, int THREADS, int PER_THREAD, class F, class Places, class Move>
 __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, Places places, const Move& move) {
     constexpr int WARPS = THREADS / 32, PER_WARP = 32 * PER_THREAD, TILE = THREADS * PER_THREAD;
-    __shared__ Index packed[2][WARPS][PER_WARP];
+    __shared__ Index packed[2][WARPS][PER_WARP + 1];
     __shared__ uint32_t counts[2][WARPS];
     __shared__ Turn next_turn;
     __shared__ uint64_t shared_base;
@@ -129,8 +164,12 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
         const uint64_t first = uint64_t(tile) * TILE + warp * PER_WARP;
         uint32_t count = 0;
         if (first <= last) {
-            const bool whole = last - first >= PER_WARP - 1;
-            count = survivors<Index, PER_THREAD>(f, Index(first), whole, Index(last), Index(len - 1), packed[buffer][warp]);
+            Index* const to = packed[buffer][warp];
+            if (last - first >= PER_WARP - 1) {
+                count = survivors<true, Index, PER_THREAD>(f, Index(first), PER_WARP, Index(len - 1), to);
+            } else {
+                count = survivors<false, Index, PER_THREAD>(f, Index(first), uint32_t(last - first) + 1, Index(len - 1), to);
+            }
         }
         if (lane == 0) counts[buffer][warp] = count;
         __syncwarp();
@@ -158,6 +197,7 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
             BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < PER_THREAD; ++k) {
                 const uint32_t j = 32 * k + lane;
+                if (32 * k >= count) break;
                 if (j < count) value[k] = move.load(0, indexes[j]);
             }
         }
@@ -188,12 +228,14 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
                 BIJECTIVE_SHUFFLE_UNROLL
                 for (int k = 0; k < PER_THREAD; ++k) {
                     const uint32_t j = 32 * k + lane;
+                    if (32 * k >= room) break;
                     if (j < room) value[k] = move.load(rank + j, 0);
                 }
             }
             BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < PER_THREAD; ++k) {
                 const uint32_t j = 32 * k + lane;
+                if (32 * k >= room) break;
                 if (j < room) move.store(rank + j, Move::GATHERS ? 0 : indexes[j], value[k]);
             }
         }

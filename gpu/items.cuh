@@ -27,7 +27,7 @@ __device__ __forceinline__ Item16 read_only(const Item16* address) {
 template <class N>
 struct Indices {
     using Value = N;
-    static constexpr bool ROWS = false, GATHERS = true;
+    static constexpr bool ROWS = false, GATHERS = true, WRITES_INDEXES = true;
     N* out;
 
     __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return Value(index); }
@@ -38,7 +38,7 @@ struct Indices {
 template <class T>
 struct Gather {
     using Value = T;
-    static constexpr bool ROWS = false, GATHERS = true;
+    static constexpr bool ROWS = false, GATHERS = true, WRITES_INDEXES = false;
     const T* source;
     T* out;
 
@@ -50,7 +50,7 @@ struct Gather {
 template <class T>
 struct Scatter {
     using Value = T;
-    static constexpr bool ROWS = false, GATHERS = false;
+    static constexpr bool ROWS = false, GATHERS = false, WRITES_INDEXES = false;
     const T* source;
     T* out;
 
@@ -71,7 +71,7 @@ constexpr int MOST_ARRAYS = 12;
 template <bool SCATTERS>
 struct Rows {
     using Value = uint32_t;
-    static constexpr bool ROWS = true, GATHERS = false;
+    static constexpr bool ROWS = true, GATHERS = false, WRITES_INDEXES = false;
     uint64_t arrays_used;
     Array arrays[MOST_ARRAYS];
 

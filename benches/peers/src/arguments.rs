@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Sizes(Amount),
     /// Short lengths on one thread: 2^8 + 1 to 2^17 + 1
     Small,
+    /// Time the GPU engine: rows `name,item_bytes,length,seconds`, for lengths 2^w and 2^w + 1
+    GpuRows(GpuLengths),
     /// Make tables and a figure of rows that were measured on a GPU: `name,item_bytes,length,seconds`
     GpuTable(Files),
     /// Run everything once at small lengths, check the results, and print nothing
@@ -45,6 +47,21 @@ pub(crate) struct Lengths {
     /// The last length is one above 2 to this power
     #[arg(long, value_name = "POWER", default_value_t = 28, value_parser = clap::value_parser!(u32).range(0..=40))]
     pub(crate) to: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct GpuLengths {
+    /// The first length is 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 8, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) from: u32,
+
+    /// The last length is one above 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) to: u32,
+
+    /// Only contenders whose name contains this; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Vec<String>,
 }
 
 #[derive(Args)]

@@ -25,7 +25,7 @@ const FIGURE_BYTES: usize = 8;
 const BEST_CASE: &str = "best of ours, 2^w items (n = m)";
 
 /// What is no shuffle, but cannot well be beaten by one.
-const BOUNDS: [&str; 4] = ["copy", "gather", "scatter", "torch x[p]"];
+const BOUNDS: [&str; 5] = ["copy", "gather", "gather (our kernel)", "scatter", "torch x[p]"];
 
 /// How the names of others begin. All that is not in one of the lists is ours.
 const PEERS: [&str; 5] = ["thrust::", "torch", "cupy", "sort-shuffle", "dart throwing"];
@@ -33,8 +33,9 @@ const PEERS: [&str; 5] = ["thrust::", "torch", "cupy", "sort-shuffle", "dart thr
 /// How the names begin of what moves no items, but writes the indexes of a permutation: these have tables of their own.
 const INDEXES: [&str; 2] = ["indices", "torch.randperm"];
 
-const RATIOS: [Ratio; 5] = [
+const RATIOS: [Ratio; 6] = [
     Ratio { over: Over::Best, to: "gather" },
+    Ratio { over: Over::Best, to: "gather (our kernel)" },
     Ratio { over: Over::Best, to: "thrust::shuffle_copy" },
     Ratio { over: Over::Best, to: "thrust::shuffle_copy (memory kept)" },
     Ratio { over: Over::Best, to: "torch x[randperm]" },

@@ -7,6 +7,7 @@ mod bounds;
 mod contender;
 mod figure;
 mod gpu;
+mod gpu_rows;
 mod item;
 mod machine;
 mod measure;
@@ -47,6 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Table(lengths) => table::run(lengths, common),
         Command::Sizes(amount) => sizes::run(amount, common),
         Command::Small => small::run(common),
+        Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuTable(files) => gpu::run(&files.rows, common),
         Command::Test => trial::run(),
     }

@@ -1,6 +1,6 @@
 //! The kernels' texts: each instantiates one function of gpu/ for a bijection `F` and the types it is used with.
 
-use super::tuning;
+use super::tuning::{self, Shape};
 
 /// The device type of slots and indexes.
 pub(super) fn index_type(last: u64) -> &'static str {
@@ -15,13 +15,13 @@ fn entry(threads: u32, blocks: u32, parameters: &str, body: &str) -> String {
 }
 
 /// `(f, len, move)`: every slot survives.
-pub(super) fn dense(index: &str, per_thread: u32, movement: &str) -> String {
+pub(super) fn dense(index: &str, shape: Shape, movement: &str) -> String {
     let parameters = format!(
         "const __grid_constant__ F f, uint64_t len, const __grid_constant__ {movement} move"
     );
-    let threads = tuning::THREADS;
-    let body = format!("move_dense<{index}, {threads}, {per_thread}>(f, len, move);");
-    entry(threads, 1, &parameters, &body)
+    let Shape { threads, slots, blocks } = shape;
+    let body = format!("move_dense<{index}, {threads}, {slots}>(f, len, move);");
+    entry(threads, blocks, &parameters, &body)
 }
 
 /// How a tile gets its place.
@@ -35,7 +35,7 @@ pub(super) enum Places {
 
 /// `(f, last, len, places, move, only_if)`: the survivors. If the last pointer is not null, nothing is done unless the
 /// word there is other than 0.
-pub(super) fn survivors(index: &str, per_thread: u32, places: Places, movement: &str) -> String {
+pub(super) fn survivors(index: &str, shape: Shape, places: Places, movement: &str) -> String {
     let (pointer, value) = match places {
         Places::Chained => ("Chain*", "Chained{places, {}}"),
         Places::Given => ("const uint64_t*", "Given{places, 0}"),
@@ -44,18 +44,17 @@ pub(super) fn survivors(index: &str, per_thread: u32, places: Places, movement: 
         "const __grid_constant__ F f, uint64_t last, uint64_t len, {pointer} places, \
          const __grid_constant__ {movement} move, const uint32_t* only_if"
     );
-    let threads = tuning::THREADS;
+    let Shape { threads, slots, blocks } = shape;
     let body = format!(
         "if (only_if != nullptr && *only_if == 0) return; \
-         move_survivors<{index}, {threads}, {per_thread}>(f, last, len, {value}, move);"
+         move_survivors<{index}, {threads}, {slots}>(f, last, len, {value}, move);"
     );
-    entry(threads, tuning::BLOCKS, &parameters, &body)
+    entry(threads, blocks, &parameters, &body)
 }
 
 /// `(f, last, len, counts)`: how many survive in each tile.
-pub(super) fn count(index: &str, per_thread: u32) -> String {
-    let threads = tuning::THREADS;
-    let body = format!("count_survivors<{index}, {threads}, {per_thread}>(f, last, len, counts);");
+pub(super) fn count(index: &str, Shape { threads, slots, .. }: Shape) -> String {
+    let body = format!("count_survivors<{index}, {threads}, {slots}>(f, last, len, counts);");
     let parameters = "const __grid_constant__ F f, uint64_t last, uint64_t len, uint32_t* counts";
     entry(threads, 1, parameters, &body)
 }

@@ -67,6 +67,11 @@ impl Movement {
         matches!(self, Self::Items { scatters: true, .. })
     }
 
+    /// Whether it writes the permutation itself.
+    pub(super) fn writes_indexes(&self) -> bool {
+        matches!(self, Self::Indices { .. })
+    }
+
     /// Its type in gpu/items.cuh.
     pub(super) fn type_name(&self) -> String {
         match self {

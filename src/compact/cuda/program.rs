@@ -54,8 +54,9 @@ impl Program {
             text.push_str(layer);
         }
         text.push_str(&self.text);
+        // The bijection's own text is outside of our namespace, and none of our names is let out of it.
         text.push_str(&format!(
-            "\nusing namespace bijective_shuffle;\nusing F = {};\n{}\n",
+            "\nusing BijectiveShuffleF = {};\nnamespace bijective_shuffle {{\nusing F = BijectiveShuffleF;\n{}\n}}\n",
             self.type_name, self.kernel
         ));
         text
@@ -132,6 +133,7 @@ mod tests {
     use crate::compact::cuda::device::Limits;
     use crate::compact::cuda::kernels::{self, Places};
     use crate::compact::cuda::partition::Partition;
+    use crate::compact::cuda::tuning::{self, Shape};
 
     /// The compiler, if this machine has one; it must, if the environment says so.
     fn compiler() -> Option<&'static Nvrtc> {
@@ -162,6 +164,11 @@ mod tests {
                 program.compile(target).unwrap_or_else(|error| panic!("{target:?}: {error}"));
             assert!(!image.is_empty());
         }
+    }
+
+    /// Some slots for each thread.
+    fn slots(slots: u32) -> Shape {
+        Shape { threads: 256, slots, blocks: 4 }
     }
 
     /// A GPU with so much shared memory that every size of the partitioned strategy is used.
@@ -200,11 +207,11 @@ mod tests {
             compile_all(
                 Some(&source),
                 &[
-                    kernels::dense(index, 8, "Gather<uint64_t>"),
-                    kernels::survivors(index, 8, Places::Chained, "Gather<uint64_t>"),
-                    kernels::survivors(index, 1, Places::Given, "Scatter<uint32_t>"),
-                    kernels::survivors("uint64_t", 2, Places::Chained, "Indices<uint32_t>"),
-                    kernels::count(index, 4),
+                    kernels::dense(index, slots(8), "Gather<uint64_t>"),
+                    kernels::survivors(index, slots(8), Places::Chained, "Gather<uint64_t>"),
+                    kernels::survivors(index, slots(1), Places::Given, "Scatter<uint32_t>"),
+                    kernels::survivors("uint64_t", slots(2), Places::Chained, "Indices<uint32_t>"),
+                    kernels::count(index, slots(4)),
                 ],
             );
         }
@@ -224,11 +231,30 @@ mod tests {
         );
         let texts = names.iter().flat_map(|name| {
             [
-                kernels::dense("uint32_t", 8, name),
-                kernels::survivors("uint32_t", 8, Places::Chained, name),
+                kernels::dense("uint32_t", slots(8), name),
+                kernels::survivors("uint32_t", slots(8), Places::Chained, name),
             ]
         });
         compile_all(Some(&source), &texts.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_shape_for_indexes_compiles() {
+        let source = Lcg::from_seed(1 << 20, 1).device_source().unwrap();
+        let mut texts = Vec::new();
+        for word in ["Indices<uint32_t>", "Indices<uint64_t>"] {
+            for (index, wide) in [("uint32_t", false), ("uint64_t", true)] {
+                for bits in [10, 16, 17, 18, 19, 20, 30] {
+                    let last = (1 << bits) - 1;
+                    let shape = tuning::survivors(last, true, wide);
+                    texts.push(kernels::survivors(index, shape, Places::Chained, word));
+                    texts.push(kernels::dense(index, tuning::dense(last, true), word));
+                }
+            }
+        }
+        texts.sort();
+        texts.dedup();
+        compile_all(Some(&source), &texts);
     }
 
     #[test]
@@ -266,7 +292,7 @@ mod tests {
             params: vec![0; 8],
         };
         let program =
-            Program::new(Some(&source), kernels::dense("uint32_t", 1, "Indices<uint32_t>"));
+            Program::new(Some(&source), kernels::dense("uint32_t", slots(1), "Indices<uint32_t>"));
         let target = targets(compiler().unwrap())[0];
         let Err(Error::DeviceCompile { type_name, log }) = program.compile(target) else {
             panic!("it should not compile");

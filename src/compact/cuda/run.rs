@@ -172,12 +172,12 @@ impl Runner {
         index: &str,
         movement: &Movement,
     ) -> Result<(), Error> {
-        let per_thread = per_thread(len - 1);
-        let text = kernels::dense(index, per_thread, &movement.type_name());
-        let ready = self.kernel(Some(f), text, tuning::THREADS, 0)?;
-        let grid = blocks(len.div_ceil(u64::from(tuning::THREADS * per_thread)))?;
+        let shape = tuning::dense(len - 1, movement.writes_indexes());
+        let text = kernels::dense(index, shape, &movement.type_name());
+        let ready = self.kernel(Some(f), text, shape.threads, 0)?;
+        let grid = blocks(len.div_ceil(shape.tile()))?;
         let arguments = [&*f.params, &len.to_le_bytes(), &movement.argument()];
-        self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments)
+        self.launch(&ready, (grid, 1), shape.threads, 0, &arguments)
     }
 
     /// Moves survivors with places by look-back; if the address is not 0, only if there is something other than 0.
@@ -190,15 +190,17 @@ impl Runner {
         movement: &Movement,
         only_if: u64,
     ) -> Result<(), Error> {
-        let per_thread = per_thread(last);
-        let tiles = last / u64::from(tuning::THREADS * per_thread) + 1;
-        let text = kernels::survivors(index, per_thread, Places::Chained, &movement.type_name());
-        let ready = self.kernel(Some(f), text, tuning::THREADS, 0)?;
+        // Slots are as wide as the kernel takes them, even where the domain is small.
+        let wide = index == "uint64_t";
+        let shape = tuning::survivors(last, movement.writes_indexes(), wide);
+        let tiles = last / shape.tile() + 1;
+        let text = kernels::survivors(index, shape, Places::Chained, &movement.type_name());
+        let ready = self.kernel(Some(f), text, shape.threads, 0)?;
         let chain = self.chain(tiles)?;
         let grid = self.resident(&ready, tiles);
         let [last, len, chain, only_if] = [last, len, chain, only_if].map(u64::to_le_bytes);
         let arguments = [&*f.params, &last, &len, &chain, &movement.argument(), &only_if];
-        self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments)
+        self.launch(&ready, (grid, 1), shape.threads, 0, &arguments)
     }
 
     /// Counts, sums and moves in three kernels, evaluating twice.
@@ -207,25 +209,26 @@ impl Runner {
             return self.single_pass(job);
         }
         let index = index_type(job.last);
-        let per_thread = per_thread(job.last);
-        let tiles = job.last / u64::from(tuning::THREADS * per_thread) + 1;
+        let wide = index == "uint64_t";
+        let shape = tuning::survivors(job.last, job.movement.writes_indexes(), wide);
+        let tiles = job.last / shape.tile() + 1;
         let grid = blocks(tiles)?;
         let f = Some(&job.source);
-        let count = self.kernel(f, kernels::count(index, per_thread), tuning::THREADS, 0)?;
+        let count = self.kernel(f, kernels::count(index, shape), shape.threads, 0)?;
         let scan = self.kernel(None, kernels::scan(), 1024, 0)?;
         let name = job.movement.type_name();
-        let text = kernels::survivors(index, per_thread, Places::Given, &name);
-        let place = self.kernel(f, text, tuning::THREADS, 0)?;
+        let text = kernels::survivors(index, shape, Places::Given, &name);
+        let place = self.kernel(f, text, shape.threads, 0)?;
         let bases_at = (tiles * 4).next_multiple_of(256);
         let counts = self.scratch(bases_at + tiles * 8)?;
         let [last, len, none] = [job.last, job.len, 0].map(u64::to_le_bytes);
         let [counts, bases] = [counts, counts + bases_at].map(u64::to_le_bytes);
         let arguments = [&*job.source.params, &last, &len, &counts];
-        self.launch(&count, (grid, 1), tuning::THREADS, 0, &arguments)?;
+        self.launch(&count, (grid, 1), shape.threads, 0, &arguments)?;
         self.launch(&scan, (1, 1), 1024, 0, &[&counts, &grid.to_le_bytes(), &bases])?;
         let arguments = [&*job.source.params, &last, &len, &bases, &job.movement.argument(), &none];
         let grid = self.resident(&place, tiles);
-        self.launch(&place, (grid, 1), tuning::THREADS, 0, &arguments)
+        self.launch(&place, (grid, 1), shape.threads, 0, &arguments)
     }
 
     /// Every step by itself: values, survivors, movement.
@@ -504,7 +507,7 @@ impl Runner {
 /// A bijection's stand-in: values that are written in words of so many bytes.
 fn lookup(address: u64, word: usize) -> DeviceSource {
     DeviceSource {
-        type_name: format!("Lookup<{}>", word_type(word)),
+        type_name: format!("bijective_shuffle::Lookup<{}>", word_type(word)),
         text: String::new(),
         params: address.to_le_bytes().to_vec(),
     }
@@ -525,11 +528,6 @@ fn buckets(at: u64, layout: &Layout, level: &Level, number: usize) -> [u8; 40] {
         bytes.copy_from_slice(&word.to_le_bytes());
     }
     bytes
-}
-
-/// Slots of a thread in a tile, for a domain.
-fn per_thread(last: u64) -> u32 {
-    tuning::PER_THREAD.iter().find(|&&(from, _)| last >= from).map_or(1, |&(_, slots)| slots)
 }
 
 /// A number of blocks as the driver takes it.

@@ -3,18 +3,72 @@
 //! Measured on an NVIDIA H200 with CUDA 13.0, items of 8 bytes and `VariablePhilox` with 24 rounds unless said
 //! otherwise; docs/results/gpu.md has the tables.
 
-/// Threads of a block in the direct kernels.
-///
-/// At `m = 2^29 + 1`, relative to a gather with a given index: 128 threads 1.013, 256 1.015, 512 1.014.
+/// Threads of a block in kernels that have no other number.
 pub(super) const THREADS: u32 = 256;
 
-/// Blocks of the direct kernels that a multiprocessor should hold, which limits their registers: at 64 registers 4
-/// blocks fit (1.015 of a gather), and 5 with 48 registers spill (0.906).
-pub(super) const BLOCKS: u32 = 4;
+/// How a kernel of the direct strategies divides its slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Threads of a block.
+    pub(super) threads: u32,
+    /// Slots of a thread in a tile.
+    pub(super) slots: u32,
+    /// Blocks that a multiprocessor should hold, which limits their registers.
+    pub(super) blocks: u32,
+}
 
-/// Slots that a thread evaluates in a tile, for domains of at least so many slots: large tiles pay where there are
-/// enough of them to keep every multiprocessor busy, and with few slots each thread should have few.
-pub(super) const PER_THREAD: &[(u64, u32)] = &[(1 << 19, 8), (1 << 17, 4), (1 << 16, 2), (0, 1)];
+impl Shape {
+    /// Slots of a tile.
+    pub(super) const fn tile(self) -> u64 {
+        (self.threads * self.slots) as u64
+    }
+}
+
+/// For items, by the number of slots: large tiles pay where there are enough of them to keep every multiprocessor busy.
+///
+/// At `m = 2^29 + 1`, relative to a gather with a given index: 1.016; with 16 slots 1.014, with 128 threads 1.013, with
+/// 512 threads 1.014; with 5 blocks, whose 48 registers are too few, 0.906.
+const ITEMS: &[(u64, Shape)] = &[
+    (1 << 19, Shape { threads: THREADS, slots: 8, blocks: 4 }),
+    (1 << 17, Shape { threads: THREADS, slots: 4, blocks: 4 }),
+    (1 << 16, Shape { threads: THREADS, slots: 2, blocks: 4 }),
+    (0, Shape { threads: THREADS, slots: 1, blocks: 4 }),
+];
+
+/// For indexes of many slots, which are as fast as they are evaluated and packed: 205 G/s of the default at `m = 2^29 + 1`.
+/// 24 slots 202, 16 slots 189, 8 slots 155; 256 threads with 16 slots 187.
+const INDEXES: Shape = Shape { threads: 128, slots: 32, blocks: 6 };
+/// The same for slots in 64 bits, of which shared memory holds half as many.
+const WIDE_INDEXES: Shape = Shape { threads: 128, slots: 16, blocks: 6 };
+/// From so many slots on; below, tiles are as for items.
+const MANY_SLOTS: u64 = 1 << 22;
+
+/// For indexes where every slot survives: 679 G/s of the default at `m = 2^30`; 8 slots 644, 4 slots 567.
+const DENSE_INDEXES: Shape = Shape { threads: THREADS, slots: 16, blocks: 1 };
+
+/// The shape for survivors among the slots up to `last`, in 32 bits or `wide`, of which the indexes are written or items
+/// moved.
+pub(super) fn survivors(last: u64, writes_indexes: bool, wide: bool) -> Shape {
+    match writes_indexes && last >= MANY_SLOTS {
+        true if wide => WIDE_INDEXES,
+        true => INDEXES,
+        false => items(last),
+    }
+}
+
+/// The shape for slots up to `last`, all of which survive.
+pub(super) fn dense(last: u64, writes_indexes: bool) -> Shape {
+    if writes_indexes && last >= MANY_SLOTS {
+        DENSE_INDEXES
+    } else {
+        Shape { blocks: 1, ..items(last) }
+    }
+}
+
+fn items(last: u64) -> Shape {
+    let shape = ITEMS.iter().find(|&&(from, _)| last >= from);
+    shape.map_or(INDEXES, |&(_, shape)| shape)
+}
 
 /// Threads of a block in the partitioned strategy's passes, two of which a multiprocessor should hold. With 768
 /// threads and 11 records each the two passes took 4.9 and 3.8 ms at `m = 2^29 + 1`; 512 threads with 16 records 5.3 and

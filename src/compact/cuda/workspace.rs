@@ -17,7 +17,8 @@ use crate::word::Word;
 /// Every call puts its kernels in the engine's stream and returns; it waits for the GPU only if the bijection is not
 /// [trusted](crate::TrustedBijection) and so has to be checked. Kernels are compiled, and working memory is got, when
 /// a call first needs them, or ahead of time by [`reserve`](Self::reserve). A call that finds all it needs can be
-/// captured in a CUDA graph, unless it has to check.
+/// captured in a CUDA graph, unless it has to check; with more than one stream in the context, cudarc's event tracking must
+/// be off for the slices, since a capture cannot wait for events from outside.
 ///
 /// A workspace serves one stream, so that calls cannot disturb each other's working memory. Slices of other streams of
 /// the same context are waited for, as cudarc's own functions do.

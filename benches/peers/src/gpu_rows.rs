@@ -1,0 +1,290 @@
+//! Times the GPU engine, and prints rows for [`gpu`](crate::gpu).
+
+use std::error::Error;
+
+use bijective_shuffle::cudarc::driver::sys::CUevent_flags;
+use bijective_shuffle::cudarc::driver::{
+    CudaSlice, CudaStream, DevicePtr, DeviceRepr, ValidAsZeroBits,
+};
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource, Trusted};
+
+use crate::arguments::{Common, GpuLengths};
+
+/// How long the calls between two events take, at least.
+const MEASURED_MS: f32 = 2.0;
+/// The most calls between two events.
+const MOST_CALLS: usize = 1000;
+/// How many items at the beginning are compared with the CPU's.
+const COMPARED: usize = 100_000;
+
+/// Indexes that lie in device memory, as a bijection: with it the engine is a gather with a given index.
+struct Given {
+    address: u64,
+    last: u64,
+}
+
+impl Bijection for Given {
+    fn last(&self) -> u64 {
+        self.last
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        Some(Trusted::new(self))
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        Some(DeviceSource {
+            type_name: "Given".into(),
+            text: "
+                #ifndef GIVEN
+                #define GIVEN
+                struct Given {
+                    const uint32_t* values;
+                    __device__ uint64_t forward(uint64_t slot) const { return values[slot]; }
+                    __device__ uint64_t inverse(uint64_t index) const { return index; }
+                };
+                #endif
+            "
+            .into(),
+            params: self.address.to_le_bytes().to_vec(),
+        })
+    }
+}
+
+// SAFETY: the memory holds a permutation, which the engine has written there; only the gather is asked for, on the
+// device, and so neither of the host's functions.
+unsafe impl TrustedBijection for Given {}
+
+/// An item that is its own index, with all bits in use.
+trait Numbered: DeviceRepr + ValidAsZeroBits + Copy + Default + PartialEq + Unpin {
+    const BYTES: usize = size_of::<Self>();
+    fn numbered(index: u64) -> Self;
+}
+
+impl Numbered for u32 {
+    fn numbered(index: u64) -> Self {
+        (index as u32).wrapping_mul(0x9E37_79B1)
+    }
+}
+
+impl Numbered for u64 {
+    fn numbered(index: u64) -> Self {
+        index.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+}
+
+/// Measures lengths `2^w` and `2^w + 1`, and prints a row for each contender.
+pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn Error>> {
+    let cuda = Cuda::new()?;
+    println!(
+        "# bijective-shuffle {}, {}",
+        env!("CARGO_PKG_VERSION"),
+        cuda.stream().context().name()?
+    );
+    println!("name,item_bytes,length,seconds");
+    for power in lengths.from..=lengths.to {
+        for len in [1_usize << power, (1 << power) + 1] {
+            let bench =
+                Bench { cuda: &cuda, len, repeats: common.effort().repeats, only: &lengths.only };
+            bench.items::<u64>()?;
+            bench.items::<u32>()?;
+        }
+    }
+    Ok(())
+}
+
+/// What is measured at a length.
+struct Bench<'a> {
+    cuda: &'a Cuda,
+    len: usize,
+    repeats: usize,
+    only: &'a [String],
+}
+
+impl Bench<'_> {
+    /// Every contender, for a type of item.
+    fn items<T: Numbered>(&self) -> Result<(), Box<dyn Error>> {
+        let stream = self.cuda.stream();
+        let items: Vec<T> = (0..self.len as u64).map(T::numbered).collect();
+        let source = stream.clone_htod(&items)?;
+        drop(items);
+        let mut out = stream.alloc_zeros::<T>(self.len)?;
+        let philox = VariablePhilox::<24>::from_seed(self.len as u64, 1);
+        let default = Standard::from_seed(self.len as u64, 1);
+        let lcg = Lcg::from_seed(self.len as u64, 1);
+        self.gather(&source, &mut out, &default)?;
+        let strategies = [
+            ("SinglePass", CudaStrategy::SinglePass),
+            ("Partitioned", CudaStrategy::Partitioned),
+            ("TwoPass", CudaStrategy::TwoPass),
+            ("Unfused", CudaStrategy::Unfused),
+        ];
+        for (name, strategy) in strategies {
+            self.shuffle(&format!("{name}, Philox-24"), strategy, &philox, &source, &mut out)?;
+            self.shuffle(&format!("{name}, default"), strategy, &default, &source, &mut out)?;
+        }
+        self.shuffle("SinglePass, LCG", CudaStrategy::SinglePass, &lcg, &source, &mut out)?;
+        self.shuffle("Auto, Philox-24", CudaStrategy::Auto, &philox, &source, &mut out)?;
+        self.shuffle("Auto, default", CudaStrategy::Auto, &default, &source, &mut out)?;
+        for (name, strategy) in &strategies[..2] {
+            self.unshuffle(
+                &format!("back, {name}, default"),
+                *strategy,
+                &default,
+                &source,
+                &mut out,
+            )?;
+        }
+        drop((source, out));
+        if T::BYTES == 4 {
+            let mut indices = stream.alloc_zeros::<u32>(self.len)?;
+            self.indices("indices, Philox-24", &philox, &mut indices)?;
+            self.indices("indices, default", &default, &mut indices)?;
+        }
+        Ok(())
+    }
+
+    fn gather<T: Numbered>(
+        &self,
+        source: &CudaSlice<T>,
+        out: &mut CudaSlice<T>,
+        order: &Standard,
+    ) -> Result<(), Box<dyn Error>> {
+        let stream = self.cuda.stream();
+        let mut indices = stream.alloc_zeros::<u32>(self.len)?;
+        let direct = self.cuda.clone().with_strategy(CudaStrategy::SinglePass);
+        let mut workspace = CudaWorkspace::new(&direct);
+        workspace.indices(order, &mut indices)?;
+        let given = Given { address: indices.device_ptr(stream).0, last: self.len as u64 - 1 };
+        self.measure::<T>("gather (our kernel)", || workspace.shuffle_into(&given, source, out))?;
+        self.compare(order, out, "gather")
+    }
+
+    fn shuffle<T: Numbered>(
+        &self,
+        name: &str,
+        strategy: CudaStrategy,
+        f: &dyn Bijection,
+        source: &CudaSlice<T>,
+        out: &mut CudaSlice<T>,
+    ) -> Result<(), Box<dyn Error>> {
+        if !self.wants(name) {
+            return Ok(());
+        }
+        self.cuda.stream().memset_zeros(out)?;
+        let mut workspace = CudaWorkspace::new(&self.cuda.clone().with_strategy(strategy));
+        self.measure::<T>(name, || workspace.shuffle_into(f, source, out))?;
+        self.compare(f, out, name)
+    }
+
+    fn unshuffle<T: Numbered>(
+        &self,
+        name: &str,
+        strategy: CudaStrategy,
+        f: &dyn Bijection,
+        source: &CudaSlice<T>,
+        out: &mut CudaSlice<T>,
+    ) -> Result<(), Box<dyn Error>> {
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let mut workspace = CudaWorkspace::new(&self.cuda.clone().with_strategy(strategy));
+        self.measure::<T>(name, || workspace.unshuffle_into(f, source, out))?;
+        // Shuffled again it must be what it was.
+        let mut again = self.cuda.stream().alloc_zeros::<T>(self.len)?;
+        workspace.shuffle_into(f, out, &mut again)?;
+        let identity = |k: u64| k;
+        self.compare_with(&again, name, identity)
+    }
+
+    fn indices(
+        &self,
+        name: &str,
+        f: &dyn Bijection,
+        out: &mut CudaSlice<u32>,
+    ) -> Result<(), Box<dyn Error>> {
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let mut workspace = CudaWorkspace::new(self.cuda);
+        self.measure::<u32>(name, || workspace.indices(f, out))?;
+        let few = self.len.min(COMPARED);
+        let got = self.cuda.stream().clone_dtoh(&out.slice(..few))?;
+        self.cuda.stream().synchronize()?;
+        let p = Permutation::with_bijection(self.len as u64, f)?;
+        if !got.into_iter().map(u64::from).eq(p.iter().take(few)) {
+            return Err(format!("{name} is wrong at {} items", self.len).into());
+        }
+        Ok(())
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| name.contains(&**only))
+    }
+
+    /// Prints the median time of a call, by events.
+    fn measure<T: Numbered>(
+        &self,
+        name: &str,
+        mut call: impl FnMut() -> Result<(), bijective_shuffle::Error>,
+    ) -> Result<(), Box<dyn Error>> {
+        let stream = self.cuda.stream();
+        if let Err(error) = call() {
+            println!("# {name}, {} items of {} bytes: {error}", self.len, T::BYTES);
+            return Ok(());
+        }
+        let mut timed = |calls: usize| -> Result<f32, Box<dyn Error>> {
+            let event =
+                |stream: &CudaStream| stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+            let start = event(stream)?;
+            for _ in 0..calls {
+                call()?;
+            }
+            let end = event(stream)?;
+            end.synchronize()?;
+            Ok(start.elapsed_ms(&end)? / calls as f32)
+        };
+        let one = timed(1)?;
+        let calls = ((MEASURED_MS / one).ceil() as usize).clamp(1, MOST_CALLS);
+        let mut times = Vec::new();
+        for _ in 0..self.repeats {
+            times.push(timed(calls)?);
+        }
+        times.sort_by(f32::total_cmp);
+        let seconds = f64::from(times[times.len() / 2]) / 1e3;
+        println!("{name},{},{},{seconds:e}", T::BYTES, self.len);
+        Ok(())
+    }
+
+    fn compare<T: Numbered>(
+        &self,
+        f: &dyn Bijection,
+        out: &CudaSlice<T>,
+        name: &str,
+    ) -> Result<(), Box<dyn Error>> {
+        let p = Permutation::with_bijection(self.len as u64, f)?;
+        let order: Vec<u64> = p.iter().take(COMPARED).collect();
+        self.compare_with(out, name, |k| order[k as usize])
+    }
+
+    /// Compares the first items with those that should be there.
+    fn compare_with<T: Numbered>(
+        &self,
+        out: &CudaSlice<T>,
+        name: &str,
+        index: impl Fn(u64) -> u64,
+    ) -> Result<(), Box<dyn Error>> {
+        let few = self.len.min(COMPARED);
+        let got = self.cuda.stream().clone_dtoh(&out.slice(..few))?;
+        self.cuda.stream().synchronize()?;
+        if (0..few as u64).any(|k| got[k as usize] != T::numbered(index(k))) {
+            return Err(format!("{name} is wrong at {} items", self.len).into());
+        }
+        Ok(())
+    }
+}
