@@ -4,18 +4,15 @@
 
 namespace bijective_shuffle {
 
-// Sets `repeats` if an index comes twice, or is not below their number. `seen` has a bit for each, all zero.
+// Sets `repeats` if an index comes twice, or is not below their number; looks at nothing if there are not as many
+// survivors as there should be. `seen` has a bit for each index, all zero.
 template <class N>
-__device__ __forceinline__ void find_repeats(const N* indexes, uint64_t len, uint32_t* seen, uint32_t* repeats) {
+__device__ __forceinline__ void find_repeats(const N* indexes, uint64_t len, const Chain* chain, uint32_t* seen, uint32_t* repeats) {
+    if (chain->total != len) return;
     for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < len; k += uint64_t(gridDim.x) * blockDim.x) {
         const uint64_t index = indexes[k];
-        // Where there are too few survivors, what they left unwritten may be anything.
-        if (index >= len) {
-            *repeats = 1;
-            continue;
-        }
         const uint32_t bit = 1u << index % 32;
-        if (atomicOr(seen + index / 32, bit) & bit) *repeats = 1;
+        if (index >= len || (atomicOr(seen + index / 32, bit) & bit)) *repeats = 1;
     }
 }
 

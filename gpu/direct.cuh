@@ -72,8 +72,8 @@ __device__ __forceinline__ void move_dense(const F& f, uint64_t len, const Move&
     }
 }
 
-// A warp packs the survivors of `slots` slots, in order, and one more word at the end; how many there are. All of them are the whole tile of the
-// warp, or else each has to be looked at.
+// A warp packs the survivors of `slots` slots, in order, into memory that has a word more for each lane at the end; how
+// many there are. All slots are the whole tile of the warp, or else each has to be looked at.
 template <bool WHOLE, class Index, int PER_THREAD, class F>
 __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t slots, Index greatest, Index* packed) {
     const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
@@ -87,8 +87,8 @@ __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t 
         const Index index = Index(f.forward(inside ? Index(first + j) : 0));
         const bool survives = inside && index <= greatest;
         const uint32_t mask = __ballot_sync(FULL_WARP, survives);
-        // Those that do not survive go to a place of their own, which is faster than a branch.
-        packed[survives ? count + __popc(mask & before) : 32 * PER_THREAD] = index;
+        // Those that do not survive go to a place of their lane's, which is faster than a branch.
+        packed[survives ? count + __popc(mask & before) : 32 * PER_THREAD + lane] = index;
         count += __popc(mask);
     }
     return count;
@@ -153,7 +153,7 @@ struct Given {
 template <class Index, int THREADS, int PER_THREAD, class F, class Places, class Move>
 __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, Places places, const Move& move) {
     constexpr int WARPS = THREADS / 32, PER_WARP = 32 * PER_THREAD, TILE = THREADS * PER_THREAD;
-    __shared__ Index packed[2][WARPS][PER_WARP + 1];
+    __shared__ Index packed[2][WARPS][PER_WARP + 32];
     __shared__ uint32_t counts[2][WARPS];
     __shared__ Turn next_turn;
     __shared__ uint64_t shared_base;

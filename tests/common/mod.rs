@@ -140,3 +140,17 @@ pub(crate) fn lengths(most: u32) -> Vec<u64> {
     all.dedup();
     all
 }
+
+/// An engine on a stream of its own, if this machine has a GPU; it must, if the environment says so.
+#[cfg(feature = "cuda")]
+pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
+    match bijective_shuffle::Cuda::new() {
+        Ok(cuda) => Some(cuda),
+        Err(error @ Error::BackendUnavailable { .. }) => {
+            assert!(std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_GPU").is_none(), "{error}");
+            println!("skipped: no CUDA device ({error})");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -6,13 +6,14 @@ mod common;
 
 mod agreement;
 mod device;
-mod limits;
 mod protocol;
 mod refusals;
 
 use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
+
+use common::cuda;
 
 /// Every strategy.
 const STRATEGIES: [CudaStrategy; 5] = [
@@ -22,19 +23,6 @@ const STRATEGIES: [CudaStrategy; 5] = [
     CudaStrategy::SinglePass,
     CudaStrategy::Partitioned,
 ];
-
-/// An engine on a stream of its own, if this machine has a GPU; it must, if the environment says so.
-fn cuda() -> Option<Cuda> {
-    match Cuda::new() {
-        Ok(cuda) => Some(cuda),
-        Err(error @ Error::BackendUnavailable { .. }) => {
-            assert!(std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_GPU").is_none(), "{error}");
-            println!("skipped: no CUDA device ({error})");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
 
 /// Runs a movement into the middle of poisoned memory, and gives back what is there, after a look at the guards on
 /// both sides.

@@ -1,6 +1,7 @@
 //! Times the GPU engine, and prints rows for [`gpu`](crate::gpu).
 
 use std::error::Error;
+use std::time::Instant;
 
 use bijective_shuffle::cudarc::driver::sys::CUevent_flags;
 use bijective_shuffle::cudarc::driver::{
@@ -8,6 +9,8 @@ use bijective_shuffle::cudarc::driver::{
 };
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource, Trusted};
+
+use rayon::prelude::*;
 
 use crate::arguments::{Common, GpuLengths};
 
@@ -17,6 +20,9 @@ const MEASURED_MS: f32 = 2.0;
 const MOST_CALLS: usize = 1000;
 /// How many items at the beginning are compared with the CPU's.
 const COMPARED: usize = 100_000;
+
+/// Slices in host memory are measured up to 2 to this power.
+const MOST_HOST_POWER: u32 = 28;
 
 /// Indexes that lie in device memory, as a bijection: with it the engine is a gather with a given index.
 struct Given {
@@ -87,16 +93,49 @@ pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn E
         cuda.stream().context().name()?
     );
     println!("name,item_bytes,length,seconds");
+    compile(&cuda, lengths)?;
     for power in lengths.from..=lengths.to {
         for len in [1_usize << power, (1 << power) + 1] {
             let bench =
                 Bench { cuda: &cuda, len, repeats: common.effort().repeats, only: &lengths.only };
             bench.items::<u64>()?;
             bench.items::<u32>()?;
+            if power <= MOST_HOST_POWER {
+                bench.host()?;
+            }
         }
     }
     Ok(())
 }
+
+/// The strategies that are measured.
+const STRATEGIES: [(&str, CudaStrategy); 4] = [
+    ("SinglePass", CudaStrategy::SinglePass),
+    ("Partitioned", CudaStrategy::Partitioned),
+    ("TwoPass", CudaStrategy::TwoPass),
+    ("Unfused", CudaStrategy::Unfused),
+];
+
+/// Compiles most of what will be measured, on all cores; what is left is compiled one by one.
+fn compile(cuda: &Cuda, lengths: &GpuLengths) -> Result<(), bijective_shuffle::Error> {
+    let powers = lengths.from..=lengths.to;
+    let lens: Vec<usize> = powers.flat_map(|power| [1 << power, (1 << power) + 1]).collect();
+    lens.par_iter().try_for_each(|&len| {
+        let philox = VariablePhilox::<24>::from_seed(len as u64, 1);
+        let default = Standard::from_seed(len as u64, 1);
+        let bijections: [&dyn Bijection; 2] = [&philox, &default];
+        STRATEGIES.par_iter().try_for_each(|&(_, strategy)| {
+            let cuda = cuda.clone().with_strategy(strategy);
+            bijections.iter().try_for_each(|f| {
+                cuda.compile::<u64>(*f, len)?;
+                cuda.compile::<u32>(*f, len)
+            })
+        })
+    })
+}
+
+/// A way to shuffle a slice in place.
+type Shuffle<'a> = dyn FnMut(&mut [u64]) -> Result<(), bijective_shuffle::Error> + 'a;
 
 /// What is measured at a length.
 struct Bench<'a> {
@@ -118,20 +157,14 @@ impl Bench<'_> {
         let default = Standard::from_seed(self.len as u64, 1);
         let lcg = Lcg::from_seed(self.len as u64, 1);
         self.gather(&source, &mut out, &default)?;
-        let strategies = [
-            ("SinglePass", CudaStrategy::SinglePass),
-            ("Partitioned", CudaStrategy::Partitioned),
-            ("TwoPass", CudaStrategy::TwoPass),
-            ("Unfused", CudaStrategy::Unfused),
-        ];
-        for (name, strategy) in strategies {
+        for (name, strategy) in STRATEGIES {
             self.shuffle(&format!("{name}, Philox-24"), strategy, &philox, &source, &mut out)?;
             self.shuffle(&format!("{name}, default"), strategy, &default, &source, &mut out)?;
         }
         self.shuffle("SinglePass, LCG", CudaStrategy::SinglePass, &lcg, &source, &mut out)?;
         self.shuffle("Auto, Philox-24", CudaStrategy::Auto, &philox, &source, &mut out)?;
         self.shuffle("Auto, default", CudaStrategy::Auto, &default, &source, &mut out)?;
-        for (name, strategy) in &strategies[..2] {
+        for (name, strategy) in &STRATEGIES[..2] {
             self.unshuffle(
                 &format!("back, {name}, default"),
                 *strategy,
@@ -219,6 +252,32 @@ impl Bench<'_> {
         let p = Permutation::with_bijection(self.len as u64, f)?;
         if !got.into_iter().map(u64::from).eq(p.iter().take(few)) {
             return Err(format!("{name} is wrong at {} items", self.len).into());
+        }
+        Ok(())
+    }
+
+    /// A slice in host memory, there and back over the link, beside the CPU's engine; by the clock.
+    fn host(&self) -> Result<(), Box<dyn Error>> {
+        let f = Standard::from_seed(self.len as u64, 1);
+        let mut items: Vec<u64> = (0..self.len as u64).map(u64::numbered).collect();
+        let mut cpu = Workspace::new();
+        let engines: [(&str, &mut Shuffle<'_>); 2] = [
+            ("host slice, GPU, default", &mut |items| self.cuda.shuffle(&f, items)),
+            ("host slice, CPU, default", &mut |items| cpu.shuffle(&f, items)),
+        ];
+        for (name, shuffle) in engines {
+            if !self.wants(name) {
+                continue;
+            }
+            shuffle(&mut items)?;
+            let mut times = Vec::new();
+            for _ in 0..self.repeats {
+                let start = Instant::now();
+                shuffle(&mut items)?;
+                times.push(start.elapsed().as_secs_f64());
+            }
+            times.sort_by(f64::total_cmp);
+            println!("{name},8,{},{:e}", self.len, times[times.len() / 2]);
         }
         Ok(())
     }

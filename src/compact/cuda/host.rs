@@ -1,12 +1,16 @@
 //! Slices in host memory: there and back over the link.
 
-use cudarc::driver::result;
+use std::sync::PoisonError;
+
+use cudarc::driver::sys;
 
 use super::Cuda;
 use super::device::failed;
+use super::link::{Link, copy_bits};
 use super::memory::Memory;
 use super::movement::{Array, Movement};
-use super::run::{Job, Runner};
+use super::run::{Job, Mode, Runner};
+use super::tuning;
 use crate::bijection::Bijection;
 use crate::compact::cpu::memory::Buffer;
 use crate::compact::{check_length, check_word, try_with_capacity};
@@ -27,10 +31,8 @@ pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) ->
     let job = Job::new(f, out.len() as u64, Movement::Indices { out: address, word })?;
     // SAFETY: the address is of that many words, which are only used here.
     unsafe { runner.run(&job) }?;
-    // SAFETY: any bits are a word, and `out` is borrowed until the stream is waited for.
-    unsafe { result::memcpy_dtoh_async(out, address, cuda.stream.cu_stream()) }
-        .map_err(|error| failed(error, "copy from the device"))?;
-    wait(cuda)
+    // SAFETY: both are of so many bytes, and any bits are a word.
+    unsafe { to_host(cuda, address, out.as_mut_ptr().cast(), size_of_val(out)) }
 }
 
 /// Moves items, as bits. They are copied to the device, moved there, and copied back, first into working memory: only
@@ -50,9 +52,7 @@ pub(super) fn move_items<T: Send>(
     moved_copy(cuda, f, items, room.as_mut_ptr().cast(), back)?;
     // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them over the slice moves
     // every item. The two do not overlap.
-    unsafe {
-        core::ptr::copy_nonoverlapping(room.as_ptr().cast(), items.as_mut_ptr(), items.len());
-    };
+    unsafe { copy_bits(room.as_ptr().cast(), items.as_mut_ptr().cast(), size_of_val(items)) };
     Ok(())
 }
 
@@ -84,28 +84,59 @@ fn moved_copy<T>(
     let (source, _) = memory.room(&cuda.stream, 2 * half)?;
     let array = Array { source, out: source + half, item: size_of::<T>() };
     let job = Job::new(f, items.len() as u64, Movement::items(vec![array], back)?)?;
-    runner.rehearse(&job)?;
-    let stream = cuda.stream.cu_stream();
-    // SAFETY: the address is of so many bytes, and the items are borrowed until the stream is waited for.
-    unsafe {
-        cudarc::driver::sys::cuMemcpyHtoDAsync_v2(source, items.as_ptr().cast(), bytes, stream)
-    }
-    .result()
-    .map_err(|error| failed(error, "copy to the device"))?;
+    // What can fail does so before the items travel.
+    runner.rehearse(&job, Mode::Reserve)?;
+    // SAFETY: both are of so many bytes.
+    unsafe { to_device(cuda, items.as_ptr().cast(), source, bytes) }?;
     // SAFETY: the addresses are of that many items, and do not overlap.
-    let done = unsafe { runner.run(&job) };
-    if let Err(error) = done {
-        // The copy may still read the items.
-        wait(cuda)?;
-        return Err(error);
+    unsafe { runner.run(&job) }?;
+    // SAFETY: both are of so many bytes.
+    unsafe { to_host(cuda, source + half, out, bytes) }
+}
+
+/// Copies to the device. When it returns, the source is not needed any more.
+///
+/// # Safety
+///
+/// There are so many bytes at both addresses, those on the device for the stream to write.
+unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) -> Result<(), Error> {
+    if bytes >= tuning::LINK_BYTES {
+        // SAFETY: the caller's word.
+        return with_link(cuda, |link| unsafe { link.upload(from, address, bytes) });
     }
-    // SAFETY: there is room for so many bytes, which nobody else uses until the stream is waited for.
-    let copied = unsafe {
-        cudarc::driver::sys::cuMemcpyDtoHAsync_v2(out.cast(), source + half, bytes, stream)
+    let stream = cuda.stream.cu_stream();
+    // SAFETY: the caller's word, and the stream is waited for.
+    unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, stream) }
+        .result()
+        .map_err(|error| failed(error, "copy to the device"))?;
+    wait(cuda)
+}
+
+/// Copies from the device, in the stream's order, and waits for it.
+///
+/// # Safety
+///
+/// There are so many bytes at both addresses, those on the device for the stream to read.
+unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Result<(), Error> {
+    if bytes >= tuning::LINK_BYTES {
+        // SAFETY: the caller's word.
+        return with_link(cuda, |link| unsafe { link.download(address, out, bytes) });
     }
-    .result()
-    .map_err(|error| failed(error, "copy from the device"));
+    let stream = cuda.stream.cu_stream();
+    // SAFETY: the caller's word, and the stream is waited for.
+    let copied = unsafe { sys::cuMemcpyDtoHAsync_v2(out.cast(), address, bytes, stream) }
+        .result()
+        .map_err(|error| failed(error, "copy from the device"));
     wait(cuda).and(copied)
+}
+
+/// Uses the engine's page-locked memory, which is got the first time.
+fn with_link(cuda: &Cuda, copy: impl FnOnce(&mut Link) -> Result<(), Error>) -> Result<(), Error> {
+    let mut link = cuda.link.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *link {
+        Some(link) => copy(link),
+        none => copy(none.insert(Link::new(&cuda.stream)?)),
+    }
 }
 
 fn runner(cuda: &Cuda) -> Runner {

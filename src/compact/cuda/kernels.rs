@@ -75,11 +75,12 @@ pub(super) fn clear() -> String {
     entry(tuning::THREADS, 1, "uint32_t* words, uint64_t len", "clear_words(words, len);")
 }
 
-/// `(indexes, len, seen, repeats)`: the check.
+/// `(indexes, len, chain, seen, repeats)`: the check.
 pub(super) fn find_repeats(word: &str) -> String {
-    let parameters =
-        format!("const {word}* indexes, uint64_t len, uint32_t* seen, uint32_t* repeats");
-    entry(tuning::THREADS, 1, &parameters, "find_repeats(indexes, len, seen, repeats);")
+    let parameters = format!(
+        "const {word}* indexes, uint64_t len, const Chain* chain, uint32_t* seen, uint32_t* repeats"
+    );
+    entry(tuning::THREADS, 1, &parameters, "find_repeats(indexes, len, chain, seen, repeats);")
 }
 
 /// The sizes of a pass of the partitioned strategy.

@@ -6,11 +6,13 @@
 //! movement   what is moved                 kernels    the texts that instantiate gpu/
 //! partition  sizes of a strategy           run        the strategies: which kernels, in what order
 //! workspace  on device memory              host       on host memory
+//! link       copies between the two        memory     working memory
 //! ```
 
 mod device;
 mod host;
 mod kernels;
+mod link;
 mod memory;
 mod movement;
 mod nvrtc;
@@ -22,13 +24,15 @@ mod tuning;
 mod workspace;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use cudarc::driver::CudaStream;
+use cudarc::driver::{CudaStream, DeviceRepr};
 
 pub use workspace::{CudaArrays, CudaWorkspace};
 
 use self::device::{Device, failed};
+use self::link::Link;
+use self::run::{Mode, Runner};
 use super::{Compactor, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
@@ -94,6 +98,8 @@ pub struct Cuda {
     device: Arc<Device>,
     stream: Arc<CudaStream>,
     strategy: CudaStrategy,
+    /// For slices in host memory, from the first time that a large one is copied on.
+    link: Arc<Mutex<Option<Link>>>,
 }
 
 impl Cuda {
@@ -114,7 +120,7 @@ impl Cuda {
     pub fn on_device(ordinal: usize) -> Result<Self, Error> {
         let device = Device::number(ordinal)?;
         let stream = device.context.new_stream().map_err(|error| failed(error, "make a stream"))?;
-        Ok(Self { device, stream, strategy: CudaStrategy::Auto })
+        Ok(Self::with(device, stream))
     }
 
     /// The engine on a stream of the caller's, to whose work its own is added in order.
@@ -124,7 +130,11 @@ impl Cuda {
     /// As [`new`](Self::new).
     pub fn on_stream(stream: Arc<CudaStream>) -> Result<Self, Error> {
         let device = Device::of(stream.context())?;
-        Ok(Self { device, stream, strategy: CudaStrategy::Auto })
+        Ok(Self::with(device, stream))
+    }
+
+    fn with(device: Arc<Device>, stream: Arc<CudaStream>) -> Self {
+        Self { device, stream, strategy: CudaStrategy::Auto, link: Arc::default() }
     }
 
     /// The same engine, for a certain strategy.
@@ -142,6 +152,22 @@ impl Cuda {
     /// The stream that its kernels go to.
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
+    }
+
+    /// Compiles the kernels that moving `len` items of a type by such a bijection takes, there and back, so that no call
+    /// of an engine in this context has to. [`CudaWorkspace::reserve`] gets the memory as well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`Error::NoDeviceSource`], [`Error::DeviceParams`], [`Error::DeviceCompile`],
+    /// [`Error::ItemTooLarge`], [`Error::Driver`].
+    pub fn compile<T: DeviceRepr>(
+        &self,
+        bijection: &dyn Bijection,
+        len: usize,
+    ) -> Result<(), Error> {
+        let mut runner = Runner::new(self.device.clone(), self.stream.clone(), self.strategy);
+        workspace::rehearse::<T>(&mut runner, bijection, len, Mode::Compile)
     }
 
     /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all engines on this

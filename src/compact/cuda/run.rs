@@ -69,13 +69,23 @@ struct Ready {
     blocks: u32,
 }
 
+/// How far a job is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Only the kernels are got.
+    Compile,
+    /// The kernels and the memory are got, and nothing is launched.
+    Reserve,
+    /// It is done.
+    Run,
+}
+
 /// An engine's kernels and working memory, on one stream.
 pub(super) struct Runner {
     pub(super) device: Arc<Device>,
     pub(super) stream: Arc<CudaStream>,
     pub(super) strategy: CudaStrategy,
-    /// Whether kernels and memory are only got, and nothing is launched.
-    rehearsing: bool,
+    mode: Mode,
     kernels: Vec<(Program, Ready)>,
     chain: Memory,
     scratch: Memory,
@@ -91,7 +101,7 @@ impl Runner {
             device,
             stream,
             strategy,
-            rehearsing: false,
+            mode: Mode::Run,
             kernels: Vec::new(),
             chain: Memory::new(),
             scratch: Memory::new(),
@@ -132,12 +142,12 @@ impl Runner {
         }
     }
 
-    /// Gets the kernels and the memory that the job will need, so that [`run`](Self::run) finds them.
-    pub(super) fn rehearse(&mut self, job: &Job) -> Result<(), Error> {
-        self.rehearsing = true;
+    /// Gets what the job will need, so that [`run`](Self::run) finds it.
+    pub(super) fn rehearse(&mut self, job: &Job, mode: Mode) -> Result<(), Error> {
+        self.mode = mode;
         // SAFETY: nothing is launched, so no address is used.
         let done = unsafe { self.run(job) };
-        self.rehearsing = false;
+        self.mode = Mode::Run;
         done
     }
 
@@ -379,13 +389,15 @@ impl Runner {
             }
         };
         self.clear(seen, seen_bytes)?;
-        if self.rehearsing {
+        if self.mode != Mode::Run {
             return movement(self);
         }
-        let [words, len, seen, flag] = [indices, job.len, seen, repeats].map(u64::to_le_bytes);
+        let chain = self.chain(1)?;
+        let arguments = [indices, job.len, chain, seen, repeats].map(u64::to_le_bytes);
+        let arguments = arguments.each_ref().map(|bytes| &bytes[..]);
         let grid = self.resident(&find, job.len.div_ceil(u64::from(tuning::THREADS)));
-        self.launch(&find, (grid, 1), tuning::THREADS, 0, &[&words, &len, &seen, &flag])?;
-        let total = self.chain(1)? + CHAIN_TOTAL;
+        self.launch(&find, (grid, 1), tuning::THREADS, 0, &arguments)?;
+        let total = chain + CHAIN_TOTAL;
         let (mut survivors, mut repeated) = ([0_u64], [0_u32]);
         self.read(total, &mut survivors)?;
         self.read(repeats, &mut repeated)?;
@@ -462,7 +474,7 @@ impl Runner {
         shared: usize,
         arguments: &[&[u8]],
     ) -> Result<(), Error> {
-        if self.rehearsing {
+        if self.mode != Mode::Run {
             return Ok(());
         }
         // SAFETY: the methods above pair each kernel's text with its arguments; the addresses are of working memory,
@@ -484,15 +496,19 @@ impl Runner {
         // Blocks take one ticket more than there are tiles.
         let fits = tiles < u64::from(u32::MAX / 2);
         let bytes = fits.then(|| CHAIN_HEADER + tiles * 8).ok_or(Error::DeviceMemory)?;
+        if self.mode == Mode::Compile {
+            self.kernel(None, kernels::new_chain(), tuning::THREADS, 0)?;
+            return Ok(0);
+        }
         let (address, new) = self.chain.room(&self.stream, bytes)?;
         if new {
             let ready = self.kernel(None, kernels::new_chain(), tuning::THREADS, 0)?;
             let grid = self.resident(&ready, tiles.div_ceil(u64::from(tuning::THREADS)));
             let arguments: [&[u8]; 2] = [&address.to_le_bytes(), &(tiles as u32).to_le_bytes()];
             // In earnest even in a rehearsal: the memory is new only once.
-            let rehearsing = core::mem::take(&mut self.rehearsing);
+            let mode = core::mem::replace(&mut self.mode, Mode::Run);
             let done = self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments);
-            self.rehearsing = rehearsing;
+            self.mode = mode;
             done?;
         }
         Ok(address)
@@ -500,6 +516,9 @@ impl Runner {
 
     /// The address of scratch memory.
     fn scratch(&mut self, bytes: u64) -> Result<u64, Error> {
+        if self.mode == Mode::Compile {
+            return Ok(0);
+        }
         Ok(self.scratch.room(&self.stream, bytes)?.0)
     }
 }

@@ -121,3 +121,12 @@ pub(super) const DEVIATIONS: f64 = 8.0;
 
 /// `Auto` partitions from so many times the second-level cache on.
 pub(super) const PARTITION_CACHES: u64 = 8;
+
+/// Bytes of a piece of page-locked memory, of which there are two, for copies between host and device.
+pub(super) const PIECE_BYTES: usize = 8 << 20;
+
+/// Bytes from which copies go through page-locked memory. What is less, the driver copies as fast.
+pub(super) const LINK_BYTES: usize = 1 << 20;
+
+/// Bytes that a thread copies at a time from one place in host memory to another.
+pub(super) const COPY_BYTES: usize = 256 << 10;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, SyncOnDrop};
 
 use super::movement::{Array, Movement};
-use super::run::{Job, Runner};
+use super::run::{Job, Mode, Runner};
 use super::{Cuda, CudaStrategy};
 use crate::bijection::Bijection;
 use crate::compact::check_word;
@@ -103,15 +103,7 @@ impl CudaWorkspace {
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<usize, Error> {
-        for scatters in [false, true] {
-            // Slices may begin anywhere, but are as aligned as their items.
-            let at = align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64;
-            let array = Array { source: at, out: at, item: size_of::<T>() };
-            if size_of::<T>() > 0 {
-                let movement = Movement::items(vec![array], scatters)?;
-                self.runner.rehearse(&Job::new(bijection, len as u64, movement)?)?;
-            }
-        }
+        rehearse::<T>(&mut self.runner, bijection, len, Mode::Reserve)?;
         Ok(self.bytes())
     }
 
@@ -237,6 +229,26 @@ impl CudaWorkspace {
     fn check_device(&self, stream: &CudaStream) -> Result<(), Error> {
         check_device(&self.stream, stream)
     }
+}
+
+/// Gets what moving items of a type takes, there and back.
+pub(super) fn rehearse<T: DeviceRepr>(
+    runner: &mut Runner,
+    bijection: &dyn Bijection,
+    len: usize,
+    mode: Mode,
+) -> Result<(), Error> {
+    if size_of::<T>() == 0 {
+        return Ok(());
+    }
+    for scatters in [false, true] {
+        // Slices may begin anywhere, but are as aligned as their items.
+        let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
+        let array = Array { source: at, out: at, item: size_of::<T>() };
+        let movement = Movement::items(vec![array], scatters)?;
+        runner.rehearse(&Job::new(bijection, len as u64, movement)?, mode)?;
+    }
+    Ok(())
 }
 
 /// # Safety

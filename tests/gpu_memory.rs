@@ -1,13 +1,22 @@
-//! Lengths beyond 32 bits. They take tens of gigabytes of device memory, and are skipped where there are not.
+//! What takes much of a GPU's memory, or all of it: alone in its process, one test at a time. Skipped where there is no
+//! GPU, or one with too little memory; see tests/gpu.
+
+mod common;
+
+use std::sync::Mutex;
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{CudaStrategy, CudaWorkspace};
 use rayon::prelude::*;
 
-use crate::cuda;
+use common::cuda;
+
+/// Held by the test that uses the memory.
+static MEMORY: Mutex<()> = Mutex::new(());
 
 #[test]
 fn more_than_32_bits_of_bytes_go_there_and_back() {
+    let _alone = MEMORY.lock();
     let Some(cuda) = cuda() else { return };
     let stream = cuda.stream();
     let len = (1_usize << 33) + 7;
@@ -37,4 +46,23 @@ fn more_than_32_bits_of_bytes_go_there_and_back() {
     let back = stream.clone_dtoh(&back).unwrap();
     stream.synchronize().unwrap();
     assert!(back == items);
+}
+
+#[test]
+fn a_full_device_is_said() {
+    let _alone = MEMORY.lock();
+    let Some(cuda) = cuda() else { return };
+    let stream = cuda.stream();
+    let (free, _) = stream.context().mem_get_info().unwrap();
+    // SAFETY: it is never read.
+    let hoard = unsafe { stream.alloc::<u8>(free - free / 32) };
+    let Ok(hoard) = hoard else {
+        println!("skipped: the memory cannot be taken");
+        return;
+    };
+    let f = Standard::from_seed(1 << 40, 1);
+    let mut out = vec![0_u8; free / 16];
+    assert_eq!(cuda.shuffle(&f, &mut out), Err(Error::DeviceMemory));
+    assert!(out.iter().all(|&byte| byte == 0));
+    drop(hoard);
 }
