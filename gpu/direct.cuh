@@ -201,6 +201,10 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
                 if (j < count) value[k] = move.load(0, indexes[j]);
             }
         }
+        // Before the next barrier, since the tile after the next one is counted in the same place.
+        uint32_t before = 0;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int w = 0; w < WARPS; ++w) before += w < warp ? counts[buffer][w] : 0;
         const Turn next = next_turn;
         const bool more = next.tile <= last_tile;
         const uint32_t next_count = more ? evaluate(next.tile, buffer ^ 1) : 0;
@@ -216,9 +220,7 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
             }
         }
         __syncthreads();
-        uint64_t rank = shared_base;
-        BIJECTIVE_SHUFFLE_UNROLL
-        for (int w = 0; w < WARPS; ++w) rank += w < warp ? counts[buffer][w] : 0;
+        const uint64_t rank = shared_base + before;
         // Too many survivors, from a map that is no bijection, must not be written beyond the end.
         const uint32_t room = rank >= len ? 0 : len - rank < count ? uint32_t(len - rank) : count;
         if constexpr (Move::ROWS) {

@@ -126,15 +126,17 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     if (threadIdx.x == 0) shared_turn = Turn::take(chain);
     __syncthreads();
     const Turn turn = shared_turn;
-    const uint32_t first = turn.tile * (THREADS * PER_THREAD) + warp * (32 * PER_THREAD) + lane;
+    // A block more than there are tiles would have nothing to do.
+    if (uint64_t(turn.tile) * (THREADS * PER_THREAD) > last) return;
+    const uint64_t first = uint64_t(turn.tile) * (THREADS * PER_THREAD) + warp * (32 * PER_THREAD) + lane;
     uint32_t key[PER_THREAD], valid = 0, count = 0;
     // Of the survivors before a thread's in its warp, as many as fit in 16 bits.
     uint16_t rank[PER_THREAD];
     BIJECTIVE_SHUFFLE_UNROLL
     for (int k = 0; k < PER_THREAD; ++k) {
-        const uint32_t slot = first + 32 * k;
-        const bool inside = slot <= last && slot >= first;
-        key[k] = inside ? uint32_t(f.forward(slot)) : 0;
+        const uint64_t slot = first + 32 * k;
+        const bool inside = slot <= last;
+        key[k] = inside ? uint32_t(f.forward(uint32_t(slot))) : 0;
         const bool survives = inside && key[k] < len;
         const uint32_t mask = __ballot_sync(FULL_WARP, survives);
         rank[k] = uint16_t(count + __popc(mask & ((1u << lane) - 1)));
@@ -171,7 +173,9 @@ __device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, i
     const uint64_t bucket = blockIdx.y;
     const uint32_t all = from.counts[bucket];
     const uint32_t first = blockIdx.x * (THREADS * PER_THREAD);
-    if (first >= all || *from.overflow != 0) return;
+    // More than there is room for says that the bucket has overflowed. The word that says so of any bucket may change
+    // while this kernel runs, and the threads of a block must agree.
+    if (first >= all || all > from.capacity) return;
     const uint32_t count = all - first < THREADS * PER_THREAD ? all - first : THREADS * PER_THREAD;
     const uint32_t valid = valid_records<THREADS, PER_THREAD>(count);
     const uint64_t start = bucket * from.capacity + first + threadIdx.x;

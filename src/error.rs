@@ -113,6 +113,8 @@ pub enum Error {
         /// The largest size there may be.
         most: usize,
     },
+    /// The bijection's domain has more slots than the GPU engine can go through.
+    DomainTooWide,
     /// The GPU has not enough memory; what was to be shuffled is as it was.
     DeviceMemory,
     /// The GPU's driver failed. What was to be shuffled in host memory is as it was; device memory holds
@@ -303,6 +305,9 @@ impl fmt::Display for Error {
             Self::ItemTooLarge { bytes, most } => {
                 write!(f, "items of {bytes} bytes are too large for the GPU: {most} may be")
             }
+            Self::DomainTooWide => f.write_str(
+                "the bijection's domain has more slots than the GPU can go through: use a narrower one",
+            ),
             Self::DeviceMemory => f.write_str("the GPU has not enough memory"),
             Self::Driver { code, during } => {
                 write!(f, "the GPU's driver failed with error {code} while it was to {during}")

@@ -45,7 +45,7 @@ fn program(cases: &[Case]) -> String {
     text += "#include <cstdio>\n#include <cstring>\n#include <type_traits>\n";
     for case in cases {
         // Texts are guarded, so each may stand here as often as it is used.
-        text += &case.source.text;
+        text += case.source.text();
     }
     text += "
         template <class B, unsigned long SIZE, int COUNT>
@@ -62,7 +62,7 @@ fn program(cases: &[Case]) -> String {
         int main() {
     ";
     for Case { name, source, points, .. } in cases {
-        let DeviceSource { type_name, params, .. } = source;
+        let (type_name, params) = (source.type_name(), source.params());
         let points: String = points.iter().fold(String::new(), |all, x| all + &format!("{x}ull,"));
         let params: String = params.iter().fold(String::new(), |all, x| all + &format!("{x},"));
         writeln!(
@@ -138,7 +138,7 @@ fn the_default_agrees_at_every_kind_of_length() {
     for len in [1, 2, 7, 8, 9, 100, 255, 256] {
         let f = Standard::from_seed(len, 1);
         let source = f.device_source().unwrap();
-        assert!(source.type_name.contains("Table"), "{}", source.type_name);
+        assert!(source.type_name().contains("Table"), "{}", source.type_name());
         let points: Vec<u64> = (0..=f.last()).collect();
         let case = Case { name: format!("{len} items"), bijection: Box::new(f), source, points };
         let expected: String = (0..=case.bijection.last())

@@ -66,3 +66,31 @@ fn a_full_device_is_said() {
     assert!(out.iter().all(|&byte| byte == 0));
     drop(hoard);
 }
+
+#[test]
+fn every_slot_of_32_bits_is_looked_at_once() {
+    let _alone = MEMORY.lock();
+    let Some(cuda) = cuda() else { return };
+    let stream = cuda.stream();
+    let len = (1_usize << 31) + 5;
+    let (free, _) = stream.context().mem_get_info().unwrap();
+    if free < 20 * len {
+        println!("skipped: {free} bytes of device memory are too few");
+        return;
+    }
+    let f = VariablePhilox::<24>::from_keys(32, [3; 24]);
+    let items: Vec<u8> = (0..len).into_par_iter().map(|k| (k * 0x9E37_79B1 >> 24) as u8).collect();
+    let source = stream.clone_htod(&items).unwrap();
+    drop(items);
+    let answers = [CudaStrategy::SinglePass, CudaStrategy::Partitioned].map(|strategy| {
+        let mut workspace = CudaWorkspace::new(&cuda.clone().with_strategy(strategy));
+        let mut out = stream.alloc_zeros::<u8>(len).unwrap();
+        workspace.unshuffle_into(&f, &source, &mut out).unwrap();
+        let back = stream.clone_dtoh(&out).unwrap();
+        workspace.shuffle_into(&f, &source, &mut out).unwrap();
+        let there = stream.clone_dtoh(&out).unwrap();
+        stream.synchronize().unwrap();
+        [back, there]
+    });
+    assert!(answers[0] == answers[1]);
+}

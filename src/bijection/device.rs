@@ -10,10 +10,10 @@
 /// ```
 ///
 /// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most 8, so that
-/// combinators can put structs side by side. It stands after [`PRELUDE`](Self::PRELUDE), perhaps more than once,
-/// hence wants an include guard. Text and name may depend on what is worth compiling for, such as the width; the
-/// parameters are for the rest, such as the key. The crate's own texts are also plain C++, for compilers without
-/// CUDA.
+/// combinators can put structs side by side; one without parameters has a word that is not used. It stands after
+/// [`PRELUDE`](Self::PRELUDE), perhaps more than once, hence wants an include guard. Text and name may depend on what
+/// is worth compiling for, such as the width; the parameters are for the rest, such as the key. The crate's own texts
+/// are also plain C++, for compilers without CUDA.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source
 ///
@@ -22,30 +22,25 @@
 /// ```
 /// use bijective_shuffle::DeviceSource;
 ///
-/// let backwards = DeviceSource {
-///     type_name: "Backwards".into(),
-///     text: "
-///         #ifndef BACKWARDS
-///         #define BACKWARDS
-///         struct Backwards {
-///             uint64_t last;
-///             __device__ uint64_t forward(uint64_t slot) const { return last - slot; }
-///             __device__ uint64_t inverse(uint64_t index) const { return last - index; }
-///         };
-///         #endif
-///     ".into(),
-///     params: 9_u64.to_le_bytes().to_vec(),
-/// };
-/// assert_eq!(backwards.params.len(), 8);
+/// let text = "
+///     #ifndef BACKWARDS
+///     #define BACKWARDS
+///     struct Backwards {
+///         uint64_t last;
+///         __device__ uint64_t forward(uint64_t slot) const { return last - slot; }
+///         __device__ uint64_t inverse(uint64_t index) const { return last - index; }
+///     };
+///     #endif
+/// ";
+/// // SAFETY: the functions end, and touch nothing but the struct's own member.
+/// let backwards = unsafe { DeviceSource::new("Backwards", text, 9_u64.to_le_bytes().to_vec()) };
+/// assert_eq!(backwards.params().len(), 8);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceSource {
-    /// The struct's name, with its namespace and template arguments.
-    pub type_name: String,
-    /// CUDA C++ that defines it.
-    pub text: String,
-    /// The struct's bytes, little endian, each field aligned to its size.
-    pub params: Vec<u8>,
+    type_name: String,
+    text: String,
+    params: Vec<u8>,
 }
 
 impl DeviceSource {
@@ -53,8 +48,40 @@ impl DeviceSource {
     /// for a plain C++ compiler.
     pub const PRELUDE: &str = include_str!("../../gpu/prelude.cuh");
 
+    /// A bijection in CUDA C++: the struct's name, with its namespace and template arguments; the text that defines it; and
+    /// the struct's bytes, little endian, each field aligned to its size.
+    ///
+    /// # Safety
+    ///
+    /// The text runs on the GPU, in this process's context, where nothing checks what it does. For every slot and
+    /// every index of the domain its functions end, read nothing but the struct's members, their arguments and constants,
+    /// and write nothing. What they answer may be wrong: it is checked, unless the bijection is
+    /// [trusted](crate::TrustedBijection).
+    pub unsafe fn new(
+        type_name: impl Into<String>,
+        text: impl Into<String>,
+        params: Vec<u8>,
+    ) -> Self {
+        Self { type_name: type_name.into(), text: text.into(), params }
+    }
+
+    /// The struct's name, with its namespace and template arguments.
+    pub fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// The CUDA C++ that defines it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The struct's bytes.
+    pub fn params(&self) -> &[u8] {
+        &self.params
+    }
+
     /// A struct of this crate's namespace whose parameters are 64-bit words.
-    pub(super) fn new(
+    pub(super) fn own(
         type_name: String,
         text: &str,
         params: impl IntoIterator<Item = u64>,
@@ -74,7 +101,7 @@ impl DeviceSource {
     ) -> Self {
         let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
         let type_name = format!("{template}<{}>", names.join(", "));
-        let own = Self::new(type_name, include_str!("../../gpu/bijection/combinators.cuh"), params);
+        let own = Self::own(type_name, include_str!("../../gpu/bijection/combinators.cuh"), params);
         // A text may end without a newline, in the middle of a preprocessor's line.
         let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
         Self {

@@ -131,7 +131,7 @@ impl<N: Word> Bijection<N> for Table<N> {
             values.chunks(8).map(bytes).collect()
         };
         let params = words(&self.forward).into_iter().chain(words(&self.inverse));
-        Some(DeviceSource::new(format!("Table<{len}>"), text, params))
+        Some(DeviceSource::own(format!("Table<{len}>"), text, params))
     }
 }
 

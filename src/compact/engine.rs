@@ -17,10 +17,18 @@ pub(crate) enum Engine {
 
 impl Engine {
     /// The first GPU's engine, which is made once in a process.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cuda::new`](super::Cuda::new).
     #[cfg(feature = "cuda")]
     pub(crate) fn cuda() -> Result<Self, Error> {
-        static CUDA: std::sync::OnceLock<Result<super::Cuda, Error>> = std::sync::OnceLock::new();
-        CUDA.get_or_init(super::Cuda::new).clone().map(Self::Cuda)
+        static CUDA: std::sync::OnceLock<super::Cuda> = std::sync::OnceLock::new();
+        // What failed once, for want of memory perhaps, may succeed the next time.
+        match CUDA.get() {
+            Some(cuda) => Ok(Self::Cuda(cuda.clone())),
+            None => super::Cuda::new().map(|cuda| Self::Cuda(CUDA.get_or_init(|| cuda).clone())),
+        }
     }
 
     /// There is none in this build.

@@ -217,3 +217,43 @@ fn host_slices_agree() {
         cuda.shuffle(p.bijection(), &mut empty).unwrap();
     }
 }
+
+#[test]
+fn many_tiles_a_block_agree() {
+    let Some(cuda) = cuda() else { return };
+    let len = 3_000_001;
+    let f = VariablePhilox::<24>::from_seed(len as u64, 4);
+    let p = reference(&f, len);
+    for strategy in STRATEGIES {
+        check_indices(&cuda.clone().with_strategy(strategy), &f, &p, "VariablePhilox");
+    }
+}
+
+#[test]
+fn lengths_of_one_domain_take_turns() {
+    let Some(cuda) = cuda() else { return };
+    let cuda = cuda.with_strategy(CudaStrategy::Partitioned);
+    let f = VariablePhilox::<24>::from_keys(17, [7; 24]);
+    let mut workspaces = [CudaWorkspace::new(&cuda), CudaWorkspace::new(&cuda)];
+    let stream = cuda.stream();
+    // The same kernels with more shared memory, and with less again.
+    for (turn, len) in [70_001, 71_500, 66_000, 80_000, 70_001, 100_000].into_iter().enumerate() {
+        let source = stream.clone_htod(&(0..len as u64).collect::<Vec<_>>()).unwrap();
+        let mut out = stream.alloc_zeros::<u64>(len).unwrap();
+        workspaces[turn % 2].shuffle_into(&f, &source, &mut out).unwrap();
+        let got = stream.clone_dtoh(&out).unwrap();
+        stream.synchronize().unwrap();
+        assert!(got == reference(&f, len), "{len} items");
+    }
+}
+
+#[test]
+fn host_slices_of_several_threads_agree() {
+    let Some(cuda) = cuda() else { return };
+    let len = 300_000_u64;
+    let f = Standard::from_seed(len, 1);
+    let p = reference(&f, len as usize);
+    let mut all: Vec<Vec<u64>> = vec![(0..len).collect(); 24];
+    all.par_iter_mut().for_each(|items| cuda.shuffle(&f, items).unwrap());
+    assert!(all.iter().all(|items| *items == p));
+}

@@ -23,21 +23,18 @@ impl Bijection for Backwards {
         self.last - index
     }
     fn device_source(&self) -> Option<DeviceSource> {
-        Some(DeviceSource {
-            type_name: "Backwards".into(),
-            text: "
-                #ifndef BACKWARDS
-                #define BACKWARDS
-                struct Backwards {
-                    uint64_t last;
-                    __device__ uint64_t forward(uint64_t slot) const { return last - slot; }
-                    __device__ uint64_t inverse(uint64_t index) const { return last - index; }
-                };
-                #endif
-            "
-            .into(),
-            params: self.last.to_le_bytes().to_vec(),
-        })
+        let text = "
+            #ifndef BACKWARDS
+            #define BACKWARDS
+            struct Backwards {
+                uint64_t last;
+                __device__ uint64_t forward(uint64_t slot) const { return last - slot; }
+                __device__ uint64_t inverse(uint64_t index) const { return last - index; }
+            };
+            #endif
+        ";
+        // SAFETY: the functions end, and touch nothing but the struct's own member.
+        Some(unsafe { DeviceSource::new("Backwards", text, self.last.to_le_bytes().to_vec()) })
     }
 }
 
@@ -121,12 +118,15 @@ fn nothing_is_got_in_the_steady_state() {
         let mut workspace = CudaWorkspace::new(&cuda);
         let f = Standard::from_seed(100_000, 1);
         let held = workspace.reserve::<u64>(&f, 100_000).unwrap();
+        let held = workspace.reserve_indices::<u32>(&f, 100_000).unwrap().max(held);
         let source = stream.alloc_zeros::<u64>(100_000).unwrap();
         let mut out = stream.alloc_zeros::<u64>(100_000).unwrap();
+        let mut indices = stream.alloc_zeros::<u32>(100_000).unwrap();
         for epoch in 0..3 {
             let f = Standard::from_seed(100_000, Seed::new(1).epoch(epoch));
             workspace.shuffle_into(&f, &source, &mut out).unwrap();
             workspace.unshuffle_into(&f, &source, &mut out).unwrap();
+            workspace.indices(&f, &mut indices).unwrap();
             assert_eq!(workspace.bytes(), held, "{strategy:?}");
         }
     }

@@ -48,12 +48,14 @@ impl<B: TrustedBijection> Bijection for Dawdling<B> {
             }};
             #endif
             ",
-            inner.text
+            inner.text()
         );
-        let mut params = inner.params;
+        let mut params = inner.params().to_vec();
         params.extend(self.salt.to_le_bytes());
         params.extend(self.cycles.to_le_bytes());
-        Some(DeviceSource { type_name: format!("Dawdling<{}>", inner.type_name), text, params })
+        let type_name = format!("Dawdling<{}>", inner.type_name());
+        // SAFETY: the functions end, later, and touch nothing but the struct's own members.
+        Some(unsafe { DeviceSource::new(type_name, text, params) })
     }
 }
 
@@ -155,4 +157,10 @@ fn buckets_that_overflow_are_put_right() {
             assert!(items.into_iter().eq(0..len));
         }
     }
+    // As even as can be at the first level, and crowded at the second.
+    let f = Lcg::new(24, 0xC0_0001, 0).unwrap();
+    let len = 5_033_164_u64;
+    let mut items: Vec<u64> = (0..len).collect();
+    cuda.shuffle(&f, &mut items).unwrap();
+    assert!(items == reference(&f, len as usize));
 }

@@ -10,6 +10,8 @@ use crate::{STRATEGIES, cuda};
 struct Claims {
     last: u64,
     forward: &'static str,
+    /// How many words of parameters the device text has, and the host.
+    words: usize,
     params: usize,
 }
 
@@ -24,18 +26,16 @@ impl Bijection for Claims {
         index
     }
     fn device_source(&self) -> Option<DeviceSource> {
-        Some(DeviceSource {
-            type_name: "Claims".into(),
-            text: format!(
-                "struct Claims {{
-                    uint64_t unused[{}];
-                    __device__ uint64_t forward(uint64_t slot) const {{ return {}; }}
-                    __device__ uint64_t inverse(uint64_t index) const {{ return index; }}
-                }};",
-                self.params, self.forward
-            ),
-            params: vec![0; 8 * self.params],
-        })
+        let text = format!(
+            "struct Claims {{
+                uint64_t unused[{}];
+                __device__ uint64_t forward(uint64_t slot) const {{ return {}; }}
+                __device__ uint64_t inverse(uint64_t index) const {{ return index; }}
+            }};",
+            self.words, self.forward
+        );
+        // SAFETY: the functions end and touch nothing, whatever they answer.
+        Some(unsafe { DeviceSource::new("Claims", text, vec![0; 8 * self.params]) })
     }
 }
 
@@ -54,7 +54,7 @@ fn lies_are_found_and_nothing_is_lost() {
         ("slot % 70000", 99_999, 70_000),
     ];
     for (forward, last, len) in cases {
-        let f = Claims { last, forward, params: 1 };
+        let f = Claims { last, forward, words: 1, params: 1 };
         for strategy in STRATEGIES {
             let cuda = cuda.clone().with_strategy(strategy);
             let items: Vec<String> = (0..len).map(|x| x.to_string()).collect();
@@ -74,14 +74,14 @@ fn lies_are_found_and_nothing_is_lost() {
 fn the_defect_is_the_one_that_the_reference_finds() {
     let Some(cuda) = cuda() else { return };
     let mut items: Vec<u32> = (0..1000).collect();
-    let f = Claims { last: 1023, forward: "slot == 77 ? 78 : slot", params: 1 };
+    let f = Claims { last: 1023, forward: "slot == 77 ? 78 : slot", words: 1, params: 1 };
     let repeats = Err(Error::NotABijection(Defect::Repeats { index: 78 }));
     // As many survivors as items, since 77 never comes and 78 twice.
     assert_eq!(cuda.shuffle(&f, &mut items), repeats);
-    let f = Claims { last: 1023, forward: "slot + 100", params: 1 };
+    let f = Claims { last: 1023, forward: "slot + 100", words: 1, params: 1 };
     let few = Err(Error::NotABijection(Defect::Survivors { expected: 1000, actual: 900 }));
     assert_eq!(cuda.shuffle(&f, &mut items), few);
-    let f = Claims { last: 1023, forward: "slot / 2", params: 1 };
+    let f = Claims { last: 1023, forward: "slot / 2", words: 1, params: 1 };
     let many = Err(Error::NotABijection(Defect::Survivors { expected: 1000, actual: 1001 }));
     assert_eq!(cuda.shuffle(&f, &mut items), many);
     assert!(items.into_iter().eq(0..1000));
@@ -90,13 +90,27 @@ fn the_defect_is_the_one_that_the_reference_finds() {
 #[test]
 fn a_text_that_does_not_compile_is_shown() {
     let Some(cuda) = cuda() else { return };
-    let f = Claims { last: 9, forward: "nonsense(slot)", params: 1 };
+    let f = Claims { last: 9, forward: "nonsense(slot)", words: 1, params: 1 };
     let mut items = [1, 2, 3];
     let Err(Error::DeviceCompile { type_name, log }) = cuda.shuffle(&f, &mut items) else {
         panic!("it should not compile");
     };
     assert_eq!(type_name, "Claims");
     assert!(log.contains("nonsense"), "{log}");
+    assert_eq!(items, [1, 2, 3]);
+}
+
+#[test]
+fn parameters_of_another_size_than_the_struct_are_refused() {
+    let Some(cuda) = cuda() else { return };
+    let mut items = [1, 2, 3];
+    for (words, params) in [(2, 1), (1, 2), (1, 0)] {
+        let f = Claims { last: 9, forward: "slot", words, params };
+        let Err(Error::DeviceCompile { log, .. }) = cuda.shuffle(&f, &mut items) else {
+            panic!("{words} words and {params} should not compile");
+        };
+        assert!(log.contains("the parameters are the struct's bytes"), "{log}");
+    }
     assert_eq!(items, [1, 2, 3]);
 }
 
@@ -108,7 +122,7 @@ fn what_does_not_fit_is_said() {
     assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::LengthExceedsDomain { len: 5, last: 3 }));
     let f = Table::from_seed(1000, 1);
     assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::NoDeviceSource));
-    let f = Claims { last: 9, forward: "slot", params: 600 };
+    let f = Claims { last: 9, forward: "slot", words: 600, params: 600 };
     assert!(matches!(cuda.shuffle(&f, &mut items), Err(Error::DeviceParams { bytes: 4800, .. })));
     assert_eq!(items, [1, 2, 3, 4, 5]);
 
@@ -140,6 +154,11 @@ fn a_slice_of_another_context_is_refused() {
     let mut out = cuda.stream().alloc_zeros::<u64>(100).unwrap();
     let f = Standard::from_seed(100, 1);
     let error = CudaWorkspace::new(&cuda).shuffle_into(&f, &foreign, &mut out);
+    assert_eq!(error, Err(Error::WrongDevice { expected: 0, actual: 0 }));
+    // Nor is one of another handle of the same context, which would not be waited for.
+    let handle = CudaContext::new(0).unwrap();
+    let foreign_handle = handle.default_stream().alloc_zeros::<u64>(100).unwrap();
+    let error = CudaWorkspace::new(&cuda).shuffle_into(&f, &foreign_handle, &mut out);
     assert_eq!(error, Err(Error::WrongDevice { expected: 0, actual: 0 }));
     // An engine of that context takes it.
     let there = Cuda::on_stream(context.default_stream()).unwrap();

@@ -44,21 +44,19 @@ impl Bijection for Given {
         Some(Trusted::new(self))
     }
     fn device_source(&self) -> Option<DeviceSource> {
-        Some(DeviceSource {
-            type_name: "Given".into(),
-            text: "
-                #ifndef GIVEN
-                #define GIVEN
-                struct Given {
-                    const uint32_t* values;
-                    __device__ uint64_t forward(uint64_t slot) const { return values[slot]; }
-                    __device__ uint64_t inverse(uint64_t index) const { return index; }
-                };
-                #endif
-            "
-            .into(),
-            params: self.address.to_le_bytes().to_vec(),
-        })
+        let text = "
+            #ifndef GIVEN
+            #define GIVEN
+            struct Given {
+                const uint32_t* values;
+                __device__ uint64_t forward(uint64_t slot) const { return values[slot]; }
+                __device__ uint64_t inverse(uint64_t index) const { return index; }
+            };
+            #endif
+        ";
+        let params = self.address.to_le_bytes().to_vec();
+        // SAFETY: as many slots are asked for as there are indexes, which are kept until the stream is done.
+        Some(unsafe { DeviceSource::new("Given", text, params) })
     }
 }
 

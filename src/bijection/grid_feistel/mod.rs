@@ -220,7 +220,7 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
         });
         let type_name = format!("GridFeistel<{}, {}, {HALF_ROUNDS}>", self.column_bits, self.width);
         let unused = [0; 3].into_iter().take(if HALF_ROUNDS == 0 { 3 } else { 0 });
-        Some(DeviceSource::new(type_name, text, [self.rows].into_iter().chain(keys).chain(unused)))
+        Some(DeviceSource::own(type_name, text, [self.rows].into_iter().chain(keys).chain(unused)))
     }
 }
 

@@ -214,7 +214,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         let words = words.into_iter().flatten();
         let unused = [0; 4].into_iter().take(if ROUNDS == 0 { 4 } else { 0 });
         let type_name = format!("MulXorshift<{}, {ROUNDS}>", self.bits);
-        Some(DeviceSource::new(type_name, text, words.map(N::widen).chain(unused)))
+        Some(DeviceSource::own(type_name, text, words.map(N::widen).chain(unused)))
     }
 }
 

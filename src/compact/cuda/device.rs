@@ -110,7 +110,7 @@ impl Device {
         }
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let image = program.image(self.target, folder.as_deref())?;
-        let kernel = Arc::new(Kernel::load(&self.context, &image)?);
+        let kernel = Arc::new(Kernel::load(&self.context, &image, self.limits.shared_per_block)?);
         Ok(kernels().entry(program.clone()).or_insert(kernel).clone())
     }
 }
@@ -138,7 +138,8 @@ unsafe impl Send for Kernel {}
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
-    fn load(context: &Arc<CudaContext>, image: &[u8]) -> Result<Self, Error> {
+    /// Loads a program's kernel, and lets it have as much shared memory as the device has for a block.
+    fn load(context: &Arc<CudaContext>, image: &[u8], shared: usize) -> Result<Self, Error> {
         let failed = |error| failed(error, "load a program");
         context.bind_to_thread().map_err(failed)?;
         // SAFETY: the image is what the compiler made: machine code, which says how long it is, or a text that ends
@@ -153,15 +154,15 @@ impl Kernel {
             // SAFETY: the function's module is loaded, and the driver has this call.
             unsafe { sys::cuFuncLoad(function) }.result().map_err(failed)?;
         }
-        Ok(Self { function })
-    }
-
-    /// Lets the kernel have so much dynamic shared memory, beyond what every kernel may have.
-    pub(super) fn allow_shared(&self, bytes: usize) -> Result<(), Error> {
-        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let fixed = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
         // SAFETY: the function's module is loaded.
-        unsafe { result::function::set_function_attribute(self.function, attribute, bytes as i32) }
-            .map_err(|error| failed(error, "set a kernel's shared memory"))
+        let fixed = unsafe { result::function::get_function_attribute(function, fixed) };
+        let dynamic = shared as i32 - fixed.map_err(failed)?;
+        let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function's module is loaded.
+        unsafe { result::function::set_function_attribute(function, most, dynamic) }
+            .map_err(failed)?;
+        Ok(Self { function })
     }
 
     /// How many blocks of the kernel a multiprocessor holds at a time.

@@ -62,6 +62,7 @@ pub(super) fn cloned<T: Clone + Send + Sync>(
     f: &dyn Bijection,
     items: &[T],
 ) -> Result<Vec<T>, Error> {
+    check_length(items.len() as u64, f.last())?;
     let mut copy = try_with_capacity(items.len())?;
     copy.extend_from_slice(items);
     move_items(cuda, f, &mut copy, false)?;
@@ -132,11 +133,16 @@ unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Resu
 
 /// Uses the engine's page-locked memory, which is got the first time.
 fn with_link(cuda: &Cuda, copy: impl FnOnce(&mut Link) -> Result<(), Error>) -> Result<(), Error> {
-    let mut link = cuda.link.lock().unwrap_or_else(PoisonError::into_inner);
-    match &mut *link {
-        Some(link) => copy(link),
-        none => copy(none.insert(Link::new(&cuda.stream)?)),
-    }
+    let kept = || cuda.link.lock().unwrap_or_else(PoisonError::into_inner);
+    // The lock is not held meanwhile: a thread that waits for the copies of a pool may be given another call to do.
+    let link = kept().take();
+    let mut link = match link {
+        Some(link) => link,
+        None => Link::new(&cuda.stream)?,
+    };
+    let copied = copy(&mut link);
+    *kept() = Some(link);
+    copied
 }
 
 fn runner(cuda: &Cuda) -> Runner {

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
 
 use super::device::failed;
 use crate::error::Error;
+
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
+const CAPTURE_UNSUPPORTED: u32 = 900;
 
 /// Bytes on the device of a stream, aligned to 256. Only that stream uses them.
 #[derive(Debug, Default)]
@@ -37,6 +41,15 @@ impl Memory {
         let bytes = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
         let grows = self.bytes() < bytes;
         if grows {
+            let status =
+                stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
+            if status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+                // The memory would be the graph's, and there only while it runs.
+                return Err(Error::Driver {
+                    code: CAPTURE_UNSUPPORTED,
+                    during: "reserve memory in a capture",
+                });
+            }
             // First give back what there is.
             self.bytes = None;
             // SAFETY: the bytes are written before they are read: by the kernels.

@@ -123,7 +123,8 @@ impl Cuda {
         Ok(Self::with(device, stream))
     }
 
-    /// The engine on a stream of the caller's, to whose work its own is added in order.
+    /// The engine on a stream of the caller's, to whose work its own is added in order. Its context, and the kernels that
+    /// are loaded in it, are kept until the process ends.
     ///
     /// # Errors
     ///

@@ -74,11 +74,20 @@ impl Nvrtc {
     }
 
     fn load() -> Result<Self, Unavailable> {
-        let mut libraries = candidates().into_iter().filter_map(|path| {
+        let mut found = Err(Unavailable::NoCompiler);
+        for path in candidates() {
             let companion = companion(&path);
-            probe::open(&[path]).map(|library| (library, companion))
-        });
-        let (library, companion) = libraries.next().ok_or(Unavailable::NoCompiler)?;
+            let Some(library) = probe::open(&[path]) else { continue };
+            found = Self::in_library(library, companion);
+            if found.is_ok() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The compiler in a library, if it is new enough.
+    fn in_library(library: Library, companion: Option<Library>) -> Result<Self, Unavailable> {
         // A macro, since each function has a type of its own.
         macro_rules! function {
             ($name:literal) => {
@@ -94,12 +103,15 @@ impl Nvrtc {
         let list: unsafe extern "C" fn(*mut c_int) -> c_int = function!("nvrtcGetSupportedArchs");
         let (mut major, mut minor, mut len) = (0, 0, 0);
         // SAFETY: it writes a number to where each pointer points.
-        unsafe { version(&mut major, &mut minor) };
+        let mut code = unsafe { version(&mut major, &mut minor) };
         // SAFETY: it writes a number to where the pointer points.
-        unsafe { count(&mut len) };
+        code |= unsafe { count(&mut len) };
         let mut architectures = vec![0; usize::try_from(len).unwrap_or(0)];
         // SAFETY: it writes as many numbers as `count` said.
-        unsafe { list(architectures.as_mut_ptr()) };
+        code |= unsafe { list(architectures.as_mut_ptr()) };
+        if code != 0 {
+            return Err(Unavailable::CompilerTooOld);
+        }
         Ok(Self {
             create: function!("nvrtcCreateProgram"),
             compile: function!("nvrtcCompileProgram"),

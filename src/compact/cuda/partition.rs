@@ -58,15 +58,17 @@ impl Partition {
     /// The sizes for `len` items whose keys are at most `last`; `None` if the strategy does not serve.
     pub(super) fn new(limits: &Limits, item: usize, len: u64, last: u64) -> Option<Self> {
         let last = u32::try_from(last).ok()?;
-        // With so many holes the buckets would be nearly empty.
-        if !matches!(item, 1 | 2 | 4 | 8 | 16) || len <= u64::from(last) / 8 || last < 1 << 6 {
+        if !matches!(item, 1 | 2 | 4 | 8 | 16) || last < 1 << 6 {
             return None;
         }
         let key_bits = 32 - last.leading_zeros();
         let points = u64::from(last) + 1;
         let density = len as f64 / points as f64;
+        let dense = len == points;
         let fits = |bits: u32| {
-            density * (1_u64 << bits) as f64 * item as f64 <= tuning::PLACE_BYTES as f64
+            let room = limits.shared_per_block.saturating_sub(place_fixed(bits, dense)) as u64;
+            let items = density * (1_u64 << bits) as f64 * item as f64;
+            items <= room.min(tuning::PLACE_BYTES) as f64
         };
         let most_bits = (5..=16).rev().find(|&bits| fits(bits))?.min(key_bits - 1);
         let above = key_bits - most_bits;
@@ -97,9 +99,9 @@ impl Partition {
                 Some(level(second, bucket_bits, "uint16_t")),
             ),
         };
-        let dense = len == points;
         let partition = Self { item, last, bucket_bits, dense, first, second };
-        (partition.place_shared() <= limits.shared_per_block && partition.layout().bytes <= 1 << 46)
+        let place = partition.place_shared() + place_fixed(bucket_bits, dense);
+        (place <= limits.shared_per_block && partition.layout().bytes <= 1 << 46)
             .then_some(partition)
     }
 
@@ -159,6 +161,13 @@ impl Partition {
             bytes: at,
         }
     }
+}
+
+/// What `place_bucket` in gpu/partitioned.cuh has of shared memory besides the items: two words for 32 slots if there are
+/// gaps, and the words of a sum.
+fn place_fixed(bucket_bits: u32, dense: bool) -> usize {
+    let words = if dense { 1 } else { (1 << bucket_bits) / 32 };
+    8 * words + 32 * 4
 }
 
 /// A multiple of 256, as the driver's own allocations are.

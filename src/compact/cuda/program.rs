@@ -30,6 +30,8 @@ pub(super) struct Program {
     /// The bijection's type, and the text that defines it.
     type_name: String,
     text: String,
+    /// How many bytes of parameters the host has for it.
+    params: usize,
     /// The kernel's own text, which names the bijection's type `F`.
     kernel: String,
 }
@@ -37,14 +39,18 @@ pub(super) struct Program {
 impl Program {
     /// A kernel, for a bijection if it uses one.
     pub(super) fn new(source: Option<&DeviceSource>, kernel: String) -> Self {
-        let (type_name, text) = source.map_or(("int", ""), |f| (&*f.type_name, &*f.text));
-        Self { type_name: type_name.into(), text: text.into(), kernel }
+        let (type_name, text, params) = Self::parts(source);
+        Self { type_name: type_name.into(), text: text.into(), params, kernel }
     }
 
     /// Whether this is the program that [`new`](Self::new) would make.
     pub(super) fn is(&self, source: Option<&DeviceSource>, kernel: &str) -> bool {
-        let (type_name, text) = source.map_or(("int", ""), |f| (&*f.type_name, &*f.text));
-        self.type_name == type_name && self.kernel == kernel && self.text == text
+        (&*self.type_name, &*self.text, self.params) == Self::parts(source) && self.kernel == kernel
+    }
+
+    /// The type, the text and the size of the parameters; without a bijection, any type will do.
+    fn parts(source: Option<&DeviceSource>) -> (&str, &str, usize) {
+        source.map_or(("uint64_t", "", 8), |f| (f.type_name(), f.text(), f.params().len()))
     }
 
     /// The whole text.
@@ -54,10 +60,14 @@ impl Program {
             text.push_str(layer);
         }
         text.push_str(&self.text);
-        // The bijection's own text is outside of our namespace, and none of our names is let out of it.
+        // The bijection's own text is outside of our namespace, and none of our names is let out of it. What the host
+        // passes for its struct must be as long as it is: the driver copies that much.
+        let Self { type_name, params, kernel, .. } = self;
         text.push_str(&format!(
-            "\nusing BijectiveShuffleF = {};\nnamespace bijective_shuffle {{\nusing F = BijectiveShuffleF;\n{}\n}}\n",
-            self.type_name, self.kernel
+            "\nusing BijectiveShuffleF = {type_name};\n\
+             static_assert(sizeof(BijectiveShuffleF) == {params} && alignof(BijectiveShuffleF) <= 8, \
+             \"the parameters are the struct's bytes\");\n\
+             namespace bijective_shuffle {{\nusing F = BijectiveShuffleF;\n{kernel}\n}}\n"
         ));
         text
     }
@@ -91,22 +101,19 @@ impl Program {
     /// no reason to fail: it only saves time.
     fn image_on_disk(&self, target: Target, folder: &Path) -> Result<Vec<u8>, Error> {
         let version = Nvrtc::get().map_err(Error::no_cuda)?.version;
-        // The whole key stands in the file, so that a file of the same name by chance, or half a file, is not
-        // mistaken for the program.
+        // The whole key stands in the file, and what the image must be like, so that a file of the same name by chance,
+        // or half a file, is not mistaken for the program.
         let key = format!("bijective-shuffle 1\n{target:?}\n{version:?}\n{}\0", self.full_text());
         let path = file(folder, &key);
-        if let Ok(mut bytes) = fs::read(&path)
-            && bytes.starts_with(key.as_bytes())
-            && bytes.len() > key.len()
-        {
-            bytes.drain(..key.len());
-            return Ok(bytes);
+        if let Some(image) = fs::read(&path).ok().and_then(|file| unwrap(&file, &key)) {
+            return Ok(image);
         }
         let image = self.compile(target)?;
         let written = fs::create_dir_all(folder)
             .and_then(|()| tempfile::NamedTempFile::new_in(folder))
             .and_then(|mut new| {
                 new.write_all(key.as_bytes())?;
+                new.write_all(&seal(&image))?;
                 new.write_all(&image)?;
                 new.persist(&path)?;
                 Ok(())
@@ -116,11 +123,29 @@ impl Program {
     }
 }
 
+/// An image's length and its hash.
+fn seal(image: &[u8]) -> [u8; 16] {
+    let mut seal = [0; 16];
+    seal[..8].copy_from_slice(&(image.len() as u64).to_le_bytes());
+    seal[8..].copy_from_slice(&hash(image).to_le_bytes());
+    seal
+}
+
+/// The image in a file with a key, if it is whole.
+fn unwrap(file: &[u8], key: &str) -> Option<Vec<u8>> {
+    let (sealed, image) = file.strip_prefix(key.as_bytes())?.split_at_checked(16)?;
+    (sealed == seal(image)).then(|| image.to_vec())
+}
+
+fn hash(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Where a program with a key is kept.
 fn file(folder: &Path, key: &str) -> PathBuf {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    folder.join(format!("{:016x}.bin", hasher.finish()))
+    folder.join(format!("{:016x}.bin", hash(key)))
 }
 
 #[cfg(test)]
@@ -285,12 +310,12 @@ mod tests {
         if compiler().is_none() {
             return;
         }
-        let source = DeviceSource {
-            type_name: "Wrong".into(),
-            text: "struct Wrong { __device__ uint64_t forward(uint64_t x) const { return y; } };"
-                .into(),
-            params: vec![0; 8],
-        };
+        let text = "struct Wrong {
+            uint64_t unused;
+            __device__ uint64_t forward(uint64_t x) const { return y; }
+        };";
+        // SAFETY: it does not compile, so it never runs.
+        let source = unsafe { DeviceSource::new("Wrong", text, vec![0; 8]) };
         let program =
             Program::new(Some(&source), kernels::dense("uint32_t", slots(1), "Indices<uint32_t>"));
         let target = targets(compiler().unwrap())[0];

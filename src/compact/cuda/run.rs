@@ -18,6 +18,9 @@ use crate::error::{Defect, Error};
 /// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more than the bijection.
 const MOST_PARAMS: usize = 4096 - 512;
 
+/// More values than this are not kept in any device's memory, and their bytes are counted without overflow up to it.
+const WIDEST_KEPT: u64 = 1 << 44;
+
 /// `Chain` in gpu/lookback.cuh: how much stands before the status words, and where the word for the host is.
 const CHAIN_HEADER: u64 = 24;
 const CHAIN_TOTAL: u64 = 16;
@@ -46,12 +49,10 @@ impl Job {
         };
         check_length(len, last)?;
         let source = source.ok_or(Error::NoDeviceSource)?;
-        if source.params.len() > MOST_PARAMS {
-            return Err(Error::DeviceParams {
-                type_name: source.type_name,
-                bytes: source.params.len(),
-                most: MOST_PARAMS,
-            });
+        let bytes = source.params().len();
+        if bytes > MOST_PARAMS {
+            let type_name = source.type_name().into();
+            return Err(Error::DeviceParams { type_name, bytes, most: MOST_PARAMS });
         }
         Ok(Self { source, last, len, trusted: vouched.is_some(), movement })
     }
@@ -124,8 +125,6 @@ impl Runner {
             return Ok(());
         }
         let context = self.stream.context();
-        // An error of something that was dropped before is not this call's, and would be taken for one.
-        let _ = context.check_err();
         context.bind_to_thread().map_err(|error| failed(error, "use the device"))?;
         if !job.trusted {
             return self.checked(job);
@@ -157,7 +156,7 @@ impl Runner {
             && job.len * array.item as u64 >= tuning::PARTITION_CACHES * self.device.limits.l2_bytes
         {
             match self.partitioned(job, array, &partition) {
-                // Memory is got before the first launch.
+                // Nothing has been launched then.
                 Err(Error::DeviceMemory) => {}
                 done => return done,
             }
@@ -186,7 +185,7 @@ impl Runner {
         let text = kernels::dense(index, shape, &movement.type_name());
         let ready = self.kernel(Some(f), text, shape.threads, 0)?;
         let grid = blocks(len.div_ceil(shape.tile()))?;
-        let arguments = [&*f.params, &len.to_le_bytes(), &movement.argument()];
+        let arguments = [f.params(), &len.to_le_bytes(), &movement.argument()];
         self.launch(&ready, (grid, 1), shape.threads, 0, &arguments)
     }
 
@@ -209,7 +208,7 @@ impl Runner {
         let chain = self.chain(tiles)?;
         let grid = self.resident(&ready, tiles);
         let [last, len, chain, only_if] = [last, len, chain, only_if].map(u64::to_le_bytes);
-        let arguments = [&*f.params, &last, &len, &chain, &movement.argument(), &only_if];
+        let arguments = [f.params(), &last, &len, &chain, &movement.argument(), &only_if];
         self.launch(&ready, (grid, 1), shape.threads, 0, &arguments)
     }
 
@@ -233,10 +232,10 @@ impl Runner {
         let counts = self.scratch(bases_at + tiles * 8)?;
         let [last, len, none] = [job.last, job.len, 0].map(u64::to_le_bytes);
         let [counts, bases] = [counts, counts + bases_at].map(u64::to_le_bytes);
-        let arguments = [&*job.source.params, &last, &len, &counts];
+        let arguments = [job.source.params(), &last, &len, &counts];
         self.launch(&count, (grid, 1), shape.threads, 0, &arguments)?;
         self.launch(&scan, (1, 1), 1024, 0, &[&counts, &grid.to_le_bytes(), &bases])?;
-        let arguments = [&*job.source.params, &last, &len, &bases, &job.movement.argument(), &none];
+        let arguments = [job.source.params(), &last, &len, &bases, &job.movement.argument(), &none];
         let grid = self.resident(&place, tiles);
         self.launch(&place, (grid, 1), shape.threads, 0, &arguments)
     }
@@ -245,9 +244,11 @@ impl Runner {
     fn unfused(&mut self, job: &Job) -> Result<(), Error> {
         let index = index_type(job.last);
         let word = if index == "uint32_t" { 4 } else { 8 };
-        let points = job.last.checked_add(1).ok_or(Error::DeviceMemory)?;
-        let indices_at =
-            points.checked_mul(word as u64).ok_or(Error::DeviceMemory)?.next_multiple_of(256);
+        if job.last >= WIDEST_KEPT {
+            return Err(Error::DeviceMemory);
+        }
+        let points = job.last + 1;
+        let indices_at = (points * word as u64).next_multiple_of(256);
         let values = self.scratch(indices_at + job.len * word as u64)?;
         let indices = values + indices_at;
         self.dense(&job.source, points, index, &Movement::Indices { out: values, word })?;
@@ -266,12 +267,23 @@ impl Runner {
     /// The sizes of the partitioned strategy, if it serves.
     fn partition(&self, job: &Job) -> Option<(Array, Partition)> {
         let (array, item) = job.movement.word()?;
-        u32::try_from(job.last).ok()?;
+        let last = u64::from(u32::try_from(job.last).ok()?);
+        // With so many holes the buckets would be nearly empty.
+        if job.len <= last / 8 {
+            return None;
+        }
         let last = if job.movement.scatters() { job.len - 1 } else { job.last };
         Some((array, Partition::new(&self.device.limits, item, job.len, last)?))
     }
 
     fn partitioned(&mut self, job: &Job, array: Array, partition: &Partition) -> Result<(), Error> {
+        if self.mode == Mode::Run {
+            // Everything is got before anything is launched, so that another strategy can take over.
+            self.mode = Mode::Reserve;
+            let got = self.partitioned(job, array, partition);
+            self.mode = Mode::Run;
+            got?;
+        }
         let word = word_type(array.item);
         let layout = partition.layout();
         let shared = partition.place_shared();
@@ -328,7 +340,7 @@ impl Runner {
         let tile = u64::from(tuning::PASS_THREADS * pass.records);
         let [last, len, source] = [job.last, job.len, array.source].map(u64::to_le_bytes);
         let shift = shift.to_le_bytes();
-        let params = &*job.source.params;
+        let params = job.source.params();
         if by_survivors {
             let tiles = job.last / tile + 1;
             let chain = self.chain(tiles)?.to_le_bytes();
@@ -361,6 +373,9 @@ impl Runner {
 
     /// The indexes first, then the check, and then the movement, if there is one.
     fn checked(&mut self, job: &Job) -> Result<(), Error> {
+        if job.len > WIDEST_KEPT {
+            return Err(Error::DeviceMemory);
+        }
         let word = match job.movement {
             Movement::Indices { word, .. } => word,
             Movement::Items { .. } => 8,
@@ -452,9 +467,6 @@ impl Runner {
         }
         let program = Program::new(f, text);
         let kernel = self.device.kernel(&program)?;
-        if shared > 0 {
-            kernel.allow_shared(shared)?;
-        }
         let blocks = kernel.blocks_per_multiprocessor(threads, shared)?;
         let ready = Ready { kernel, blocks };
         self.kernels.push((program, ready.clone()));
@@ -494,22 +506,26 @@ impl Runner {
     /// The address of a chain of so many tiles.
     fn chain(&mut self, tiles: u64) -> Result<u64, Error> {
         // Blocks take one ticket more than there are tiles.
-        let fits = tiles < u64::from(u32::MAX / 2);
-        let bytes = fits.then(|| CHAIN_HEADER + tiles * 8).ok_or(Error::DeviceMemory)?;
+        let tiles = u32::try_from(tiles).ok().filter(|&tiles| tiles < u32::MAX / 2);
+        let tiles = tiles.ok_or(Error::DomainTooWide)?;
+        let ready = self.kernel(None, kernels::new_chain(), tuning::THREADS, 0)?;
         if self.mode == Mode::Compile {
-            self.kernel(None, kernels::new_chain(), tuning::THREADS, 0)?;
             return Ok(0);
         }
+        let bytes = CHAIN_HEADER + u64::from(tiles) * 8;
         let (address, new) = self.chain.room(&self.stream, bytes)?;
         if new {
-            let ready = self.kernel(None, kernels::new_chain(), tuning::THREADS, 0)?;
-            let grid = self.resident(&ready, tiles.div_ceil(u64::from(tuning::THREADS)));
-            let arguments: [&[u8]; 2] = [&address.to_le_bytes(), &(tiles as u32).to_le_bytes()];
+            let grid = self.resident(&ready, u64::from(tiles.div_ceil(tuning::THREADS)));
+            let arguments: [&[u8]; 2] = [&address.to_le_bytes(), &tiles.to_le_bytes()];
             // In earnest even in a rehearsal: the memory is new only once.
             let mode = core::mem::replace(&mut self.mode, Mode::Run);
             let done = self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments);
             self.mode = mode;
-            done?;
+            if done.is_err() {
+                // It must not be taken for a chain.
+                self.chain = Memory::new();
+                return done.map(|()| 0);
+            }
         }
         Ok(address)
     }
@@ -525,11 +541,10 @@ impl Runner {
 
 /// A bijection's stand-in: values that are written in words of so many bytes.
 fn lookup(address: u64, word: usize) -> DeviceSource {
-    DeviceSource {
-        type_name: format!("bijective_shuffle::Lookup<{}>", word_type(word)),
-        text: String::new(),
-        params: address.to_le_bytes().to_vec(),
-    }
+    let type_name = format!("bijective_shuffle::Lookup<{}>", word_type(word));
+    // SAFETY: it is the struct of this name in gpu/items.cuh, which only reads the values whose address it has; and so
+    // many slots are asked for as there are values.
+    unsafe { DeviceSource::new(type_name, "", address.to_le_bytes().to_vec()) }
 }
 
 /// `Buckets` in gpu/partitioned.cuh.
@@ -551,7 +566,7 @@ fn buckets(at: u64, layout: &Layout, level: &Level, number: usize) -> [u8; 40] {
 
 /// A number of blocks as the driver takes it.
 fn blocks(number: u64) -> Result<u32, Error> {
-    i32::try_from(number).map(|number| number as u32).map_err(|_| Error::DeviceMemory)
+    i32::try_from(number).map(|number| number as u32).map_err(|_| Error::DomainTooWide)
 }
 
 impl std::fmt::Debug for Runner {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, SyncOnDrop};
 
+use super::device::failed;
 use super::movement::{Array, Movement};
 use super::run::{Job, Mode, Runner};
 use super::{Cuda, CudaStrategy};
@@ -21,14 +22,19 @@ use crate::word::Word;
 /// be off for the slices, since a capture cannot wait for events from outside.
 ///
 /// A workspace serves one stream, so that calls cannot disturb each other's working memory. Slices of other streams of
-/// the same context are waited for, as cudarc's own functions do.
+/// the same [`CudaContext`](cudarc::driver::CudaContext) are waited for, as cudarc's own functions do; slices of another
+/// one are refused, even if it stands for the same device: make the engine [on their stream](Cuda::on_stream).
+///
+/// A graph that was captured holds addresses of the workspace: while it may be launched, the workspace must neither be
+/// dropped nor grow, and none of its other calls may run at the same time.
 ///
 /// # Memory
 ///
 /// In bytes, for `m` items of `s` bytes and a domain of `n` points: [`SinglePass`](CudaStrategy::SinglePass) `n / 256`
 /// for large domains, and nothing if `m = n`; [`TwoPass`](CudaStrategy::TwoPass) `3 n / 512`;
-/// [`Unfused`](CudaStrategy::Unfused) `4 (n + m)`, or twice that beyond 2^32 points;
-/// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`. A bijection that has to be checked takes `8 m + m / 8`.
+/// [`Unfused`](CudaStrategy::Unfused) `4 (n + m)`, or twice that beyond 2^32 points, and the single pass's;
+/// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`, and the single pass's. A bijection that has to be
+/// checked takes `8 m + m / 8`, and the single pass's.
 ///
 /// # Examples
 ///
@@ -92,8 +98,8 @@ impl CudaWorkspace {
         self.runner.bytes()
     }
 
-    /// Gets the kernels and the memory for moving `len` items of a type, there and back, so that calls with such a
-    /// bijection and at most so many items neither compile nor allocate; how many bytes it then holds.
+    /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so that calls with such a
+    /// bijection, of the same domain, neither compile nor allocate; how many bytes it then holds.
     ///
     /// # Errors
     ///
@@ -113,7 +119,8 @@ impl CudaWorkspace {
     ///
     /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` does not hold the indexes;
     /// [`Error::NotABijection`], after which `out` holds unspecified values; [`Error::NoDeviceSource`],
-    /// [`Error::DeviceParams`], [`Error::DeviceCompile`], [`Error::WrongDevice`], [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`Error::DeviceParams`], [`Error::DeviceCompile`], [`Error::WrongDevice`], [`Error::DomainTooWide`],
+    /// [`Error::DeviceMemory`], [`Error::Driver`].
     pub fn indices<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -122,11 +129,30 @@ impl CudaWorkspace {
         check_word::<N>(out.len())?;
         self.check_device(out.stream())?;
         let len = out.len() as u64;
+        finish_earlier(&self.stream)?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
         let movement = Movement::Indices { out: address, word: size_of::<N>() };
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
         unsafe { self.runner.run(&Job::new(bijection, len, movement)?) }
+    }
+
+    /// What [`reserve`](Self::reserve) gets, for writing the `len` indexes of a permutation in words of type `N`.
+    ///
+    /// # Errors
+    ///
+    /// As [`indices`](Self::indices), except for what only shows when the kernels run.
+    pub fn reserve_indices<N: Word + DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        len: usize,
+    ) -> Result<usize, Error> {
+        check_word::<N>(len)?;
+        // As aligned as memory of the device is.
+        let movement = Movement::Indices { out: 256, word: size_of::<N>() };
+        self.runner.rehearse(&Job::new(bijection, len as u64, movement)?, Mode::Reserve)?;
+        Ok(self.bytes())
     }
 
     /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.
@@ -231,6 +257,17 @@ impl CudaWorkspace {
     }
 }
 
+/// Reports what went wrong earlier where it could not be reported, when something was dropped: cudarc keeps it for the
+/// next call in the context, which is this one.
+fn finish_earlier(stream: &CudaStream) -> Result<(), Error> {
+    stream.context().check_err().map_err(|error| failed(error, "finish what was done before"))
+}
+
+/// Reports what went wrong when slices were asked for their addresses, which cudarc keeps as well.
+fn check_slices(stream: &CudaStream) -> Result<(), Error> {
+    stream.context().check_err().map_err(|error| failed(error, "wait for the slices' other users"))
+}
+
 /// Gets what moving items of a type takes, there and back.
 pub(super) fn rehearse<T: DeviceRepr>(
     runner: &mut Runner,
@@ -275,8 +312,9 @@ unsafe fn move_arrays(
 
 /// Checks that a slice is of the engine's context.
 fn check_device(ours: &CudaStream, theirs: &CudaStream) -> Result<(), Error> {
+    // Two handles of one context do not know of each other's streams, and would not wait for them.
     let (ours, theirs) = (ours.context(), theirs.context());
-    if ours == theirs {
+    if Arc::ptr_eq(ours, theirs) {
         return Ok(());
     }
     Err(Error::WrongDevice { expected: ours.ordinal(), actual: theirs.ordinal() })
@@ -312,10 +350,14 @@ impl<'a> CudaArrays<'a> {
         }
         check_device(self.stream, source.stream())?;
         check_device(self.stream, out.stream())?;
+        if self.guards.is_empty() {
+            finish_earlier(self.stream)?;
+        }
         let (source, reading) = source.device_ptr(self.stream);
         let (out, writing) = out.device_ptr_mut(self.stream);
         self.arrays.push(Array { source, out, item: size_of::<T>() });
         self.guards.extend([reading, writing]);
+        check_slices(self.stream)?;
         Ok(self)
     }
 
