@@ -1,6 +1,5 @@
 //! [`Cpu`]: the engine on the threads of a rayon pool.
 
-mod block;
 pub(crate) mod direct;
 mod machine;
 pub(super) mod memory;

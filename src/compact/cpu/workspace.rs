@@ -27,13 +27,10 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Whether so many items are moved by the partitioned strategy, if it serves.
-    pub(in crate::compact) fn is_partitioned<T>(self, len: usize, last: u64) -> bool {
+    /// Whether so many items are moved by the partitioned strategy, if it serves and takes room as usual.
+    pub(in crate::compact) fn is_partitioned<T>(self, len: usize, wastes_memory: bool) -> bool {
         match self {
-            Self::Auto => {
-                tuning::is_far::<T>(len)
-                    && partitioned::bytes::<T>(len, last) <= tuning::most_bytes::<T>(len)
-            }
+            Self::Auto => tuning::is_far::<T>(len) && !wastes_memory,
             Self::Direct => false,
             Self::Partitioned => true,
         }
@@ -65,14 +62,31 @@ pub struct Workspace {
 }
 
 /// Working memory and what it is to be used for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::compact) struct Memory {
     pub(in crate::compact) strategy: Strategy,
+    /// [`tuning::MOST_BUCKETS`], or for tests fewer, which are then larger.
+    pub(in crate::compact) most_buckets: u64,
     pub(in crate::compact) scratch: Buffer,
     pub(in crate::compact) partition: partitioned::Buffers,
 }
 
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Memory {
+    pub(in crate::compact) const fn new() -> Self {
+        Self {
+            strategy: Strategy::Auto,
+            most_buckets: tuning::MOST_BUCKETS,
+            scratch: Buffer::new(),
+            partition: partitioned::Buffers::new(),
+        }
+    }
+
     /// What is to be done after the partitioned strategy was tried: whether it has placed the items, or they are to be
     /// moved by the direct one, which then gets its memory.
     pub(in crate::compact) fn settle(
@@ -92,13 +106,7 @@ impl Memory {
 impl Workspace {
     /// An empty workspace.
     pub const fn new() -> Self {
-        Self {
-            memory: Memory {
-                strategy: Strategy::Auto,
-                scratch: Buffer::new(),
-                partition: partitioned::Buffers::new(),
-            },
-        }
+        Self { memory: Memory::new() }
     }
 
     /// The same workspace, for a certain strategy.
