@@ -6,7 +6,7 @@ use core::ptr;
 
 use super::buckets::{Buckets, Low};
 use crate::compact::cpu::memory::assume_init_mut;
-use crate::compact::cpu::stream::{LINE, publish, stream_lines};
+use crate::compact::cpu::stream::{LINE, prefetch_lines, publish, stream_lines};
 use crate::compact::cpu::tuning;
 use crate::compact::try_with_capacity;
 use crate::error::Error;
@@ -66,6 +66,13 @@ impl Block {
         let (from, to) = (self.0.as_ptr().cast(), to.0.as_mut_ptr().cast());
         // SAFETY: two blocks, aligned, of whole lines.
         unsafe { stream_lines(from, to, tuning::BLOCK_BYTES / LINE) };
+    }
+
+    /// Asks for a block that comes so much later.
+    #[inline(always)]
+    fn prefetch(&self, ahead: usize) {
+        let later = ptr::from_ref(self).wrapping_add(ahead);
+        prefetch_lines(later.cast(), tuning::BLOCK_BYTES / LINE);
     }
 }
 
@@ -167,6 +174,7 @@ impl<'a, T, L: Low> Part<'a, T, L> {
         let full = full.iter().map(|block| (block, end::<T, L>()));
         let open = (&self.open[bucket], usize::from(self.offsets[bucket]));
         for (block, end) in full.chain([open]) {
+            block.prefetch(tuning::BLOCKS_AHEAD);
             for offset in (0..end).step_by(stride::<T, L>()) {
                 // SAFETY: `push` has put an item at each of these.
                 let (low, item) = unsafe { block.get::<T, L>(offset) };
