@@ -52,6 +52,20 @@ impl<'a> Plan<'a> {
         memory.strategy.is_partitioned::<T>(self.len, wastes_memory).then_some(sorting)
     }
 
+    /// Runs what moves items of type T: in the pool, if any step of it will be. It is entered once like this and not for
+    /// every step, which takes ten microseconds from outside.
+    fn run<T, R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        let evaluates_in_parallel = match &self.indices {
+            Indices::Evaluated(trusted) => direct::is_parallel(trusted.last()),
+            Indices::Narrow(_) | Indices::Wide(_) => false,
+        };
+        if evaluates_in_parallel || !tuning::is_sequential::<T>(self.len) {
+            rayon::scope(|_| f())
+        } else {
+            f()
+        }
+    }
+
     /// Hands all the places out, in runs, together with the indexes that belong to them; several runs at a time on
     /// several threads. When it returns `Ok`, each place was handed out once, and so was each index.
     fn hand_out<P: Send>(
@@ -111,80 +125,58 @@ trait Put<P>: Sync {
     fn put<N: Word>(&self, places: &mut [P], indices: &[N]);
 }
 
-/// Moves items by a plan: the item at index `p[k]` comes to place `k`.
+/// Moves items by a plan.
 ///
 /// # Errors
 ///
 /// [`Error::OutOfMemory`] and [`Error::NotABijection`]; every item is then where it was.
-pub(super) fn gather<T: Send>(
+pub(super) fn relocate<T: Send>(
     plan: &Plan,
+    direction: Direction,
     items: &mut [T],
     memory: &mut Memory,
 ) -> Result<(), Error> {
-    if sort_in_place(plan, Direction::Shuffle, items, memory)? {
-        return Ok(());
-    }
-    let relocation = Relocation::new(items, &mut memory.scratch)?;
-    relocation.gather(plan, &mut memory.partition.tiles)
-}
-
-/// Moves items back by a plan: the item at place `k` comes to index `p[k]`.
-///
-/// # Errors
-///
-/// As [`gather`].
-pub(super) fn scatter<T: Send>(
-    plan: &Plan,
-    items: &mut [T],
-    memory: &mut Memory,
-) -> Result<(), Error> {
-    if sort_in_place(plan, Direction::Unshuffle, items, memory)? {
-        return Ok(());
-    }
-    let relocation = Relocation::new(items, &mut memory.scratch)?;
-    relocation.scatter(plan, &mut memory.partition.tiles)
+    assert_eq!(plan.len, items.len());
+    plan.run::<T, _>(|| {
+        let places = places_of(items);
+        // SAFETY: the items are borrowed by this function alone.
+        if unsafe { sort(plan, direction, places.cast(), places, memory) }? {
+            return Ok(());
+        }
+        let relocation = Relocation::new(items, &mut memory.scratch)?;
+        relocation.run(plan, direction, &mut memory.partition.tiles)
+    })
 }
 
 /// Copies items by a plan: `out[k] = source[p[k]]`.
 ///
 /// # Errors
 ///
-/// As [`gather`]; `out` then holds unspecified items.
-pub(super) fn gather_into<T: Copy + Send + Sync>(
+/// As [`relocate`]; `out` then holds unspecified items.
+pub(super) fn relocate_into<T: Copy + Send + Sync>(
     plan: &Plan,
     source: &[T],
     out: &mut [T],
     memory: &mut Memory,
 ) -> Result<(), Error> {
-    assert_eq!(source.len(), out.len());
-    let places = places_of(out);
-    // SAFETY: the source is borrowed, and so are the places, which are elsewhere.
-    if unsafe { sort(plan, Direction::Shuffle, source.as_ptr(), places, memory) }? {
-        return Ok(());
-    }
-    // SAFETY: only items, which are copies, are written to these places.
-    let places = unsafe { &mut *places };
-    // Only read through.
-    let source = Gather(Base::new(source.as_ptr().cast_mut()));
-    plan.hand_out(places, &mut memory.partition.tiles, &source)
+    assert_eq!((plan.len, plan.len), (source.len(), out.len()));
+    plan.run::<T, _>(|| {
+        let places = places_of(out);
+        // SAFETY: the source is borrowed, and so are the places, which are elsewhere.
+        if unsafe { sort(plan, Direction::Shuffle, source.as_ptr(), places, memory) }? {
+            return Ok(());
+        }
+        // SAFETY: only items, which are copies, are written to these places.
+        let places = unsafe { &mut *places };
+        // Only read through.
+        let source = Gather(Base::new(source.as_ptr().cast_mut()));
+        plan.hand_out(places, &mut memory.partition.tiles, &source)
+    })
 }
 
 /// The places of a slice's items, as if they were empty.
 fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
     ptr::from_mut(items) as *mut [MaybeUninit<T>]
-}
-
-/// Moves items by the partitioned strategy, if they are to be: as [`sort`].
-fn sort_in_place<T: Send>(
-    plan: &Plan,
-    direction: Direction,
-    items: &mut [T],
-    memory: &mut Memory,
-) -> Result<bool, Error> {
-    assert_eq!(plan.len, items.len());
-    let places = places_of(items);
-    // SAFETY: the items are borrowed by this function alone.
-    unsafe { sort(plan, direction, places.cast(), places, memory) }
 }
 
 /// Moves items by the partitioned strategy, if they are to be; `false`, and nothing is written, if not, or if they
@@ -227,20 +219,19 @@ impl<'a, T: Send> Relocation<'a, T> {
         Ok(Self { items, scratch })
     }
 
-    /// The item at index `p[k]` comes to place `k`.
-    fn gather(self, plan: &Plan, tiles: &mut Buffer) -> Result<(), Error> {
+    /// Moves the items by a plan.
+    fn run(self, plan: &Plan, direction: Direction, tiles: &mut Buffer) -> Result<(), Error> {
         assert_eq!(plan.len, self.items.len());
-        let source = Gather(Base::new(self.items.as_mut_ptr()));
-        plan.hand_out(self.scratch, tiles, &source)?;
-        self.commit();
-        Ok(())
-    }
-
-    /// The item at place `k` comes to index `p[k]`.
-    fn scatter(self, plan: &Plan, tiles: &mut Buffer) -> Result<(), Error> {
-        assert_eq!(plan.len, self.scratch.len());
-        let target = Scatter(Base::new(self.scratch.as_mut_ptr()));
-        plan.hand_out(self.items, tiles, &target)?;
+        match direction {
+            Direction::Shuffle => {
+                let source = Gather(Base::new(self.items.as_mut_ptr()));
+                plan.hand_out(self.scratch, tiles, &source)?;
+            }
+            Direction::Unshuffle => {
+                let target = Scatter(Base::new(self.scratch.as_mut_ptr()));
+                plan.hand_out(self.items, tiles, &target)?;
+            }
+        }
         self.commit();
         Ok(())
     }

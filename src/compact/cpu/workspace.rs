@@ -1,10 +1,11 @@
 //! [`Workspace`]: the engine with memory that is used again, and with a choice of strategy.
 
 use super::memory::Buffer;
+use super::partitioned::Direction;
 use super::{partitioned, tuning};
 use crate::bijection::Bijection;
 use crate::compact::check_length;
-use crate::compact::relocate::{Plan, gather, gather_into, scatter};
+use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::error::Error;
 
 /// How items are moved. All strategies give the same answer.
@@ -140,7 +141,7 @@ impl Workspace {
             return check_length(items.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, items.len())?;
-        gather(&plan, items, &mut self.memory)
+        relocate(&plan, Direction::Shuffle, items, &mut self.memory)
     }
 
     /// Moves the items back: item `k` comes to place `p[k]`.
@@ -157,7 +158,7 @@ impl Workspace {
             return check_length(items.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, items.len())?;
-        scatter(&plan, items, &mut self.memory)
+        relocate(&plan, Direction::Unshuffle, items, &mut self.memory)
     }
 
     /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.
@@ -192,6 +193,6 @@ impl Workspace {
             return check_length(source.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, source.len())?;
-        gather_into(&plan, source, out, &mut self.memory)
+        relocate_into(&plan, source, out, &mut self.memory)
     }
 }

@@ -256,20 +256,18 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
         }
         let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
         let desks = desks.room(self.parts.len() * most)?;
-        let words = if dense { 0 } else { Taken::count(self.buckets.len()) };
+        let words = Taken::count(self.buckets.len());
         let taken = taken.room(self.parts.len() * words)?;
-        // An empty one for each desk, if there are none.
-        let mut taken: Vec<_> = taken.chunks_mut(words.max(1)).collect();
-        taken.resize_with(self.parts.len(), Default::default);
         // Nothing unwinds from here on; should it, items would exist twice or not at all.
         let guard = AbortOnUnwind;
         let level = Level::current();
         let buckets = Mutex::new(buckets.into_iter());
         let next = || buckets.lock().expect("nobody panics with it").next();
-        desks.par_chunks_mut(most).zip(taken).with_max_len(1).for_each(|(desk, taken)| {
+        let rooms = desks.par_chunks_mut(most).zip(taken.par_chunks_mut(words));
+        rooms.with_max_len(1).for_each(|(desk, taken)| {
             while let Some((bucket, out)) = next() {
                 let desk = &mut desk[..out.len()];
-                level.run(Place { parts: &self.parts, bucket, taken, desk });
+                level.run(Place { parts: &self.parts, bucket, dense, taken, desk });
                 stream(desk, out);
             }
             publish();

@@ -12,7 +12,9 @@ use crate::simd::Kernel;
 pub(super) struct Place<'a, T, L> {
     pub(super) parts: &'a [Part<'a, T, L>],
     pub(super) bucket: usize,
-    /// Room for [`Taken::count`] of them; none if every slot is taken, so that there are no gaps to be closed.
+    /// Whether every slot is taken, so that there are no gaps to be closed.
+    pub(super) dense: bool,
+    /// Room for [`Taken::count`] of them.
     pub(super) taken: &'a mut [MaybeUninit<Taken>],
     /// As many places as there are items.
     pub(super) desk: &'a mut [MaybeUninit<T>],
@@ -58,12 +60,12 @@ impl<T, L: Low> Kernel for Place<'_, T, L> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { parts, bucket, taken, desk } = self;
+        let Self { parts, bucket, dense, taken, desk } = self;
         let copy = |item: Packed<T>, place: &mut MaybeUninit<T>| {
             // SAFETY: the block is in one of the parts, which are borrowed.
             unsafe { item.copy_to(place) };
         };
-        if taken.is_empty() {
+        if dense {
             for part in parts {
                 part.for_each(bucket, |slot, item| copy(item, &mut desk[slot]));
             }

@@ -7,7 +7,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::*;
 use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::cpu::Memory;
-use crate::compact::relocate::{Plan, gather, gather_into, scatter};
+use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::compact::{Compactor, Serial, Strategy};
 
 /// So few buckets that they are large ones for more than `2^17` slots or indexes.
@@ -138,12 +138,12 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     let mut items = source.clone();
     let plan = Plan::new(f, p.len()).unwrap();
     let mut memory = Memory { strategy: Strategy::Partitioned, most_buckets, ..Memory::new() };
-    gather(&plan, &mut items, &mut memory).unwrap();
+    relocate(&plan, Direction::Shuffle, &mut items, &mut memory).unwrap();
     assert_eq!(items, p);
-    scatter(&plan, &mut items, &mut memory).unwrap();
+    relocate(&plan, Direction::Unshuffle, &mut items, &mut memory).unwrap();
     assert_eq!(items, source);
     let mut out = vec![0; p.len()];
-    gather_into(&plan, &source, &mut out, &mut memory).unwrap();
+    relocate_into(&plan, &source, &mut out, &mut memory).unwrap();
     assert_eq!(out, p);
     [Direction::Shuffle, Direction::Unshuffle].map(|direction| {
         let mut items = source.clone();
