@@ -89,9 +89,9 @@ pub(crate) const LARGEST_ITEM: usize = 64;
 /// 410, and 2^15 of the usual ones 319 and 327.
 pub(crate) const MOST_BUCKETS: u64 = 1 << 14;
 
-/// The largest buckets: `2^22` slots. They are worked on in the last-level cache, or beyond, and so more slowly, but at
-/// 2^26 + 1 items no more slowly than by the direct strategy: with 2^18 slots as fast as with the usual 2^16, 475; then
-/// 361, 349, 329, and with 2^22 309.
+/// The largest buckets: `2^22` slots. They are put in order in the last-level cache, or beyond, and so more slowly, but
+/// at 2^26 + 1 items not more slowly than by the direct strategy: with 2^16 to 2^22 slots to a bucket 454, 475, 406,
+/// 361, 349, 329 and 309.
 pub(crate) const MOST_BUCKET_BITS: u32 = 22;
 
 /// For how many standard deviations more than the mean a bucket has room: a random permutation exceeds it in one of
