@@ -8,6 +8,8 @@
 //! are put in the order of their slots, without gaps, by a bitmap of its slots. As many evaluations are made as there
 //! are items, and not as there are slots.
 //!
+//! For very many slots the buckets are larger, rather than more: each has an open block that has to stay in the cache.
+//!
 //! To undo a shuffle the source is read in order as well, beside the indexes that survive, and the buckets are runs
 //! of indexes, which have no gaps.
 //!

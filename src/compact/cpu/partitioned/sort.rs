@@ -110,9 +110,9 @@ impl Sorting<'_> {
 /// How many slots each part takes at a time: as many as make all parts take equally many in the end, since their
 /// rooms are.
 fn tile_slots(last: u64, parts: usize) -> usize {
-    let slots = last as usize + 1;
-    let waves = slots.div_ceil(parts * tuning::LONG_TILE);
-    slots.div_ceil(parts * waves)
+    let (slots, parts) = (last + 1, parts as u64);
+    let waves = slots.div_ceil(parts * tuning::LONG_TILE as u64);
+    slots.div_ceil(parts * waves) as usize
 }
 
 #[cfg(test)]
