@@ -75,35 +75,39 @@ impl Sorting<'_> {
         let tiles = room.chunks_mut(room_for(most)).map(|room| (Tile::new(room), 0));
         let mut tiles: Vec<_> = tiles.collect();
         let values = Values::of_trusted(self.f, self.len);
-        let mut next = Some(SlotRange::first(last, most));
-        let mut position = 0;
-        loop {
-            for (tile, _) in &mut tiles {
-                tile.slots = next;
-                next = next.and_then(|slots| slots.next(last, most));
-            }
-            let work = tiles.par_iter_mut().zip(&mut *parts).with_max_len(1);
-            work.for_each(|((tile, position), part)| {
-                // The survivors of the wave before, whose places are known by now.
-                for (place, &index) in (*position..).zip(tile.survivors()) {
-                    // SAFETY: the places that were given out are below the length.
-                    let item = unsafe { items.at(place) };
-                    // SAFETY: it is an item.
-                    unsafe { part.push(index, item) };
+        // Callers are in the pool, but compiled in a scope of its own this is faster: 572, 548 and 549 at 2^25 + 1, and
+        // 542, 511 and 512 without.
+        rayon::scope(|_| {
+            let mut next = Some(SlotRange::first(last, most));
+            let mut position = 0;
+            loop {
+                for (tile, _) in &mut tiles {
+                    tile.slots = next;
+                    next = next.and_then(|slots| slots.next(last, most));
                 }
-                tile.evaluate(&values);
-                part.finish();
-            });
-            let mut any = false;
-            for (tile, first) in &mut tiles {
-                *first = position;
-                position += tile.survivors().len();
-                any |= !tile.survivors().is_empty();
+                let work = tiles.par_iter_mut().zip(&mut *parts).with_max_len(1);
+                work.for_each(|((tile, position), part)| {
+                    // The survivors of the wave before, whose places are known by now.
+                    for (place, &index) in (*position..).zip(tile.survivors()) {
+                        // SAFETY: the places that were given out are below the length.
+                        let item = unsafe { items.at(place) };
+                        // SAFETY: it is an item.
+                        unsafe { part.push(index, item) };
+                    }
+                    tile.evaluate(&values);
+                    part.finish();
+                });
+                let mut any = false;
+                for (tile, first) in &mut tiles {
+                    *first = position;
+                    position += tile.survivors().len();
+                    any |= !tile.survivors().is_empty();
+                }
+                if position > self.len || (!any && next.is_none()) {
+                    return Ok(());
+                }
             }
-            if position > self.len || (!any && next.is_none()) {
-                return Ok(());
-            }
-        }
+        })
     }
 }
 
