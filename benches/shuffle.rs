@@ -49,6 +49,27 @@ fn par_bijective_unshuffle(bencher: Bencher, len: usize) {
     shuffles(bencher, len, |items, seed| items.par_bijective_unshuffle(seed));
 }
 
+/// Lengths beyond the caches.
+const FAR: [usize; 3] = [(1 << 22) + 1, (1 << 24) + 1, (1 << 26) + 1];
+
+#[divan::bench(args = FAR, sample_count = 15)]
+fn workspace_shuffle(bencher: Bencher, len: usize) {
+    let mut workspace = Workspace::new();
+    shuffles(bencher, len, |items, seed| {
+        let f = Standard::from_seed(items.len() as u64, seed);
+        workspace.shuffle(&f, items).expect("there is memory");
+    });
+}
+
+#[divan::bench(args = FAR, sample_count = 15)]
+fn workspace_unshuffle(bencher: Bencher, len: usize) {
+    let mut workspace = Workspace::new();
+    shuffles(bencher, len, |items, seed| {
+        let f = Standard::from_seed(items.len() as u64, seed);
+        workspace.unshuffle(&f, items).expect("there is memory");
+    });
+}
+
 #[divan::bench(args = LENGTHS)]
 fn lcg_compacted(bencher: Bencher, len: usize) {
     shuffles(bencher, len, |items, seed| {

@@ -7,7 +7,7 @@ use core::ptr;
 use rayon::prelude::*;
 
 use super::cpu::memory::{Base, Buffer};
-use super::cpu::partitioned::{self, Partition};
+use super::cpu::partitioned::{Direction, Sorting};
 use super::cpu::{Memory, direct, tuning};
 use super::{check_length, check_permutation, try_with_capacity};
 use crate::bijection::{Bijection, Trusted};
@@ -44,14 +44,25 @@ impl<'a> Plan<'a> {
         Ok(Self { len, indices })
     }
 
-    /// The bijection, if its items are to be moved by the partitioned strategy.
-    fn partitioned<T>(&self, memory: &Memory) -> Option<&Trusted<'a>> {
-        match &self.indices {
-            Indices::Evaluated(trusted) if partitioned::serves::<T>(self.len, trusted.last()) => {
-                let last = trusted.last();
-                memory.strategy.is_partitioned::<T>(self.len, last).then_some(trusted)
-            }
-            _ => None,
+    /// How the partitioned strategy sorts the items, if they are to be moved by it.
+    fn sorting<T>(&self, direction: Direction, memory: &Memory) -> Option<Sorting<'_>> {
+        let Indices::Evaluated(trusted) = &self.indices else { return None };
+        let sorting = Sorting::new::<T>(trusted, self.len, direction, memory.most_buckets)?;
+        let wastes_memory = sorting.wastes_memory::<T>();
+        memory.strategy.is_partitioned::<T>(self.len, wastes_memory).then_some(sorting)
+    }
+
+    /// Runs what moves items of type T: in the pool, if any step of it will be. It is entered once like this and not for
+    /// every step, which takes ten microseconds from outside.
+    fn run<T, R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+        let evaluates_in_parallel = match &self.indices {
+            Indices::Evaluated(trusted) => direct::is_parallel(trusted.last()),
+            Indices::Narrow(_) | Indices::Wide(_) => false,
+        };
+        if evaluates_in_parallel || !tuning::is_sequential::<T>(self.len) {
+            rayon::scope(|_| f())
+        } else {
+            f()
         }
     }
 
@@ -114,113 +125,81 @@ trait Put<P>: Sync {
     fn put<N: Word>(&self, places: &mut [P], indices: &[N]);
 }
 
-/// Moves items by a plan: the item at index `p[k]` comes to place `k`.
+/// Moves items by a plan.
 ///
 /// # Errors
 ///
 /// [`Error::OutOfMemory`] and [`Error::NotABijection`]; every item is then where it was.
-pub(super) fn gather<T: Send>(
+pub(super) fn relocate<T: Send>(
     plan: &Plan,
+    direction: Direction,
     items: &mut [T],
     memory: &mut Memory,
 ) -> Result<(), Error> {
-    if let Some(trusted) = plan.partitioned::<T>(memory) {
-        let base = Base::new(items.as_mut_ptr());
-        // SAFETY: the items are all there, borrowed by this function alone, and `Plan::partitioned` asks `serves`.
-        let sorted =
-            unsafe { Partition::by_slot(trusted, &base, items.len(), &mut memory.partition) };
-        // SAFETY: only items are written: these, which as bits are all in the partition, once each.
-        let places = unsafe { as_places(items) };
-        // SAFETY: they are T, and as many as the places.
-        let placed = sorted.and_then(|sorted| unsafe { place(sorted, places) });
-        if memory.settle(placed)? {
+    assert_eq!(plan.len, items.len());
+    plan.run::<T, _>(|| {
+        let places = places_of(items);
+        // SAFETY: the items are borrowed by this function alone.
+        if unsafe { sort(plan, direction, places.cast(), places, memory) }? {
             return Ok(());
         }
-    }
-    let relocation = Relocation::new(items, &mut memory.scratch)?;
-    relocation.gather(plan, &mut memory.partition.tiles)
-}
-
-/// Moves items back by a plan: the item at place `k` comes to index `p[k]`.
-///
-/// # Errors
-///
-/// As [`gather`].
-pub(super) fn scatter<T: Send>(
-    plan: &Plan,
-    items: &mut [T],
-    memory: &mut Memory,
-) -> Result<(), Error> {
-    if let Some(trusted) = plan.partitioned::<T>(memory) {
-        let base = Base::new(items.as_mut_ptr());
-        // SAFETY: as in `gather`.
-        let sorted =
-            unsafe { Partition::by_index(trusted, &base, items.len(), &mut memory.partition) };
-        // SAFETY: as in `gather`.
-        let places = unsafe { as_places(items) };
-        // SAFETY: as in `gather`.
-        let placed = sorted.and_then(|sorted| unsafe { place(sorted, places) });
-        if memory.settle(placed)? {
-            return Ok(());
-        }
-    }
-    let relocation = Relocation::new(items, &mut memory.scratch)?;
-    relocation.scatter(plan, &mut memory.partition.tiles)
+        let relocation = Relocation::new(items, &mut memory.scratch)?;
+        relocation.run(plan, direction, &mut memory.partition.tiles)
+    })
 }
 
 /// Copies items by a plan: `out[k] = source[p[k]]`.
 ///
 /// # Errors
 ///
-/// As [`gather`]; `out` then holds unspecified items.
-pub(super) fn gather_into<T: Copy + Send + Sync>(
+/// As [`relocate`]; `out` then holds unspecified items.
+pub(super) fn relocate_into<T: Copy + Send + Sync>(
     plan: &Plan,
     source: &[T],
     out: &mut [T],
     memory: &mut Memory,
 ) -> Result<(), Error> {
-    assert_eq!(source.len(), out.len());
-    // Only read through.
-    let base = Base::new(source.as_ptr().cast_mut());
-    // SAFETY: only items, which are copies, are written to these places.
-    let places = unsafe { as_places(out) };
-    if let Some(trusted) = plan.partitioned::<T>(memory) {
-        // SAFETY: as in `gather`.
-        let sorted =
-            unsafe { Partition::by_slot(trusted, &base, source.len(), &mut memory.partition) };
-        // SAFETY: as in `gather`.
-        let placed = sorted.and_then(|sorted| unsafe { place(sorted, places) });
-        if memory.settle(placed)? {
+    assert_eq!((plan.len, plan.len), (source.len(), out.len()));
+    plan.run::<T, _>(|| {
+        let places = places_of(out);
+        // SAFETY: the source is borrowed, and so are the places, which are elsewhere.
+        if unsafe { sort(plan, Direction::Shuffle, source.as_ptr(), places, memory) }? {
             return Ok(());
         }
-    }
-    plan.hand_out(places, &mut memory.partition.tiles, &Gather(base))
-}
-
-/// Puts items that were sorted in their places; `false`, and nothing is written, if they could not be sorted.
-///
-/// # Safety
-///
-/// As [`Partition::place`].
-unsafe fn place<T: Send>(
-    sorted: Option<Partition>,
-    places: &mut [MaybeUninit<T>],
-) -> Result<bool, Error> {
-    match sorted {
-        // SAFETY: the caller's promise.
-        Some(partition) => unsafe { partition.place(places) }.map(|()| true),
-        None => Ok(false),
-    }
+        // SAFETY: only items, which are copies, are written to these places.
+        let places = unsafe { &mut *places };
+        // Only read through.
+        let source = Gather(Base::new(source.as_ptr().cast_mut()));
+        plan.hand_out(places, &mut memory.partition.tiles, &source)
+    })
 }
 
 /// The places of a slice's items, as if they were empty.
+fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
+    ptr::from_mut(items) as *mut [MaybeUninit<T>]
+}
+
+/// Moves items by the partitioned strategy, if they are to be; `false`, and nothing is written, if not, or if they
+/// turn out not to be fit for it.
 ///
 /// # Safety
 ///
-/// When the result is dropped, there is an item in every place.
-unsafe fn as_places<T>(items: &mut [T]) -> &mut [MaybeUninit<T>] {
-    // SAFETY: of one layout; that only items are written is the caller's promise.
-    unsafe { &mut *(ptr::from_mut(items) as *mut [MaybeUninit<T>]) }
+/// As [`Sorting::run`], for the plan's length.
+unsafe fn sort<T: Send>(
+    plan: &Plan,
+    direction: Direction,
+    source: *const T,
+    out: *mut [MaybeUninit<T>],
+    memory: &mut Memory,
+) -> Result<bool, Error> {
+    match plan.sorting::<T>(direction, memory) {
+        Some(sorting) => {
+            // SAFETY: the caller's promise.
+            let moved = unsafe { sorting.run(source, out, &mut memory.partition) };
+            memory.settle(moved)
+        }
+        None => Ok(false),
+    }
 }
 
 /// A slice whose items are on the move: they are copied, bit by bit, to a scratch buffer in their new order, and then
@@ -240,20 +219,19 @@ impl<'a, T: Send> Relocation<'a, T> {
         Ok(Self { items, scratch })
     }
 
-    /// The item at index `p[k]` comes to place `k`.
-    fn gather(self, plan: &Plan, tiles: &mut Buffer) -> Result<(), Error> {
+    /// Moves the items by a plan.
+    fn run(self, plan: &Plan, direction: Direction, tiles: &mut Buffer) -> Result<(), Error> {
         assert_eq!(plan.len, self.items.len());
-        let source = Gather(Base::new(self.items.as_mut_ptr()));
-        plan.hand_out(self.scratch, tiles, &source)?;
-        self.commit();
-        Ok(())
-    }
-
-    /// The item at place `k` comes to index `p[k]`.
-    fn scatter(self, plan: &Plan, tiles: &mut Buffer) -> Result<(), Error> {
-        assert_eq!(plan.len, self.scratch.len());
-        let target = Scatter(Base::new(self.scratch.as_mut_ptr()));
-        plan.hand_out(self.items, tiles, &target)?;
+        match direction {
+            Direction::Shuffle => {
+                let source = Gather(Base::new(self.items.as_mut_ptr()));
+                plan.hand_out(self.scratch, tiles, &source)?;
+            }
+            Direction::Unshuffle => {
+                let target = Scatter(Base::new(self.scratch.as_mut_ptr()));
+                plan.hand_out(self.items, tiles, &target)?;
+            }
+        }
         self.commit();
         Ok(())
     }

@@ -74,11 +74,16 @@ fn hand_out<P: Send, N: Word>(
     tiles: &mut Buffer,
     put: impl Fn(&mut [P], &[N]) + Sync,
 ) -> Result<(), Error> {
-    if values.last_slot() < tuning::SEQUENTIAL_SLOTS || rayon::current_num_threads() == 1 {
-        hand_out_in_order(values, places, put)
-    } else {
+    if is_parallel(values.last_slot()) {
         hand_out_in_waves(values, places, tiles, put)
+    } else {
+        hand_out_in_order(values, places, put)
     }
+}
+
+/// Whether the slots up to the last are evaluated on several threads.
+pub(crate) fn is_parallel(last_slot: u64) -> bool {
+    last_slot >= tuning::SEQUENTIAL_SLOTS && rayon::current_num_threads() > 1
 }
 
 /// Hands out on the calling thread.

@@ -1,6 +1,5 @@
 //! [`Cpu`]: the engine on the threads of a rayon pool.
 
-mod block;
 pub(crate) mod direct;
 mod machine;
 pub(super) mod memory;
@@ -27,7 +26,8 @@ use crate::word::Word;
 /// # Memory
 ///
 /// Moving items takes working memory for one copy of them where they are few enough for the caches, or where there is
-/// no more; and else up to twice as much, or four bytes an item if that is more (see [`Strategy`]). A bijection that is not [trusted](crate::TrustedBijection) takes 4 bytes an item more for
+/// no more. Else it takes at most half as much again as the items with two bytes each, or beyond 2^30 slots with four
+/// (see [`Strategy`]). A bijection that is not [trusted](crate::TrustedBijection) takes 4 bytes an item more for
 /// the indexes, 8 for more than 2^32 items, and a bit an item for the check; so does a shuffled copy, unless it is
 /// of many items by a trusted bijection, which are copied first and then shuffled. Each thread has
 /// some 4 MiB besides. All of it is got anew for every call; [`Workspace`] keeps it.

@@ -1,5 +1,5 @@
 //! Copying to memory past the caches, for what will not be read again soon: the lines are not fetched before they are
-//! overwritten, and nothing that is needed is pushed out of the cache.
+//! overwritten, and nothing that is needed is pushed out of the cache. And fetching what will be read soon.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -70,6 +70,19 @@ pub(super) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
         let (from, to) = (from.wrapping_add(tail), to.wrapping_add(tail));
         ptr::copy_nonoverlapping(from, to, bytes - tail);
     }
+}
+
+/// Asks for some lines that will be read soon. Nothing happens if there are none at the address.
+#[inline(always)]
+pub(super) fn prefetch_lines(from: *const u8, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..lines {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 machine has SSE; it is a hint, for which every address will do.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line * LINE).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, lines);
 }
 
 /// Orders what this thread has streamed before what it does next, such as telling others that it is done.

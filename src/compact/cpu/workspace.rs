@@ -1,10 +1,11 @@
 //! [`Workspace`]: the engine with memory that is used again, and with a choice of strategy.
 
 use super::memory::Buffer;
+use super::partitioned::Direction;
 use super::{partitioned, tuning};
 use crate::bijection::Bijection;
 use crate::compact::check_length;
-use crate::compact::relocate::{Plan, gather, gather_into, scatter};
+use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::error::Error;
 
 /// How items are moved. All strategies give the same answer.
@@ -20,20 +21,18 @@ pub enum Strategy {
     /// The items are sorted roughly, and then in the cache: sequential access only, and an evaluation an item.
     ///
     /// The working memory is 11 to 12 bytes an item of 8 bytes, and 3.2 an item of one, on a few threads, and more on
-    /// many, which have buckets of their own: 14 and 3.8 on 16 threads and 4 million items. It serves trusted
-    /// bijections on up to 2^30 points that move items all over the place, and items of up to 64 bytes. Where it does
-    /// not serve, the direct strategy is used; and `Auto` uses it where memory is short.
+    /// many, which have buckets of their own: 14 and 3.8 on 16 threads and 4 million items. Beyond 2^30 slots it is two
+    /// bytes an item more. It serves trusted bijections on up to 2^36 points that move items all over the place, and
+    /// items of up to 64 bytes. Where it does not serve, the direct strategy is used; and `Auto` uses it where memory is
+    /// short, or would not be used well.
     Partitioned,
 }
 
 impl Strategy {
-    /// Whether so many items are moved by the partitioned strategy, if it serves.
-    pub(in crate::compact) fn is_partitioned<T>(self, len: usize, last: u64) -> bool {
+    /// Whether so many items are moved by the partitioned strategy, if it serves and takes room as usual.
+    pub(in crate::compact) fn is_partitioned<T>(self, len: usize, wastes_memory: bool) -> bool {
         match self {
-            Self::Auto => {
-                tuning::is_far::<T>(len)
-                    && partitioned::bytes::<T>(len, last) <= tuning::most_bytes::<T>(len)
-            }
+            Self::Auto => tuning::is_far::<T>(len) && !wastes_memory,
             Self::Direct => false,
             Self::Partitioned => true,
         }
@@ -65,14 +64,31 @@ pub struct Workspace {
 }
 
 /// Working memory and what it is to be used for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::compact) struct Memory {
     pub(in crate::compact) strategy: Strategy,
+    /// [`tuning::MOST_BUCKETS`], or for tests fewer, which are then larger.
+    pub(in crate::compact) most_buckets: u64,
     pub(in crate::compact) scratch: Buffer,
     pub(in crate::compact) partition: partitioned::Buffers,
 }
 
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Memory {
+    pub(in crate::compact) const fn new() -> Self {
+        Self {
+            strategy: Strategy::Auto,
+            most_buckets: tuning::MOST_BUCKETS,
+            scratch: Buffer::new(),
+            partition: partitioned::Buffers::new(),
+        }
+    }
+
     /// What is to be done after the partitioned strategy was tried: whether it has placed the items, or they are to be
     /// moved by the direct one, which then gets its memory.
     pub(in crate::compact) fn settle(
@@ -92,13 +108,7 @@ impl Memory {
 impl Workspace {
     /// An empty workspace.
     pub const fn new() -> Self {
-        Self {
-            memory: Memory {
-                strategy: Strategy::Auto,
-                scratch: Buffer::new(),
-                partition: partitioned::Buffers::new(),
-            },
-        }
+        Self { memory: Memory::new() }
     }
 
     /// The same workspace, for a certain strategy.
@@ -132,7 +142,7 @@ impl Workspace {
             return check_length(items.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, items.len())?;
-        gather(&plan, items, &mut self.memory)
+        relocate(&plan, Direction::Shuffle, items, &mut self.memory)
     }
 
     /// Moves the items back: item `k` comes to place `p[k]`.
@@ -149,7 +159,7 @@ impl Workspace {
             return check_length(items.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, items.len())?;
-        scatter(&plan, items, &mut self.memory)
+        relocate(&plan, Direction::Unshuffle, items, &mut self.memory)
     }
 
     /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.
@@ -184,6 +194,6 @@ impl Workspace {
             return check_length(source.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, source.len())?;
-        gather_into(&plan, source, out, &mut self.memory)
+        relocate_into(&plan, source, out, &mut self.memory)
     }
 }

@@ -1,19 +1,15 @@
 //! Blocks and parts: how items travel to their buckets.
 
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::memory::assume_init_mut;
-use super::stream::{LINE, publish, stream_lines};
-use super::tuning;
+use super::buckets::{Buckets, Low};
+use crate::compact::cpu::memory::assume_init_mut;
+use crate::compact::cpu::stream::{LINE, prefetch_lines, publish, stream_lines};
+use crate::compact::cpu::tuning;
 use crate::compact::try_with_capacity;
 use crate::error::Error;
-
-/// A bucket has `2^16` slots or indexes, so that two bytes tell them apart.
-pub(super) const BUCKET_BITS: u32 = Low::BITS;
-
-/// The low bits of a slot or an index, by which it is told from the others of its bucket.
-type Low = u16;
 
 /// Some lines of the cache, with items in a row, each followed by its low bits. They are packed, so that both are
 /// mostly in one line, and need not be aligned.
@@ -22,18 +18,18 @@ type Low = u16;
 pub(super) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
 
 /// What an item takes in a block, in bytes.
-const fn stride<T>() -> usize {
-    size_of::<T>() + size_of::<Low>()
+const fn stride<T, L>() -> usize {
+    size_of::<T>() + size_of::<L>()
 }
 
-/// How many items of a type a block holds.
-pub(super) const fn items_per_block<T>() -> usize {
-    tuning::BLOCK_BYTES / stride::<T>()
+/// How many items of a type a block holds, each with its low bits.
+pub(super) const fn items_per_block<T, L>() -> usize {
+    tuning::BLOCK_BYTES / stride::<T, L>()
 }
 
 /// The end of a full block's last item.
-const fn end<T>() -> usize {
-    items_per_block::<T>() * stride::<T>()
+const fn end<T, L>() -> usize {
+    items_per_block::<T, L>() * stride::<T, L>()
 }
 
 impl Block {
@@ -43,24 +39,24 @@ impl Block {
     ///
     /// `offset` is a multiple of the stride below the end; `item` is an item.
     #[inline(always)]
-    unsafe fn put<T>(&mut self, offset: usize, low: Low, item: *const T) {
+    unsafe fn put<T, L: Low>(&mut self, offset: usize, low: L, item: *const T) {
         let place = self.0.as_mut_ptr().wrapping_add(offset);
         // SAFETY: within the block, since a whole stride is; bytes are never unaligned.
         unsafe { ptr::copy_nonoverlapping(item.cast(), place, size_of::<T>()) };
         // SAFETY: as above.
-        unsafe { place.wrapping_add(size_of::<T>()).cast::<Low>().write_unaligned(low) };
+        unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
     }
 
     /// Reads an item's low bits, and says where the item's bytes are.
     ///
     /// # Safety
     ///
-    /// There was an item of type T put at the offset.
+    /// There was an item of type T put at the offset, with low bits of type L.
     #[inline(always)]
-    unsafe fn get<T>(&self, offset: usize) -> (Low, Packed<T>) {
+    unsafe fn get<T, L: Low>(&self, offset: usize) -> (L, Packed<T>) {
         let place = self.0.as_ptr().wrapping_add(offset);
         // SAFETY: within the block, and written by `put`.
-        let low = unsafe { place.wrapping_add(size_of::<T>()).cast::<Low>().read_unaligned() };
+        let low = unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().read_unaligned() };
         (low, Packed(place.cast()))
     }
 
@@ -71,10 +67,18 @@ impl Block {
         // SAFETY: two blocks, aligned, of whole lines.
         unsafe { stream_lines(from, to, tuning::BLOCK_BYTES / LINE) };
     }
+
+    /// Asks for a block that comes so much later.
+    #[inline(always)]
+    fn prefetch(&self, ahead: usize) {
+        let later = ptr::from_ref(self).wrapping_add(ahead);
+        prefetch_lines(later.cast(), tuning::BLOCK_BYTES / LINE);
+    }
 }
 
-/// What one thread has sorted into buckets.
-pub(super) struct Part<'a> {
+/// What one thread has sorted into buckets: items of type T, with low bits of type L.
+pub(super) struct Part<'a, T, L> {
+    buckets: Buckets,
     /// The block that is being filled, by bucket.
     open: &'a mut [Block],
     /// Where its next item goes.
@@ -84,32 +88,34 @@ pub(super) struct Part<'a> {
     /// Room for so many full ones.
     blocks: usize,
     /// How many there are.
-    counts: Vec<u16>,
+    counts: Vec<u32>,
     overflows: bool,
+    /// Items are only copied as bytes here, and nothing is done to any.
+    kinds: PhantomData<fn(T, L)>,
 }
 
-impl<'a> Part<'a> {
+impl<'a, T, L: Low> Part<'a, T, L> {
     /// A part of empty buckets, with an open block each and room for `blocks` full ones.
     pub(super) fn new(
+        buckets: Buckets,
         open: &'a mut [MaybeUninit<Block>],
         full: &'a mut [MaybeUninit<Block>],
         blocks: usize,
     ) -> Result<Self, Error> {
-        assert_eq!(open.len() * blocks, full.len());
-        let zeros = || {
-            let mut zeros = try_with_capacity(open.len())?;
-            zeros.resize(open.len(), 0);
-            Ok(zeros)
-        };
-        let (offsets, counts) = (zeros()?, zeros()?);
+        assert_eq!((open.len(), full.len()), (buckets.count, buckets.count * blocks));
+        let mut offsets = try_with_capacity(buckets.count)?;
+        offsets.resize(buckets.count, 0);
+        let mut counts = try_with_capacity(buckets.count)?;
+        counts.resize(buckets.count, 0);
         // SAFETY: a block is all bytes that need not be initialised.
         let open = unsafe { assume_init_mut(open) };
         // SAFETY: as above.
         let full = unsafe { assume_init_mut(full) };
-        Ok(Self { open, offsets, full, blocks, counts, overflows: false })
+        let (overflows, kinds) = (false, PhantomData);
+        Ok(Self { buckets, open, offsets, full, blocks, counts, overflows, kinds })
     }
 
-    /// Puts an item in its bucket.
+    /// Puts an item in the bucket of a slot or an index.
     ///
     /// # Panics
     ///
@@ -117,17 +123,17 @@ impl<'a> Part<'a> {
     ///
     /// # Safety
     ///
-    /// `item` is one, of the one type that the part is used with.
+    /// `item` is one.
     #[inline(always)]
-    pub(super) unsafe fn push<T>(&mut self, to: usize, item: *const T) {
-        let bucket = to >> BUCKET_BITS;
+    pub(super) unsafe fn push(&mut self, to: L::Index, item: *const T) {
+        let (bucket, low) = L::split(to, self.buckets);
         let offset = &mut self.offsets[bucket];
         // SAFETY: there are as many blocks as offsets.
         let block = unsafe { self.open.get_unchecked_mut(bucket) };
         // SAFETY: the offset began with 0, and grows by the stride until it becomes 0 again at the end.
-        unsafe { block.put(usize::from(*offset), to as Low, item) };
-        *offset += stride::<T>() as u16;
-        if usize::from(*offset) == end::<T>() {
+        unsafe { block.put(usize::from(*offset), low, item) };
+        *offset += stride::<T, L>() as u16;
+        if usize::from(*offset) == end::<T, L>() {
             self.flush(bucket);
         }
     }
@@ -136,7 +142,7 @@ impl<'a> Part<'a> {
     #[inline]
     fn flush(&mut self, bucket: usize) {
         self.offsets[bucket] = 0;
-        let number = usize::from(self.counts[bucket]);
+        let number = self.counts[bucket] as usize;
         if number < self.blocks {
             self.counts[bucket] += 1;
             self.open[bucket].stream(&mut self.full[bucket * self.blocks + number]);
@@ -155,29 +161,30 @@ impl<'a> Part<'a> {
         self.overflows
     }
 
-    /// How many items of a type a bucket has.
-    pub(super) fn count<T>(&self, bucket: usize) -> usize {
-        usize::from(self.counts[bucket]) * items_per_block::<T>()
-            + usize::from(self.offsets[bucket]) / stride::<T>()
+    /// How many items a bucket has.
+    pub(super) fn count(&self, bucket: usize) -> usize {
+        self.counts[bucket] as usize * items_per_block::<T, L>()
+            + usize::from(self.offsets[bucket]) / stride::<T, L>()
     }
 
-    /// Goes through a bucket's items, each with its low bits.
+    /// Goes through a bucket's items, each with its number among the bucket's slots or indexes.
     #[inline(always)]
-    pub(super) fn for_each<T>(&self, bucket: usize, mut visit: impl FnMut(usize, Packed<T>)) {
-        let full = &self.full[bucket * self.blocks..][..usize::from(self.counts[bucket])];
-        let full = full.iter().map(|block| (block, end::<T>()));
+    pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, Packed<T>)) {
+        let full = &self.full[bucket * self.blocks..][..self.counts[bucket] as usize];
+        let full = full.iter().map(|block| (block, end::<T, L>()));
         let open = (&self.open[bucket], usize::from(self.offsets[bucket]));
         for (block, end) in full.chain([open]) {
-            for offset in (0..end).step_by(stride::<T>()) {
+            block.prefetch(tuning::BLOCKS_AHEAD);
+            for offset in (0..end).step_by(stride::<T, L>()) {
                 // SAFETY: `push` has put an item at each of these.
-                let (low, item) = unsafe { block.get(offset) };
-                visit(usize::from(low), item);
+                let (low, item) = unsafe { block.get::<T, L>(offset) };
+                visit(low.number(self.buckets), item);
             }
         }
     }
 }
 
-impl Drop for Part<'_> {
+impl<T, L> Drop for Part<'_, T, L> {
     /// The memory may be used for something else now, after a panic without `finish` as well.
     fn drop(&mut self) {
         publish();

@@ -1,0 +1,288 @@
+//! The partitioned strategy: items are sorted by where they go, roughly, with sequential traffic only, and then put
+//! in their places a cache's worth at a time.
+//!
+//! Past the caches, a gather pays a line of memory and a miss of the address cache for every item. Here the source is
+//! read in order instead, `slot = f.inverse(index)`, and each item goes to the *bucket* of its slot: a run of slots
+//! so short that its items fit the second-level cache. Items on their way to a bucket are collected in a *block* of a
+//! few lines, which is written to memory when it is full. When all items are in their buckets, each bucket's items
+//! are put in the order of their slots, without gaps, by a bitmap of its slots. As many evaluations are made as there
+//! are items, and not as there are slots.
+//!
+//! For very many slots the buckets are larger, rather than more: each has an open block that has to stay in the cache.
+//!
+//! To undo a shuffle the source is read in order as well, beside the indexes that survive, and the buckets are runs
+//! of indexes, which have no gaps.
+//!
+//! The items are copied bit by bit, and the source is only read until every item is in its bucket. So all this can
+//! be abandoned until then, and is, if a bucket overflows: there is room for many standard deviations more than the
+//! mean of a random permutation, and none for every permutation.
+
+mod block;
+mod buckets;
+mod place;
+mod sort;
+#[cfg(test)]
+mod tests;
+
+use core::mem::MaybeUninit;
+use std::sync::Mutex;
+
+use rayon::prelude::*;
+
+use block::{Part, items_per_block};
+use buckets::{Buckets, Low};
+use place::{Place, Taken};
+
+use super::memory::{Base, Buffer};
+use super::stream::{publish, stream};
+use super::tuning;
+use crate::bijection::{Bijection, Trusted};
+use crate::compact::try_with_capacity;
+use crate::error::Error;
+use crate::simd::Level;
+
+/// Which way items are moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::compact) enum Direction {
+    /// The item at index `p[k]` comes to place `k`.
+    Shuffle,
+    /// The item at place `k` comes to index `p[k]`.
+    Unshuffle,
+}
+
+/// The buffers that the strategy needs.
+#[derive(Debug, Default)]
+pub(in crate::compact) struct Buffers {
+    /// The blocks that are being filled, which stay in the cache.
+    open: Buffer,
+    /// Those that are full.
+    full: Buffer,
+    /// Indexes that survive.
+    pub(in crate::compact) tiles: Buffer,
+    /// A bucket's items in order, for each thread.
+    desks: Buffer,
+    /// A bucket's taken slots, for each thread.
+    taken: Buffer,
+}
+
+impl Buffers {
+    pub(super) const fn new() -> Self {
+        Self {
+            open: Buffer::new(),
+            full: Buffer::new(),
+            tiles: Buffer::new(),
+            desks: Buffer::new(),
+            taken: Buffer::new(),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let Self { open, full, tiles, desks, taken } = self;
+        [open, full, tiles, desks, taken].map(Buffer::bytes).iter().sum()
+    }
+}
+
+/// How items are to be sorted.
+pub(in crate::compact) struct Sorting<'a> {
+    f: &'a Trusted<'a>,
+    len: usize,
+    direction: Direction,
+    buckets: Buckets,
+}
+
+impl<'a> Sorting<'a> {
+    /// Sorts items of type T by a bijection, into `most_buckets` at most; `None` where the strategy does not serve.
+    pub(in crate::compact) fn new<T>(
+        f: &'a Trusted<'a>,
+        len: usize,
+        direction: Direction,
+        most_buckets: u64,
+    ) -> Option<Self> {
+        let last = match direction {
+            Direction::Shuffle => f.last(),
+            Direction::Unshuffle => (len as u64).checked_sub(1)?,
+        };
+        let buckets = Buckets::new(last, most_buckets);
+        let serves = (1..=tuning::LARGEST_ITEM).contains(&size_of::<T>())
+            && buckets.bits <= tuning::MOST_BUCKET_BITS
+            // With so many holes the buckets would be nearly empty.
+            && len as u64 > f.last() / 8;
+        serves.then_some(Self { f, len, direction, buckets })
+    }
+
+    /// Whether the blocks, which are nearly all of the working memory, take much more than the items in them.
+    pub(in crate::compact) fn wastes_memory<T>(&self) -> bool {
+        if self.buckets.are_usual() {
+            self.rooms::<T, u16>().bytes() > tuning::most_bytes::<T, u16>(self.len)
+        } else {
+            self.rooms::<T, u32>().bytes() > tuning::most_bytes::<T, u32>(self.len)
+        }
+    }
+
+    fn rooms<T, L>(&self) -> Rooms {
+        let parts = rayon::current_num_threads();
+        // What a part has of a bucket is hypergeometric, of less variance than Poisson's distribution.
+        let points = match self.direction {
+            Direction::Shuffle => self.f.last() as f64 + 1.0,
+            Direction::Unshuffle => self.len as f64,
+        };
+        let share = (self.buckets.len() as f64 / points).min(1.0);
+        let mean = self.len.div_ceil(parts) as f64 * share;
+        let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
+        let blocks = (most / items_per_block::<T, L>() as f64).ceil() as usize;
+        Rooms { parts, buckets: self.buckets, blocks }
+    }
+
+    /// Moves the items from `source` to `out`, which may be the same; `false`, and nothing is written, if a bucket
+    /// overflows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], before anything was written.
+    ///
+    /// # Safety
+    ///
+    /// There are as many items of type T at both places as the sorting was made for, which nobody else uses
+    /// meanwhile.
+    pub(in crate::compact) unsafe fn run<T: Send>(
+        &self,
+        source: *const T,
+        out: *mut [MaybeUninit<T>],
+        buffers: &mut Buffers,
+    ) -> Result<bool, Error> {
+        if self.buckets.are_usual() {
+            // SAFETY: the caller's promise.
+            unsafe { self.run_with::<T, u16>(source, out, buffers) }
+        } else {
+            // SAFETY: as above.
+            unsafe { self.run_with::<T, u32>(source, out, buffers) }
+        }
+    }
+
+    /// Does it, with low bits of a type.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    unsafe fn run_with<T: Send, L: Low>(
+        &self,
+        source: *const T,
+        out: *mut [MaybeUninit<T>],
+        buffers: &mut Buffers,
+    ) -> Result<bool, Error> {
+        let Buffers { open, full, tiles, desks, taken } = buffers;
+        let mut partition = Partition::<T, L>::empty(self.rooms::<T, L>(), open, full)?;
+        // Only read through.
+        let source = Base::new(source.cast_mut());
+        // SAFETY: these are the items, which nobody writes to before `place`.
+        unsafe { self.sort(&source, &mut partition.parts, tiles) }?;
+        if !partition.is_complete(self.len) {
+            return Ok(false);
+        }
+        // SAFETY: the caller's promise; the source, which this may be, is read no more.
+        let out = unsafe { &mut *out };
+        let dense = self.direction == Direction::Unshuffle || self.len as u64 - 1 == self.f.last();
+        // SAFETY: these are the items, of type T, once each, and `out` has as many places.
+        unsafe { partition.place(dense, out, desks, taken) }?;
+        Ok(true)
+    }
+}
+
+/// How much room there is for items on the way.
+struct Rooms {
+    parts: usize,
+    buckets: Buckets,
+    /// Full blocks to each bucket of each part.
+    blocks: usize,
+}
+
+impl Rooms {
+    /// What all the blocks take, the open ones among them.
+    fn bytes(&self) -> usize {
+        let blocks = self.parts * self.buckets.count * (self.blocks + 1);
+        blocks.saturating_mul(tuning::BLOCK_BYTES)
+    }
+}
+
+/// Items in their buckets, as bits.
+struct Partition<'a, T, L> {
+    parts: Vec<Part<'a, T, L>>,
+    buckets: Buckets,
+}
+
+impl<'a, T: Send, L: Low> Partition<'a, T, L> {
+    /// Empty buckets.
+    fn empty(rooms: Rooms, open: &'a mut Buffer, full: &'a mut Buffer) -> Result<Self, Error> {
+        let Rooms { parts, buckets, blocks } = rooms;
+        let open = open.room(parts * buckets.count)?;
+        let full = full.room(parts * buckets.count * blocks)?;
+        let parts = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * blocks));
+        let parts = parts.map(|(open, full)| Part::new(buckets, open, full, blocks));
+        Ok(Self { parts: parts.collect::<Result<_, _>>()?, buckets })
+    }
+
+    /// Whether all items are in their buckets.
+    fn is_complete(&self, len: usize) -> bool {
+        let overflows = self.parts.iter().any(Part::overflows);
+        let count = (0..self.buckets.count).map(|bucket| self.count(bucket)).sum::<usize>();
+        !overflows && count == len
+    }
+
+    /// How many items a bucket has.
+    fn count(&self, bucket: usize) -> usize {
+        self.parts.iter().map(|part| part.count(bucket)).sum()
+    }
+
+    /// Writes the items, in order, over all of `out`. They are `dense` if there are no gaps between them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], before anything was written.
+    ///
+    /// # Safety
+    ///
+    /// They are as many as `out` has places.
+    unsafe fn place(
+        self,
+        dense: bool,
+        out: &mut [MaybeUninit<T>],
+        desks: &mut Buffer,
+        taken: &mut Buffer,
+    ) -> Result<(), Error> {
+        let mut rest = out;
+        let mut buckets = try_with_capacity(self.buckets.count)?;
+        for bucket in 0..self.buckets.count {
+            let places;
+            (places, rest) = rest.split_at_mut(self.count(bucket));
+            buckets.push((bucket, places));
+        }
+        let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
+        let desks = desks.room(self.parts.len() * most)?;
+        let words = Taken::count(self.buckets.len());
+        let taken = taken.room(self.parts.len() * words)?;
+        // Nothing unwinds from here on; should it, items would exist twice or not at all.
+        let guard = AbortOnUnwind;
+        let level = Level::current();
+        let buckets = Mutex::new(buckets.into_iter());
+        let next = || buckets.lock().expect("nobody panics with it").next();
+        let rooms = desks.par_chunks_mut(most).zip(taken.par_chunks_mut(words));
+        rooms.with_max_len(1).for_each(|(desk, taken)| {
+            while let Some((bucket, out)) = next() {
+                let desk = &mut desk[..out.len()];
+                level.run(Place { parts: &self.parts, bucket, dense, taken, desk });
+                stream(desk, out);
+            }
+            publish();
+        });
+        core::mem::forget(guard);
+        Ok(())
+    }
+}
+
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}

@@ -1,0 +1,177 @@
+//! The strategy by itself, with buckets of both kinds: the direct one would mend what overflows, and so hide it.
+
+use std::fmt::Debug;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::*;
+use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
+use crate::compact::cpu::Memory;
+use crate::compact::relocate::{Plan, relocate, relocate_into};
+use crate::compact::{Compactor, Serial, Strategy};
+
+/// So few buckets that they are large ones for more than `2^17` slots or indexes.
+const FEW: u64 = 2;
+
+fn pools() -> impl Iterator<Item = ThreadPool> {
+    [1, 2, 3, 7, 16]
+        .into_iter()
+        .map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap())
+}
+
+fn permutation(f: &dyn Bijection, len: usize) -> Vec<u32> {
+    let mut p = vec![0; len];
+    Serial.indices(f, &mut p).unwrap();
+    p
+}
+
+fn mix(x: u32) -> u64 {
+    u64::from(x).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Moves items both ways, and checks that they were neither left to the direct strategy nor put wrong.
+fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
+    f: &Trusted,
+    p: &[u32],
+    most_buckets: u64,
+    item: impl Fn(u32) -> T,
+) {
+    let len = p.len();
+    let source: Vec<T> = (0..len as u32).map(&item).collect();
+    let shuffled: Vec<T> = p.iter().map(|&index| item(index)).collect();
+    let mut buffers = Buffers::new();
+    let mut sort = |direction, from: *const T, to: &mut [T]| {
+        let sorting = Sorting::new::<T>(f, len, direction, most_buckets).unwrap();
+        let to = core::ptr::from_mut(to) as *mut [MaybeUninit<T>];
+        let from = if from.is_null() { to.cast() } else { from };
+        // SAFETY: the items are all there, in two slices or in one.
+        let sorted = unsafe { sorting.run(from, to, &mut buffers) };
+        assert_eq!(sorted, Ok(true), "{direction:?}, {len} items, {most_buckets} buckets");
+    };
+    let mut out = vec![T::default(); len];
+    sort(Direction::Shuffle, source.as_ptr(), &mut out);
+    assert!(out == shuffled, "{len} items of {} bytes, copied", size_of::<T>());
+    sort(Direction::Unshuffle, core::ptr::null(), &mut out);
+    assert!(out == source, "{len} items of {} bytes, back", size_of::<T>());
+    sort(Direction::Shuffle, core::ptr::null(), &mut out);
+    assert!(out == shuffled, "{len} items of {} bytes, in place", size_of::<T>());
+}
+
+#[test]
+fn any_length_is_sorted_into_buckets_of_any_size() {
+    for pool in pools() {
+        for len in [1, 1000, 65_537, 131_071, 131_073, 200_000, 1 << 18, (1 << 20) + 1] {
+            let f = MulXorshift::<10>::from_seed(len as u64, 1);
+            let (f, p) = (f.trusted().unwrap(), permutation(&f, len));
+            pool.install(|| {
+                for most_buckets in [1, FEW, 5, tuning::MOST_BUCKETS] {
+                    check(&f, &p, most_buckets, mix);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn items_of_any_size_are_sorted() {
+    let f = MulXorshift::<10>::from_seed(150_000, 1);
+    let (f, p) = (f.trusted().unwrap(), permutation(&f, 150_000));
+    for pool in pools() {
+        pool.install(|| {
+            for most_buckets in [FEW, tuning::MOST_BUCKETS] {
+                check(&f, &p, most_buckets, |x| mix(x) as u8);
+                check(&f, &p, most_buckets, |x| mix(x) as u16);
+                check(&f, &p, most_buckets, |x| mix(x) as u32);
+                check(&f, &p, most_buckets, mix);
+                check(&f, &p, most_buckets, |x| [mix(x) as u32; 3]);
+                check(&f, &p, most_buckets, |x| u128::from(mix(x)) << 20);
+                check(&f, &p, most_buckets, |x| [mix(x); 3]);
+                check(&f, &p, most_buckets, |x| [mix(x); 8]);
+            }
+        });
+    }
+}
+
+#[test]
+fn every_family_is_sorted() {
+    let len = 140_000;
+    let philox = VariablePhilox::<24>::from_seed(len as u64, 2);
+    let walk = CycleWalk::new(philox, len as u64).unwrap();
+    let grid = GridFeistel::<12>::from_seed(len as u64, 2);
+    // Four to eight times as many slots as items.
+    let wide = MulXorshift::<10>::from_seed(4 * len as u64, 2);
+    let families: [&dyn Bijection; 4] = [&philox, &walk, &grid, &wide];
+    for pool in pools() {
+        for &f in &families {
+            let p = permutation(f, len);
+            let f = f.trusted().unwrap();
+            pool.install(|| {
+                for most_buckets in [FEW, tuning::MOST_BUCKETS] {
+                    check(&f, &p, most_buckets, mix);
+                }
+            });
+        }
+    }
+}
+
+/// Permutations that are not random at all overflow buckets of either kind, and nothing was written by then.
+#[test]
+fn buckets_that_overflow_are_left_to_the_direct_strategy() {
+    let len = 300_000;
+    for most_buckets in [FEW, tuning::MOST_BUCKETS] {
+        let mut overflows = [0, 0];
+        for multiplier in [1, 3, (1 << 17) + 1] {
+            let f = Lcg::new(19, multiplier, 5).unwrap();
+            let p = permutation(&f, len);
+            for pool in pools() {
+                let more = pool.install(|| count_overflows(&f, &p, most_buckets));
+                overflows = [overflows[0] + more[0], overflows[1] + more[1]];
+            }
+        }
+        assert!(overflows.iter().all(|&count| count > 0), "{overflows:?}, {most_buckets} buckets");
+    }
+}
+
+/// How many sortings there and back overflow, after which the direct strategy is taken.
+fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
+    let source: Vec<u32> = (0..p.len() as u32).collect();
+    let mut items = source.clone();
+    let plan = Plan::new(f, p.len()).unwrap();
+    let mut memory = Memory { strategy: Strategy::Partitioned, most_buckets, ..Memory::new() };
+    relocate(&plan, Direction::Shuffle, &mut items, &mut memory).unwrap();
+    assert_eq!(items, p);
+    relocate(&plan, Direction::Unshuffle, &mut items, &mut memory).unwrap();
+    assert_eq!(items, source);
+    let mut out = vec![0; p.len()];
+    relocate_into(&plan, &source, &mut out, &mut memory).unwrap();
+    assert_eq!(out, p);
+    [Direction::Shuffle, Direction::Unshuffle].map(|direction| {
+        let mut items = source.clone();
+        let f = f.trusted().unwrap();
+        let sorting = Sorting::new::<u32>(&f, p.len(), direction, most_buckets).unwrap();
+        let places = core::ptr::from_mut(&mut *items) as *mut [MaybeUninit<u32>];
+        // SAFETY: these are the items.
+        let sorted = unsafe { sorting.run::<u32>(places.cast(), places, &mut Buffers::new()) };
+        let overflows = !sorted.unwrap();
+        assert!(!overflows || items == source, "{direction:?}, {most_buckets} buckets");
+        u32::from(overflows)
+    })
+}
+
+#[test]
+fn what_cannot_be_sorted_is_refused() {
+    let f = Lcg::new(40, 5, 3).unwrap();
+    let f = f.trusted().unwrap();
+    let serves = |len, most_buckets| {
+        Sorting::new::<u64>(&f, len, Direction::Shuffle, most_buckets).is_some()
+    };
+    assert!(!serves(1 << 39, tuning::MOST_BUCKETS), "the buckets would be too large");
+    assert!(serves(1 << 39, 1 << 18));
+    assert!(!serves((1 << 37) - 1, 1 << 18), "nearly all slots would be empty");
+    let f = Lcg::new(20, 5, 3).unwrap();
+    let f = f.trusted().unwrap();
+    let most = tuning::MOST_BUCKETS;
+    assert!(Sorting::new::<[u64; 8]>(&f, 1 << 20, Direction::Unshuffle, most).is_some());
+    assert!(Sorting::new::<[u64; 9]>(&f, 1 << 20, Direction::Unshuffle, most).is_none());
+    assert!(Sorting::new::<u64>(&f, 0, Direction::Unshuffle, most).is_none());
+}
