@@ -210,7 +210,7 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
         const uint32_t next_count = more ? evaluate(next.tile, buffer ^ 1) : 0;
         __syncthreads();
         if (warp == 0) {
-            // First what others wait for, then what is waited for: so none waits for ever.
+            // First what others wait for, then what is waited for: so blocks do not wait for each other's waiting.
             if (more) places.announce(next, sum(buffer ^ 1));
             const uint64_t all = sum(buffer), base = places.before(turn, all);
             if (lane == 0) {

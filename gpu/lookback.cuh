@@ -116,17 +116,22 @@ __device__ __forceinline__ uint64_t look_back(Chain* chain, Turn turn, uint64_t 
     return before;
 }
 
-// One thread of each block says that the block reads no status any more. The last one prepares the next launch.
+// One thread of each block, the one that wrote the block's words, says that the block reads no status any more. The last
+// one prepares the next launch.
 __device__ __forceinline__ void finish(Chain* chain, uint32_t epoch) {
-    if (atomicAdd(&chain->finished, 1) != gridDim.x - 1) return;
-    chain->ticket = 0;
-    chain->finished = 0;
     const uint32_t next = (epoch + 1) & 0xFFFF;
-    // The numbers of launches come again after 2^16 of them: then what was written by those must be forgotten.
-    if (next == 0) {
-        for (uint32_t tile = 0; tile < chain->capacity; ++tile) chain->status[tile] = 0;
+    // The numbers of launches come again after 2^16 of them: then what was written by those must be forgotten, and no
+    // block's word may come after it has been cleared. Nothing else here depends on the order of two words.
+    const bool wraps = next == 0;
+    if (wraps) __threadfence();
+    if (atomicAdd(&chain->finished, 1) != gridDim.x - 1) return;
+    if (wraps) __threadfence();
+    atomicExch(&chain->ticket, 0);
+    atomicExch(&chain->finished, 0);
+    if (wraps) {
+        for (uint32_t tile = 0; tile < chain->capacity; ++tile) store_relaxed(chain->status + tile, 0);
     }
-    chain->epoch = next;
+    atomicExch(&chain->epoch, next);
 }
 
 }  // namespace bijective_shuffle
