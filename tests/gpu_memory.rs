@@ -79,7 +79,8 @@ fn every_slot_of_32_bits_is_looked_at_once() {
         return;
     }
     let f = VariablePhilox::<24>::from_keys(32, [3; 24]);
-    let items: Vec<u8> = (0..len).into_par_iter().map(|k| (k * 0x9E37_79B1 >> 24) as u8).collect();
+    let items: Vec<u8> =
+        (0..len).into_par_iter().map(|k| ((k * 0x9E37_79B1) >> 24) as u8).collect();
     let source = stream.clone_htod(&items).unwrap();
     drop(items);
     let answers = [CudaStrategy::SinglePass, CudaStrategy::Partitioned].map(|strategy| {
