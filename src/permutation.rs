@@ -5,7 +5,7 @@ use core::iter::FusedIterator;
 
 use crate::backend::Backend;
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::{Compactor, Engine, check_length, try_with_capacity};
+use crate::compact::{Compactor, check_length, try_with_capacity};
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
@@ -176,7 +176,7 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn write_indices<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
         self.check_slice(out.len())?;
-        self.engine()?.indices(&self.bijection, out)
+        self.backend.engine(0)?.indices(&self.bijection, out)
     }
 
     /// A shuffled copy of a slice: item `k` is a clone of `source[p[k]]`.
@@ -198,7 +198,7 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn apply<T: Clone + Send + Sync>(&self, source: &[T]) -> Result<Vec<T>, Error> {
         self.check_slice(source.len())?;
-        self.engine()?.shuffled(&self.bijection, source)
+        self.backend.engine(size_of_val(source) as u64)?.shuffled(&self.bijection, source)
     }
 
     /// Shuffles a slice: item `p[k]` comes to place `k`. Items are moved, not cloned.
@@ -224,7 +224,7 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn apply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.check_slice(items.len())?;
-        self.engine()?.shuffle(&self.bijection, items)
+        self.backend.engine(size_of_val(items) as u64)?.shuffle(&self.bijection, items)
     }
 
     /// Undoes [`apply_in_place`](Self::apply_in_place): item `k` comes to place `p[k]`.
@@ -234,7 +234,7 @@ impl<B: Bijection> Permutation<B> {
     /// As [`apply`](Self::apply); the items are then where they were.
     pub fn unapply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.check_slice(items.len())?;
-        self.engine()?.unshuffle(&self.bijection, items)
+        self.backend.engine(size_of_val(items) as u64)?.unshuffle(&self.bijection, items)
     }
 
     fn check_slice(&self, actual: usize) -> Result<(), Error> {
@@ -244,11 +244,6 @@ impl<B: Bijection> Permutation<B> {
         } else {
             Err(Error::LengthMismatch { expected: self.len, actual })
         }
-    }
-
-    /// The engine of the back end.
-    fn engine(&self) -> Result<Engine, Error> {
-        self.backend.engine()
     }
 }
 

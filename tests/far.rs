@@ -1,9 +1,11 @@
 //! More than `2^31` slots, which the partitioned strategy sorts into larger buckets. It takes 18 GiB and minutes, so it
-//! has to be asked for, and says how long it took:
+//! belongs to the long forms of the tests, and says how long it took:
 //!
 //! ```console
-//! cargo test --release --test far -- --ignored --nocapture --test-threads 1
+//! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test far -- --nocapture --test-threads 1
 //! ```
+
+mod common;
 
 use std::time::Instant;
 
@@ -57,15 +59,21 @@ fn strategies_agree(f: &dyn Bijection, len: usize) {
 }
 
 #[test]
-#[ignore = "takes 18 GiB and minutes"]
 fn strategies_agree_beyond_2_to_the_31_slots() {
+    if !common::long() {
+        println!("skipped: takes 18 GiB and minutes, for the long form");
+        return;
+    }
     let len = (1 << 31) + 1;
     strategies_agree(&Standard::from_seed(len as u64, 1), len);
 }
 
 #[test]
-#[ignore = "takes 18 GiB and minutes"]
 fn strategies_agree_beyond_2_to_the_32_slots() {
+    if !common::long() {
+        println!("skipped: takes 18 GiB and minutes, for the long form");
+        return;
+    }
     let f = MulXorshift::<10>::from_seed((1 << 32) + 1, 2);
     strategies_agree(&f, (1 << 30) + (1 << 28));
 }

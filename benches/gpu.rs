@@ -1,0 +1,98 @@
+//! The GPU engine on slices in device memory, by strategy: each call is waited for. Without a GPU it says so and does
+//! nothing. The tables of docs/results/gpu.md are made by benches/peers, which times many calls by the GPU's own clock.
+
+use std::sync::OnceLock;
+
+use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
+use divan::Bencher;
+use divan::counter::ItemsCount;
+
+static CUDA: OnceLock<Cuda> = OnceLock::new();
+
+fn main() {
+    match Cuda::new() {
+        Ok(cuda) => {
+            CUDA.get_or_init(|| cuda);
+            divan::main();
+        }
+        Err(error) => println!("skipped: no CUDA device ({error})"),
+    }
+}
+
+const LENGTHS: [usize; 6] =
+    [(1 << 11) + 1, (1 << 17) + 1, (1 << 20) + 1, 1 << 23, (1 << 23) + 1, (1 << 26) + 1];
+
+/// An item that is made of its index.
+trait Numbered: DeviceRepr + Copy + PartialEq {
+    fn numbered(index: u64) -> Self;
+}
+
+impl Numbered for u32 {
+    fn numbered(index: u64) -> Self {
+        index as u32
+    }
+}
+
+impl Numbered for u64 {
+    fn numbered(index: u64) -> Self {
+        index << 20
+    }
+}
+
+/// Times shuffles by a strategy, after comparing the first items with the CPU's.
+fn shuffle<T: Numbered>(bencher: Bencher, len: usize, strategy: CudaStrategy, f: &dyn Bijection) {
+    let Some(cuda) = CUDA.get() else { return };
+    let stream = cuda.stream();
+    let items: Vec<T> = (0..len as u64).map(T::numbered).collect();
+    let source = stream.clone_htod(&items).unwrap();
+    let mut out = stream.clone_htod(&items).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda.clone().with_strategy(strategy));
+    workspace.shuffle_into(f, &source, &mut out).unwrap();
+    let few = len.min(10_000);
+    let got = stream.clone_dtoh(&out.slice(..few)).unwrap();
+    stream.synchronize().unwrap();
+    let p = Permutation::with_bijection(len as u64, f).unwrap();
+    assert!(p.iter().zip(&got).all(|(index, &item)| item == T::numbered(index)));
+    bencher.counter(ItemsCount::new(len)).bench_local(|| {
+        workspace.shuffle_into(f, &source, &mut out).unwrap();
+        stream.synchronize().unwrap();
+    });
+}
+
+#[divan::bench(args = LENGTHS, types = [u32, u64])]
+fn single_pass<T: Numbered>(bencher: Bencher, len: usize) {
+    let f = Standard::from_seed(len as u64, 1);
+    shuffle::<T>(bencher, len, CudaStrategy::SinglePass, &f);
+}
+
+#[divan::bench(args = LENGTHS, types = [u32, u64])]
+fn partitioned<T: Numbered>(bencher: Bencher, len: usize) {
+    let f = Standard::from_seed(len as u64, 1);
+    shuffle::<T>(bencher, len, CudaStrategy::Partitioned, &f);
+}
+
+#[divan::bench(args = LENGTHS)]
+fn single_pass_with_the_papers_cipher(bencher: Bencher, len: usize) {
+    let f = VariablePhilox::<24>::from_seed(len as u64, 1);
+    shuffle::<u64>(bencher, len, CudaStrategy::SinglePass, &f);
+}
+
+#[divan::bench(args = LENGTHS)]
+fn indices(bencher: Bencher, len: usize) {
+    let Some(cuda) = CUDA.get() else { return };
+    let stream = cuda.stream();
+    let f = Standard::from_seed(len as u64, 1);
+    let mut out = stream.alloc_zeros::<u32>(len).unwrap();
+    let mut workspace = CudaWorkspace::new(cuda);
+    bencher.counter(ItemsCount::new(len)).bench_local(|| {
+        workspace.indices(&f, &mut out).unwrap();
+        stream.synchronize().unwrap();
+    });
+    let few = len.min(10_000);
+    let got = stream.clone_dtoh(&out.slice(..few)).unwrap();
+    stream.synchronize().unwrap();
+    let p = Permutation::new(len as u64, 1);
+    assert!(p.iter().zip(got).all(|(expected, index)| expected == u64::from(index)));
+}
