@@ -152,8 +152,13 @@ impl Runner {
 
     /// The fastest strategy for the job.
     fn best(&mut self, job: &Job) -> Result<(), Error> {
+        let caches = if job.movement.scatters() {
+            tuning::PARTITION_BACK_CACHES
+        } else {
+            tuning::PARTITION_CACHES
+        };
         if let Some((array, partition)) = self.partition(job)
-            && job.len * array.item as u64 >= tuning::PARTITION_CACHES * self.device.limits.l2_bytes
+            && job.len * array.item as u64 >= caches * self.device.limits.l2_bytes
         {
             match self.partitioned(job, array, &partition) {
                 // Nothing has been launched then.

@@ -119,8 +119,13 @@ pub(super) const SECOND_PASS_BITS: u32 = 8;
 /// 10^15 buckets.
 pub(super) const DEVIATIONS: f64 = 8.0;
 
-/// `Auto` partitions from so many times the second-level cache on.
-pub(super) const PARTITION_CACHES: u64 = 8;
+/// `Auto` partitions from so many times the second-level cache on (60 MiB). At 256 MiB of items it takes 0.65 to 0.98 of
+/// the single pass's time, at 128 MiB 0.8 to 1.2.
+pub(super) const PARTITION_CACHES: u64 = 4;
+
+/// The same for the way back, whose random access is all writing: at 64 MiB of items it takes 0.37 to 0.65 of the single
+/// pass's time, at 32 MiB 0.9 to 1.9.
+pub(super) const PARTITION_BACK_CACHES: u64 = 1;
 
 /// Bytes of a piece of page-locked memory, of which there are two, for copies between host and device.
 pub(super) const PIECE_BYTES: usize = 8 << 20;
