@@ -186,25 +186,27 @@ __device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, i
     tile.run(key, valid, count, shift, bucket << BITS, to, [items](int k) { return items[THREADS * k]; });
 }
 
-// Last pass: a bucket's items to their places, through shared memory.
-template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T, class Key>
-__device__ __forceinline__ void place_bucket(const Buckets<T, Key>& from, const uint64_t* bases, T* out) {
-    extern __shared__ __align__(16) unsigned char memory[];
-    constexpr int WORDS = (1 << BUCKET_BITS) / 32;
-    static_assert(BUCKET_BITS >= 5 && BUCKET_BITS <= 16, "a word of the bitmap at least, and keys of 16 bits");
-    __shared__ uint32_t taken[DENSE ? 1 : WORDS], before[DENSE ? 1 : WORDS], sums[32];
-    T* items = reinterpret_cast<T*>(memory);
-    if (*from.overflow != 0) return;
-    const uint64_t bucket = blockIdx.x, start = bucket * from.capacity;
-    const uint32_t count = from.counts[bucket], thread = threadIdx.x;
-    prefetch<THREADS>(from.items + start, count);
-    if (!DENSE) {
+// The ranks of a bucket's slots among those that are taken, which are 32 to a word.
+template <int THREADS, int WORDS>
+struct Ranks {
+    uint32_t taken[WORDS], before[WORDS], sums[32];
+
+    __device__ __forceinline__ void mark(uint32_t slot) { atomicOr(&taken[slot / 32], 1u << slot % 32); }
+
+    // Reads the keys, which begin at a multiple of 16 bytes, keeps them in shared memory, and counts.
+    __device__ __forceinline__ void count(const uint16_t* from, uint32_t count, uint16_t* keys) {
+        const uint32_t thread = threadIdx.x;
         for (int word = thread; word < WORDS; word += THREADS) taken[word] = 0;
         __syncthreads();
-#pragma unroll 8
-        for (uint32_t j = thread; j < count; j += THREADS) {
-            const uint32_t slot = read_only(from.keys + start + j);
-            atomicOr(&taken[slot / 32], 1u << slot % 32);
+        for (uint32_t first = thread * 8; first < count; first += THREADS * 8) {
+            if (first + 8 > count) {
+                for (uint32_t j = first; j < count; ++j) mark(keys[j] = from[j]);
+                continue;
+            }
+            const Item16 eight = read_only(reinterpret_cast<const Item16*>(from + first));
+            *reinterpret_cast<Item16*>(keys + first) = eight;
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < 8; ++k) mark(uint32_t((k < 4 ? eight.low : eight.high) >> 16 * (k % 4)) & 0xFFFF);
         }
         __syncthreads();
         constexpr int EACH = (WORDS + THREADS - 1) / THREADS;
@@ -223,23 +225,56 @@ __device__ __forceinline__ void place_bucket(const Buckets<T, Key>& from, const 
         }
         __syncthreads();
     }
-    // Several loads are on their way before the first is needed.
-    for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
-        T item[TOGETHER];
-        uint32_t slots[TOGETHER];
-        BIJECTIVE_SHUFFLE_UNROLL
-        for (int k = 0; k < TOGETHER; ++k) {
-            const uint32_t j = first + THREADS * k;
-            if (j < count) {
+
+    __device__ __forceinline__ uint32_t of(uint32_t slot) const {
+        return before[slot / 32] + __popc(taken[slot / 32] & ((1u << slot % 32) - 1));
+    }
+};
+
+// Last pass: a bucket's items to their places, through shared memory; where there are gaps, its keys too.
+template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T>
+__device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, const uint64_t* bases, T* out) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    static_assert(BUCKET_BITS >= 5 && BUCKET_BITS <= 16, "a word of the bitmap at least, and keys of 16 bits");
+    T* const items = reinterpret_cast<T*>(memory);
+    if (*from.overflow != 0) return;
+    const uint64_t bucket = blockIdx.x, start = bucket * from.capacity;
+    const uint32_t count = from.counts[bucket], thread = threadIdx.x;
+    const T* const source = from.items + start;
+    prefetch<THREADS>(source, count);
+    if constexpr (DENSE) {
+        // Several loads are on their way before the first is needed.
+        for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
+            T item[TOGETHER];
+            uint32_t slots[TOGETHER];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const uint32_t j = first + THREADS * k;
+                if (j >= count) continue;
                 slots[k] = read_only(from.keys + start + j);
-                item[k] = read_only(from.items + start + j);
+                item[k] = read_only(source + j);
+            }
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                if (first + THREADS * k < count) items[slots[k]] = item[k];
             }
         }
-        BIJECTIVE_SHUFFLE_UNROLL
-        for (int k = 0; k < TOGETHER; ++k) {
-            if (first + THREADS * k >= count) continue;
-            const uint32_t slot = slots[k];
-            items[DENSE ? slot : before[slot / 32] + __popc(taken[slot / 32] & ((1u << slot % 32) - 1))] = item[k];
+    } else {
+        __shared__ Ranks<THREADS, (1 << BUCKET_BITS) / 32> ranks;
+        uint16_t* const keys = reinterpret_cast<uint16_t*>(items + from.capacity);
+        ranks.count(from.keys + start, count, keys);
+        for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
+            T item[TOGETHER];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const uint32_t j = first + THREADS * k;
+                if (j < count) item[k] = read_only(source + j);
+            }
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const uint32_t j = first + THREADS * k;
+                if (j < count) items[ranks.of(keys[j])] = item[k];
+            }
         }
     }
     __syncthreads();

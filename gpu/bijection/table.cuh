@@ -1,4 +1,5 @@
-// A permutation of LEN points, at most 256, written out; see src/bijection/table.rs.
+// A permutation of LEN points, at most 256, written out; see src/bijection/table.rs. After a bijection that lies it may be
+// asked for what it does not have.
 #ifndef BIJECTIVE_SHUFFLE_TABLE
 #define BIJECTIVE_SHUFFLE_TABLE
 
@@ -8,8 +9,8 @@ template <int LEN>
 struct alignas(8) Table {
     uint8_t values[(LEN + 7) / 8 * 8], slots[(LEN + 7) / 8 * 8];
 
-    __device__ __forceinline__ uint64_t forward(uint64_t slot) const { return values[slot]; }
-    __device__ __forceinline__ uint64_t inverse(uint64_t index) const { return slots[index]; }
+    __device__ __forceinline__ uint64_t forward(uint64_t slot) const { return values[slot < LEN ? slot : 0]; }
+    __device__ __forceinline__ uint64_t inverse(uint64_t index) const { return slots[index < LEN ? index : 0]; }
 };
 
 }  // namespace bijective_shuffle

@@ -67,8 +67,10 @@ impl Partition {
         let dense = len == points;
         let fits = |bits: u32| {
             let room = limits.shared_per_block.saturating_sub(place_fixed(bits, dense)) as u64;
-            let items = density * (1_u64 << bits) as f64 * item as f64;
-            items <= room.min(tuning::PLACE_BYTES) as f64
+            let records = density * (1_u64 << bits) as f64;
+            let record = if dense { item } else { item + 2 };
+            records * item as f64 <= tuning::PLACE_BYTES as f64
+                && records * record as f64 <= room as f64
         };
         let most_bits = (5..=16).rev().find(|&bits| fits(bits))?.min(key_bits - 1);
         let above = key_bits - most_bits;
@@ -122,7 +124,9 @@ impl Partition {
 
     /// Shared memory of a block that places a bucket.
     pub(super) fn place_shared(&self) -> usize {
-        self.last_level().capacity as usize * self.item
+        // Where there are gaps, the keys are kept beside the items.
+        let record = if self.dense { self.item } else { self.item + 2 };
+        (self.last_level().capacity as usize * record).next_multiple_of(16)
     }
 
     /// The level whose buckets are placed.
