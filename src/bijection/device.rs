@@ -11,9 +11,14 @@
 ///
 /// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most 8, so that
 /// combinators can put structs side by side; one without parameters has a word that is not used. It stands after
-/// [`PRELUDE`](Self::PRELUDE), perhaps more than once, hence wants an include guard. Text and name may depend on what
-/// is worth compiling for, such as the width; the parameters are for the rest, such as the key. The crate's own texts
-/// are also plain C++, for compilers without CUDA.
+/// [`PRELUDE`](Self::PRELUDE), outside of any namespace and perhaps more than once, hence wants an include guard and
+/// names that nobody else has. It is C++17 without headers. The crate's own texts are also plain C++, for compilers
+/// without CUDA.
+///
+/// Text and name decide what is compiled, and may depend on what is worth compiling for, such as the width; the
+/// parameters are for the rest, such as the key, so that one kernel serves every key. A struct that is not as large as
+/// the parameters does not compile, and what does not compile is [`Error::DeviceCompile`](crate::Error::DeviceCompile).
+/// docs/writing-a-bijection.md has an example with all that belongs to it.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source
 ///
@@ -49,13 +54,15 @@ impl DeviceSource {
     pub const PRELUDE: &str = include_str!("../../gpu/prelude.cuh");
 
     /// A bijection in CUDA C++: the struct's name, with its namespace and template arguments; the text that defines it; and
-    /// the struct's bytes, little endian, each field aligned to its size.
+    /// the struct's bytes as it lies in memory, little endian, each field aligned to its size, padding included.
     ///
     /// # Safety
     ///
     /// The text runs on the GPU, in this process's context, where nothing checks what it does. For every slot and
     /// every index of the domain its functions end, read nothing but the struct's members, their arguments and constants,
-    /// and write nothing. What they answer may be wrong: it is checked, unless the bijection is
+    /// and write nothing; also for any other argument, if the bijection is to be part of a
+    /// [`Compose`](crate::Compose) or a [`CycleWalk`](crate::CycleWalk), where the argument is what another function
+    /// answers. What they answer may be wrong: it is checked, unless the bijection is
     /// [trusted](crate::TrustedBijection).
     pub unsafe fn new(
         type_name: impl Into<String>,

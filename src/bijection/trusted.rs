@@ -40,7 +40,8 @@ use crate::word::Word;
 ///
 /// The [requirements](Bijection#requirements) hold without exception, for every value of the type that safe code can
 /// make, for as long as it lives; for every method that the type overrides, the runs forwards and backwards and those
-/// in 32 bits among them: engines rely on any of them for memory safety. A method may panic.
+/// in 32 bits among them, and for the functions of its [`device_source`](Bijection::device_source): engines rely on any
+/// of them for memory safety. A method may panic.
 ///
 /// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` rest on a check of their
 /// parts, so it is their [`trusted`](Bijection::trusted) form, made of checked parts, that is.
