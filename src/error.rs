@@ -58,6 +58,22 @@ pub enum Error {
         /// The slice's length.
         actual: u64,
     },
+    /// A slice does not end where a row of a batch does.
+    NotWholeRows {
+        /// A row's length.
+        len: u64,
+        /// The slice's.
+        actual: u64,
+    },
+    /// Rows that a batch does not have.
+    RowsOutOfRange {
+        /// The first row asked for.
+        first: u64,
+        /// How many were asked for.
+        rows: u64,
+        /// How many there are in all.
+        count: u64,
+    },
     /// A permutation's indexes do not fit the word they should be written in.
     IndexTooWide {
         /// The permutation's length.
@@ -279,6 +295,14 @@ impl fmt::Display for Error {
                 "the permutation is of {expected} items and the slice of {actual}: \
                  the lengths must be equal"
             ),
+            Self::NotWholeRows { len, actual } => write!(
+                f,
+                "a slice of {actual} items does not consist of rows of {len}: \
+                 its length must be a multiple of that"
+            ),
+            Self::RowsOutOfRange { first, rows, count } => {
+                write!(f, "{rows} rows from row {first} on were asked for, and there are {count}")
+            }
             Self::IndexTooWide { len, bits } => {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
             }

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | shuffling a slice | [`ParBijectiveShuffle`] |
 //! | the order itself | [`Permutation`] |
+//! | many permutations of one length | [`Permutations`] |
 //! | seeds and epochs | [`Seed`] |
 //! | a bijection of your own | [`Bijection`] |
 //! | the ones there are | [`bijection`] |
@@ -19,6 +20,7 @@ pub mod bijection;
 pub mod compact;
 mod error;
 mod permutation;
+mod permutations;
 pub mod prelude;
 pub mod rng;
 mod seed;
@@ -41,6 +43,7 @@ pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
 pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
 pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Iter, Permutation};
+pub use permutations::Permutations;
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
 pub use word::Word;

@@ -8,5 +8,6 @@ pub use crate::bijection::{
 pub use crate::compact::{Compactor, Cpu, Serial, Workspace};
 pub use crate::error::Error;
 pub use crate::permutation::Permutation;
+pub use crate::permutations::Permutations;
 pub use crate::seed::Seed;
 pub use crate::shuffle::ParBijectiveShuffle;

@@ -14,6 +14,8 @@
 //! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed applies
 //! the block function four times, once with each 64-bit quarter as the key, in order.
 //!
+//! [`words`] draws the words of many epochs at once.
+//!
 //! [R123]: https://doi.org/10.1145/2063384.2063405
 
 use core::convert::Infallible;
@@ -21,6 +23,7 @@ use core::convert::Infallible;
 use rand_core::{Rng, TryRng};
 
 use crate::rng::Philox4x32;
+use crate::rng::lanes::{Counters, encrypt};
 
 /// The seed and epoch that choose a permutation.
 ///
@@ -108,14 +111,19 @@ impl Seed {
         KeyStream { seed: *self, domain: domain.word(), next_block: 0, block: [0; 4], used: 4 }
     }
 
+    /// The keys with which the block function is applied, in order.
+    pub(crate) fn keys(&self) -> &[u64] {
+        match &self.key {
+            Key::Short(key) => core::slice::from_ref(key),
+            Key::Long(keys) => keys,
+        }
+    }
+
     fn block(&self, counter: [u32; 4]) -> [u32; 4] {
         let encrypt = |counter, key: u64| {
             Philox4x32::<10>::new([key as u32, (key >> 32) as u32]).block(counter)
         };
-        match self.key {
-            Key::Short(key) => encrypt(counter, key),
-            Key::Long(keys) => keys.into_iter().fold(counter, encrypt),
-        }
+        self.keys().iter().copied().fold(counter, encrypt)
     }
 }
 
@@ -142,7 +150,8 @@ pub enum KeyDomain {
 }
 
 impl KeyDomain {
-    fn word(self) -> u32 {
+    /// Word 1 of the counters.
+    pub(crate) fn word(self) -> u32 {
         const EXACT: u32 = 1 << 31;
         match self {
             Self::Bits(bits) => bits & !EXACT,
@@ -190,6 +199,33 @@ impl TryRng for KeyStream {
     }
 }
 
+/// Words `2 block` and `2 block + 1`, of 64 bits, of the streams of consecutive epochs, one a lane; epochs wrap.
+#[inline(always)]
+pub(crate) fn words<const LANES: usize>(
+    keys: &[u64],
+    domain: u32,
+    block: u32,
+    first_epoch: u64,
+) -> [[u64; LANES]; 2] {
+    let mut x: Counters<LANES> = [[0; LANES]; 4];
+    for lane in 0..LANES {
+        let epoch = first_epoch.wrapping_add(lane as u64);
+        x[0][lane] = u64::from(block);
+        x[1][lane] = u64::from(domain);
+        x[2][lane] = epoch;
+        x[3][lane] = epoch >> 32;
+    }
+    for &key in keys {
+        encrypt(key, &mut x);
+    }
+    let mut words = [[0; LANES]; 2];
+    for lane in 0..LANES {
+        words[0][lane] = x[1][lane] << 32 | x[0][lane] & 0xFFFF_FFFF;
+        words[1][lane] = x[3][lane] << 32 | x[2][lane] & 0xFFFF_FFFF;
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +238,27 @@ mod tests {
         for block in 0..3 {
             let expected = philox.block([block, 20, 0x7654_3210, 0xFEDC_BA98]);
             assert_eq!(expected, core::array::from_fn(|_| stream.next_u32()));
+        }
+    }
+
+    #[test]
+    fn words_of_many_epochs_are_those_of_each() {
+        for seed in [Seed::new(0x0123_4567_89AB_CDEF), Seed::from_bytes([0xA5; 32])] {
+            // Across the end of the low word, and of all epochs.
+            for first in [0, u64::from(u32::MAX) - 2, u64::MAX - 1] {
+                for block in 0..3 {
+                    let domain = KeyDomain::Exact(32);
+                    let words = words::<5>(seed.keys(), domain.word(), block, first);
+                    for lane in 0..5 {
+                        let epoch = first.wrapping_add(lane as u64);
+                        let mut stream = seed.epoch(epoch).key_stream(domain);
+                        for _ in 0..2 * block {
+                            stream.next_u64();
+                        }
+                        assert_eq!(words.map(|word| word[lane]), [0; 2].map(|_| stream.next_u64()));
+                    }
+                }
+            }
         }
     }
 

@@ -1,14 +1,15 @@
 //! The device text of every bijection, compiled as plain C++, answers as the Rust methods do.
 
 mod common;
+#[path = "common/cplusplus.rs"]
+mod cplusplus;
 
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::Command;
 
 use bijective_shuffle::DeviceSource;
 use bijective_shuffle::prelude::*;
 use common::every_family;
+use cplusplus::run;
 
 /// A bijection and the points at which it is compared.
 struct Case {
@@ -74,31 +75,6 @@ fn program(cases: &[Case]) -> String {
         .unwrap();
     }
     text + "}\n"
-}
-
-/// Compiles and runs a program; `None` if there is no compiler.
-fn run(text: &str) -> Option<String> {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, binary) = (folder.path().join("program.cpp"), folder.path().join("program"));
-    std::fs::write(&source, text).unwrap();
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-    let compile = |options: &[&str]| {
-        Command::new(&compiler)
-            .args(["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror"])
-            .args(options)
-            .args([Path::new("-o"), &binary, &source])
-            .output()
-            .ok()
-    };
-    // With a check of undefined behaviour, where the compiler's library for it is there.
-    let mut compiled = compile(&["-fsanitize=undefined", "-fno-sanitize-recover=all"])?;
-    if !compiled.status.success() {
-        compiled = compile(&[])?;
-    }
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let output = Command::new(&binary).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    Some(String::from_utf8(output.stdout).unwrap())
 }
 
 fn check(bits: impl IntoIterator<Item = u32>) {

@@ -1,5 +1,7 @@
 //! One permutation, every view: the engines, the views and any number of threads give what `Serial` gives.
 
+#[path = "engines/batches.rs"]
+mod batches;
 mod common;
 
 use bijective_shuffle::Strategy;

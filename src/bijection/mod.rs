@@ -40,8 +40,10 @@ pub use inverse::Inverse;
 pub use lcg::Lcg;
 pub use mul_xorshift::MulXorshift;
 pub use random_sign::RandomSign;
+pub(crate) use standard::Chain;
 pub use standard::Standard;
 pub use table::Table;
+pub(crate) use table::{batch, draw_exchanges, rejected};
 pub use trusted::{Trusted, TrustedBijection};
 pub use variable_philox::VariablePhilox;
 

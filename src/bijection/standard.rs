@@ -26,8 +26,11 @@ pub struct Standard(Kind);
 #[expect(clippy::large_enum_variant, reason = "a box would cost an allocation a shuffle")]
 enum Kind {
     Exact(Table),
-    Chain(MulXorshift<10>),
+    Chain(Chain),
 }
+
+/// What serves the lengths above [`Standard::EXACT_MAX`].
+pub(crate) type Chain = MulXorshift<10>;
 
 impl Standard {
     /// The largest length that is drawn exactly.
@@ -91,15 +94,11 @@ impl FromSeed for Standard {
         Self(if len <= Self::EXACT_MAX {
             Kind::Exact(Table::from_rng(len, rng))
         } else {
-            Kind::Chain(MulXorshift::from_rng(len, rng))
+            Kind::Chain(Chain::from_rng(len, rng))
         })
     }
 
     fn key_domain(len: u64) -> KeyDomain {
-        if len <= Self::EXACT_MAX {
-            Table::key_domain(len)
-        } else {
-            MulXorshift::<10>::key_domain(len)
-        }
+        if len <= Self::EXACT_MAX { Table::key_domain(len) } else { Chain::key_domain(len) }
     }
 }

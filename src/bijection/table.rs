@@ -166,7 +166,7 @@ impl FromSeed for Table {
 const BATCH: u64 = 1 << 56;
 
 /// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they are to be made.
-fn draw_exchanges<R: Rng + ?Sized>(
+pub(crate) fn draw_exchanges<R: Rng + ?Sized>(
     len: usize,
     rng: &mut R,
     mut exchange: impl FnMut(usize, usize),
@@ -185,7 +185,7 @@ fn draw_exchanges<R: Rng + ?Sized>(
 }
 
 /// How many of the ranges `range, range - 1, .., 2` one word can serve, and their product.
-fn batch(range: u64) -> (u64, u64) {
+pub(crate) fn batch(range: u64) -> (u64, u64) {
     let (mut count, mut product) = (1, range);
     while range - count > 1 {
         match product.checked_mul(range - count) {
@@ -204,10 +204,16 @@ fn accepted<R: Rng + ?Sized>(product: u64, rng: &mut R) -> u64 {
         let word = rng.next_u64();
         // The remainder after all the multiplications is that of a single one by their product.
         let remainder = word.wrapping_mul(product);
-        if remainder >= product || remainder >= product.wrapping_neg() % product {
+        if remainder >= product || remainder >= rejected(product) {
             return word;
         }
     }
+}
+
+/// How many of the `2^64` remainders are rejected, so that of the others equally many belong to each outcome: all that
+/// are smaller.
+pub(crate) fn rejected(product: u64) -> u64 {
+    product.wrapping_neg() % product
 }
 
 #[cfg(test)]

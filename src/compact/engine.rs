@@ -1,6 +1,7 @@
 //! [`Engine`]: any of the engines, chosen at run time.
 
-use super::{Compactor, Cpu, sealed};
+use super::batch::{self, Batch};
+use super::{Compactor, Cpu, check_word, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -77,6 +78,27 @@ fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
     let gpu = 0.13 + 0.34 / threads as f64;
     let start = if started { 0.0 } else { START };
     bytes >= FEWEST && bytes as f64 * (cpu - gpu) > start
+}
+
+impl Engine {
+    /// Writes rows of a batch, from `first` on, over all of `out`, which consists of whole rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexTooWide`], [`Error::OutOfMemory`], and those of the GPU.
+    pub(crate) fn rows<N: Word>(
+        &self,
+        batch: &Batch,
+        first: u64,
+        out: &mut [N],
+    ) -> Result<(), Error> {
+        check_word::<N>(batch.len)?;
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda) => cuda.rows(batch, first, out),
+            _ => batch::fill(batch, first, out),
+        }
+    }
 }
 
 impl sealed::Sealed for Engine {}

@@ -10,6 +10,7 @@
 //! al., 2022, algorithm 1 and proposition 1). A [`Compactor`] is an engine that does this; all of them give the
 //! same answer.
 
+pub(crate) mod batch;
 mod check;
 mod cpu;
 #[cfg(feature = "cuda")]

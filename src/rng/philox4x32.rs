@@ -2,9 +2,9 @@
 //! as 1, 2, 3*, SC'11, section 4.2 and figure 4.
 
 /// The two multipliers, for the first and the third word.
-const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+pub(super) const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// What is added to the two key words after each round: the golden ratio and the square root of 3, less 1.
-const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+pub(super) const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// Philox4x32 with a 64-bit key: a bijection on 128-bit counters whose values are random numbers.
 ///

@@ -73,6 +73,15 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     }
 }
 
+impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
+    /// The member of [`FromSeed::from_rng`] by the words that are drawn there: two for each round.
+    pub(crate) fn from_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
+        let multiplier = |word| if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
+        let bits = bits_for(len).max(Self::MIN_BITS);
+        Self::reduced(bits, words.map(|[_, word]| multiplier(word)), words.map(|[word, _]| word))
+    }
+}
+
 impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     /// The width of the domain in bits.
     pub const fn bits(&self) -> u32 {
@@ -228,13 +237,6 @@ impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {
     /// Two 64-bit words a round: the increment, and the multiplier, whose lowest three bits are made 3 or 5 by
     /// its bit 2. The narrowest width, at least 2 bits, that holds the length.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let mut multipliers = [0; ROUNDS];
-        let mut increments = [0; ROUNDS];
-        for round in 0..ROUNDS {
-            increments[round] = rng.next_u64();
-            let word = rng.next_u64();
-            multipliers[round] = if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
-        }
-        Self::reduced(bits_for(len).max(Self::MIN_BITS), multipliers, increments)
+        Self::from_words(len, [[(); 2]; ROUNDS].map(|round| round.map(|()| rng.next_u64())))
     }
 }

@@ -38,6 +38,23 @@ pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<
     fill_with(trusted, out, &mut Buffer::new(), copy)
 }
 
+/// [`fill_trusted`] on the calling thread alone, with working memory that is kept.
+pub(crate) fn fill_alone<N: Word>(
+    trusted: &Trusted,
+    out: &mut [N],
+    memory: &mut Buffer,
+) -> Result<(), Error> {
+    let (last, len) = (trusted.last(), out.len());
+    if is_nothing::<N>(trusted, len)? {
+        return Ok(());
+    }
+    let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
+    if tuning::prefers_inverses(last, len, trusted.evaluation_picoseconds()) {
+        return hand_out_in_order(&Values::by_inverses(trusted, len, memory)?, out, copy);
+    }
+    hand_out_in_order(&Values::of_trusted(trusted, len), out, copy)
+}
+
 /// Hands the places out in order, in runs, each with the survivors that belong to it, to be filled by `put`; several
 /// runs at a time, on several threads.
 ///

@@ -9,9 +9,10 @@ use super::device::failed;
 use super::link::{Link, copy_bits};
 use super::memory::Memory;
 use super::movement::{Array, Movement};
-use super::run::{Job, Mode, Runner};
+use super::run::{Job, Mode, RowsJob, Runner};
 use super::tuning;
 use crate::bijection::Bijection;
+use crate::compact::batch::Batch;
 use crate::compact::cpu::memory::Buffer;
 use crate::compact::{check_length, check_word, try_with_capacity};
 use crate::error::Error;
@@ -33,6 +34,35 @@ pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) ->
     unsafe { runner.run(&job) }?;
     // SAFETY: both are of so many bytes, and any bits are a word.
     unsafe { to_host(cuda, address, out.as_mut_ptr().cast(), size_of_val(out)) }
+}
+
+/// Writes rows of a batch, a piece at a time.
+pub(super) fn rows<N: Word>(
+    cuda: &Cuda,
+    batch: &Batch,
+    first: u64,
+    out: &mut [N],
+) -> Result<(), Error> {
+    if out.is_empty() {
+        return Ok(());
+    }
+    let mut runner = runner(cuda);
+    let mut memory = Memory::new();
+    bind(cuda)?;
+    let row_bytes = (batch.len * size_of::<N>()) as u64;
+    let together = (tuning::ROWS_BYTES / row_bytes).max(1);
+    let together = together.min((out.len() / batch.len) as u64) as usize;
+    let (address, _) = memory.room(&cuda.stream, together as u64 * row_bytes)?;
+    let pieces = out.chunks_mut(together * batch.len);
+    for (piece, first) in pieces.zip((first..).step_by(together)) {
+        let rows = (piece.len() / batch.len) as u64;
+        let job = RowsJob { batch: *batch, first, rows, out: address, word: size_of::<N>() };
+        // SAFETY: the address is of that many words, which are only used here.
+        unsafe { runner.rows(&job) }?;
+        // SAFETY: both are of so many bytes, and any bits are a word.
+        unsafe { to_host(cuda, address, piece.as_mut_ptr().cast(), size_of_val(piece)) }?;
+    }
+    Ok(())
 }
 
 /// Moves items, as bits. They are copied to the device, moved there, and copied back, first into working memory: only

@@ -1,6 +1,6 @@
 //! The kernels' texts: each instantiates one function of gpu/ for a bijection `F` and the types it is used with.
 
-use super::tuning::{self, Shape};
+use super::tuning::{self, RowShape, Shape};
 
 /// The device type of slots and indexes.
 pub(super) fn index_type(last: u64) -> &'static str {
@@ -147,4 +147,28 @@ pub(super) fn place(word: &str, bucket_bits: u32, dense: bool) -> String {
     let body =
         format!("place_bucket<{threads}, {together}, {bucket_bits}, {dense}>(from, bases, out);");
     entry(threads, blocks, &parameters, &body)
+}
+
+/// `(keys, shares, first, rows, out)`: rows of a batch that are drawn exactly.
+pub(super) fn exact_rows(word: &str) -> String {
+    let parameters = format!(
+        "const __grid_constant__ Keys keys, const __grid_constant__ Shares shares, uint64_t first, \
+         uint64_t rows, {word}* out"
+    );
+    let threads = tuning::EXACT_ROWS;
+    let body = format!("write_exact_rows<{threads}>(keys, shares, first, rows, out);");
+    entry(threads, 1, &parameters, &body)
+}
+
+/// `(keys, last, len, first, rows, out)`: rows of a batch that chains like the bijection compact to.
+pub(super) fn chain_rows(index: &str, shape: RowShape, word: &str) -> String {
+    let parameters = format!(
+        "const __grid_constant__ Keys keys, uint64_t last, uint64_t len, uint64_t first, uint64_t rows, \
+         {word}* out"
+    );
+    let RowShape { warps, row_warps, slots, blocks } = shape;
+    let body = format!(
+        "write_chain_rows<{index}, {warps}, {row_warps}, {slots}, F>(keys, last, len, first, rows, out);"
+    );
+    entry(shape.threads(), blocks, &parameters, &body)
 }

@@ -33,6 +33,7 @@ pub use workspace::{CudaArrays, CudaWorkspace};
 use self::device::{Device, failed};
 use self::link::Link;
 use self::run::{Mode, Runner};
+use super::batch::Batch;
 use super::{Compactor, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
@@ -169,6 +170,16 @@ impl Cuda {
     ) -> Result<(), Error> {
         let mut runner = Runner::new(self.device.clone(), self.stream.clone(), self.strategy);
         workspace::rehearse::<T>(&mut runner, bijection, len, Mode::Compile)
+    }
+
+    /// Writes rows of a batch.
+    pub(super) fn rows<N: Word>(
+        &self,
+        batch: &Batch,
+        first: u64,
+        out: &mut [N],
+    ) -> Result<(), Error> {
+        host::rows(self, batch, first, out)
     }
 
     /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all engines on this

@@ -19,6 +19,9 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/direct.cuh"),
     include_str!("../../../gpu/partitioned.cuh"),
     include_str!("../../../gpu/check.cuh"),
+    include_str!("../../../gpu/rng/philox4x32.cuh"),
+    include_str!("../../../gpu/draw.cuh"),
+    include_str!("../../../gpu/batch.cuh"),
 ];
 
 /// The name of the kernel in every program.
@@ -152,7 +155,7 @@ fn file(folder: &Path, key: &str) -> PathBuf {
 mod tests {
     use super::*;
     use crate::bijection::{
-        Bijection, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
+        Bijection, Chain, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
         RandomSign, Standard, VariablePhilox,
     };
     use crate::compact::cuda::device::Limits;
@@ -302,6 +305,20 @@ mod tests {
             }
             compile_all(Some(&source), &with_f);
             compile_all(None, &plain);
+        }
+    }
+
+    #[test]
+    fn kernels_of_batches_compile() {
+        let words = ["uint32_t", "uint64_t"];
+        compile_all(None, &words.map(kernels::exact_rows));
+        for len in [257, 5000, 1 << 20, 1 << 33] {
+            let chain = Chain::from_seed(len, 1);
+            let index = kernels::index_type(chain.last());
+            let shapes = [tuning::SHORT_ROWS, tuning::LONG_ROWS];
+            let texts =
+                shapes.map(|shape| words.map(|word| kernels::chain_rows(index, shape, word)));
+            compile_all(chain.device_source().as_ref(), texts.as_flattened());
         }
     }
 

@@ -136,3 +136,62 @@ pub(super) const LINK_BYTES: usize = 1 << 20;
 
 /// Bytes that a thread copies at a time from one place in host memory to another.
 pub(super) const COPY_BYTES: usize = 256 << 10;
+
+/// Threads of a block where rows of a batch are drawn exactly, and so the rows that it has in shared memory: 32 KiB of
+/// rows of 256. Chosen by reasoning, not yet by measurement.
+pub(super) const EXACT_ROWS: u32 = 128;
+
+/// How a block writes rows of a batch that chains compact to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowShape {
+    /// Warps of a block.
+    pub(super) warps: u32,
+    /// Warps of a row: all or one.
+    pub(super) row_warps: u32,
+    /// Slots of a thread in a tile.
+    pub(super) slots: u32,
+    /// Blocks that a multiprocessor should hold, which limits their registers.
+    pub(super) blocks: u32,
+}
+
+impl RowShape {
+    pub(super) const fn threads(self) -> u32 {
+        self.warps * 32
+    }
+
+    /// How many rows a block has at a time.
+    pub(super) const fn at_once(self) -> u32 {
+        self.warps / self.row_warps
+    }
+}
+
+/// A warp a row, tiles of 128 slots. Chosen by reasoning, not yet by measurement.
+pub(super) const SHORT_ROWS: RowShape = RowShape { warps: 8, row_warps: 1, slots: 4, blocks: 4 };
+
+/// A block a row, tiles of 1024 slots. Chosen by reasoning, not yet by measurement.
+pub(super) const LONG_ROWS: RowShape = RowShape { warps: 8, row_warps: 8, slots: 4, blocks: 4 };
+
+/// Rows with so many slots have a block each, and shorter ones a warp, if there are enough of them. Chosen by
+/// reasoning, not yet by measurement.
+const LONG_ROW: u64 = 1 << 13;
+
+/// How rows with slots up to `last` are written.
+pub(super) fn rows(last: u64, rows: u64, multiprocessors: u32) -> RowShape {
+    // With fewer rows than a warp each keeps busy, blocks are faster.
+    let few = rows < 8 * u64::from(multiprocessors);
+    if last >= LONG_ROW || few { LONG_ROWS } else { SHORT_ROWS }
+}
+
+/// Whether rows with slots up to `last` are better written one after another, each by the whole device.
+///
+/// By an estimate in nanoseconds, not yet by measurement: one by one a row takes 5000 and one for 150 slots; at the same
+/// time, four to a multiprocessor, one for 2 slots.
+pub(super) fn one_by_one(last: u64, rows: u64, multiprocessors: u32) -> bool {
+    let at_once = 4 * u64::from(multiprocessors);
+    let alone = rows.saturating_mul(5000 + last / 150);
+    let together = rows.div_ceil(at_once).saturating_mul(last / 2);
+    alone < together
+}
+
+/// Bytes of rows that are written on the device before they are copied to host memory.
+pub(super) const ROWS_BYTES: u64 = 256 << 20;

@@ -6,9 +6,10 @@ use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, SyncOnDrop
 
 use super::device::failed;
 use super::movement::{Array, Movement};
-use super::run::{Job, Mode, Runner};
+use super::run::{Job, Mode, RowsJob, Runner};
 use super::{Cuda, CudaStrategy};
 use crate::bijection::Bijection;
+use crate::compact::batch::Batch;
 use crate::compact::check_word;
 use crate::error::Error;
 use crate::word::Word;
@@ -152,6 +153,38 @@ impl CudaWorkspace {
         // As aligned as memory of the device is.
         let movement = Movement::Indices { out: 256, word: size_of::<N>() };
         self.runner.rehearse(&Job::new(bijection, len as u64, movement)?, Mode::Reserve)?;
+        Ok(self.bytes())
+    }
+
+    /// Writes rows of a batch from `first` on, as many as `out` holds, which are whole and there.
+    pub(crate) fn rows<N: Word + DeviceRepr>(
+        &mut self,
+        batch: &Batch,
+        first: u64,
+        out: &mut impl DevicePtrMut<N>,
+    ) -> Result<(), Error> {
+        check_word::<N>(batch.len)?;
+        self.check_device(out.stream())?;
+        let rows = out.len().checked_div(batch.len).unwrap_or(0) as u64;
+        finish_earlier(&self.stream)?;
+        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        let job = RowsJob { batch: *batch, first, rows, out: address, word: size_of::<N>() };
+        // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
+        // with it, for which the guard cares.
+        unsafe { self.runner.rows(&job) }
+    }
+
+    /// Gets what writing that many rows of a batch in words of type `N` takes; how many bytes it then holds.
+    pub(crate) fn reserve_rows<N: Word>(
+        &mut self,
+        batch: &Batch,
+        rows: u64,
+    ) -> Result<usize, Error> {
+        check_word::<N>(batch.len)?;
+        // As aligned as memory of the device is.
+        let job = RowsJob { batch: *batch, first: 0, rows, out: 256, word: size_of::<N>() };
+        self.runner.rehearse_rows(&job, Mode::Reserve)?;
         Ok(self.bytes())
     }
 

@@ -1,5 +1,6 @@
 //! [`Runner`]: which kernels run, in what order, on what memory. The strategies are in files of their own.
 
+mod batch;
 mod checked;
 mod direct;
 mod partitioned;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
+pub(super) use self::batch::RowsJob;
 use super::device::{Device, Kernel, failed};
 use super::kernels;
 use super::memory::Memory;

@@ -1,0 +1,94 @@
+//! Rows of a batch, in items a second: many permutations of one length, beside a loop over the shuffles of `rand` and
+//! `fastrand`, which are sequential. All write 32-bit indexes of whole rows to memory.
+
+use bijective_shuffle::prelude::*;
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+fn main() {
+    divan::main();
+}
+
+const LENGTHS: [usize; 6] = [8, 32, 100, 256, 1000, 10_000];
+
+/// Indexes in all: 2^20 rows of 32.
+const ITEMS: usize = 1 << 25;
+
+/// Times writing rows, and checks that the last one is a permutation.
+fn rows(bencher: Bencher, len: usize, mut write: impl FnMut(&mut [u32])) {
+    let mut rows = vec![0; ITEMS / len * len];
+    bencher.counter(ItemsCount::new(rows.len())).bench_local(|| write(divan::black_box(&mut rows)));
+    let mut last = rows.split_off(rows.len() - len);
+    assert!(len < 30 || !last.is_sorted(), "nothing was shuffled");
+    last.sort_unstable();
+    assert!(last.into_iter().eq(0..len as u32), "it is no permutation");
+}
+
+#[divan::bench(args = LENGTHS, sample_count = 10)]
+fn batch(bencher: Bencher, len: usize) {
+    rows(bencher, len, |rows| {
+        let permutations = Permutations::new((rows.len() / len) as u64, len as u64, 42);
+        permutations.write_indices(rows).expect("they fit");
+    });
+}
+
+/// The same, each row by itself.
+#[divan::bench(args = LENGTHS, sample_count = 10)]
+fn one_by_one(bencher: Bencher, len: usize) {
+    rows(bencher, len, |rows| {
+        for (epoch, row) in (0..).zip(rows.chunks_exact_mut(len)) {
+            let permutation = Permutation::new(len as u64, Seed::new(42).epoch(epoch));
+            permutation.write_indices(row).expect("they fit");
+        }
+    });
+}
+
+/// Rows that are only looked at: the sum of the places of item 0.
+#[divan::bench(args = LENGTHS, sample_count = 10)]
+fn batch_mapped(bencher: Bencher, len: usize) {
+    let count = ITEMS / len;
+    bencher.counter(ItemsCount::new(count * len)).bench_local(|| {
+        let permutations = Permutations::new(count as u64, len as u64, 42);
+        permutations.par_map(|_, order: &[u32]| order[0]).expect("there is memory")
+    });
+}
+
+#[divan::bench(args = LENGTHS, sample_count = 10)]
+fn rand_small_rng(bencher: Bencher, len: usize) {
+    let mut rng = SmallRng::seed_from_u64(42);
+    rows(bencher, len, |rows| {
+        for row in rows.chunks_exact_mut(len) {
+            fill_in_order(row);
+            row.shuffle(&mut rng);
+        }
+    });
+}
+
+#[divan::bench(args = LENGTHS, sample_count = 10)]
+fn fastrand(bencher: Bencher, len: usize) {
+    let mut rng = fastrand::Rng::with_seed(42);
+    rows(bencher, len, |rows| {
+        for row in rows.chunks_exact_mut(len) {
+            fill_in_order(row);
+            rng.shuffle(row);
+        }
+    });
+}
+
+fn fill_in_order(row: &mut [u32]) {
+    for (item, index) in row.iter_mut().zip(0..) {
+        *item = index;
+    }
+}
+
+/// Writing alone.
+#[divan::bench(sample_count = 10)]
+fn fill(bencher: Bencher) {
+    rows(bencher, ITEMS, |rows| {
+        rows.par_iter_mut().zip(0..ITEMS as u32).for_each(|(item, index)| *item = index);
+    });
+}

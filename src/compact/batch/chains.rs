@@ -1,0 +1,65 @@
+//! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by side.
+
+use crate::bijection::{Chain, FromSeed, Trusted};
+use crate::compact::batch::Batch;
+use crate::compact::cpu::direct;
+use crate::compact::cpu::memory::Buffer;
+use crate::error::Error;
+use crate::seed::words;
+use crate::simd::{Kernel, Level};
+use crate::word::Word;
+
+/// How many rows have their keys drawn together.
+const ROWS: usize = 8;
+
+/// The keys of some rows: for each round two words of each.
+type Keys = [[[u64; ROWS]; 2]; 10];
+
+/// How rows of a length are drawn.
+#[derive(Debug)]
+pub(super) struct Chains {
+    batch: Batch,
+    memory: Buffer,
+    level: Level,
+}
+
+impl Chains {
+    pub(super) fn new(batch: &Batch) -> Self {
+        Self { batch: *batch, memory: Buffer::default(), level: Level::current() }
+    }
+
+    /// Writes rows from `first` on; `out` is of whole rows.
+    pub(super) fn draw<N: Word>(&mut self, mut first: u64, out: &mut [N]) -> Result<(), Error> {
+        let len = self.batch.len;
+        let mut rows = out.chunks_exact_mut(len).peekable();
+        while rows.peek().is_some() {
+            let keys = self.level.run(DrawKeys { batch: &self.batch, first });
+            for (lane, row) in rows.by_ref().take(ROWS).enumerate() {
+                let words = keys.map(|round| round.map(|word| word[lane]));
+                let chain = Chain::from_words(len as u64, words);
+                direct::fill_alone(&Trusted::new(&chain), row, &mut self.memory)?;
+            }
+            first = first.wrapping_add(ROWS as u64);
+        }
+        Ok(())
+    }
+}
+
+struct DrawKeys<'a> {
+    batch: &'a Batch,
+    first: u64,
+}
+
+impl Kernel for DrawKeys<'_> {
+    type Output = Keys;
+
+    #[inline(always)]
+    fn run(self) -> Keys {
+        let domain = Chain::key_domain(self.batch.len as u64).word();
+        let mut keys = [[[0; ROWS]; 2]; 10];
+        for (block, round) in (0..).zip(&mut keys) {
+            *round = words(self.batch.seed.keys(), domain, block, self.first);
+        }
+        keys
+    }
+}

@@ -1,0 +1,236 @@
+//! Rows that are drawn exactly: many at a time.
+//!
+//! Row by row most of the time would go into the words: three for 32 items, each some twenty multiplications that wait
+//! for one another, and each put to use by multiplications that wait for one another too. Side by side, in vector
+//! lanes, rows do not wait.
+
+mod exchanges;
+
+use self::exchanges::{MOST_ASIDE, Picks, row_by_row, side_by_side};
+use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
+use crate::compact::batch::Batch;
+use crate::seed::{Seed, words};
+use crate::simd::{Kernel, Level};
+use crate::word::Word;
+
+/// The most items of a row, whose indexes fit a byte.
+const MOST: usize = Standard::EXACT_MAX as usize;
+
+const _: () = assert!(MOST <= 256);
+
+/// How many rows are drawn together: a vector of bytes of AVX-512.
+pub(super) const ROWS: usize = 64;
+
+/// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for each of a counter's four
+/// words.
+const MANY: usize = 32;
+
+/// The same for smaller vectors, of which there are fewer as well.
+const FEW: usize = 8;
+
+/// What one word of the key stream decides: the exchanges of consecutive places, from the greatest down.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    /// Of how many places, down to and including 0, the first exchange picks one, and of how many the last one.
+    ranges: (u16, u16),
+    /// The word is no good if what remains of it in the end is less.
+    rejected: u64,
+}
+
+/// How rows of a length are drawn.
+#[derive(Debug)]
+pub(super) struct Exact {
+    len: usize,
+    seed: Seed,
+    shares: Vec<Share>,
+    level: Level,
+}
+
+impl Exact {
+    pub(super) fn new(batch: &Batch) -> Self {
+        Self::at(Level::current(), batch)
+    }
+
+    fn at(level: Level, &Batch { len, seed }: &Batch) -> Self {
+        let mut shares = Vec::new();
+        let mut range = len as u64;
+        while range > 1 {
+            let (count, product) = batch(range);
+            let ranges = (range as u16, (range - count + 1) as u16);
+            shares.push(Share { ranges, rejected: rejected(product) });
+            range -= count;
+        }
+        Self { len, seed, shares, level }
+    }
+
+    /// Writes rows from `first` on; `out` is of whole rows.
+    pub(super) fn draw<N: Word>(&self, first: u64, out: &mut [N]) {
+        self.level.run(Draw { exact: self, first, out });
+    }
+
+    /// Writes one row, by the key stream.
+    #[cold]
+    fn draw_one<N: Word>(&self, row: u64, out: &mut [N]) {
+        for (index, out) in (0..).zip(&mut *out) {
+            *out = N::wrap(index);
+        }
+        let domain = Standard::key_domain(self.len as u64);
+        let mut stream = self.seed.epoch(row).key_stream(domain);
+        draw_exchanges(self.len, &mut stream, |a, b| out.swap(a, b));
+    }
+}
+
+struct Draw<'a, N> {
+    exact: &'a Exact,
+    first: u64,
+    out: &'a mut [N],
+}
+
+impl<N: Word> Kernel for Draw<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.draw::<FEW>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        self.draw::<MANY>();
+    }
+}
+
+impl<N: Word> Draw<'_, N> {
+    /// Draws the rows, of whose words `LANES` are drawn together.
+    #[inline(always)]
+    fn draw<const LANES: usize>(self) {
+        let Self { exact, mut first, out } = self;
+        let len = exact.len;
+        let mut picks = [[0; ROWS]; MOST];
+        let mut bytes = [[0; MOST]; ROWS];
+        for out in out.chunks_mut(ROWS * len) {
+            let rows = out.len() / len;
+            let mut bad = [0; ROWS];
+            for lane in (0..rows).step_by(LANES) {
+                exact.pick::<LANES>(first, lane, &mut picks, &mut bad);
+            }
+            if len <= MOST_ASIDE && rows > ROWS / 4 {
+                side_by_side(len, &picks, &mut bytes);
+            } else {
+                row_by_row(len, rows, &picks, &mut bytes);
+            }
+            for (lane, row) in out.chunks_exact_mut(len).enumerate() {
+                for (out, &index) in row.iter_mut().zip(&bytes[lane]) {
+                    *out = N::wrap(u64::from(index));
+                }
+                if bad[lane] != 0 {
+                    exact.draw_one(first + lane as u64, row);
+                }
+            }
+            first = first.wrapping_add(ROWS as u64);
+        }
+    }
+}
+
+impl Exact {
+    /// Draws the place with which each place is exchanged, for some of the rows from `first` on: those from a lane on. For
+    /// which of them a word was no good, so that the places are not those, is noted as other than 0.
+    #[inline(always)]
+    fn pick<const LANES: usize>(
+        &self,
+        first: u64,
+        lane: usize,
+        picks: &mut Picks,
+        bad: &mut [u64; ROWS],
+    ) {
+        const LOW: u64 = 0xFFFF_FFFF;
+        let domain = Standard::key_domain(self.len as u64).word();
+        let first = first.wrapping_add(lane as u64);
+        let bad = &mut bad.as_chunks_mut::<LANES>().0[lane / LANES];
+        let mut pair = [[0; LANES]; 2];
+        for (number, share) in self.shares.iter().enumerate() {
+            if number % 2 == 0 {
+                pair = words(self.seed.keys(), domain, (number / 2) as u32, first);
+            }
+            // A word's halves, each the low one of its lane: a product of a half and a range is one instruction.
+            let (mut low, mut high) = (pair[number % 2], pair[number % 2]);
+            for half in &mut high {
+                *half >>= 32;
+            }
+            for range in (share.ranges.1..=share.ranges.0).rev() {
+                let picks = &mut picks[usize::from(range - 1)];
+                let picks = &mut picks.as_chunks_mut::<LANES>().0[lane / LANES];
+                for lane in 0..LANES {
+                    low[lane] = (low[lane] & LOW) * u64::from(range);
+                    high[lane] = (high[lane] & LOW) * u64::from(range) + (low[lane] >> 32);
+                    picks[lane] = (high[lane] >> 32) as u8;
+                }
+            }
+            for lane in 0..LANES {
+                let remainder = high[lane] << 32 | low[lane] & LOW;
+                bad[lane] |= u64::from(remainder < share.rejected);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permutation::Permutation;
+
+    /// Which rows have a word that is no good.
+    fn bad(exact: &Exact, rows: u64) -> Vec<u64> {
+        let (mut picks, mut lanes) = ([[0; ROWS]; MOST], [0; ROWS]);
+        let mut all = Vec::new();
+        for first in (0..rows).step_by(ROWS) {
+            lanes.fill(0);
+            for lane in (0..ROWS).step_by(FEW) {
+                exact.pick::<FEW>(first, lane, &mut picks, &mut lanes);
+            }
+            all.extend((first..).zip(lanes).filter(|&(_, bad)| bad != 0).map(|(row, _)| row));
+        }
+        all
+    }
+
+    #[test]
+    fn rows_with_words_that_are_no_good_are_drawn_again() {
+        for (len, seed) in [(252, Seed::new(3)), (32, Seed::from_bytes([9; 32]))] {
+            for level in Level::all() {
+                let exact = Exact::at(level, &Batch { len, seed });
+                // One in 49 of 252 items, one in 257 of 32.
+                let bad = bad(&exact, 2048);
+                assert!((1..100).contains(&bad.len()), "{} of 2048", bad.len());
+                let mut rows = vec![0_u32; 2048 * len];
+                exact.draw(0, &mut rows);
+                for row in bad.into_iter().chain([0, 2047]) {
+                    let expected = Permutation::new(len as u64, seed.epoch(row));
+                    let drawn = rows[row as usize * len..][..len].iter();
+                    assert!(expected.iter().eq(drawn.map(|&index| u64::from(index))), "row {row}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_gives_the_rows_one_by_one() {
+        for level in Level::all() {
+            for len in (1..=MOST).filter(|len| len % 13 < 2 || (MOST_ASIDE - 2..70).contains(len)) {
+                let seed = Seed::new(len as u64);
+                let exact = Exact::at(level, &Batch { len, seed });
+                for rows in [1, 15, 16, 17, 65, 130] {
+                    let first = u64::from(u32::MAX) - 40;
+                    let mut drawn = vec![0_u64; rows * len];
+                    exact.draw(first, &mut drawn);
+                    for (row, drawn) in (first..).zip(drawn.chunks(len)) {
+                        let mut expected = vec![0; len];
+                        exact.draw_one(row, &mut expected);
+                        let what = format!("{len} items, row {row} of {rows}, {}", level.name());
+                        assert_eq!(drawn, expected, "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
