@@ -96,3 +96,40 @@ fn indices(bencher: Bencher, len: usize) {
     let p = Permutation::new(len as u64, 1);
     assert!(p.iter().zip(got).all(|(expected, index)| expected == u64::from(index)));
 }
+
+/// 2^28 indexes in rows of a batch.
+const ROW_LENGTHS: [usize; 7] = [8, 32, 100, 256, 1000, 10_000, 1_000_000];
+
+/// Words of rows in all.
+const ROW_WORDS: usize = 1 << 28;
+
+#[divan::bench(args = ROW_LENGTHS, sample_count = 20)]
+fn rows(bencher: Bencher, len: usize) {
+    let Some(cuda) = CUDA.get() else { return };
+    let stream = cuda.stream();
+    let count = ROW_WORDS / len;
+    let permutations = Permutations::new(count as u64, len as u64, 1);
+    let mut out = stream.alloc_zeros::<u32>(count * len).unwrap();
+    let mut workspace = CudaWorkspace::new(cuda);
+    workspace.reserve_permutations::<u32>(&permutations, count * len).unwrap();
+    bencher.counter(ItemsCount::new(count * len)).bench_local(|| {
+        workspace.permutations(&permutations, 0, &mut out).unwrap();
+        stream.synchronize().unwrap();
+    });
+    let got = stream.clone_dtoh(&out.slice((count - 1) * len..)).unwrap();
+    stream.synchronize().unwrap();
+    let last = permutations.row(count as u64 - 1).unwrap();
+    assert!(last.iter().eq(got.into_iter().map(u64::from)));
+}
+
+/// What bounds [`rows`]: the same memory, only written.
+#[divan::bench(sample_count = 20)]
+fn rows_bound(bencher: Bencher) {
+    let Some(cuda) = CUDA.get() else { return };
+    let stream = cuda.stream();
+    let mut out = stream.alloc_zeros::<u32>(ROW_WORDS).unwrap();
+    bencher.counter(ItemsCount::new(ROW_WORDS)).bench_local(|| {
+        stream.memset_zeros(&mut out).unwrap();
+        stream.synchronize().unwrap();
+    });
+}

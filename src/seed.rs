@@ -207,23 +207,23 @@ pub(crate) fn words<const LANES: usize>(
     block: u32,
     first_epoch: u64,
 ) -> [[u64; LANES]; 2] {
-    let mut x: Counters<LANES> = [[0; LANES]; 4];
-    for lane in 0..LANES {
-        let epoch = first_epoch.wrapping_add(lane as u64);
-        x[0][lane] = u64::from(block);
-        x[1][lane] = u64::from(domain);
-        x[2][lane] = epoch;
-        x[3][lane] = epoch >> 32;
+    let mut epochs = [first_epoch; LANES];
+    for (lane, epoch) in epochs.iter_mut().enumerate() {
+        *epoch = epoch.wrapping_add(lane as u64);
     }
+    let high_words = epochs.map(|epoch| epoch >> 32);
+    let mut x: Counters<LANES> =
+        [[u64::from(block); LANES], [u64::from(domain); LANES], epochs, high_words];
     for &key in keys {
         encrypt(key, &mut x);
     }
-    let mut words = [[0; LANES]; 2];
-    for lane in 0..LANES {
-        words[0][lane] = x[1][lane] << 32 | x[0][lane] & 0xFFFF_FFFF;
-        words[1][lane] = x[3][lane] << 32 | x[2][lane] & 0xFFFF_FFFF;
+    let [mut first, high_of_first, mut second, high_of_second] = x;
+    for (words, high_words) in [(&mut first, high_of_first), (&mut second, high_of_second)] {
+        for (word, high) in words.iter_mut().zip(high_words) {
+            *word = high << 32 | *word & 0xFFFF_FFFF;
+        }
     }
-    words
+    [first, second]
 }
 
 #[cfg(test)]

@@ -143,7 +143,12 @@ pub(crate) struct PerLevel {
 impl PerLevel {
     /// The one of the level that is used.
     pub(crate) fn current(self) -> u32 {
-        match Level::current().0 {
+        self.at(Level::current())
+    }
+
+    /// The one of a level.
+    pub(crate) fn at(self, level: Level) -> u32 {
+        match level.0 {
             Kind::Portable => self.portable,
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => self.avx2,

@@ -5,6 +5,7 @@
 mod common;
 
 mod agreement;
+mod batches;
 mod device;
 mod protocol;
 mod refusals;

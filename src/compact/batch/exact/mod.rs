@@ -6,7 +6,7 @@
 
 mod exchanges;
 
-use self::exchanges::{MOST_ASIDE, Picks, row_by_row, side_by_side};
+use self::exchanges::{Picks, is_aside, row_by_row, side_by_side};
 use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
 use crate::compact::batch::Batch;
 use crate::seed::{Seed, words};
@@ -115,7 +115,7 @@ impl<N: Word> Draw<'_, N> {
             for lane in (0..rows).step_by(LANES) {
                 exact.pick::<LANES>(first, lane, &mut picks, &mut bad);
             }
-            if len <= MOST_ASIDE && rows > ROWS / 4 {
+            if is_aside(exact.level, len, rows) {
                 side_by_side(len, &picks, &mut bytes);
             } else {
                 row_by_row(len, rows, &picks, &mut bytes);
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn every_level_gives_the_rows_one_by_one() {
         for level in Level::all() {
-            for len in (1..=MOST).filter(|len| len % 13 < 2 || (MOST_ASIDE - 2..70).contains(len)) {
+            for len in (1..=MOST).filter(|len| len % 13 < 2 || (20..70).contains(len)) {
                 let seed = Seed::new(len as u64);
                 let exact = Exact::at(level, &Batch { len, seed });
                 for rows in [1, 15, 16, 17, 65, 130] {

@@ -1,0 +1,123 @@
+//! Rows of a batch on the device are those of the host.
+
+use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaWorkspace, Word};
+
+use crate::{cuda, guarded};
+
+/// Compares rows from `first` on, in words of both widths.
+fn check(cuda: &Cuda, permutations: &Permutations, first: u64, rows: usize) {
+    fn check_words<N: Word + DeviceRepr>(
+        cuda: &Cuda,
+        permutations: &Permutations,
+        first: u64,
+        rows: usize,
+    ) {
+        let words = rows * permutations.len() as usize;
+        let mut expected = vec![N::zero(); words];
+        permutations.write_rows(first, &mut expected).unwrap();
+        let poison = N::max_value();
+        let got = guarded(cuda, poison, &vec![N::zero(); words], |workspace, _, out| {
+            workspace.permutations(permutations, first, out)
+        });
+        let bits = N::BITS;
+        assert!(
+            got.unwrap() == expected,
+            "{rows} rows from {first} in {bits} bits: {permutations:?}"
+        );
+    }
+    check_words::<u32>(cuda, permutations, first, rows);
+    check_words::<u64>(cuda, permutations, first, rows);
+}
+
+#[test]
+fn every_length_agrees() {
+    let Some(cuda) = cuda() else { return };
+    for len in (1..=300).chain([511, 512, 513, 1000, 1025, 5000, 8192, 8193, 20_000]) {
+        for seed in [Seed::new(len), Seed::from_bytes([len as u8; 32])] {
+            let rows = if len <= 256 { 300 } else { 40 };
+            check(&cuda, &Permutations::new(u64::MAX, len, seed), 0, rows);
+        }
+    }
+}
+
+#[test]
+fn any_rows_agree() {
+    let Some(cuda) = cuda() else { return };
+    // One in fifty rows of 252 has a word that is drawn again.
+    for len in [4, 32, 33, 252, 1000] {
+        let permutations = Permutations::new(u64::MAX, len, 3);
+        for first in [1, u64::from(u32::MAX) - 9, u64::MAX - 5000] {
+            for rows in [1, 127, 128, 129, 5000] {
+                check(&cuda, &permutations, first, rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn many_and_long_rows_agree() {
+    let Some(cuda) = cuda() else { return };
+    // More rows than the device holds at a time; rows of a warp, of a block, and one after another.
+    for (rows, len) in [
+        (300_000, 32),
+        (20_000, 300),
+        (3000, 5000),
+        (700, 30_000),
+        (5, 1 << 20),
+        (3, (1 << 20) + 1),
+    ] {
+        check(&cuda, &Permutations::new(1 << 40, len, 9), 7, rows);
+    }
+}
+
+#[test]
+fn rows_in_host_memory_agree() {
+    let Some(_) = cuda() else { return };
+    // 300 MB, so more than a piece.
+    for (count, len) in [(0, 5), (1, 1), (100, 0), (1000, 32), (100, 300), (1_200_000, 64)] {
+        let permutations = Permutations::new(count, len, 5);
+        let on_gpu = permutations.on(Backend::Cuda);
+        let words = (count * len) as usize;
+        let (mut here, mut there) = (vec![0_u32; words], vec![0_u32; words]);
+        permutations.write_indices(&mut here).unwrap();
+        on_gpu.write_indices(&mut there).unwrap();
+        assert!(here == there, "{count} rows of {len}");
+        let first = |_, order: &[u32]| order.first().copied();
+        assert_eq!(on_gpu.par_map(first), permutations.par_map(first), "{count} rows of {len}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let Some(cuda) = cuda() else { return };
+    let mut out = cuda.stream().alloc_zeros::<u32>(10).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let permutations = Permutations::new(10, 4, 1);
+    let error = workspace.permutations(&permutations, 0, &mut out);
+    assert_eq!(error, Err(Error::NotWholeRows { len: 4, actual: 10 }));
+    let error = workspace.permutations(&permutations, 9, &mut out.slice_mut(..8));
+    assert_eq!(error, Err(Error::RowsOutOfRange { first: 9, rows: 2, count: 10 }));
+    workspace.permutations(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
+    let other = CudaWorkspace::new(&Cuda::new().unwrap()).permutations(
+        &permutations,
+        0,
+        &mut out.slice_mut(..8),
+    );
+    assert_eq!(other, Ok(()));
+}
+
+#[test]
+fn nothing_is_got_after_a_reservation() {
+    let Some(cuda) = cuda() else { return };
+    let mut workspace = CudaWorkspace::new(&cuda);
+    for (rows, len) in [(1000, 32), (1000, 300), (2, (1 << 20) + 1)] {
+        let permutations = Permutations::new(1 << 20, len, 1);
+        let words = rows * len as usize;
+        let mut out = cuda.stream().alloc_zeros::<u32>(words).unwrap();
+        let held = workspace.reserve_permutations::<u32>(&permutations, words).unwrap();
+        workspace.permutations(&permutations, 3, &mut out).unwrap();
+        assert_eq!(workspace.bytes(), held, "{rows} rows of {len}");
+    }
+}
