@@ -85,10 +85,12 @@ fn fill_in_order(row: &mut [u32]) {
     }
 }
 
-/// Writing alone.
+/// What bounds them: the same memory, only written, by all threads.
 #[divan::bench(sample_count = 10)]
-fn fill(bencher: Bencher) {
-    rows(bencher, ITEMS, |rows| {
+fn write_only(bencher: Bencher) {
+    let mut rows = vec![0_u32; ITEMS];
+    bencher.counter(ItemsCount::new(ITEMS)).bench_local(|| {
+        let rows = divan::black_box(&mut rows);
         rows.par_iter_mut().zip(0..ITEMS as u32).for_each(|(item, index)| *item = index);
     });
 }
