@@ -23,6 +23,7 @@ pub(super) const ROWS: usize = 64;
 
 /// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for each of a counter's four
 /// words.
+#[cfg(target_arch = "x86_64")]
 const MANY: usize = 32;
 
 /// The same for smaller vectors, of which there are fewer as well.
