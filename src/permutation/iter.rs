@@ -2,7 +2,7 @@
 
 use core::fmt;
 use core::iter::FusedIterator;
-use core::mem::MaybeUninit;
+use core::mem::{self, MaybeUninit};
 
 use super::index::Landmark;
 use super::{Cursor, Permutation, tuning};
@@ -136,9 +136,11 @@ impl<'a, B: Bijection> Iter<'a, B> {
         self.inverted || self.permutation.fills_domain()
     }
 
-    /// The indexes at `count` places from the first on, if they are [direct](Self::is_direct).
-    fn evaluate(&self, first: u64, count: usize) -> Vec<u64> {
-        let mut indices = (0..count as u64).map(|k| first + k * self.stride).collect::<Vec<_>>();
+    /// The indexes at `count` places from the first on, if they are [direct](Self::is_direct), in memory that is used
+    /// again.
+    fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
+        indices.clear();
+        indices.extend((0..count as u64).map(|k| first + k * self.stride));
         self.permutation.evaluate(self.inverted, self.stride == 1, &mut indices);
         indices
     }
@@ -250,13 +252,23 @@ impl<'a, B: Bijection> Iter<'a, B> {
         self.next + (self.left - 1) * self.stride
     }
 
-    /// Evaluates what comes next from the front; whether there is anything.
+    /// The next item if nothing is evaluated or left.
     #[cold]
+    fn next_of_refilled(&mut self) -> Option<u64> {
+        if self.left == 0 || !self.refill() {
+            self.left = 0;
+            return None;
+        }
+        self.next()
+    }
+
+    /// Evaluates what comes next from the front; whether there is anything.
     fn refill(&mut self) -> bool {
         self.front.clear();
         if self.is_direct() {
             let count = self.left.min(tuning::RUN as u64) as usize;
-            self.front.indices = self.evaluate(self.next, count);
+            let memory = mem::take(&mut self.front.indices);
+            self.front.indices = self.evaluate(self.next, count, memory);
             return count > 0;
         }
         self.refill_with_survivors()
@@ -284,8 +296,12 @@ impl<'a, B: Bijection> Iter<'a, B> {
             at.place += survivors.len() as u64;
             self.front.ended = Some(at);
             if skipped < survivors.len() as u64 {
-                let indices = survivors[skipped as usize..].iter().step_by(stride);
-                self.front.indices.extend(indices);
+                let survivors = &survivors[skipped as usize..];
+                if stride == 1 {
+                    self.front.indices.extend_from_slice(survivors);
+                } else {
+                    self.front.indices.extend(survivors.iter().step_by(stride));
+                }
                 return true;
             }
         }
@@ -299,7 +315,8 @@ impl<'a, B: Bijection> Iter<'a, B> {
         if self.is_direct() {
             let count = self.left.min(tuning::RUN as u64);
             let first = self.last_place() - (count - 1) * self.stride;
-            self.back.indices = self.evaluate(first, count as usize);
+            let memory = mem::take(&mut self.back.indices);
+            self.back.indices = self.evaluate(first, count as usize, memory);
             self.back.indices.reverse();
             return count > 0;
         }
@@ -345,13 +362,14 @@ impl<B: Bijection> Iterator for Iter<'_, B> {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        if self.left == 0 || (self.front.rest().is_empty() && !self.refill()) {
-            self.left = 0;
-            return None;
+        if self.left > 0
+            && let Some(index) = self.front.next()
+        {
+            self.next = self.next.wrapping_add(self.stride);
+            self.left -= 1;
+            return Some(index);
         }
-        self.next = self.next.wrapping_add(self.stride);
-        self.left -= 1;
-        self.front.next()
+        self.next_of_refilled()
     }
 
     fn nth(&mut self, n: usize) -> Option<u64> {
