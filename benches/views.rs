@@ -10,8 +10,15 @@ fn main() {
     divan::main();
 }
 
-const FULL: u64 = 1 << 29;
-const WORST: u64 = (1 << 29) + 1;
+/// A power of two: 2^29, or little if the benches are only to be seen to work.
+fn full() -> u64 {
+    if std::env::args().any(|argument| argument == "--test") { 1 << 16 } else { 1 << 29 }
+}
+
+/// One more, so that hardly more than half of the slots survive.
+fn worst() -> u64 {
+    full() + 1
+}
 
 /// Times queries at places all over a permutation, one after the other, and checks that they are undone.
 fn queries<B: Bijection>(bencher: Bencher, p: &Permutation<B>, query: impl Fn(u64) -> u64) {
@@ -32,33 +39,33 @@ const DENSITIES: [u64; 4] = [64, 256, 512, 4096];
 
 #[divan::bench(args = DENSITIES)]
 fn get_indexed(bencher: Bencher, slots_per_block: u64) {
-    let p = Permutation::new(WORST, 1).with_index(slots_per_block).expect("there is memory");
+    let p = Permutation::new(worst(), 1).with_index(slots_per_block).expect("there is memory");
     println!("index: {} bytes", p.index().map_or(0, |index| index.bytes()));
     queries(bencher, &p, |k| p.get(k).expect("a place"));
 }
 
 #[divan::bench(args = DENSITIES)]
 fn position_indexed(bencher: Bencher, slots_per_block: u64) {
-    let p = Permutation::new(WORST, 1).with_index(slots_per_block).expect("there is memory");
+    let p = Permutation::new(worst(), 1).with_index(slots_per_block).expect("there is memory");
     queries(bencher, &p, |k| p.position(k).expect("an index"));
 }
 
 #[divan::bench]
 fn get_indexed_philox(bencher: Bencher) {
-    let f = VariablePhilox::<24>::from_seed(WORST, 1);
-    let p = Permutation::with_bijection(WORST, f).expect("it fits");
+    let f = VariablePhilox::<24>::from_seed(worst(), 1);
+    let p = Permutation::with_bijection(worst(), f).expect("it fits");
     p.build_index().expect("there is memory");
     queries(bencher, &p, |k| p.get(k).expect("a place"));
 }
 
-#[divan::bench(args = [FULL, WORST, (1 << 30) - 1])]
+#[divan::bench(args = [full(), worst(), 2 * full() - 1])]
 fn get_walk(bencher: Bencher, len: u64) {
     let p = Permutation::walk(len, 1);
     queries(bencher, &p, |k| p.get(k).expect("a place"));
 }
 
 /// Items a second of the index, on all threads.
-#[divan::bench(args = [FULL - 1, WORST], sample_count = 5, sample_size = 1)]
+#[divan::bench(args = [full() - 1, worst()], sample_count = 5, sample_size = 1)]
 fn build_index(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
@@ -67,7 +74,7 @@ fn build_index(bencher: Bencher, len: u64) {
 }
 
 /// The same with the slots of the items written out, of a domain of 64 to 128 times as many.
-#[divan::bench(args = [1 << 20, 1 << 24], sample_count = 5, sample_size = 1)]
+#[divan::bench(args = [full() >> 9, full() >> 5], sample_count = 5, sample_size = 1)]
 fn build_sparse_index(bencher: Bencher, len: u64) {
     let f = Standard::from_seed(64 * len + 1, 1);
     let p = Permutation::with_bijection(len, f).expect("it fits");
@@ -83,7 +90,7 @@ fn on_one_thread(f: impl FnMut() + Send) {
 }
 
 /// All of a permutation written into memory that is there, on one core.
-#[divan::bench(args = [FULL, WORST], sample_count = 3, sample_size = 1)]
+#[divan::bench(args = [full(), worst()], sample_count = 3, sample_size = 1)]
 fn whole_on_one_core(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     let mut out = vec![1_u64; len as usize];
@@ -94,7 +101,7 @@ fn whole_on_one_core(bencher: Bencher, len: u64) {
 }
 
 /// All of a permutation, as a fresh vector, on one core.
-#[divan::bench(args = [FULL, WORST], sample_count = 3, sample_size = 1)]
+#[divan::bench(args = [full(), worst()], sample_count = 3, sample_size = 1)]
 fn whole_vector_on_one_core(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
@@ -105,7 +112,7 @@ fn whole_vector_on_one_core(bencher: Bencher, len: u64) {
 }
 
 /// The third of eight shares on one core, each index looked at; the index is there, where one is needed.
-#[divan::bench(args = [FULL, WORST], sample_count = 5, sample_size = 1)]
+#[divan::bench(args = [full(), worst()], sample_count = 5, sample_size = 1)]
 fn shard_on_one_core(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     p.build_index().expect("there is memory");
@@ -116,7 +123,7 @@ fn shard_on_one_core(bencher: Bencher, len: u64) {
 }
 
 /// The same by a `for` loop.
-#[divan::bench(args = [FULL, WORST], sample_count = 5, sample_size = 1)]
+#[divan::bench(args = [full(), worst()], sample_count = 5, sample_size = 1)]
 fn shard_in_a_loop(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     p.build_index().expect("there is memory");
@@ -128,7 +135,7 @@ fn shard_in_a_loop(bencher: Bencher, len: u64) {
 }
 
 /// The third of eight shares, dealt out in turn.
-#[divan::bench(args = [FULL, WORST], sample_count = 3, sample_size = 1)]
+#[divan::bench(args = [full(), worst()], sample_count = 3, sample_size = 1)]
 fn strided_shard_on_one_core(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     bencher.counter(ItemsCount::new(len / 8)).bench_local(|| {
@@ -148,7 +155,7 @@ fn head_of_1000(bencher: Bencher, len: u64) {
     });
 }
 
-#[divan::bench(args = [FULL, WORST], sample_count = 3, sample_size = 1)]
+#[divan::bench(args = [full(), worst()], sample_count = 3, sample_size = 1)]
 fn par_iter(bencher: Bencher, len: u64) {
     use bijective_shuffle::rayon::prelude::*;
     let p = Permutation::new(len, 1);
