@@ -36,9 +36,9 @@ use crate::seed::{KeyDomain, Seed};
 ///
 /// # Costs
 ///
-/// It needs no memory. Evaluating a single point draws the key of its window, about 0.2 us with the default family
-/// and windows of more than [`Standard::EXACT_MAX`] items, and some microseconds below, where a table is drawn. Runs
-/// forward draw each window's key once, runs backward once a block.
+/// It needs no memory. Evaluating a single point draws the key of its window, 0.3 us with the default family; a window of
+/// at most [`Standard::EXACT_MAX`] items is drawn as a table, which takes from 0.1 us to some microseconds. Runs draw less: forward the
+/// key of each window once, backward once a block, and 200 to 600 million items a second (`docs/results/blocks.md`).
 ///
 /// It is not a [`FromSeed`]: a length and a key do not tell the sizes of block and window, which depend on where the items lie. Nor has it a
 /// [device source](Bijection::device_source), since the device would have to draw the window's key at every point.
@@ -306,7 +306,8 @@ impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
 /// How many blocks are looked up at a time: as many as a family evaluates at once.
 const TOGETHER: usize = 256;
 
-/// What a point costs beside the evaluations, on an AMD EPYC: two divisions.
+/// What a point of a run costs beside the evaluations, most of it divisions: 200 million points a second were measured
+/// (`docs/results/blocks.md`), of which the evaluations alone would make 1.5 thousand million.
 const DIVISIONS_PICOSECONDS: u32 = 4_000;
 
 impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
