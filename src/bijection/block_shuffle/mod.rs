@@ -25,7 +25,8 @@ use crate::seed::{KeyDomain, Seed};
 ///
 /// The domain has exactly `len` points, also where the last block is short. With blocks of one item, or with one
 /// window for all blocks, it is a shuffle of single items like any other. Else it is *not* uniform among all orders, as
-/// nothing that reads whole blocks can be: uniform, and independent of each other, are which blocks are in which window and the order of the items within each window.
+/// nothing that reads whole blocks can be: uniform, and independent of each other, are which blocks are in which window
+/// and the order of the items within each window.
 ///
 /// # The key schedule
 ///
@@ -36,7 +37,7 @@ use crate::seed::{KeyDomain, Seed};
 ///
 /// # Costs
 ///
-/// It needs no memory. Evaluating a single point draws the key of its window, 0.3 us with the default family; a window of
+/// It holds the key of the blocks' order and nothing else. Evaluating a single point draws the key of its window, 0.3 us with the default family; a window of
 /// at most [`Standard::EXACT_MAX`] items is drawn as a table, which takes from 0.1 us to some microseconds. Runs draw less: forward the
 /// key of each window once, backward once a block, and 200 to 600 million items a second (`docs/results/blocks.md`).
 ///
