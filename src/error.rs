@@ -37,6 +37,13 @@ pub enum Error {
     },
     /// A domain of no points was asked for.
     EmptyDomain,
+    /// A [`BlockShuffle`](crate::BlockShuffle) was asked for with no items a block, or no blocks a window.
+    EmptyBlock {
+        /// The items a block.
+        block: u64,
+        /// The blocks a window.
+        window: u64,
+    },
     /// The permutation is longer than the bijection's domain.
     LengthExceedsDomain {
         /// The length asked for.
@@ -292,6 +299,10 @@ impl fmt::Display for Error {
                 write!(f, "the multiplier {multiplier} is even: only an odd one can be undone")
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
+            Self::EmptyBlock { block, window } => write!(
+                f,
+                "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"
+            ),
             Self::LengthExceedsDomain { len, last } => write!(
                 f,
                 "{len} items do not fit the bijection's domain of {} points: \
