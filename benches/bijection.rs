@@ -89,3 +89,29 @@ fn cycle_walk_worst(bencher: Bencher, bits: u32) {
     let len = power(bits) / 2 + 2;
     forward_runs(bencher, &CycleWalk::<VariablePhilox>::from_seed(len, 1));
 }
+
+/// Blocks of 512 items in windows of 8, or of all there are.
+fn of_blocks(bits: u32) -> BlockShuffle {
+    BlockShuffle::new(power(bits), 512, 8, 1).unwrap()
+}
+
+#[divan::bench(args = BITS)]
+fn block_shuffle(bencher: Bencher, bits: u32) {
+    forward_runs(bencher, &of_blocks(bits));
+}
+
+#[divan::bench(args = BITS)]
+fn block_shuffle_inverse(bencher: Bencher, bits: u32) {
+    inverse_runs(bencher, &of_blocks(bits));
+}
+
+/// Single points, each of which draws the key of a window; of tables, where they are small.
+#[divan::bench(args = [16, 4096, 1 << 20])]
+fn block_shuffle_points(bencher: Bencher, window_items: u64) {
+    let f = BlockShuffle::new(1 << 40, window_items / 4, 4, 1).unwrap();
+    let slots: Vec<u64> =
+        (0..1000_u64).map(|k| k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 24).collect();
+    bencher
+        .counter(ItemsCount::new(slots.len()))
+        .bench_local(|| slots.iter().fold(0, |sum, &slot| f.forward(divan::black_box(slot)) ^ sum));
+}

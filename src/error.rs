@@ -37,6 +37,13 @@ pub enum Error {
     },
     /// A domain of no points was asked for.
     EmptyDomain,
+    /// A [`BlockShuffle`](crate::BlockShuffle) was asked for with no items a block, or no blocks a window.
+    EmptyBlock {
+        /// The items a block.
+        block: u64,
+        /// The blocks a window.
+        window: u64,
+    },
     /// The permutation is longer than the bijection's domain.
     LengthExceedsDomain {
         /// The length asked for.
@@ -74,6 +81,36 @@ pub enum Error {
         /// How many there are in all.
         count: u64,
     },
+    /// A range of places does not lie within the permutation.
+    OutOfRange {
+        /// Where it starts.
+        start: u64,
+        /// The first place after it.
+        end: u64,
+        /// The permutation's length.
+        len: u64,
+    },
+    /// There is no such worker.
+    NoSuchShard {
+        /// The number of the worker, which must be below the number of workers.
+        rank: u64,
+        /// The number of workers.
+        world: u64,
+    },
+    /// A survivor index was asked for with a number of slots to a block that it does not have.
+    BlockSize {
+        /// The number of slots.
+        slots: u64,
+    },
+    /// There is no memory for a permutation's [`SurvivorIndex`](crate::SurvivorIndex).
+    IndexTooLarge {
+        /// How much one of its parts would take, in bytes; `u64::MAX` if the number does not fit.
+        bytes: u64,
+    },
+    /// A text is not that of a [`Cursor`](crate::Cursor).
+    BadCursor,
+    /// A [`Cursor`](crate::Cursor) is of another permutation, or was changed.
+    ForeignCursor,
     /// A permutation's indexes do not fit the word they should be written in.
     IndexTooWide {
         /// The permutation's length.
@@ -278,6 +315,10 @@ impl fmt::Display for Error {
                 write!(f, "the multiplier {multiplier} is even: only an odd one can be undone")
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
+            Self::EmptyBlock { block, window } => write!(
+                f,
+                "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"
+            ),
             Self::LengthExceedsDomain { len, last } => write!(
                 f,
                 "{len} items do not fit the bijection's domain of {} points: \
@@ -302,6 +343,25 @@ impl fmt::Display for Error {
             ),
             Self::RowsOutOfRange { first, rows, count } => {
                 write!(f, "{rows} rows from row {first} on were asked for, and there are {count}")
+            }
+            Self::OutOfRange { start, end, len } => {
+                write!(f, "places {start}..{end} do not lie within a permutation of {len} items")
+            }
+            Self::NoSuchShard { rank, world } => {
+                write!(f, "there is no worker {rank} of {world}: workers are counted from 0")
+            }
+            Self::BlockSize { slots } => write!(
+                f,
+                "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to 32768"
+            ),
+            Self::IndexTooLarge { bytes } => write!(
+                f,
+                "a survivor index with {bytes} bytes could not be allocated: \
+                 use `Permutation::walk` or a length that fills the domain, which need none"
+            ),
+            Self::BadCursor => f.write_str("the text is not that of a cursor"),
+            Self::ForeignCursor => {
+                f.write_str("the cursor is of another permutation, or was changed")
             }
             Self::IndexTooWide { len, bits } => {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")

@@ -33,8 +33,9 @@ mod word;
 pub use backend::Backend;
 #[doc(inline)]
 pub use bijection::{
-    Bijection, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
-    RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
+    Bijection, BlockShuffle, BlockWindow, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel,
+    Inverse, Lcg, MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection,
+    VariablePhilox,
 };
 #[doc(inline)]
 pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
@@ -42,7 +43,7 @@ pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
 #[doc(inline)]
 pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
 pub use error::{Defect, Error, Unavailable};
-pub use permutation::{Iter, Permutation};
+pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
 pub use permutations::Permutations;
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
@@ -50,6 +51,9 @@ pub use word::Word;
 
 /// The crate of the traits that [`FromSeed`] draws from, in the version that it takes.
 pub use rand_core;
+
+/// The crate of the traits that [`ParIter`] has, in the version that it takes.
+pub use rayon;
 
 /// The crate of the device memory and streams that [`CudaWorkspace`] takes, in the version that it takes.
 #[cfg(feature = "cuda")]

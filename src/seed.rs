@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | key | the 64-bit seed, low word first |
 //! | counter word 0 | `j` |
-//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts |
+//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::BlockShuffle) |
 //! | counter words 2 and 3 | the epoch, low word first |
 //!
 //! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed applies
@@ -119,6 +119,16 @@ impl Seed {
         }
     }
 
+    /// The seed of the same width that the first words of the key stream for a purpose are, at epoch 0.
+    pub(crate) fn child(&self, domain: KeyDomain) -> Self {
+        let mut stream = self.key_stream(domain);
+        let key = match self.key {
+            Key::Short(_) => Key::Short(stream.next_u64()),
+            Key::Long(_) => Key::Long([(); 4].map(|()| stream.next_u64())),
+        };
+        Self { key, epoch: 0 }
+    }
+
     fn block(&self, counter: [u32; 4]) -> [u32; 4] {
         let encrypt = |counter, key: u64| {
             Philox4x32::<10>::new([key as u32, (key >> 32) as u32]).block(counter)
@@ -147,6 +157,8 @@ pub enum KeyDomain {
     Bits(u32),
     /// A domain of exactly this size or shape. Numbers below 2^31 are kept apart, larger ones are folded to 31 bits.
     Exact(u64),
+    /// The seed from which a [`BlockShuffle`](crate::BlockShuffle) draws its keys.
+    Blocks,
 }
 
 impl KeyDomain {
@@ -156,6 +168,8 @@ impl KeyDomain {
         match self {
             Self::Bits(bits) => bits & !EXACT,
             Self::Exact(size) => (size ^ size >> 31 ^ size >> 62) as u32 | EXACT,
+            // No width of a domain in bits is as large.
+            Self::Blocks => 1 << 30,
         }
     }
 }
@@ -263,6 +277,19 @@ mod tests {
     }
 
     #[test]
+    fn children_are_as_wide_and_depend_on_all() {
+        let child = |seed: Seed| seed.child(KeyDomain::Blocks);
+        let mut stream = Seed::new(5).epoch(7).key_stream(KeyDomain::Blocks);
+        assert_eq!(child(Seed::new(5).epoch(7)), Seed::new(stream.next_u64()));
+        let long = Seed::from_bytes([5; 32]).epoch(7);
+        let mut bytes = [0; 32];
+        long.key_stream(KeyDomain::Blocks).fill_bytes(&mut bytes);
+        assert_eq!(child(long), Seed::from_bytes(bytes));
+        assert_ne!(child(long), child(long.epoch(8)));
+        assert_ne!(child(Seed::new(5)), child(Seed::new(6)));
+    }
+
+    #[test]
     fn long_seeds_use_every_byte() {
         let first_word = |bytes| Seed::from_bytes(bytes).key_stream(KeyDomain::Bits(4)).next_u64();
         let zero = first_word([0; 32]);
@@ -296,5 +323,7 @@ mod tests {
         assert_ne!(word(KeyDomain::Bits(7)), word(KeyDomain::Bits(8)));
         assert_ne!(word(KeyDomain::Exact(7)), word(KeyDomain::Bits(7)));
         assert_ne!(word(KeyDomain::Exact(7)), word(KeyDomain::Exact(8)));
+        assert_ne!(word(KeyDomain::Blocks), word(KeyDomain::Exact(0)));
+        assert_ne!(word(KeyDomain::Blocks), word(KeyDomain::Bits(0)));
     }
 }

@@ -161,6 +161,15 @@ fn buckets_that_overflow_are_no_harm() {
     }
 }
 
+/// Which has no point that is not an item, and neighbours that stay near each other.
+#[test]
+fn blocks_are_moved_by_every_strategy() {
+    for (len, block, window) in [(3000, 7, 20), (300_000, 1000, 16), (300_001, 1 << 16, 1)] {
+        let f = BlockShuffle::new(len, block, window, 5).unwrap();
+        check_cpu(&f, &serial(&f, len as usize), &format!("{len} items in blocks of {block}"));
+    }
+}
+
 #[test]
 fn slices_of_two_lengths_are_refused() {
     let f = Standard::from_seed(9, 1);

@@ -98,6 +98,19 @@ fn families_are_stable() {
     }
 }
 
+/// The same promise, for shuffles of blocks.
+#[test]
+fn blocks_are_stable() {
+    let entries = entries(include_str!("vectors/blocks.json"));
+    assert!(entries.len() >= 40);
+    for entry in &entries {
+        let (len, seed) = len_and_seed(entry);
+        let [block, window] = ["block", "window"].map(|name| entry[name].as_u64().unwrap());
+        let f = BlockShuffle::new(len, block, window, seed).unwrap();
+        check(&Permutation::with_bijection(len, f).unwrap(), entry);
+    }
+}
+
 /// The documentation's words for the order of a few lengths, so that a reader sees one.
 #[test]
 fn a_value_to_look_at() {

@@ -115,6 +115,21 @@ fn standard_is_bijective_around_its_threshold() {
 }
 
 #[test]
+fn blocks_compose() {
+    for (len, block, window) in [(200, 7, 3), (2000, 64, 9)] {
+        let of_blocks = || BlockShuffle::new(len, block, window, len).unwrap();
+        let walk = || CycleWalk::<VariablePhilox>::from_seed(len, 5);
+        let checked = |f: &dyn Bijection| {
+            check_everywhere(f, "blocks in a combinator");
+            check_everywhere(&f.trusted().unwrap(), "blocks in a combinator, trusted");
+        };
+        checked(&Compose::new(of_blocks(), walk()).unwrap());
+        checked(&Compose::new(walk(), Inverse::new(of_blocks())).unwrap());
+        checked(&RandomSign::new(CycleWalk::new(of_blocks(), len - 9).unwrap(), true));
+    }
+}
+
+#[test]
 fn trusted_forms_are_the_same_map() {
     for bits in [4, 9] {
         for (name, f) in every_family(bits, 5) {

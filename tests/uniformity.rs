@@ -3,8 +3,11 @@
 //! Every test has a fixed seed, so it passes always or never. The long form, with many more tests, lengths and
 //! samples, is the example `quality`; `docs/quality.md` has its results.
 
+use std::collections::HashMap;
+
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::stats::{Orders, Places, Signs, Test, run};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// The smallest p-value that is no finding: about 100 tests are made, and none may fail by chance.
 const SIGNIFICANCE: f64 = 1e-5;
@@ -67,6 +70,32 @@ fn every_index_comes_to_every_place_equally_often() {
         let places = run(20 * len as u64, len, || Places::new(len), by_epoch);
         let p = places.outcome().p_value;
         assert!(p > SIGNIFICANCE, "length {len}: p {p}");
+    }
+}
+
+/// Which blocks are in which window, the order within each window, and that all of these are independent: every outcome
+/// that there can be is equally likely.
+#[test]
+fn blocks_and_windows_are_uniform_and_independent() {
+    // Blocks of one item are a shuffle of items. Three blocks of two, then of two, two and one, in windows of one block.
+    // Two windows of two blocks: which two are in the first, and the orders of four items in each.
+    for (len, block, window, outcomes) in
+        [(4, 1, 2, 24), (6, 2, 1, 48), (5, 2, 1, 24), (8, 2, 2, 6 * 24 * 24)]
+    {
+        let samples = 100 * outcomes;
+        let mut counts = HashMap::new();
+        for epoch in 0..samples {
+            let f = BlockShuffle::new(len, block, window, Seed::new(77).epoch(epoch)).unwrap();
+            let mut order = [0; 8];
+            f.forward_run(0, &mut order[..len as usize]);
+            *counts.entry(order).or_insert(0_u64) += 1;
+        }
+        assert_eq!(counts.len() as u64, outcomes, "{len} items in blocks of {block}");
+        let expected = samples as f64 / outcomes as f64;
+        let statistic: f64 =
+            counts.values().map(|&count| (count as f64 - expected).powi(2) / expected).sum();
+        let p = ChiSquared::new((outcomes - 1) as f64).unwrap().sf(statistic);
+        assert!(p > SIGNIFICANCE, "{len} items in blocks of {block}: p {p}");
     }
 }
 

@@ -24,6 +24,7 @@ enum Kind {
     Composed,
     Chain,
     Grid,
+    Blocks,
 }
 
 /// A bijection with some of its values replaced.
@@ -62,6 +63,10 @@ fuzz_target!(|input: Input| {
         Kind::Chain => Box::new(MulXorshift::<10>::from_seed(points, seed)),
         Kind::Grid => {
             Box::new(GridFeistel::<12>::from_seed(points / 2 + seed % (points / 2), seed))
+        }
+        Kind::Blocks => {
+            let (block, window) = (1 + seed % 97, 1 + seed % 5);
+            Box::new(BlockShuffle::new(points - seed % 3, block, window, seed).expect("a shape"))
         }
         Kind::Composed => {
             let philox = VariablePhilox::<24>::from_seed(points, seed);

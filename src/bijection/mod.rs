@@ -15,7 +15,9 @@
 //! | [`Inverse`] | backwards |
 //! | [`RandomSign`] | the same and, for half of the keys, one swap more |
 //! | [`CycleWalk`] | restricted to `[0, m)` by walking |
+//! | [`BlockShuffle`] | whole blocks, then the items of a few blocks at a time |
 
+mod block_shuffle;
 mod compose;
 mod cycle_walk;
 mod device;
@@ -31,6 +33,7 @@ mod table;
 mod trusted;
 mod variable_philox;
 
+pub use block_shuffle::{BlockShuffle, BlockWindow};
 pub use compose::Compose;
 pub use cycle_walk::CycleWalk;
 pub use device::DeviceSource;

@@ -25,6 +25,8 @@ pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};
+pub(crate) use cpu::direct::is_parallel;
+pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use engine::Engine;
 
 use crate::bijection::Bijection;

@@ -54,6 +54,36 @@ fn every_length_agrees() {
     drop(cuda);
 }
 
+/// A `Permutation` on the GPU is the one on the CPU, and its inverse too.
+#[test]
+fn views_agree() {
+    let Some(_) = cuda() else { return };
+    for len in lengths(16) {
+        let cpu = Permutation::new(len, len + 2).on(Backend::Cpu);
+        let order: Vec<u64> = cpu.iter().collect();
+        let items: Vec<u32> = (0..len as u32).map(|x| x ^ 0x5A5A).collect();
+        let gpu = cpu.clone().on(Backend::Cuda);
+        assert_eq!(gpu.to_vec(), order, "length {len}");
+        assert_eq!(gpu.inverse().to_vec(), cpu.inverse().to_vec(), "length {len}, inverse");
+        let shuffled = gpu.apply(&items).unwrap();
+        assert_eq!(shuffled, cpu.apply(&items).unwrap(), "length {len}, applied");
+        assert_eq!(gpu.inverse().apply(&shuffled).unwrap(), items, "length {len}, and back");
+        let walk = Permutation::walk(len, 3);
+        assert_eq!(walk.clone().on(Backend::Cuda).to_vec(), walk.to_vec(), "length {len}, walk");
+        let mut there = items.clone();
+        gpu.apply_in_place(&mut there).unwrap();
+        gpu.inverse().apply_in_place(&mut there).unwrap();
+        assert_eq!(there, items, "length {len}, in place");
+    }
+    // Of two permutations as one there is a device text only where neither needs an index.
+    let (p, q) = (Permutation::new(4096, 1), Permutation::new(4096, 2).inverse());
+    let both = p.then(&q).unwrap();
+    assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
+    let p = Permutation::new(1000, 1);
+    let refused = p.then(&p).unwrap().on(Backend::Cuda).try_to_vec();
+    assert_eq!(refused.unwrap_err(), Error::NoDeviceSource);
+}
+
 #[test]
 fn every_strategy_agrees() {
     let Some(_) = cuda() else { return };

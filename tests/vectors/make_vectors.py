@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes what seeds give, from a second implementation: `standard` for the default, `families` for families by name.
+"""Writes what seeds give, from a second implementation: `standard` for the default, `families` for families by name,
+`blocks` for shuffles of blocks.
 
 It shares no code with the crate: it is written from the papers and from the crate's documentation, so that a mistake
 would have to be made twice. Run it from this folder: `python3 make_vectors.py standard > standard.json`, and likewise
-for `families`. The values are a promise; they change with a major version only.
+for the others. The values are a promise; they change with a major version only.
 """
 
 import json
@@ -165,6 +166,30 @@ def walked(length, seed, epoch):
     return [forward(slot) for slot in range(length)]
 
 
+def child(seed, epoch):
+    """The seed of a shuffle of blocks, as wide as the one that it is drawn from."""
+    words = key_words(seed, epoch, 2**30)
+    if isinstance(seed, bytes):
+        return b"".join(next(words).to_bytes(4, "little") for _ in range(8))
+    return word64(words)
+
+
+def blocks(length, block, window, seed, epoch):
+    """BlockShuffle over the default family: blocks in random order, then the items of each window of blocks."""
+    seed = child(seed, epoch)
+
+    def draw(n, epoch):
+        return (exact if n <= EXACT_MAX else walked)(n, seed, epoch)
+
+    starts = range(0, length, block)
+    order = [starts[k] for k in draw(len(starts), 0)]
+    values = []
+    for first in range(0, len(order), window):
+        items = [i for start in order[first : first + window] for i in range(start, min(start + block, length))]
+        values += [items[k] for k in draw(len(items), first // window + 1)]
+    return values
+
+
 def fnv1a64(values):
     """FNV-1a over the values as 64-bit words, little endian."""
     h = 0xCBF29CE484222325
@@ -217,8 +242,15 @@ def families():
     return [entry(draw(*o), *o, family=name) for name, draw in by_name.items() for o in of]
 
 
+def of_blocks():
+    shapes = [(1, 1, 1), (10, 3, 2), (100, 100, 1), (100, 1, 100), (1000, 10, 7), (1000, 64, 5), (3000, 1, 300)]
+    shapes += [(5000, 16, 20), (5001, 1000, 2), (20000, 64, 8)]
+    of = [(shape, s, e) for shape in shapes for s in (42, bytes(range(32))) for e in (0, 3)]
+    return [entry(blocks(*shape, s, e), shape[0], s, e, block=shape[1], window=shape[2]) for shape, s, e in of]
+
+
 def main():
-    entries = {"standard": standard, "families": families}[sys.argv[1]]()
+    entries = {"standard": standard, "families": families, "blocks": of_blocks}[sys.argv[1]]()
     print("[")
     print(",\n".join("  " + json.dumps(e) for e in entries))
     print("]")

@@ -6,7 +6,7 @@ pub(super) mod memory;
 mod pack;
 pub(super) mod partitioned;
 mod stream;
-mod survivors;
+pub(crate) mod survivors;
 pub(crate) mod tuning;
 mod workspace;
 

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::word::Word;
 
 /// The values at all slots of a domain, of which those below a length survive. The length is at least 1.
-pub(super) struct Values<'a> {
+pub(crate) struct Values<'a> {
     last_slot: u64,
     last_index: u64,
     source: Source<'a>,
@@ -19,8 +19,8 @@ pub(super) struct Values<'a> {
 enum Source<'a> {
     /// Evaluated, whatever comes of it.
     Any(&'a dyn Bijection),
-    /// Evaluated in 32 bits, since it can be trusted to stay below.
-    Narrow(&'a Trusted<'a>),
+    /// Evaluated in 32 bits, since it can be trusted to stay below, or since it does not matter.
+    Narrow(&'a dyn Bijection),
     /// Written out, in as many bits as it takes; what does not survive may be any index that does not.
     Listed16(&'a [u16]),
     Listed32(&'a [u32]),
@@ -35,9 +35,15 @@ impl<'a> Values<'a> {
 
     /// The values of a trusted bijection.
     pub(super) fn of_trusted(trusted: &'a Trusted<'a>, len: usize) -> Self {
-        let (last_slot, last_index) = (trusted.last(), len as u64 - 1);
+        Self::unchecked(trusted, len as u64)
+    }
+
+    /// The values of a bijection that is taken at its word: of one that answers more than its domain has, some may be
+    /// taken for others. All that survive are below the length nevertheless.
+    pub(crate) fn unchecked(bijection: &'a dyn Bijection, len: u64) -> Self {
+        let (last_slot, last_index) = (bijection.last(), len - 1);
         let is_narrow = last_slot <= u64::from(u32::MAX);
-        let source = if is_narrow { Source::Narrow(trusted) } else { Source::Any(trusted) };
+        let source = if is_narrow { Source::Narrow(bijection) } else { Source::Any(bijection) };
         Self { last_slot, last_index, source }
     }
 
@@ -65,12 +71,12 @@ impl<'a> Values<'a> {
         Ok(Self { last_slot, last_index, source })
     }
 
-    pub(super) fn last_slot(&self) -> u64 {
+    pub(crate) fn last_slot(&self) -> u64 {
         self.last_slot
     }
 
     /// Packs the survivors among some slots at the front of `out`, which has room for all the slots and [`SLACK`].
-    pub(super) fn survivors<'b, N: Word>(
+    pub(crate) fn survivors<'b, N: Word>(
         &self,
         slots: SlotRange,
         out: &'b mut [MaybeUninit<N>],
@@ -80,8 +86,8 @@ impl<'a> Values<'a> {
                 bijection.forward_run(first, run);
                 pack_wide(run, self.last_index, out)
             }),
-            Source::Narrow(trusted) => slots.pack_runs(out, |first, run, out| {
-                trusted.forward_run_u32(first, run);
+            Source::Narrow(bijection) => slots.pack_runs(out, |first, run, out| {
+                bijection.forward_run_u32(first, run);
                 pack(run, self.last_index as u32, out)
             }),
             Source::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
@@ -94,7 +100,7 @@ impl<'a> Values<'a> {
 
 /// Slots from `first` on, at least one.
 #[derive(Clone, Copy)]
-pub(super) struct SlotRange {
+pub(crate) struct SlotRange {
     first: u64,
     count: usize,
 }
@@ -106,15 +112,21 @@ impl SlotRange {
     }
 
     /// The `most` slots after these.
-    pub(super) fn next(self, last: u64, most: usize) -> Option<Self> {
+    pub(crate) fn next(self, last: u64, most: usize) -> Option<Self> {
         let end = self.first + (self.count as u64 - 1);
         (end < last).then(|| Self::from(end + 1, last, most))
     }
 
-    fn from(first: u64, last: u64, most: usize) -> Self {
+    /// At most `most` slots from `first` on, up to `last`, which is not before it.
+    pub(crate) fn from(first: u64, last: u64, most: usize) -> Self {
         // `last - first` is one less than the number of slots left, which may be 2^64.
         let count = (last - first).min(most as u64 - 1) as usize + 1;
         Self { first, count }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(self) -> usize {
+        self.count
     }
 
     /// The slots' part of a table.
@@ -165,7 +177,7 @@ fn list<V>(trusted: &Trusted, len: usize, table: &mut [V], narrow: impl Fn(u32) 
 }
 
 /// How many words the room for the survivors of so many slots has.
-pub(super) const fn room_for(slots: usize) -> usize {
+pub(crate) const fn room_for(slots: usize) -> usize {
     slots + SLACK
 }
 

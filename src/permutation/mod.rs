@@ -1,20 +1,46 @@
 //! [`Permutation`]: one permutation, every view of it.
 
+mod as_bijection;
+mod cursor;
+mod index;
+mod iter;
+mod par_iter;
+mod tuning;
+mod views;
+
+pub use cursor::Cursor;
+pub use index::SurvivorIndex;
+pub use iter::Iter;
+pub use par_iter::ParIter;
+
 use core::fmt;
-use core::iter::FusedIterator;
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
 
 use crate::backend::Backend;
-use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::{Compactor, check_length, try_with_capacity};
+use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
+use crate::compact::{Compactor, check_length, check_word, try_with_capacity};
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
 
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that comes to place `k`.
 ///
-/// It is held as a bijection and a length; beyond a table for few items, nothing of the size of the length is stored.
-/// All views agree: applying it puts item `p[k]` at place `k`, for the `p` that [`iter`](Self::iter) runs through and
-/// [`to_vec`](Self::to_vec) writes out.
+/// It is held as a bijection and a length. All views agree, bit for bit: applying it puts item `p[k]` at place `k`, for
+/// the `p` that [`iter`](Self::iter) runs through, [`to_vec`](Self::to_vec) writes out, [`get`](Self::get) knows at any
+/// place and [`position`](Self::position) backwards.
+///
+/// | view | takes |
+/// | --- | --- |
+/// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory |
+/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter) | constant memory if the length fills the bijection's domain, and else a [`SurvivorIndex`], which is built at first use |
+/// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place) | what the engines take |
+/// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
+///
+/// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
+/// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
+/// every view in constant memory.
 ///
 /// # Examples
 ///
@@ -28,11 +54,15 @@ use crate::word::Word;
 /// assert!(shuffled.iter().zip(&order).all(|(word, &index)| *word == words[index as usize]));
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Permutation<B = Standard> {
     len: u64,
     bijection: B,
     backend: Backend,
+    /// Whether it is the inverse of what the bijection compacts to.
+    inverted: bool,
+    /// Built at first use, where one is needed, and shared with clones.
+    index: OnceLock<Arc<SurvivorIndex>>,
 }
 
 impl Permutation {
@@ -49,7 +79,37 @@ impl Permutation {
     /// assert_eq!(Permutation::new(5, 42).to_vec(), Permutation::new(5, 42).to_vec());
     /// ```
     pub fn new(len: u64, seed: impl Into<Seed>) -> Self {
-        Self { len, bijection: Standard::from_seed(len, seed), backend: Backend::Auto }
+        Self::of(len, Standard::from_seed(len, seed))
+    }
+}
+
+impl Permutation<CycleWalk<Standard>> {
+    /// Another permutation of `len` items that a seed chooses, each view of which takes constant memory at any length:
+    /// values beyond the length are sent through the bijection again until one is below, see [`CycleWalk`].
+    ///
+    /// It is not that of [`new`](Permutation::new), unless the length is a power of two or drawn exactly, but it is as stable. Walking
+    /// takes up to two evaluations an index on average. It is uniform where the family is, also in its sign near powers of
+    /// two; where that is not uniform enough, up to [`Standard::EXACT_MAX`], the permutation is drawn exactly.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::walk(u64::MAX, 42);
+    /// let index = p.get(1 << 63).expect("a place below the length");
+    /// assert_eq!(p.position(index), Some(1 << 63));
+    /// ```
+    pub fn walk(len: u64, seed: impl Into<Seed>) -> Self {
+        Self::of(len, CycleWalk::from_seed(len, seed))
+    }
+}
+
+impl<B> Permutation<B> {
+    /// The permutation of a bijection with a large enough domain.
+    fn of(len: u64, bijection: B) -> Self {
+        let (backend, index) = (Backend::Auto, OnceLock::new());
+        Self { len, bijection, backend, inverted: false, index }
     }
 }
 
@@ -72,7 +132,7 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn with_bijection(len: u64, bijection: B) -> Result<Self, Error> {
         check_length(len, bijection.last())?;
-        Ok(Self { len, bijection, backend: Backend::Auto })
+        Ok(Self::of(len, bijection))
     }
 
     /// The same permutation, computed on a certain back end.
@@ -99,23 +159,6 @@ impl<B: Bijection> Permutation<B> {
     /// The back end that was asked for.
     pub const fn backend(&self) -> Backend {
         self.backend
-    }
-
-    /// Runs through `p[0], p[1], ..` on the calling thread, in constant memory.
-    ///
-    /// With a bijection that breaks its requirements the iterator ends early, repeats items or leaves some out.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::Permutation;
-    ///
-    /// let p = Permutation::new(1 << 40, 42);
-    /// let sample: Vec<u64> = p.iter().take(3).collect();
-    /// assert_eq!(sample.len(), 3);
-    /// ```
-    pub fn iter(&self) -> Iter<'_, B> {
-        Iter::new(&self.bijection, self.len)
     }
 
     /// All of `p`.
@@ -176,7 +219,13 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn write_indices<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
         self.check_slice(out.len())?;
-        self.backend.engine(0)?.indices(&self.bijection, out)
+        let engine = self.backend.engine(0)?;
+        if !self.inverted {
+            return engine.indices(&self.bijection, out);
+        }
+        check_word::<N>(out.len())?;
+        out.par_iter_mut().enumerate().for_each(|(place, out)| *out = N::wrap(place as u64));
+        engine.unshuffle(&self.bijection, out)
     }
 
     /// A shuffled copy of a slice: item `k` is a clone of `source[p[k]]`.
@@ -198,7 +247,14 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn apply<T: Clone + Send + Sync>(&self, source: &[T]) -> Result<Vec<T>, Error> {
         self.check_slice(source.len())?;
-        self.backend.engine(size_of_val(source) as u64)?.shuffled(&self.bijection, source)
+        let engine = self.backend.engine(size_of_val(source) as u64)?;
+        if !self.inverted {
+            return engine.shuffled(&self.bijection, source);
+        }
+        let mut copy = try_with_capacity(source.len())?;
+        source.par_iter().cloned().collect_into_vec(&mut copy);
+        engine.unshuffle(&self.bijection, &mut copy)?;
+        Ok(copy)
     }
 
     /// Shuffles a slice: item `p[k]` comes to place `k`. Items are moved, not cloned.
@@ -223,8 +279,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn apply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
-        self.check_slice(items.len())?;
-        self.backend.engine(size_of_val(items) as u64)?.shuffle(&self.bijection, items)
+        self.relocate(items, self.inverted)
     }
 
     /// Undoes [`apply_in_place`](Self::apply_in_place): item `k` comes to place `p[k]`.
@@ -233,8 +288,18 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// As [`apply`](Self::apply); the items are then where they were.
     pub fn unapply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
+        self.relocate(items, !self.inverted)
+    }
+
+    /// Moves items by what the bijection compacts to, or back.
+    fn relocate<T: Send>(&self, items: &mut [T], back: bool) -> Result<(), Error> {
         self.check_slice(items.len())?;
-        self.backend.engine(size_of_val(items) as u64)?.unshuffle(&self.bijection, items)
+        let engine = self.backend.engine(size_of_val(items) as u64)?;
+        if back {
+            engine.unshuffle(&self.bijection, items)
+        } else {
+            engine.shuffle(&self.bijection, items)
+        }
     }
 
     fn check_slice(&self, actual: usize) -> Result<(), Error> {
@@ -253,6 +318,7 @@ impl<B: Bijection> fmt::Debug for Permutation<B> {
             .field("len", &self.len)
             .field("last", &self.bijection.last())
             .field("backend", &self.backend)
+            .field("inverted", &self.inverted)
             .finish_non_exhaustive()
     }
 }
@@ -263,89 +329,5 @@ impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
 
     fn into_iter(self) -> Iter<'a, B> {
         self.iter()
-    }
-}
-
-/// How many slots the iterator evaluates at a time.
-const RUN: usize = 256;
-
-/// The iterator over a permutation's indexes; [`Permutation::iter`] makes it.
-pub struct Iter<'a, B = Standard> {
-    bijection: &'a B,
-    len: u64,
-    /// How many indexes are still to come.
-    left: u64,
-    /// The first slot that was not evaluated; none is left after the last.
-    next_slot: Option<u64>,
-    /// Survivors among the slots that were evaluated; those from `taken` to `count` are still to come.
-    survivors: [u64; RUN],
-    taken: usize,
-    count: usize,
-}
-
-impl<'a, B: Bijection> Iter<'a, B> {
-    fn new(bijection: &'a B, len: u64) -> Self {
-        let next_slot = (len > 0).then_some(0);
-        Self { bijection, len, left: len, next_slot, survivors: [0; RUN], taken: 0, count: 0 }
-    }
-
-    /// Evaluates runs until there is a survivor; whether there is one.
-    #[cold]
-    fn refill(&mut self) -> bool {
-        let last = self.bijection.last();
-        self.taken = 0;
-        self.count = 0;
-        while let (0, Some(first)) = (self.count, self.next_slot) {
-            let slots = last.saturating_sub(first).min(RUN as u64 - 1) as usize + 1;
-            let run = &mut self.survivors[..slots];
-            self.bijection.forward_run(first, run);
-            for slot in 0..slots {
-                let index = self.survivors[slot];
-                self.survivors[self.count] = index;
-                self.count += usize::from(index < self.len);
-            }
-            self.next_slot = first.checked_add(slots as u64).filter(|&next| next <= last);
-        }
-        self.count > 0
-    }
-}
-
-impl<B: Bijection> Iterator for Iter<'_, B> {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        if self.left == 0 || (self.taken == self.count && !self.refill()) {
-            self.left = 0;
-            return None;
-        }
-        let index = self.survivors[self.taken];
-        self.taken += 1;
-        self.left -= 1;
-        Some(index)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match usize::try_from(self.left) {
-            Ok(left) => (left, Some(left)),
-            Err(_) => (usize::MAX, None),
-        }
-    }
-}
-
-impl<B: Bijection> FusedIterator for Iter<'_, B> {}
-
-impl<B: Bijection> Clone for Iter<'_, B> {
-    fn clone(&self) -> Self {
-        Self { ..*self }
-    }
-}
-
-impl<B: Bijection> fmt::Debug for Iter<'_, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter")
-            .field("len", &self.len)
-            .field("left", &self.left)
-            .finish_non_exhaustive()
     }
 }

@@ -1,0 +1,115 @@
+//! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along and compacted itself.
+
+use super::{Iter, Permutation, tuning};
+use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
+use crate::compact::check_length;
+
+/// What [`get`](Permutation::get) and [`position`](Permutation::position) say. The domain is `[0, len)`; that of an
+/// empty permutation has one point, as a domain must.
+///
+/// # Panics
+///
+/// All methods that evaluate panic as `get` does.
+impl<B: Bijection> Bijection for Permutation<B> {
+    fn last(&self) -> u64 {
+        self.len.saturating_sub(1)
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        self.at(slot, self.inverted)
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        self.at(index, !self.inverted)
+    }
+
+    fn forward_run(&self, first: u64, out: &mut [u64]) {
+        self.run(first, self.inverted, out);
+    }
+
+    fn inverse_run(&self, first: u64, out: &mut [u64]) {
+        self.run(first, !self.inverted, out);
+    }
+
+    fn forward_each(&self, values: &mut [u64]) {
+        self.each(self.inverted, values);
+    }
+
+    fn inverse_each(&self, values: &mut [u64]) {
+        self.each(!self.inverted, values);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        if self.fills_domain() {
+            self.bijection.evaluation_picoseconds()
+        } else {
+            tuning::QUERY_PICOSECONDS
+        }
+    }
+
+    /// With an index of its own, which is built for it.
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        let trusted = self.bijection.trusted()?;
+        // It may be another bijection, hence the check once more, and not the index that there may be.
+        check_length(self.len, trusted.last()).ok()?;
+        let permutation =
+            Permutation { inverted: self.inverted, ..Permutation::of(self.len, trusted) };
+        permutation.build_index().ok()?;
+        Some(Trusted::from_owned(permutation))
+    }
+
+    /// None where the length does not fill the bijection's domain: no device has the index.
+    fn device_source(&self) -> Option<DeviceSource> {
+        if !self.fills_domain() || self.len == 0 {
+            None
+        } else if self.inverted {
+            Inverse::new(&self.bijection).device_source()
+        } else {
+            self.bijection.device_source()
+        }
+    }
+}
+
+// Only of a `Trusted`, as `trusted` makes it: it cannot be cloned or exchanged, so that the index is of its values.
+//
+// SAFETY: if the length fills the domain, it is the trusted bijection, or its inverse, on all of its domain. Else
+// `select` gives the value at the k-th slot whose value is below the length, and `rank` the number of such slots before
+// that of an index: by the trusted bijection's requirements there are as many such slots as indexes, so the two are
+// bijections on [0, len) and undo each other. The runs are the same values, found in a row. An empty permutation is
+// the identity on one point.
+unsafe impl TrustedBijection for Permutation<Trusted<'_>> {}
+
+impl<B: Bijection> Permutation<B> {
+    /// The value at a point, or one outside of the domain if the bijection breaks its requirements.
+    fn at(&self, point: u64, inverted: bool) -> u64 {
+        if self.len == 0 {
+            return point;
+        }
+        let value = if inverted { self.rank(point) } else { self.select(point) };
+        value.unwrap_or(u64::MAX)
+    }
+
+    /// The values at points in a row.
+    fn run(&self, first: u64, inverted: bool, out: &mut [u64]) {
+        if self.len == 0 {
+            out.fill(first);
+            return;
+        }
+        let mut indices = Iter::new(self, inverted, first, out.len() as u64);
+        indices.expect_index();
+        out.fill_with(|| indices.next().unwrap_or(u64::MAX));
+    }
+
+    /// The values at any points.
+    fn each(&self, inverted: bool, values: &mut [u64]) {
+        if !self.fills_domain() || self.len == 0 {
+            for value in values {
+                *value = self.at(*value, inverted);
+            }
+        } else if inverted {
+            self.bijection.inverse_each(values);
+        } else {
+            self.bijection.forward_each(values);
+        }
+    }
+}

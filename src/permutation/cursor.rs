@@ -1,0 +1,143 @@
+//! [`Cursor`]: where an iterator stands, as numbers that can be saved.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::index::Landmark;
+use super::{Iter, Permutation};
+use crate::bijection::Bijection;
+use crate::error::Error;
+
+/// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it at once,
+/// without an index and without going through what was done.
+///
+/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is serialised as its numbers.
+/// It holds a check over the permutation and itself, so that a cursor of another permutation, and one that was
+/// changed, is refused.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::{Error, Permutation};
+///
+/// let p = Permutation::new(100, 42);
+/// let mut iter = p.iter();
+/// iter.next();
+/// let cursor = iter.cursor();
+/// assert_eq!(cursor.left(), 99);
+/// assert!(p.resume(&cursor)?.eq(iter));
+/// assert_eq!(Permutation::new(100, 43).resume(&cursor).unwrap_err(), Error::ForeignCursor);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Cursor {
+    len: u64,
+    next: u64,
+    left: u64,
+    stride: u64,
+    slot: u64,
+    place: u64,
+    check: u64,
+}
+
+impl Cursor {
+    /// The cursor of an iterator: its first place, how many are left and how far apart, and a slot at most that of
+    /// the first place with how many survive before it.
+    pub(super) fn new<B: Bijection>(
+        permutation: &Permutation<B>,
+        [next, left, stride]: [u64; 3],
+        landmark: Option<Landmark>,
+    ) -> Self {
+        let Landmark { slot, place } = landmark.unwrap_or(Landmark { slot: 0, place: 0 });
+        let len = permutation.len;
+        let cursor = Self { len, next, left, stride, slot, place, check: 0 };
+        Self { check: cursor.check(permutation), ..cursor }
+    }
+
+    /// How many indexes are still to come.
+    pub const fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// The place that comes next.
+    pub const fn next(&self) -> u64 {
+        self.next
+    }
+
+    fn words(&self) -> [u64; 7] {
+        let Self { len, next, left, stride, slot, place, check } = *self;
+        [len, next, left, stride, slot, place, check]
+    }
+
+    /// The check over everything else, and over some of the bijection's values.
+    fn check<B: Bijection>(&self, permutation: &Permutation<B>) -> u64 {
+        const SAMPLES: u64 = 16;
+        let last = permutation.bijection.last();
+        let samples = (0..SAMPLES).map(|k| {
+            let slot = u128::from(last) * u128::from(k) / u128::from(SAMPLES - 1);
+            permutation.bijection.forward(slot as u64)
+        });
+        let words = self.words();
+        let numbers = words[..6].iter().copied().chain([last, u64::from(permutation.inverted)]);
+        numbers.chain(samples).fold(0, |hash, number| {
+            // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which takes in a number a round.
+            let mut x = (hash ^ number).wrapping_add(0x9E37_79B9_7F4A_7C15);
+            x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+            x ^ x >> 31
+        })
+    }
+}
+
+impl<B: Bijection> Permutation<B> {
+    /// Goes on where a [cursor](Iter::cursor) was taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since.
+    ///
+    /// # Examples
+    ///
+    /// See [`Iter::cursor`].
+    pub fn resume(&self, cursor: &Cursor) -> Result<Iter<'_, B>, Error> {
+        if cursor.len != self.len || cursor.check != cursor.check(self) {
+            return Err(Error::ForeignCursor);
+        }
+        let &Cursor { next, left, stride, slot, place, .. } = cursor;
+        Ok(Iter::resumed(self, [next, left, stride], Landmark { slot, place }))
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (k, word) in self.words().into_iter().enumerate() {
+            let dash = if k == 0 { "" } else { "-" };
+            write!(f, "{dash}{word:x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut words = text.split('-').map(|word| {
+            // A sign is read as part of a number otherwise.
+            let is_hex = word.bytes().all(|digit| digit.is_ascii_hexdigit());
+            u64::from_str_radix(word, 16).ok().filter(|_| is_hex)
+        });
+        let mut word = || words.next().flatten().ok_or(Error::BadCursor);
+        let cursor = Self {
+            len: word()?,
+            next: word()?,
+            left: word()?,
+            stride: word()?,
+            slot: word()?,
+            place: word()?,
+            check: word()?,
+        };
+        if words.next().is_some() { Err(Error::BadCursor) } else { Ok(cursor) }
+    }
+}

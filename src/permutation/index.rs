@@ -1,0 +1,316 @@
+//! [`SurvivorIndex`]: rank and select among the slots of a compacted permutation.
+//!
+//! Where the length does not fill the domain, place `k` is that of the `k`-th survivor, and which slot this is nobody
+//! knows without counting. The index holds counts of survivors, of two levels: before every block of a few hundred
+//! slots, relative to a superblock of 2^15 slots, and before every superblock. A query evaluates one block. These are
+//! the two levels of the rank directories of succinct bit vectors (Jacobson, *Space-efficient static trees and graphs*,
+//! FOCS 1989; Vigna, *Broadword implementation of rank/select queries*, WEA 2008), without the bit vector: its words are
+//! what the bijection says.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+
+use rayon::prelude::*;
+
+use super::tuning;
+use crate::bijection::Bijection;
+use crate::compact::{SlotRange, Values, is_parallel, room_for, try_with_capacity};
+use crate::error::{Defect, Error};
+
+/// What [`Permutation::get`](crate::Permutation::get) and [`position`](crate::Permutation::position) look up where the
+/// length does not fill the bijection's domain.
+///
+/// For a domain of at most 64 times as many points as there are items it is made of counts: with `s` slots to a block,
+/// `2 / s + 2^-12` bytes a slot, at the default of 512 slots one byte for 240 slots. Building it evaluates every slot, on all threads. A query
+/// evaluates a block, after a binary search of the counts.
+///
+/// For wider domains it is the slots of all items, in order: 8 bytes an item. Building it evaluates every index and
+/// sorts.
+///
+/// docs/results/views.md has the times.
+#[derive(Clone)]
+pub struct SurvivorIndex(Form);
+
+#[derive(Clone)]
+enum Form {
+    Counts(Counts),
+    /// The slots of the survivors, in order.
+    Slots(Vec<u64>),
+}
+
+/// Counts of survivors.
+#[derive(Clone)]
+struct Counts {
+    /// A block has `2^bits` slots.
+    bits: u32,
+    /// How many survive before each superblock.
+    superblocks: Vec<u64>,
+    /// How many survive before each block, in its superblock.
+    blocks: Vec<u16>,
+}
+
+/// A superblock has `2^15` slots, so that a count within it fits 16 bits.
+const SUPERBLOCK_BITS: u32 = 15;
+
+/// How many slots are evaluated at a time.
+const RUN: usize = 1 << 9;
+
+/// Survivors of a run of slots.
+type Room = [MaybeUninit<u64>; room_for(RUN)];
+
+const fn room() -> Room {
+    [MaybeUninit::uninit(); room_for(RUN)]
+}
+
+/// A place to go on from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Landmark {
+    /// A slot.
+    pub(super) slot: u64,
+    /// How many survive before it.
+    pub(super) place: u64,
+}
+
+impl SurvivorIndex {
+    /// How many slots a block has if nothing else is asked for.
+    pub const SLOTS_PER_BLOCK: u64 = tuning::SLOTS_PER_BLOCK;
+
+    /// Counts, or lists, the survivors below a length of at least 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BlockSize`] if the number of slots is not a power of two from 64 to 32768, [`Error::IndexTooLarge`], and
+    /// [`Error::NotABijection`] if the survivors are not as many as they have to be.
+    pub(super) fn build<B: Bijection>(
+        bijection: &B,
+        len: u64,
+        slots_per_block: u64,
+    ) -> Result<Self, Error> {
+        let is_size = slots_per_block.is_power_of_two();
+        if !is_size || !(64..=1 << SUPERBLOCK_BITS).contains(&slots_per_block) {
+            return Err(Error::BlockSize { slots: slots_per_block });
+        }
+        let form = if bijection.last() / len >= tuning::SPARSE {
+            Form::Slots(list_slots(bijection, len)?)
+        } else {
+            Form::Counts(Counts::build(bijection, len, slots_per_block.trailing_zeros())?)
+        };
+        Ok(Self(form))
+    }
+
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        match &self.0 {
+            Form::Counts(counts) => {
+                size_of_val(&*counts.superblocks) + size_of_val(&*counts.blocks)
+            }
+            Form::Slots(slots) => size_of_val(&**slots),
+        }
+    }
+
+    /// How many slots a block has; `None` if the slots are listed.
+    pub fn slots_per_block(&self) -> Option<u64> {
+        match &self.0 {
+            Form::Counts(counts) => Some(1 << counts.bits),
+            Form::Slots(_) => None,
+        }
+    }
+
+    /// The value at the slot that survives at a place; `None` only if the bijection breaks its requirements.
+    pub(super) fn select<B: Bijection>(&self, bijection: &B, len: u64, place: u64) -> Option<u64> {
+        match &self.0 {
+            Form::Slots(slots) => {
+                let slot = *slots.get(usize::try_from(place).ok()?)?;
+                Some(bijection.forward(slot)).filter(|&index| index < len)
+            }
+            Form::Counts(counts) => counts.select(&Values::unchecked(bijection, len), place),
+        }
+    }
+
+    /// How many slots survive before a slot.
+    pub(super) fn rank<B: Bijection>(&self, bijection: &B, len: u64, slot: u64) -> u64 {
+        match &self.0 {
+            Form::Slots(slots) => slots.partition_point(|&other| other < slot) as u64,
+            Form::Counts(counts) => counts.rank(&Values::unchecked(bijection, len), slot),
+        }
+    }
+
+    /// A slot, at most the one that survives at a place, and how many survive before it.
+    pub(super) fn before(&self, place: u64) -> Landmark {
+        match &self.0 {
+            Form::Slots(slots) => Landmark { slot: slots[place as usize], place },
+            Form::Counts(counts) => counts.before(place),
+        }
+    }
+
+    /// A slot after the one that survives at a place, and how many survive before it; `None` if that are all slots.
+    pub(super) fn after(&self, place: u64) -> Option<Landmark> {
+        match &self.0 {
+            Form::Slots(slots) => {
+                let slot = *slots.get(place as usize + 1)?;
+                Some(Landmark { slot, place: place + 1 })
+            }
+            Form::Counts(counts) => counts.after(place),
+        }
+    }
+}
+
+impl Counts {
+    fn build<B: Bijection>(bijection: &B, len: u64, bits: u32) -> Result<Self, Error> {
+        let last = bijection.last();
+        let superblocks = (last >> SUPERBLOCK_BITS) + 1;
+        let blocks = (last >> bits) + 1;
+        let mut counts =
+            Self { bits, superblocks: vec_of_zeros(superblocks)?, blocks: vec_of_zeros(blocks)? };
+        let values = Values::unchecked(bijection, len);
+        let per_superblock = 1 << (SUPERBLOCK_BITS - bits);
+        let count = |(number, (total, blocks)): (usize, (&mut u64, &mut [u16]))| {
+            let first = (number as u64) << SUPERBLOCK_BITS;
+            *total = count_blocks(&values, first, bits, blocks);
+        };
+        let Self { superblocks, blocks, .. } = &mut counts;
+        if is_parallel(last) {
+            let blocks = blocks.par_chunks_mut(per_superblock);
+            superblocks.par_iter_mut().zip(blocks).enumerate().for_each(count);
+        } else {
+            let blocks = blocks.chunks_mut(per_superblock);
+            superblocks.iter_mut().zip(blocks).enumerate().for_each(count);
+        }
+        let mut before = 0;
+        for superblock in &mut counts.superblocks {
+            let count = core::mem::replace(superblock, before);
+            before += count;
+        }
+        if before != len {
+            let actual = before.min(len.saturating_add(1));
+            return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }));
+        }
+        Ok(counts)
+    }
+
+    /// The blocks of a superblock, and the number of the first.
+    fn blocks_of(&self, superblock: usize) -> (usize, &[u16]) {
+        let shift = SUPERBLOCK_BITS - self.bits;
+        let first = superblock << shift;
+        let end = ((superblock + 1) << shift).min(self.blocks.len());
+        (first, &self.blocks[first..end])
+    }
+
+    /// The last block before which at most `place` slots survive.
+    fn block_of(&self, place: u64) -> usize {
+        let superblock = self.superblocks.partition_point(|&before| before <= place) - 1;
+        let (first, blocks) = self.blocks_of(superblock);
+        let within = place - self.superblocks[superblock];
+        first + blocks.partition_point(|&before| u64::from(before) <= within) - 1
+    }
+
+    /// The first slot of a block, and how many survive before it.
+    fn landmark(&self, block: usize) -> Landmark {
+        let slot = (block as u64) << self.bits;
+        let place =
+            self.superblocks[(slot >> SUPERBLOCK_BITS) as usize] + u64::from(self.blocks[block]);
+        Landmark { slot, place }
+    }
+
+    fn before(&self, place: u64) -> Landmark {
+        self.landmark(self.block_of(place))
+    }
+
+    fn after(&self, place: u64) -> Option<Landmark> {
+        let next = self.block_of(place) + 1;
+        (next < self.blocks.len()).then(|| self.landmark(next))
+    }
+
+    fn select(&self, values: &Values, place: u64) -> Option<u64> {
+        let start = self.before(place);
+        let mut left = (place - start.place) as usize;
+        let mut room = room();
+        let mut found = None;
+        for_each_run(start.slot, values.last_slot(), 1 << self.bits, |slots| {
+            let survivors = values.survivors(slots, &mut room);
+            found = survivors.get(left).copied();
+            left = left.wrapping_sub(survivors.len());
+            found.is_none()
+        });
+        found
+    }
+
+    fn rank(&self, values: &Values, slot: u64) -> u64 {
+        let slot = slot.min(values.last_slot());
+        let mut start = self.landmark((slot >> self.bits) as usize);
+        let mut room = room();
+        if let Some(last) = slot.checked_sub(1).filter(|&last| last >= start.slot) {
+            for_each_run(start.slot, last, 1 << self.bits, |slots| {
+                start.place += values.survivors::<u64>(slots, &mut room).len() as u64;
+                true
+            });
+        }
+        start.place
+    }
+}
+
+/// Writes how many survive before each block of a superblock, and says how many there are in all.
+fn count_blocks(values: &Values, first: u64, bits: u32, blocks: &mut [u16]) -> u64 {
+    let mut room = room();
+    let mut count = 0;
+    for (slot, block) in (first..).step_by(1 << bits).zip(blocks) {
+        // Less than 2^15 before the last block.
+        *block = count as u16;
+        for_each_run(slot, values.last_slot(), 1 << bits, |slots| {
+            count += values.survivors::<u64>(slots, &mut room).len() as u64;
+            true
+        });
+    }
+    count
+}
+
+/// Visits at most `most` slots from `first` on, up to `last`, a run at a time, as long as the visitor wants more.
+fn for_each_run(first: u64, last: u64, most: usize, mut visit: impl FnMut(SlotRange) -> bool) {
+    let mut left = most;
+    let mut next = Some(SlotRange::from(first, last, left.min(RUN)));
+    while let Some(slots) = next {
+        left -= slots.count();
+        if !visit(slots) || left == 0 {
+            return;
+        }
+        next = slots.next(last, left.min(RUN));
+    }
+}
+
+/// The slots of all indexes, in order.
+fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> {
+    let mut slots = vec_of_zeros(len)?;
+    let evaluate = |(chunk, slots): (usize, &mut [u64])| {
+        bijection.inverse_run((chunk * RUN) as u64, slots);
+    };
+    if is_parallel(len) {
+        slots.par_chunks_mut(RUN).enumerate().for_each(evaluate);
+        slots.par_sort_unstable();
+    } else {
+        slots.chunks_mut(RUN).enumerate().for_each(evaluate);
+        slots.sort_unstable();
+    }
+    Ok(slots)
+}
+
+/// So many zeros.
+///
+/// # Errors
+///
+/// [`Error::IndexTooLarge`].
+fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, Error> {
+    let too_large = || Error::IndexTooLarge { bytes: len.saturating_mul(size_of::<T>() as u64) };
+    let count = usize::try_from(len).map_err(|_| too_large())?;
+    let mut vec = try_with_capacity(count).map_err(|_| too_large())?;
+    vec.resize(count, T::default());
+    Ok(vec)
+}
+
+impl fmt::Debug for SurvivorIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SurvivorIndex")
+            .field("bytes", &self.bytes())
+            .field("slots_per_block", &self.slots_per_block())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,440 @@
+//! [`Iter`]: runs through some places of a permutation, from both ends.
+
+use core::fmt;
+use core::iter::FusedIterator;
+use core::mem::{self, MaybeUninit};
+
+use super::index::Landmark;
+use super::{Cursor, Permutation, tuning};
+use crate::bijection::{Bijection, Standard};
+use crate::compact::{SlotRange, Values, room_for};
+use crate::error::Error;
+
+/// An iterator over a permutation's indexes, in constant memory; [`Permutation::iter`],
+/// [`range`](Permutation::range), [`shard`](Permutation::shard) and their like make it.
+///
+/// It runs from both ends, is cut into shards itself, and can be saved and resumed ([`cursor`](Self::cursor)). How
+/// many indexes are to come is [`left`](Self::left); it is no `ExactSizeIterator`, since they may be more than a
+/// `usize` counts.
+///
+/// Skipping with [`nth`](Iterator::nth) evaluates what is skipped, unless the length fills the domain or the
+/// permutation has its [index](Permutation::build_index).
+///
+/// With a bijection that breaks its requirements it ends early, repeats items or leaves some out.
+///
+/// # Panics
+///
+/// Running backwards, or through the inverse, may need the permutation's index; it is built then, and where that
+/// fails there is a panic. [`Permutation::build_index`] beforehand says so instead.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::Permutation;
+///
+/// let p = Permutation::new(1000, 42);
+/// let mut back: Vec<u64> = p.iter().rev().collect();
+/// back.reverse();
+/// assert_eq!(p.to_vec(), back);
+///
+/// let every_third: Vec<u64> = p.iter().shard_strided(2, 3)?.collect();
+/// assert!(p.iter().skip(2).step_by(3).eq(every_third));
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+pub struct Iter<'a, B = Standard> {
+    permutation: &'a Permutation<B>,
+    /// Whether it runs through the inverse of what the bijection compacts to.
+    inverted: bool,
+    /// The first place that is still to come, how many come, and how far they are apart.
+    next: u64,
+    left: u64,
+    stride: u64,
+    front: Ahead,
+    back: Ahead,
+}
+
+/// What one end has evaluated ahead of time.
+#[derive(Clone, Default)]
+struct Ahead {
+    /// The indexes at the next places, in the order in which they come.
+    indices: Vec<u64>,
+    taken: usize,
+    /// Where the slots that they are of begin and end, in the order of this end, if the permutation is compacted.
+    begun: Option<Bound>,
+    ended: Option<Bound>,
+}
+
+/// Between two slots.
+#[derive(Clone, Copy)]
+struct Bound {
+    /// The slot after it; it may be 2^64.
+    slot: u128,
+    /// How many survive before it.
+    place: u64,
+}
+
+impl From<Landmark> for Bound {
+    fn from(Landmark { slot, place }: Landmark) -> Self {
+        Self { slot: u128::from(slot), place }
+    }
+}
+
+impl Ahead {
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        let index = *self.indices.get(self.taken)?;
+        self.taken += 1;
+        Some(index)
+    }
+
+    fn rest(&self) -> &[u64] {
+        &self.indices[self.taken..]
+    }
+
+    fn skip(&mut self, count: u64) {
+        self.taken += self.rest().len().min(usize::try_from(count).unwrap_or(usize::MAX));
+    }
+
+    fn clear(&mut self) {
+        self.indices.clear();
+        self.taken = 0;
+    }
+
+    /// Forgets what was evaluated and not taken, as if it had not been.
+    fn rewind(&mut self) {
+        if !self.rest().is_empty() {
+            self.ended = self.begun;
+        }
+        self.clear();
+    }
+}
+
+impl<'a, B: Bijection> Iter<'a, B> {
+    /// Runs through `count` places from the first on.
+    pub(super) fn new(
+        permutation: &'a Permutation<B>,
+        inverted: bool,
+        first: u64,
+        count: u64,
+    ) -> Self {
+        let (front, back) = (Ahead::default(), Ahead::default());
+        Self { permutation, inverted, next: first, left: count, stride: 1, front, back }
+    }
+
+    /// Runs through places: the first, how many, and how far apart; a landmark is before the first.
+    pub(super) fn resumed(
+        permutation: &'a Permutation<B>,
+        [next, left, stride]: [u64; 3],
+        landmark: Landmark,
+    ) -> Self {
+        let front = Ahead { ended: Some(landmark.into()), ..Ahead::default() };
+        Self { stride, front, ..Self::new(permutation, permutation.inverted, next, left) }
+    }
+
+    /// Whether each place is evaluated by itself, and not those of a run of slots together.
+    fn is_direct(&self) -> bool {
+        self.inverted || self.permutation.fills_domain()
+    }
+
+    /// The indexes at `count` places from the first on, if they are [direct](Self::is_direct), in memory that is used
+    /// again.
+    fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
+        indices.clear();
+        indices.extend((0..count as u64).map(|k| first + k * self.stride));
+        self.permutation.evaluate(self.inverted, self.stride == 1, &mut indices);
+        indices
+    }
+
+    /// How many indexes are still to come.
+    pub const fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// The part of what is still to come that belongs to one of several workers, in one piece: worker `rank` of
+    /// `world` gets the items from `left * rank / world` up to `left * (rank + 1) / world`, rounded down.
+    ///
+    /// The workers' parts are disjoint, are all there is, and differ in length by at most one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchShard`] if `rank` is not below `world`, and what [`Permutation::build_index`] says, if the index
+    /// is needed to find the place.
+    pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
+        if rank >= world {
+            return Err(Error::NoSuchShard { rank, world });
+        }
+        let left = self.left;
+        // At most `left`.
+        let bound = |rank: u64| (u128::from(left) * u128::from(rank) / u128::from(world)) as u64;
+        let (start, end) = (bound(rank), bound(rank + 1));
+        if start > 0 {
+            self.permutation.build_index()?;
+        }
+        self.retreat(left - end);
+        self.advance(start);
+        Ok(self)
+    }
+
+    /// The part of what is still to come that belongs to one of several workers, dealt out in turn: worker `rank` of
+    /// `world` gets the items `rank`, `rank + world`, `rank + 2 * world` and so on.
+    ///
+    /// The workers' parts are disjoint, are all there is, and differ in length by at most one. Where the length does
+    /// not fill the bijection's domain every worker evaluates the slots of all: only counting tells a slot's place.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchShard`] if `rank` is not below `world`.
+    pub fn shard_strided(mut self, rank: u64, world: u64) -> Result<Self, Error> {
+        if rank >= world {
+            return Err(Error::NoSuchShard { rank, world });
+        }
+        let Some(last) = self.left.checked_sub(1).filter(|&last| last >= rank) else {
+            self.left = 0;
+            return Ok(self);
+        };
+        self.retreat((last - rank) % world);
+        self.advance(rank);
+        self.left = (last - rank) / world + 1;
+        // If that is more than a word holds, there is no second place.
+        self.stride = self.stride.saturating_mul(world);
+        self.front.rewind();
+        self.back.rewind();
+        Ok(self)
+    }
+
+    /// Where this iterator stands: saved, it can be [resumed](Permutation::resume) in another process.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::{Cursor, Permutation};
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let mut iter = p.iter();
+    /// iter.nth(123);
+    /// let saved = iter.cursor().to_string();
+    ///
+    /// let cursor: Cursor = saved.parse()?;
+    /// assert!(Permutation::new(1000, 42).resume(&cursor)?.eq(iter));
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn cursor(&self) -> Cursor {
+        let evaluated =
+            if self.front.rest().is_empty() { self.front.ended } else { self.front.begun };
+        let landmark = evaluated.and_then(|Bound { slot, place }| {
+            // After the last slot nothing comes.
+            Some(Landmark { slot: u64::try_from(slot).ok()?, place })
+        });
+        Cursor::new(self.permutation, [self.next, self.left, self.stride], landmark)
+    }
+
+    /// Sees to it that the index is there, if anything but going forward from here may need it.
+    pub(super) fn expect_index(&self) {
+        self.permutation.expect_index();
+    }
+
+    /// Skips so many from the front, which are left.
+    pub(super) fn advance(&mut self, count: u64) {
+        self.front.skip(count);
+        // Past the last place it may be anything.
+        self.next = self.next.wrapping_add(count.wrapping_mul(self.stride));
+        self.left -= count;
+    }
+
+    /// Skips so many from the back, which are left.
+    pub(super) fn retreat(&mut self, count: u64) {
+        self.back.skip(count);
+        self.left -= count;
+    }
+
+    /// The last place that is still to come, of at least one.
+    fn last_place(&self) -> u64 {
+        self.next + (self.left - 1) * self.stride
+    }
+
+    /// The next item if nothing is evaluated or left.
+    #[cold]
+    fn next_of_refilled(&mut self) -> Option<u64> {
+        if self.left == 0 || !self.refill() {
+            self.left = 0;
+            return None;
+        }
+        self.next()
+    }
+
+    /// Evaluates what comes next from the front; whether there is anything.
+    fn refill(&mut self) -> bool {
+        self.front.clear();
+        if self.is_direct() {
+            let count = self.left.min(tuning::RUN as u64) as usize;
+            let memory = mem::take(&mut self.front.indices);
+            self.front.indices = self.evaluate(self.next, count, memory);
+            return count > 0;
+        }
+        self.refill_with_survivors()
+    }
+
+    fn refill_with_survivors(&mut self) -> bool {
+        let Permutation { bijection, len, .. } = self.permutation;
+        let values = Values::unchecked(bijection, *len);
+        let mut at = self.front.ended.unwrap_or(Bound { slot: 0, place: 0 });
+        if self.next.saturating_sub(at.place) >= tuning::FAR
+            && let Some(index) = self.permutation.index()
+        {
+            at = index.before(self.next).into();
+        }
+        let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
+        let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
+        while let Ok(slot) = u64::try_from(at.slot)
+            && slot <= values.last_slot()
+        {
+            let slots = SlotRange::from(slot, values.last_slot(), tuning::RUN);
+            let survivors = values.survivors(slots, &mut room);
+            self.front.begun = Some(at);
+            let skipped = self.next.saturating_sub(at.place);
+            at.slot += slots.count() as u128;
+            at.place += survivors.len() as u64;
+            self.front.ended = Some(at);
+            if skipped < survivors.len() as u64 {
+                let survivors = &survivors[skipped as usize..];
+                if stride == 1 {
+                    self.front.indices.extend_from_slice(survivors);
+                } else {
+                    self.front.indices.extend(survivors.iter().step_by(stride));
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Evaluates what comes next from the back; whether there is anything.
+    #[cold]
+    fn refill_back(&mut self) -> bool {
+        self.back.clear();
+        if self.is_direct() {
+            let count = self.left.min(tuning::RUN as u64);
+            let first = self.last_place() - (count - 1) * self.stride;
+            let memory = mem::take(&mut self.back.indices);
+            self.back.indices = self.evaluate(first, count as usize, memory);
+            self.back.indices.reverse();
+            return count > 0;
+        }
+        self.refill_back_with_survivors()
+    }
+
+    fn refill_back_with_survivors(&mut self) -> bool {
+        let Permutation { bijection, len, .. } = self.permutation;
+        let values = Values::unchecked(bijection, *len);
+        let end = Bound { slot: u128::from(values.last_slot()) + 1, place: *len };
+        let last = self.last_place();
+        let mut at = self.back.ended.unwrap_or(end);
+        if at.place.saturating_sub(last) >= tuning::FAR {
+            self.permutation.expect_index();
+            let index = self.permutation.index();
+            at = index.and_then(|index| index.after(last)).map_or(end, Bound::from);
+        }
+        let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
+        while at.slot > 0 {
+            // Both are below 2^64.
+            let first = at.slot.saturating_sub(tuning::RUN as u128) as u64;
+            let slots = SlotRange::from(first, (at.slot - 1) as u64, tuning::RUN);
+            let survivors = values.survivors::<u64>(slots, &mut room);
+            self.back.begun = Some(at);
+            let Some(before) = at.place.checked_sub(survivors.len() as u64) else { return false };
+            at = Bound { slot: u128::from(first), place: before };
+            self.back.ended = Some(at);
+            if last >= before {
+                let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
+                let Some(survivors) = survivors.get(..=(last - before) as usize) else {
+                    return false;
+                };
+                self.back.indices.extend(survivors.iter().rev().step_by(stride));
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<B: Bijection> Iterator for Iter<'_, B> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        if self.left > 0
+            && let Some(index) = self.front.next()
+        {
+            self.next = self.next.wrapping_add(self.stride);
+            self.left -= 1;
+            return Some(index);
+        }
+        self.next_of_refilled()
+    }
+
+    fn nth(&mut self, n: usize) -> Option<u64> {
+        self.advance(self.left.min(n as u64));
+        self.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match usize::try_from(self.left) {
+            Ok(left) => (left, Some(left)),
+            Err(_) => (usize::MAX, None),
+        }
+    }
+
+    fn count(self) -> usize {
+        // Of a bijection that keeps its requirements it is what is left.
+        self.fold(0, |count, _| count + 1)
+    }
+
+    /// A loop inside of this is faster than one around [`next`](Self::next).
+    fn fold<A, F: FnMut(A, u64) -> A>(mut self, init: A, mut f: F) -> A {
+        let mut accumulated = init;
+        while self.left > 0 && (!self.front.rest().is_empty() || self.refill()) {
+            let rest = self.front.rest();
+            let run = &rest[..rest.len().min(usize::try_from(self.left).unwrap_or(usize::MAX))];
+            for &index in run {
+                accumulated = f(accumulated, index);
+            }
+            self.advance(run.len() as u64);
+        }
+        accumulated
+    }
+}
+
+impl<B: Bijection> DoubleEndedIterator for Iter<'_, B> {
+    #[inline]
+    fn next_back(&mut self) -> Option<u64> {
+        if self.left == 0 || (self.back.rest().is_empty() && !self.refill_back()) {
+            self.left = 0;
+            return None;
+        }
+        self.left -= 1;
+        self.back.next()
+    }
+
+    fn nth_back(&mut self, n: usize) -> Option<u64> {
+        self.retreat(self.left.min(n as u64));
+        self.next_back()
+    }
+}
+
+impl<B: Bijection> FusedIterator for Iter<'_, B> {}
+
+impl<B> Clone for Iter<'_, B> {
+    fn clone(&self) -> Self {
+        Self { front: self.front.clone(), back: self.back.clone(), ..*self }
+    }
+}
+
+impl<B> fmt::Debug for Iter<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter")
+            .field("next", &self.next)
+            .field("left", &self.left)
+            .field("stride", &self.stride)
+            .finish_non_exhaustive()
+    }
+}

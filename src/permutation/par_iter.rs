@@ -1,0 +1,135 @@
+//! [`ParIter`]: an [`Iter`] on the threads of a rayon pool.
+
+use rayon::iter::plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge};
+use rayon::prelude::*;
+
+use super::{Iter, Permutation};
+use crate::bijection::{Bijection, Standard};
+
+/// A parallel iterator over a permutation's indexes, with all that rayon has for indexed ones: `zip`, `enumerate`,
+/// `chunks`, `rev`, `collect_into_vec`. [`Permutation::par_iter`] makes it, and `into_par_iter` of an [`Iter`].
+///
+/// # Panics
+///
+/// If there are more indexes than a `usize` counts, or if the permutation's index is needed and cannot be built;
+/// [`Permutation::build_index`] says the latter instead.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::Permutation;
+/// use rayon::prelude::*;
+///
+/// let p = Permutation::new(100_000, 42);
+/// let fixed = p.par_iter().enumerate().filter(|&(place, index)| place as u64 == index).count();
+/// assert!(fixed < 10);
+/// let tail: Vec<u64> = p.range(90_000..)?.into_par_iter().collect();
+/// assert_eq!(tail, p.to_vec()[90_000..]);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ParIter<'a, B = Standard>(Iter<'a, B>);
+
+impl<B: Bijection> Permutation<B> {
+    /// Runs through `p[0], p[1], ..` on the threads of the current rayon pool.
+    ///
+    /// # Examples
+    ///
+    /// See [`ParIter`].
+    pub fn par_iter(&self) -> ParIter<'_, B> {
+        ParIter(self.iter())
+    }
+}
+
+impl<'a, B: Bijection> IntoParallelIterator for &'a Permutation<B> {
+    type Item = u64;
+    type Iter = ParIter<'a, B>;
+
+    fn into_par_iter(self) -> ParIter<'a, B> {
+        self.par_iter()
+    }
+}
+
+impl<'a, B: Bijection> IntoParallelIterator for Iter<'a, B> {
+    type Item = u64;
+    type Iter = ParIter<'a, B>;
+
+    fn into_par_iter(self) -> ParIter<'a, B> {
+        ParIter(self)
+    }
+}
+
+impl<B: Bijection> ParallelIterator for ParIter<'_, B> {
+    type Item = u64;
+
+    fn drive_unindexed<C: UnindexedConsumer<u64>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.len())
+    }
+}
+
+impl<B: Bijection> IndexedParallelIterator for ParIter<'_, B> {
+    fn len(&self) -> usize {
+        usize::try_from(self.0.left()).expect("a parallel iterator's length fits a usize")
+    }
+
+    fn drive<C: Consumer<u64>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn with_producer<P: ProducerCallback<u64>>(self, callback: P) -> P::Output {
+        self.0.expect_index();
+        callback.callback(Piece(self.0))
+    }
+}
+
+/// Some of the indexes, which can be split.
+struct Piece<'a, B>(Iter<'a, B>);
+
+impl<'a, B: Bijection> Producer for Piece<'a, B> {
+    type Item = u64;
+    type IntoIter = Counted<'a, B>;
+
+    fn into_iter(self) -> Counted<'a, B> {
+        Counted(self.0)
+    }
+
+    fn split_at(self, index: usize) -> (Self, Self) {
+        let (mut left, mut right) = (self.0.clone(), self.0);
+        left.retreat(left.left() - index as u64);
+        right.advance(index as u64);
+        (Self(left), Self(right))
+    }
+}
+
+/// An iterator of at most as many items as a `usize` counts.
+struct Counted<'a, B>(Iter<'a, B>);
+
+impl<B: Bijection> Iterator for Counted<'_, B> {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    fn fold<A, F: FnMut(A, u64) -> A>(self, init: A, f: F) -> A {
+        self.0.fold(init, f)
+    }
+}
+
+impl<B: Bijection> DoubleEndedIterator for Counted<'_, B> {
+    #[inline]
+    fn next_back(&mut self) -> Option<u64> {
+        self.0.next_back()
+    }
+}
+
+impl<B: Bijection> ExactSizeIterator for Counted<'_, B> {}

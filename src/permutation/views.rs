@@ -1,0 +1,368 @@
+//! The views that evaluate single places, or run through some of them.
+
+use core::ops::{Bound, RangeBounds};
+use std::sync::{Arc, OnceLock};
+
+use super::{Iter, Permutation, SurvivorIndex};
+use crate::bijection::{Bijection, Compose};
+use crate::error::Error;
+
+impl<B: Bijection> Permutation<B> {
+    /// `p[k]`: the index of the item that comes to place `k`; `None` if there is no such place.
+    ///
+    /// If the length fills the bijection's domain, this is one evaluation. Else it is a query of the
+    /// [`SurvivorIndex`], which the first one builds.
+    ///
+    /// # Panics
+    ///
+    /// If the index is needed and cannot be built; [`build_index`](Self::build_index) beforehand says so instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let order = p.to_vec();
+    /// assert!((0..1000).all(|k| p.get(k) == Some(order[k as usize])));
+    /// assert_eq!(p.get(1000), None);
+    /// ```
+    #[track_caller]
+    pub fn get(&self, k: u64) -> Option<u64> {
+        if k >= self.len {
+            None
+        } else if self.inverted {
+            self.rank(k)
+        } else {
+            self.select(k)
+        }
+    }
+
+    /// Where an item went: the place `k` with `p[k] = index`; `None` if there is no such item.
+    ///
+    /// It takes as long as [`get`](Self::get).
+    ///
+    /// # Panics
+    ///
+    /// As `get`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// assert!((0..1000).all(|k| p.get(p.position(k).unwrap()) == Some(k)));
+    /// assert_eq!(p.position(1000), None);
+    /// ```
+    #[track_caller]
+    pub fn position(&self, index: u64) -> Option<u64> {
+        if index >= self.len {
+            None
+        } else if self.inverted {
+            self.select(index)
+        } else {
+            self.rank(index)
+        }
+    }
+
+    /// Runs through `p[0], p[1], ..` on the calling thread, in constant memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1 << 40, 42);
+    /// let sample: Vec<u64> = p.iter().take(3).collect();
+    /// assert_eq!(sample.len(), 3);
+    /// ```
+    pub fn iter(&self) -> Iter<'_, B> {
+        Iter::new(self, self.inverted, 0, self.len)
+    }
+
+    /// Runs through the places of a range.
+    ///
+    /// A range that begins after 0 may need the [`SurvivorIndex`], to find its first slot.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] if it does not lie within the permutation, and what [`build_index`](Self::build_index)
+    /// says, if the index is needed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let middle: Vec<u64> = p.range(400..600)?.collect();
+    /// assert_eq!(middle, p.to_vec()[400..600]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn range(&self, places: impl RangeBounds<u64>) -> Result<Iter<'_, B>, Error> {
+        let start = match places.start_bound() {
+            Bound::Included(&start) => Some(start),
+            Bound::Excluded(&before) => before.checked_add(1),
+            Bound::Unbounded => Some(0),
+        };
+        let end = match places.end_bound() {
+            Bound::Included(&last) => last.checked_add(1),
+            Bound::Excluded(&end) => Some(end),
+            Bound::Unbounded => Some(self.len),
+        };
+        match (start, end) {
+            (Some(start), Some(end)) if start <= end && end <= self.len => {
+                if start > 0 {
+                    self.build_index()?;
+                }
+                Ok(Iter::new(self, self.inverted, start, end - start))
+            }
+            _ => {
+                let (start, end) = (start.unwrap_or(u64::MAX), end.unwrap_or(u64::MAX));
+                Err(Error::OutOfRange { start, end, len: self.len })
+            }
+        }
+    }
+
+    /// The share of one of several workers, in one piece: the places from `len * rank / world` up to
+    /// `len * (rank + 1) / world`, rounded down.
+    ///
+    /// The shares are disjoint, are all there is, and differ in length by at most one. A worker evaluates its own part
+    /// only; where the length does not fill the bijection's domain it has to find it by the [`SurvivorIndex`] first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchShard`] if `rank` is not below `world`, and what [`build_index`](Self::build_index) says, if the
+    /// index is needed.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let mut all = Vec::new();
+    /// for rank in 0..3 {
+    ///     all.extend(p.shard(rank, 3)?);
+    /// }
+    /// assert_eq!(all, p.to_vec());
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn shard(&self, rank: u64, world: u64) -> Result<Iter<'_, B>, Error> {
+        self.iter().shard(rank, world)
+    }
+
+    /// The share of one of several workers, dealt out in turn: the places `rank`, `rank + world`, `rank + 2 * world`
+    /// and so on. See [`Iter::shard_strided`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchShard`] if `rank` is not below `world`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(10, 42);
+    /// let shard: Vec<u64> = p.shard_strided(1, 4)?.collect();
+    /// let order = p.to_vec();
+    /// assert_eq!(shard, [order[1], order[5], order[9]]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn shard_strided(&self, rank: u64, world: u64) -> Result<Iter<'_, B>, Error> {
+        self.iter().shard_strided(rank, world)
+    }
+
+    /// The first `count` indexes, or all if there are fewer: a sample without replacement, in random order, that
+    /// never touches the rest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let winners: Vec<u64> = Permutation::new(1 << 40, 42).head(3).collect();
+    /// assert_eq!(winners.len(), 3);
+    /// ```
+    pub fn head(&self, count: u64) -> Iter<'_, B> {
+        Iter::new(self, self.inverted, 0, count.min(self.len))
+    }
+
+    /// The permutation backwards: its [`get`](Self::get) is this one's [`position`](Self::position), and applying it
+    /// undoes this one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let q = p.inverse();
+    /// assert!(p.iter().zip(0..).all(|(index, k)| q.get(index) == Some(k)));
+    /// ```
+    #[must_use]
+    pub fn inverse(&self) -> Self
+    where
+        B: Clone,
+    {
+        Self { inverted: !self.inverted, ..self.clone() }
+    }
+
+    /// This permutation and then another, as one: applying it is the same as applying this one and then the other, so
+    /// its `get(k)` is `self.get(other.get(k))`.
+    ///
+    /// It evaluates both point by point, with the index of each where its length does not fill its domain, which takes a query for
+    /// every item. Many items are moved faster by one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the lengths are not equal.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let (p, q) = (Permutation::new(300, 42), Permutation::new(300, 43));
+    /// let items: Vec<u64> = (0..300).collect();
+    /// assert_eq!(p.then(&q)?.apply(&items)?, q.apply(&p.apply(&items)?)?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn then<C: Bijection + Clone>(
+        &self,
+        other: &Permutation<C>,
+    ) -> Result<Permutation<Compose<Permutation<C>, Self>>, Error>
+    where
+        B: Clone,
+    {
+        if self.len != other.len {
+            return Err(Error::LengthMismatch { expected: self.len, actual: other.len });
+        }
+        let both = Compose::new(other.clone(), self.clone())?;
+        Ok(Permutation { backend: self.backend, ..Permutation::of(self.len, both) })
+    }
+
+    /// Builds the [`SurvivorIndex`] if one is needed and not there; clones share it.
+    ///
+    /// No index is needed, and none is built, where the length fills the bijection's domain.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexTooLarge`] if there is no memory for it, and [`Error::NotABijection`] if the slots that survive
+    /// are not as many as the items.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1_000_000, 42);
+    /// p.build_index()?;
+    /// assert!(p.index().unwrap().bytes() < 1_000_000 / 64);
+    ///
+    /// let q = Permutation::walk(1_000_000, 42);
+    /// q.build_index()?;
+    /// assert!(q.index().is_none());
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn build_index(&self) -> Result<(), Error> {
+        if !self.fills_domain() && self.index.get().is_none() {
+            let index = self.new_index(SurvivorIndex::SLOTS_PER_BLOCK)?;
+            // Another thread may have been faster; its index is the same.
+            self.index.get_or_init(|| Arc::new(index));
+        }
+        Ok(())
+    }
+
+    /// The same permutation with an index of another density, if it needs one: with fewer slots to a block it is
+    /// larger, and queries are faster.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BlockSize`] if `slots_per_block` is not a power of two from 64 to 32768, and else as
+    /// [`build_index`](Self::build_index).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1_000_000, 42).with_index(64)?;
+    /// assert_eq!(p.index().unwrap().slots_per_block(), Some(64));
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn with_index(mut self, slots_per_block: u64) -> Result<Self, Error> {
+        let index = self.new_index(slots_per_block)?;
+        if !self.fills_domain() {
+            self.index = OnceLock::from(Arc::new(index));
+        }
+        Ok(self)
+    }
+
+    fn new_index(&self, slots_per_block: u64) -> Result<SurvivorIndex, Error> {
+        SurvivorIndex::build(&self.bijection, self.len.max(1), slots_per_block)
+    }
+
+    /// The index, if it was built.
+    pub fn index(&self) -> Option<&SurvivorIndex> {
+        self.index.get().map(|index| &**index)
+    }
+
+    /// [`build_index`](Self::build_index) where there is nobody to tell.
+    ///
+    /// # Panics
+    ///
+    /// If it fails.
+    #[track_caller]
+    pub(super) fn expect_index(&self) {
+        if let Err(error) = self.build_index() {
+            panic!("{error}");
+        }
+    }
+
+    /// Whether every slot survives, or there is no item.
+    pub(super) fn fills_domain(&self) -> bool {
+        self.len.checked_sub(1).is_none_or(|last| last == self.bijection.last())
+    }
+
+    /// What the bijection compacts to, at a place below the length.
+    #[track_caller]
+    pub(super) fn select(&self, place: u64) -> Option<u64> {
+        if self.fills_domain() {
+            return Some(self.bijection.forward(place));
+        }
+        self.expect_index();
+        self.index()?.select(&self.bijection, self.len, place)
+    }
+
+    /// Where the bijection puts an index below the length.
+    #[track_caller]
+    pub(super) fn rank(&self, index: u64) -> Option<u64> {
+        let slot = self.bijection.inverse(index);
+        if self.fills_domain() {
+            return Some(slot);
+        }
+        self.expect_index();
+        Some(self.index()?.rank(&self.bijection, self.len, slot))
+    }
+
+    /// Replaces places by the indexes there, by evaluating each; they may be consecutive. Either the inverse is asked for, or the
+    /// length fills the domain.
+    pub(super) fn evaluate(&self, inverted: bool, consecutive: bool, points: &mut [u64]) {
+        match (inverted, points.first().filter(|_| consecutive)) {
+            (false, Some(&first)) => self.bijection.forward_run(first, points),
+            (false, None) => self.bijection.forward_each(points),
+            (true, Some(&first)) => self.bijection.inverse_run(first, points),
+            (true, None) => self.bijection.inverse_each(points),
+        }
+        if !self.fills_domain() {
+            self.expect_index();
+            let index = self.index().expect("just built");
+            for slot in points {
+                *slot = index.rank(&self.bijection, self.len, *slot);
+            }
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! One permutation, every view: whatever a `Permutation` is asked, and in whatever order, it is what `Serial` writes.
+
+mod common;
+
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::rayon::prelude::*;
+use bijective_shuffle::{Cursor, Defect, Iter};
+use common::{cases, lengths};
+use proptest::prelude::{Just, ProptestConfig, Strategy as _, any, prop_assert_eq, prop_oneof};
+use proptest::{collection, proptest};
+use rayon::ThreadPoolBuilder;
+
+fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {
+    let mut expected = vec![0; len as usize];
+    Serial.indices(f, &mut expected).unwrap();
+    expected
+}
+
+fn inverse_of(order: &[u64]) -> Vec<u64> {
+    let mut inverse = vec![0; order.len()];
+    for (place, &index) in (0..).zip(order) {
+        inverse[index as usize] = place;
+    }
+    inverse
+}
+
+/// Checks every view against the whole of the permutation; `steps` places are asked for one by one.
+fn check<B: Bijection + Clone>(p: &Permutation<B>, expected: &[u64], steps: usize, what: &str) {
+    let len = expected.len() as u64;
+    assert_eq!(p.len(), len, "{what}");
+    assert!(p.iter().eq(expected.iter().copied()), "{what}: forth");
+    assert!(p.iter().rev().eq(expected.iter().rev().copied()), "{what}: back");
+    assert_eq!(p.to_vec(), expected, "{what}: to_vec");
+    assert_eq!(p.par_iter().collect::<Vec<_>>(), expected, "{what}: in parallel");
+    for k in (0..expected.len()).step_by(expected.len() / steps + 1) {
+        let index = expected[k];
+        assert_eq!(p.get(k as u64), Some(index), "{what}: get {k}");
+        assert_eq!(p.position(index), Some(k as u64), "{what}: position of {index}");
+    }
+    for beyond in [len, len + 1, u64::MAX] {
+        assert_eq!((p.get(beyond), p.position(beyond)), (None, None), "{what}");
+        assert!(p.head(beyond).eq(p.iter()), "{what}: head {beyond}");
+    }
+    for (a, b) in [(0, len), (len / 3, len / 2), (len / 2, len), (len, len), (0, len / 7)] {
+        let part = &expected[a as usize..b as usize];
+        let range = p.range(a..b).unwrap();
+        assert_eq!(range.left(), b - a, "{what}: {a}..{b}");
+        assert!(range.clone().eq(part.iter().copied()), "{what}: {a}..{b}");
+        assert!(range.clone().rev().eq(part.iter().rev().copied()), "{what}: {a}..{b} back");
+        assert_eq!(range.into_par_iter().collect::<Vec<_>>(), part, "{what}: {a}..{b} in parallel");
+    }
+    for world in [1, 2, 3, 8, len.max(1), len + 5] {
+        check_shards(p, expected, world, what);
+    }
+}
+
+/// Checks some of a number of shards.
+fn check_shards<B: Bijection>(p: &Permutation<B>, expected: &[u64], world: u64, what: &str) {
+    let mut end = 0;
+    for rank in (0..world).step_by((world / 8) as usize + 1) {
+        let shard: Vec<u64> = p.shard(rank, world).unwrap().collect();
+        let start = (u128::from(p.len()) * u128::from(rank) / u128::from(world)) as usize;
+        assert!(world / 8 > 0 || start == end, "{what}: shard {rank} of {world}");
+        end = start + shard.len();
+        assert_eq!(shard, expected[start..end], "{what}: shard {rank} of {world}");
+
+        let strided = p.shard_strided(rank, world).unwrap();
+        let places = (rank as usize..expected.len()).step_by(world as usize);
+        let of_rank: Vec<u64> = places.map(|place| expected[place]).collect();
+        assert!(strided.clone().eq(of_rank.iter().copied()), "{what}: strided {rank} of {world}");
+        assert!(strided.rev().eq(of_rank.into_iter().rev()), "{what}: strided {rank}, back");
+    }
+    for rank in [world, u64::MAX] {
+        let refused = Error::NoSuchShard { rank, world };
+        assert_eq!(p.shard(rank, world).unwrap_err(), refused);
+        assert_eq!(p.shard_strided(rank, world).unwrap_err(), refused);
+    }
+}
+
+/// Checks a bijection's permutation of a length, backwards too.
+fn check_both<B: Bijection + Clone>(f: &B, len: u64, what: &str) {
+    let expected = serial(f, len);
+    let p = Permutation::with_bijection(len, f.clone()).unwrap();
+    check(&p, &expected, 50, what);
+    let backwards = inverse_of(&expected);
+    check(&p.inverse(), &backwards, 50, &format!("{what}, inverse"));
+    assert!(p.inverse().inverse().iter().eq(expected), "{what}");
+
+    let items: Vec<u64> = (0..len).map(|x| x ^ 0x5555).collect();
+    let mut there = p.apply(&items).unwrap();
+    assert_eq!(p.inverse().apply(&there).unwrap(), items, "{what}: applied");
+    p.inverse().apply_in_place(&mut there).unwrap();
+    assert_eq!(there, items, "{what}: applied in place");
+    p.inverse().unapply_in_place(&mut there).unwrap();
+    assert_eq!(there, p.apply(&items).unwrap(), "{what}: unapplied");
+}
+
+#[test]
+fn views_agree_at_awkward_lengths() {
+    for len in lengths(9).into_iter().chain([1023, 1024, 1025, 2049]).filter(|&len| len < 3000) {
+        check_both(&Standard::from_seed(len, 1), len, &format!("Standard, {len}"));
+        let philox = VariablePhilox::<24>::from_seed(len, 2);
+        check_both(&philox, len, &format!("VariablePhilox, {len}"));
+    }
+    for len in [12_345, 65_537, 99_999] {
+        let p = Permutation::new(len, 3);
+        check(&p, &serial(p.bijection(), len), 200, &format!("Standard, {len}"));
+        let grid = GridFeistel::<12>::from_seed(len, 3);
+        let p = Permutation::with_bijection(len, grid).unwrap();
+        check(&p, &serial(&grid, len), 200, &format!("GridFeistel, {len}"));
+    }
+}
+
+#[test]
+fn walks_and_compositions_agree() {
+    for len in [1, 2, 3, 100, 255, 256, 257, 1000, 1025, 4095] {
+        let walk = Permutation::walk(len, 5);
+        let all = serial(walk.bijection(), len);
+        check(&walk, &all, 50, "walk");
+        assert!(walk.build_index().is_ok() && walk.index().is_none());
+
+        let p = Permutation::new(len, 6);
+        let both = p.then(&walk).unwrap();
+        let (first, second) = (p.to_vec(), walk.to_vec());
+        let expected: Vec<u64> = second.iter().map(|&k| first[k as usize]).collect();
+        check(&both, &expected, 20, "then");
+        let undone = both.then(&both.inverse()).unwrap();
+        assert!(undone.iter().eq(0..len), "there and back");
+        assert!(both.bijection().trusted().is_some());
+    }
+    let refused = Permutation::new(3, 1).then(&Permutation::new(4, 1)).unwrap_err();
+    assert_eq!(refused, Error::LengthMismatch { expected: 3, actual: 4 });
+    let empty = Permutation::new(0, 1);
+    assert!(empty.then(&empty.inverse()).unwrap().iter().next().is_none());
+}
+
+/// Domains with far more points than items, where the index lists the slots.
+#[test]
+fn views_agree_on_sparse_domains() {
+    let f = MulXorshift::<10>::from_seed(1 << 16, 7);
+    for len in [1, 2, 100, 1000, 1024, 1025, 2000] {
+        check_both(&f, len, &format!("{len} of 2^16 points"));
+    }
+    let wide = VariablePhilox::<24>::from_seed(u64::MAX, 7);
+    let p = Permutation::with_bijection(1000, wide).unwrap();
+    let mut seen: Vec<u64> = (0..1000).map(|k| p.get(k).unwrap()).collect();
+    assert!((0..1000).all(|k| p.position(seen[k as usize]) == Some(k)));
+    let slots: Vec<u64> = seen.iter().map(|&index| wide.inverse(index)).collect();
+    assert!(slots.is_sorted());
+    assert_eq!(p.index().unwrap().slots_per_block(), None);
+    seen.sort_unstable();
+    assert!(seen.into_iter().eq(0..1000));
+}
+
+#[test]
+fn indexes_of_any_density_agree() {
+    let f = Standard::from_seed(40_000, 9);
+    let expected = serial(&f, 40_000);
+    let mut bytes = usize::MAX;
+    for bits in 6..=15 {
+        let p = Permutation::with_bijection(40_000, f.clone()).unwrap();
+        let p = p.with_index(1 << bits).unwrap();
+        let index = p.index().unwrap();
+        assert_eq!(index.slots_per_block(), Some(1 << bits));
+        assert!(index.bytes() < bytes);
+        bytes = index.bytes();
+        check(&p, &expected, 200, &format!("blocks of 2^{bits} slots"));
+    }
+    for slots in [0, 1, 32, 63, 65, 1000, 1 << 16, u64::MAX] {
+        let refused = Permutation::new(1000, 1).with_index(slots).unwrap_err();
+        assert_eq!(refused, Error::BlockSize { slots });
+    }
+    let shared = Permutation::new(40_000, 9);
+    shared.build_index().unwrap();
+    let (a, b) = (shared.index().unwrap(), shared.clone().inverse());
+    assert!(std::ptr::eq(a, b.index().unwrap()), "clones share the index");
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let p = Permutation::new(70_001, 11);
+    let expected = p.to_vec();
+    for threads in [1, 2, 3, 7, 16] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let p = Permutation::new(70_001, 11);
+        pool.install(|| {
+            assert_eq!(p.par_iter().collect::<Vec<_>>(), expected);
+            let strided = p.shard_strided(3, 7).unwrap().into_par_iter().rev();
+            let of_rank = expected[3..].iter().step_by(7).rev().copied();
+            assert_eq!(strided.collect::<Vec<_>>(), of_rank.collect::<Vec<_>>());
+            let pairs: usize = p.par_iter().zip(&expected).filter(|(a, b)| a == *b).count();
+            assert_eq!(pairs, expected.len());
+        });
+    }
+}
+
+/// What is done to an iterator.
+#[derive(Clone, Debug)]
+enum Step {
+    Next(u8),
+    Back(u8),
+    Nth(u16),
+    NthBack(u16),
+    Save,
+    Strided(u8, u8),
+    Shard(u8, u8),
+}
+
+fn step() -> impl proptest::strategy::Strategy<Value = Step> {
+    prop_oneof![
+        any::<u8>().prop_map(Step::Next),
+        any::<u8>().prop_map(Step::Back),
+        any::<u16>().prop_map(Step::Nth),
+        any::<u16>().prop_map(Step::NthBack),
+        Just(Step::Save),
+        (any::<u8>(), 0..5_u8).prop_map(|(rank, more)| Step::Strided(rank % (more + 1), more + 1)),
+        (any::<u8>(), 0..3_u8).prop_map(|(rank, more)| Step::Shard(rank % (more + 1), more + 1)),
+    ]
+}
+
+/// Does it to an iterator, and to what it should run through.
+fn apply<'a, B: Bijection>(
+    step: &Step,
+    p: &'a Permutation<B>,
+    mut iter: Iter<'a, B>,
+    left: &mut Vec<u64>,
+) -> Iter<'a, B> {
+    let mut take = |count: usize, back: bool| -> Vec<u64> {
+        let count = count.min(left.len());
+        if back {
+            left.drain(left.len() - count..).rev().collect()
+        } else {
+            left.drain(..count).collect()
+        }
+    };
+    match *step {
+        Step::Next(count) => {
+            let count = usize::from(count);
+            assert_eq!(iter.by_ref().take(count).collect::<Vec<_>>(), take(count, false));
+        }
+        Step::Back(count) => {
+            let count = usize::from(count);
+            assert_eq!(iter.by_ref().rev().take(count).collect::<Vec<_>>(), take(count, true));
+        }
+        Step::Nth(n) => {
+            let n = usize::from(n);
+            assert_eq!(iter.nth(n), take(n + 1, false).get(n).copied());
+        }
+        Step::NthBack(n) => {
+            let n = usize::from(n);
+            assert_eq!(iter.nth_back(n), take(n + 1, true).get(n).copied());
+        }
+        Step::Save => {
+            let text = iter.cursor().to_string();
+            iter = p.resume(&text.parse::<Cursor>().unwrap()).unwrap();
+        }
+        Step::Strided(rank, world) => {
+            iter = iter.shard_strided(rank.into(), world.into()).unwrap();
+            *left = left.iter().skip(rank.into()).step_by(world.into()).copied().collect();
+        }
+        Step::Shard(rank, world) => {
+            iter = iter.shard(rank.into(), world.into()).unwrap();
+            let bound = |rank: usize| left.len() * rank / usize::from(world);
+            *left = left[bound(rank.into())..bound(usize::from(rank) + 1)].to_vec();
+        }
+    }
+    iter
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
+
+    #[test]
+    fn any_mix_of_steps_agrees(
+        len in prop_oneof![0..300_u64, 0..20_000_u64, Just(16_384), Just(16_385)],
+        seed: u64,
+        kind in 0..4_u8,
+        inverted: bool,
+        index: bool,
+        steps in collection::vec(step(), 0..12),
+    ) {
+        match kind {
+            0 => mix(&Standard::from_seed(len, seed), len, inverted, index, &steps),
+            1 => mix(&GridFeistel::<12>::from_seed(len, seed), len, inverted, index, &steps),
+            2 => mix(&MulXorshift::<10>::from_seed(100 * len, seed), len, inverted, index, &steps),
+            _ => mix(&CycleWalk::<Standard>::from_seed(len, seed), len, inverted, index, &steps),
+        }
+    }
+
+    #[test]
+    fn no_text_is_a_cursor_by_chance(text in "[0-9a-fA-F+-]{0,80}") {
+        if let Ok(cursor) = text.parse::<Cursor>() {
+            prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::ForeignCursor);
+        }
+    }
+}
+
+fn mix<B: Bijection + Clone>(f: &B, len: u64, inverted: bool, index: bool, steps: &[Step]) {
+    let mut p = Permutation::with_bijection(len, f.clone()).unwrap();
+    let mut left = serial(f, len);
+    if inverted {
+        p = p.inverse();
+        left = inverse_of(&left);
+    }
+    if index {
+        p.build_index().unwrap();
+    }
+    let mut iter = p.iter();
+    for step in steps {
+        iter = apply(step, &p, iter, &mut left);
+        assert_eq!(iter.left(), left.len() as u64);
+    }
+    assert!(iter.eq(left));
+}
+
+#[test]
+fn cursors_are_refused_unless_they_are_the_permutations_own() {
+    let p = Permutation::new(1000, 1);
+    let mut iter = p.iter();
+    iter.nth(700);
+    let cursor = iter.cursor();
+    assert_eq!((cursor.next(), cursor.left()), (701, 299));
+    let others = [Permutation::new(1000, 2), Permutation::new(999, 1), p.inverse()];
+    assert!(others.iter().all(|other| other.resume(&cursor).unwrap_err() == Error::ForeignCursor));
+    let text = cursor.to_string();
+    for k in 0..text.len() {
+        let mut changed = text.clone().into_bytes();
+        changed[k] = if changed[k] == b'1' { b'2' } else { b'1' };
+        let changed = String::from_utf8(changed).unwrap();
+        match changed.parse::<Cursor>() {
+            Ok(cursor) => assert_eq!(p.resume(&cursor).unwrap_err(), Error::ForeignCursor),
+            Err(error) => assert_eq!(error, Error::BadCursor),
+        }
+    }
+    for bad in
+        ["", "-", "1-2-3", "1-2-3-4-5-6-7-8", "1-2-3-4-5-6-+7", "1-2-3-4-5-6-g", " 1-2-3-4-5-6-7"]
+    {
+        assert_eq!(bad.parse::<Cursor>(), Err(Error::BadCursor), "{bad}");
+    }
+    // The values themselves are for ever.
+    assert_eq!(text, "3e8-2bd-12b-1-0-0-a3ef2b2f1cd3b664");
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn cursors_are_serialised() {
+    let p = Permutation::new(1000, 1);
+    let mut iter = p.iter();
+    iter.nth(5);
+    let text = serde_json::to_string(&iter.cursor()).unwrap();
+    let cursor: Cursor = serde_json::from_str(&text).unwrap();
+    assert!(p.resume(&cursor).unwrap().eq(iter));
+}
+
+#[test]
+fn ranges_are_checked() {
+    let p = Permutation::new(1000, 1);
+    let all = p.to_vec();
+    assert!(p.range(..).unwrap().eq(all.iter().copied()));
+    assert!(p.range(990..).unwrap().eq(all[990..].iter().copied()));
+    assert!(p.range(..=9).unwrap().eq(all[..10].iter().copied()));
+    let refused = |start, end| Error::OutOfRange { start, end, len: 1000 };
+    assert_eq!(p.range(0..1001).unwrap_err(), refused(0, 1001));
+    #[expect(clippy::reversed_empty_ranges, reason = "it is what is tested")]
+    let backwards = p.range(5..4).unwrap_err();
+    assert_eq!(backwards, refused(5, 4));
+    assert_eq!(p.range(1001..).unwrap_err(), refused(1001, 1000));
+    assert_eq!(p.range(..=u64::MAX).unwrap_err(), refused(0, u64::MAX));
+}
+
+/// Lengths that no index can be built for, and what needs none.
+#[test]
+fn lengths_beyond_memory() {
+    let p = Permutation::new((1 << 63) + 1, 1);
+    assert!(matches!(p.build_index(), Err(Error::IndexTooLarge { .. })));
+    assert!(matches!(p.range(5..), Err(Error::IndexTooLarge { .. })));
+    assert!(matches!(p.shard(1, 2), Err(Error::IndexTooLarge { .. })));
+    let get = std::panic::catch_unwind(|| p.get(5)).unwrap_err();
+    assert!(get.downcast_ref::<String>().unwrap().contains("Permutation::walk"));
+    let first: Vec<u64> = p.head(1000).collect();
+    assert!(p.shard_strided(0, 10).unwrap().take(100).eq(first.into_iter().step_by(10)));
+
+    // Those that fill their domain, and walks, have every view at any length.
+    for len in [1 << 63, 1 << 62] {
+        check_anywhere(&Permutation::new(len, 2));
+    }
+    for len in [u64::MAX, u64::MAX - 1, (1 << 63) + 1, (1 << 63) - 1, (1 << 32) + 1, 3] {
+        check_anywhere(&Permutation::walk(len, 2));
+    }
+}
+
+/// Checks some places all over a permutation that needs no index.
+fn check_anywhere<B: Bijection + Clone>(p: &Permutation<B>) {
+    let len = p.len();
+    let back = p.inverse();
+    for k in [0, 1, len / 3, len / 2, len - 2, len - 1] {
+        let index = p.get(k).unwrap();
+        assert!(index < len);
+        assert_eq!((p.position(index), back.get(index)), (Some(k), Some(k)));
+        assert!(p.range(k..).unwrap().take(3).eq((k..len).take(3).map(|k| p.get(k).unwrap())));
+        assert_eq!(p.range(..=k).unwrap().next_back(), Some(index));
+    }
+    let mut last = p.shard(1, 2).unwrap();
+    assert_eq!(last.next_back(), p.get(len - 1));
+    assert_eq!(last.next_back(), p.get(len - 2));
+    assert!(p.index().is_none());
+}
+
+/// A walk has both signs at the lengths next to a power of two, where one over an even cipher has one.
+#[test]
+fn walks_have_either_sign() {
+    for len in [257, 510, 511, 512, 513, 1022, 1023] {
+        let odd = (0..400)
+            .filter(|&seed| {
+                let order = Permutation::walk(len, seed).to_vec();
+                is_odd(&order)
+            })
+            .count();
+        // 200 are expected, with a standard deviation of 10.
+        assert!((140..260).contains(&odd), "{odd} of 400 are odd at {len}");
+    }
+}
+
+fn is_odd(order: &[u64]) -> bool {
+    let mut seen = vec![false; order.len()];
+    let mut odd = false;
+    for start in 0..order.len() {
+        let mut at = start;
+        let mut steps = 0;
+        while !seen[at] {
+            seen[at] = true;
+            at = order[at] as usize;
+            steps += 1;
+        }
+        odd ^= steps > 0 && steps % 2 == 0;
+    }
+    odd
+}
+
+/// Answers what it likes; nothing worse than wrong answers and panics may come of it.
+#[derive(Clone)]
+struct Liar {
+    last: u64,
+    forward: fn(u64) -> u64,
+    inverse: fn(u64) -> u64,
+}
+
+impl Bijection for Liar {
+    fn last(&self) -> u64 {
+        self.last
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        (self.forward)(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        (self.inverse)(index)
+    }
+}
+
+#[test]
+fn liars_do_no_harm() {
+    let identity = |x| x;
+    let constant = Liar { last: 1023, forward: |_| 0, inverse: |_| 0 };
+    let stray = Liar { last: 1023, forward: |_| u64::MAX, inverse: |_| u64::MAX };
+    let few = Liar { last: 1023, forward: |x| x / 2, inverse: identity };
+    for liar in [constant, stray, few] {
+        let p = Permutation::with_bijection(1000, liar.clone()).unwrap();
+        let error = p.build_index().unwrap_err();
+        assert!(matches!(error, Error::NotABijection(Defect::Survivors { expected: 1000, .. })));
+        assert!(p.iter().count() <= 1000);
+        assert!(std::panic::catch_unwind(|| p.get(500)).is_err());
+        let p = Permutation::with_bijection(1000, liar.clone()).unwrap();
+        assert!(
+            std::panic::catch_unwind(|| p.iter().rev().count()).is_ok_and(|count| count <= 1000)
+        );
+        let full = Permutation::with_bijection(1024, liar).unwrap();
+        assert_eq!(full.iter().count(), 1024);
+        let then = full.then(&full).unwrap();
+        assert!(matches!(then.try_to_vec(), Err(Error::NotABijection(_))));
+    }
+    // As many survivors as there must be, and the inverse leads nowhere.
+    let lost = Liar { last: 1023, forward: identity, inverse: |_| u64::MAX };
+    let p = Permutation::with_bijection(1000, lost).unwrap();
+    assert_eq!(p.get(5), Some(5));
+    assert!(std::panic::catch_unwind(|| p.position(5)).is_ok_and(|place| place.is_some()));
+    assert!(p.trusted().is_none());
+}
