@@ -6,8 +6,8 @@
 //!
 //! If the groups did not differ, every way to deal the values into two groups of these sizes would be equally likely. The
 //! p-value is the share of those ways whose means are at least as far apart as the observed ones. With few values all
-//! the ways can be gone through; with many, a random sample of them has to do, drawn here by an epoch a resample, so
-//! that anybody can draw the same again, and any one of them alone.
+//! the ways can be gone through; with many, a random sample of them has to do, drawn here as the rows of
+//! `Permutations`, so that anybody can draw the same again, and any one of them alone.
 
 use bijective_shuffle::prelude::*;
 
@@ -27,7 +27,7 @@ fn distance(treated: i64, all: i64) -> i64 {
     (treated * CONTROL.len() as i64 - (all - treated) * TREATED.len() as i64).abs()
 }
 
-fn main() {
+fn main() -> Result<(), Error> {
     let values: Vec<i64> = TREATED.into_iter().chain(CONTROL).collect();
     let all: i64 = values.iter().sum();
     let observed = distance(TREATED.iter().sum(), all);
@@ -45,11 +45,11 @@ fn main() {
     println!("Exact p-value, {ways} ways:          {exact:.5}");
 
     // The first places of a random order are the treated.
-    let resample = |epoch| {
-        let order = Permutation::new(LEN as u64, Seed::new(SEED).epoch(epoch));
-        order.iter().take(TREATED.len()).map(|index| values[index as usize]).sum()
-    };
-    let hits = (0..RESAMPLES).filter(|&epoch| distance(resample(epoch), all) >= observed).count();
+    let resamples = Permutations::new(RESAMPLES, LEN as u64, SEED);
+    let distances = resamples.par_map(|_, order: &[u32]| {
+        distance(order[..TREATED.len()].iter().map(|&index| values[index as usize]).sum(), all)
+    })?;
+    let hits = distances.into_iter().filter(|&resampled| resampled >= observed).count();
     let estimate = hits as f64 / RESAMPLES as f64;
     let error = (exact * (1.0 - exact) / RESAMPLES as f64).sqrt();
     println!("Estimate, {RESAMPLES} resamples:        {estimate:.5}, standard error {error:.5}");
@@ -57,4 +57,5 @@ fn main() {
     let reported = (hits + 1) as f64 / (RESAMPLES + 1) as f64;
     println!("As one would report it:            {reported:.5}");
     assert!((estimate - exact).abs() < 4.0 * error, "further off than chance allows");
+    Ok(())
 }

@@ -6,7 +6,7 @@
 //!
 //! A player's Shapley value is the mean of what it adds to those before it, over all orders in which the players can
 //! come. With ten players it can be worked out exactly. With more (the features or the training examples of a model),
-//! orders are sampled (Castro, Gomez and Tejada, 2009); one epoch an order, so that any machine can redo any of them.
+//! orders are sampled (Castro, Gomez and Tejada, 2009); here as rows of `Permutations`, so that any machine can redo any of them.
 //! Each order backwards, too, is an order for nothing, and brings errors of opposite sign (antithetic sampling; Mitchell,
 //! Cooper, Frank and Holmes, *Sampling permutations for Shapley value estimation*, JMLR 2022).
 
@@ -44,10 +44,10 @@ fn exact() -> Values {
 }
 
 /// What each player adds to those before it.
-fn contributions(order: impl Iterator<Item = u64>) -> Values {
+fn contributions<'a>(order: impl Iterator<Item = &'a u32>) -> Values {
     let mut values = Values::default();
     let mut coalition = 0;
-    for player in order {
+    for &player in order {
         values[player as usize] = cost(coalition | 1 << player) - cost(coalition);
         coalition |= 1 << player;
     }
@@ -66,19 +66,14 @@ fn means(samples: &[Values]) -> (Values, Values) {
     (mean, error)
 }
 
-fn main() {
+fn main() -> Result<(), Error> {
     let exact = exact();
-    let order = |epoch| Permutation::new(PLAYERS as u64, Seed::new(SEED).epoch(epoch)).to_vec();
-    let plain: Vec<Values> =
-        (0..ORDERS).map(|epoch| contributions(order(epoch).into_iter())).collect();
-    let pairs: Vec<Values> = (0..ORDERS / 2)
-        .map(|epoch| {
-            let order = order(epoch);
-            let there = contributions(order.iter().copied());
-            let back = contributions(order.into_iter().rev());
-            core::array::from_fn(|k| (there[k] + back[k]) / 2.0)
-        })
-        .collect();
+    let orders = |count| Permutations::new(count, PLAYERS as u64, SEED);
+    let plain = orders(ORDERS).par_map(|_, order: &[u32]| contributions(order.iter()))?;
+    let pairs: Vec<Values> = orders(ORDERS / 2).par_map(|_, order: &[u32]| {
+        let (there, back) = (contributions(order.iter()), contributions(order.iter().rev()));
+        core::array::from_fn(|k| (there[k] + back[k]) / 2.0)
+    })?;
     let (plain, plain_error) = means(&plain);
     let (pairs, pairs_error) = means(&pairs);
 
@@ -99,4 +94,5 @@ fn main() {
     let ratio = variance(plain_error) / variance(pairs_error);
     println!("Going back as well makes the variance {ratio:.2} times as small.");
     assert!(ratio > 1.0);
+    Ok(())
 }
