@@ -26,8 +26,8 @@ const SEQUENTIAL_ITEMS: usize = 1 << 17;
 const SEQUENTIAL_BYTES: usize = 1 << 22;
 
 /// Whether so many items are too few to share among threads.
-pub(crate) fn is_sequential<T>(items: usize) -> bool {
-    items < SEQUENTIAL_ITEMS && items * size_of::<T>() < SEQUENTIAL_BYTES
+pub(crate) fn is_sequential(items: usize, item_bytes: usize) -> bool {
+    items < SEQUENTIAL_ITEMS && items * item_bytes < SEQUENTIAL_BYTES
 }
 
 /// How many items a thread moves at a time.

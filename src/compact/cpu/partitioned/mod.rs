@@ -24,7 +24,6 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
-use core::mem::MaybeUninit;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
@@ -33,8 +32,9 @@ use block::{Part, items_per_block};
 use buckets::{Buckets, Low};
 use place::{Place, Taken};
 
-use super::memory::{Base, Buffer};
-use super::stream::{publish, stream};
+use super::memory::Buffer;
+use super::places::{Source, Target};
+use super::stream::publish;
 use super::tuning;
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::try_with_capacity;
@@ -142,14 +142,18 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at both places as the sorting was made for, which nobody else uses
-    /// meanwhile.
+    /// There are as many items of type T at the source as the sorting was made for, which nobody else uses meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many places, before anything was written.
     pub(in crate::compact) unsafe fn run<T: Send>(
         &self,
-        source: *const T,
-        out: *mut [MaybeUninit<T>],
+        source: &impl Source<T>,
+        out: impl Target<T>,
         buffers: &mut Buffers,
     ) -> Result<bool, Error> {
+        assert_eq!(out.len(), self.len);
         if self.buckets.are_usual() {
             // SAFETY: the caller's promise.
             unsafe { self.run_with::<T, u16>(source, out, buffers) }
@@ -166,24 +170,20 @@ impl<'a> Sorting<'a> {
     /// As [`run`](Self::run).
     unsafe fn run_with<T: Send, L: Low>(
         &self,
-        source: *const T,
-        out: *mut [MaybeUninit<T>],
+        source: &impl Source<T>,
+        out: impl Target<T>,
         buffers: &mut Buffers,
     ) -> Result<bool, Error> {
         let Buffers { open, full, tiles, desks, taken } = buffers;
         let mut partition = Partition::<T, L>::empty(self.rooms::<T, L>(), open, full)?;
-        // Only read through.
-        let source = Base::new(source.cast_mut());
         // SAFETY: these are the items, which nobody writes to before `place`.
-        unsafe { self.sort(&source, &mut partition.parts, tiles) }?;
+        unsafe { self.sort(source, &mut partition.parts, tiles) }?;
         if !partition.is_complete(self.len) {
             return Ok(false);
         }
-        // SAFETY: the caller's promise; the source, which this may be, is read no more.
-        let out = unsafe { &mut *out };
         let dense = self.direction == Direction::Unshuffle || self.len as u64 - 1 == self.f.last();
-        // SAFETY: these are the items, of type T, once each, and `out` has as many places.
-        unsafe { partition.place(dense, out, desks, taken) }?;
+        // The source, which these places may be, is read no more.
+        partition.place(dense, out, desks, taken)?;
         Ok(true)
     }
 }
@@ -239,13 +239,13 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
     ///
     /// [`Error::OutOfMemory`], before anything was written.
     ///
-    /// # Safety
+    /// # Panics
     ///
-    /// They are as many as `out` has places.
-    unsafe fn place(
+    /// If they are more than `out` has places, before anything was written.
+    fn place(
         self,
         dense: bool,
-        out: &mut [MaybeUninit<T>],
+        out: impl Target<T>,
         desks: &mut Buffer,
         taken: &mut Buffer,
     ) -> Result<(), Error> {
@@ -253,7 +253,7 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
         let mut buckets = try_with_capacity(self.buckets.count)?;
         for bucket in 0..self.buckets.count {
             let places;
-            (places, rest) = rest.split_at_mut(self.count(bucket));
+            (places, rest) = rest.cut(self.count(bucket));
             buckets.push((bucket, places));
         }
         let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
@@ -270,7 +270,7 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
             while let Some((bucket, out)) = next() {
                 let desk = &mut desk[..out.len()];
                 level.run(Place { parts: &self.parts, bucket, dense, taken, desk });
-                stream(desk, out);
+                out.stream(desk);
             }
             publish();
         });
