@@ -58,6 +58,13 @@ pub enum Error {
         /// The slice's length.
         actual: u64,
     },
+    /// A slice does not consist of whole rows, or rows of no items were asked for.
+    UnevenRows {
+        /// The slice's length.
+        items: usize,
+        /// The row's.
+        width: usize,
+    },
     /// A permutation's indexes do not fit the word they should be written in.
     IndexTooWide {
         /// The permutation's length.
@@ -279,6 +286,9 @@ impl fmt::Display for Error {
                 "the permutation is of {expected} items and the slice of {actual}: \
                  the lengths must be equal"
             ),
+            Self::UnevenRows { items, width } => {
+                write!(f, "{items} items are not whole rows of {width}")
+            }
             Self::IndexTooWide { len, bits } => {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
             }

@@ -5,6 +5,7 @@
 //! | for | see |
 //! | --- | --- |
 //! | shuffling a slice | [`ParBijectiveShuffle`] |
+//! | shuffling several together | [`ParBijectiveShuffleTogether`], [`Columns`] |
 //! | the order itself | [`Permutation`] |
 //! | seeds and epochs | [`Seed`] |
 //! | a bijection of your own | [`Bijection`] |
@@ -26,6 +27,7 @@ mod shuffle;
 mod simd;
 #[cfg(feature = "stats")]
 pub mod stats;
+mod together;
 mod word;
 
 pub use backend::Backend;
@@ -35,7 +37,7 @@ pub use bijection::{
     RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
 #[doc(inline)]
-pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
+pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[cfg(feature = "cuda")]
 #[doc(inline)]
 pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
@@ -43,6 +45,7 @@ pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Iter, Permutation};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
+pub use together::ParBijectiveShuffleTogether;
 pub use word::Word;
 
 /// The crate of the traits that [`FromSeed`] draws from, in the version that it takes.

@@ -1,5 +1,7 @@
 //! [`Permutation`]: one permutation, every view of it.
 
+mod together;
+
 use core::fmt;
 use core::iter::FusedIterator;
 

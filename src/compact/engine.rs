@@ -1,6 +1,6 @@
 //! [`Engine`]: any of the engines, chosen at run time.
 
-use super::{Compactor, Cpu, sealed};
+use super::{Compactor, Cpu, Direction, Frame, Workspace, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -80,6 +80,33 @@ fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
 }
 
 impl sealed::Sealed for Engine {}
+
+impl Engine {
+    /// Moves the items of several columns, there or back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compactor::shuffle`]; every item is then where it was.
+    pub(crate) fn move_together(
+        &self,
+        bijection: &dyn Bijection,
+        frame: &mut Frame,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda) => cuda.move_together(bijection, frame, direction),
+            // What fails has left the items as they were.
+            #[cfg(feature = "cuda")]
+            Self::Either(cuda)
+                if suits(bijection) && cuda.move_together(bijection, frame, direction).is_ok() =>
+            {
+                Ok(())
+            }
+            _ => Workspace::new().move_together(bijection, frame, direction),
+        }
+    }
+}
 
 /// Whether the GPU can be tried for moving items: the check of a bijection that nobody vouches for would be of its device
 /// text, and the CPU's is of its own code.

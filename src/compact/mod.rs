@@ -11,6 +11,7 @@
 //! same answer.
 
 mod check;
+mod columns;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -18,12 +19,15 @@ mod engine;
 mod relocate;
 mod serial;
 
+pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};
+pub(crate) use columns::Frame;
+pub(crate) use cpu::partitioned::Direction;
 pub(crate) use engine::Engine;
 
 use crate::bijection::Bijection;

@@ -45,6 +45,11 @@ impl<'a> Plan<'a> {
         Ok(Self { len, indices })
     }
 
+    /// How many items are permuted.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// How the partitioned strategy sorts the items, if they are to be moved by it.
     pub(super) fn sorting<T>(&self, direction: Direction, memory: &Memory) -> Option<Sorting<'_>> {
         let Indices::Evaluated(trusted) = &self.indices else { return None };

@@ -6,7 +6,7 @@ pub(super) mod memory;
 mod pack;
 pub(super) mod partitioned;
 pub(super) mod places;
-mod stream;
+pub(super) mod stream;
 mod survivors;
 pub(crate) mod tuning;
 mod workspace;

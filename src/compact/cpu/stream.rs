@@ -53,7 +53,7 @@ pub(super) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
 /// # Panics
 ///
 /// If the slices are not of one length.
-pub(super) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+pub(in crate::compact) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len());
     let bytes = size_of_val(from);
     let (from, to) = (from.as_ptr().cast::<u8>(), to.as_mut_ptr().cast::<u8>());

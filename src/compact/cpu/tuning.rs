@@ -56,6 +56,14 @@ pub(crate) const TILE: usize = 1 << 15;
 /// 2^20 + 1, 822 with 4 tiles, 1050 with 16, 1012 with 64.
 pub(crate) const TILES_PER_THREAD: usize = 16;
 
+// Several columns at once.
+
+/// How many records are put together, or taken apart, at a time: at most 16 KiB of them, in the first-level cache.
+pub(crate) const RECORDS: usize = 256;
+
+/// How many bytes of a column are put together before they are written past the caches.
+pub(crate) const STREAMED_BYTES: usize = 8 << 10;
+
 // The partitioned strategy.
 
 /// Whether so many items are too many for the caches, so that sorting them roughly beats random access to them: if

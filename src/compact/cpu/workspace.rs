@@ -5,6 +5,7 @@ use super::partitioned::Direction;
 use super::{partitioned, tuning};
 use crate::bijection::Bijection;
 use crate::compact::check_length;
+use crate::compact::columns::{Columns, Frame, relocate_together};
 use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::error::Error;
 
@@ -160,6 +161,70 @@ impl Workspace {
         }
         let plan = Plan::new(bijection, items.len())?;
         relocate(&plan, Direction::Unshuffle, items, &mut self.memory)
+    }
+
+    /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to its place `k`. See
+    /// [`Columns`] for what a column may be.
+    ///
+    /// The bijection is evaluated once for all of them. Where the columns' items at one place have at most 64 bytes
+    /// together, they travel as one record of so many bytes (rounded up to a multiple of four, and beyond 32 bytes of
+    /// eight), and [`Strategy`] and working memory are those for a slice of such records. For more than 64 bytes it is
+    /// the direct strategy, and so working memory for one copy of all columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the columns are not of one length, and else as [`shuffle`](Self::shuffle). Every
+    /// item of every column is then where it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
+    /// let mut letters = ['a', 'b', 'c', 'd', 'e'];
+    /// let mut numbers = vec![0_u8, 1, 2, 3, 4];
+    /// let mut workspace = Workspace::new();
+    /// workspace.shuffle_together(&f, (&mut letters, &mut numbers))?;
+    /// assert_eq!(letters, ['d', 'a', 'c', 'e', 'b']);
+    /// assert_eq!(numbers, [3, 0, 2, 4, 1]);
+    /// workspace.unshuffle_together(&f, (&mut letters, &mut numbers))?;
+    /// assert_eq!(letters, ['a', 'b', 'c', 'd', 'e']);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_together(
+        &mut self,
+        bijection: &dyn Bijection,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.move_together(bijection, &mut Frame::new(columns)?, Direction::Shuffle)
+    }
+
+    /// Moves the items of several columns back: item `k` of each comes to its place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_together`](Self::shuffle_together).
+    pub fn unshuffle_together(
+        &mut self,
+        bijection: &dyn Bijection,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.move_together(bijection, &mut Frame::new(columns)?, Direction::Unshuffle)
+    }
+
+    /// Does either.
+    pub(crate) fn move_together(
+        &mut self,
+        bijection: &dyn Bijection,
+        frame: &mut Frame,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        if frame.is_nothing() {
+            return frame.check_domain(bijection.last());
+        }
+        let plan = Plan::new(bijection, frame.len().unwrap_or(0))?;
+        relocate_together(&plan, direction, frame, &mut self.memory)
     }
 
     /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.

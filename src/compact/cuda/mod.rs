@@ -33,7 +33,7 @@ pub use workspace::{CudaArrays, CudaWorkspace};
 use self::device::{Device, failed};
 use self::link::Link;
 use self::run::{Mode, Runner};
-use super::{Compactor, sealed};
+use super::{Compactor, Direction, Frame, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -178,6 +178,18 @@ impl Cuda {
     /// it can make the GPU run what they like.
     pub fn keep_kernels_in(&self, folder: impl Into<PathBuf>) {
         self.device.keep_programs_in(folder.into());
+    }
+}
+
+impl Cuda {
+    /// Moves the items of several columns in host memory, there or back: one column after the other.
+    pub(super) fn move_together(
+        &self,
+        bijection: &dyn Bijection,
+        frame: &mut Frame,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        host::move_together(self, bijection, frame, direction == Direction::Unshuffle)
     }
 }
 

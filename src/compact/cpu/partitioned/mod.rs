@@ -43,7 +43,7 @@ use crate::simd::Level;
 
 /// Which way items are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::compact) enum Direction {
+pub(crate) enum Direction {
     /// The item at index `p[k]` comes to place `k`.
     Shuffle,
     /// The item at place `k` comes to index `p[k]`.
