@@ -1,6 +1,6 @@
 //! [`Engine`]: any of the engines, chosen at run time.
 
-use super::{Compactor, Cpu, Direction, Frame, Workspace, sealed};
+use super::{Compactor, Cpu, Direction, Fixed, Frame, Workspace, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -90,7 +90,7 @@ impl Engine {
     pub(crate) fn move_together(
         &self,
         bijection: &dyn Bijection,
-        frame: &mut Frame,
+        frame: &mut Frame<impl Fixed>,
         direction: Direction,
     ) -> Result<(), Error> {
         match self {

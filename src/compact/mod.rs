@@ -26,7 +26,7 @@ pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};
-pub(crate) use columns::Frame;
+pub(crate) use columns::{Fixed, Frame};
 pub(crate) use cpu::partitioned::Direction;
 pub(crate) use engine::Engine;
 

@@ -50,12 +50,17 @@ impl<'a> Plan<'a> {
         self.len
     }
 
-    /// How the partitioned strategy sorts the items, if they are to be moved by it.
-    pub(super) fn sorting<T>(&self, direction: Direction, memory: &Memory) -> Option<Sorting<'_>> {
+    /// How the partitioned strategy sorts the items, if they are to be moved by it; they may be too `far` for the caches.
+    pub(super) fn sorting<T>(
+        &self,
+        direction: Direction,
+        far: bool,
+        memory: &Memory,
+    ) -> Option<Sorting<'_>> {
         let Indices::Evaluated(trusted) = &self.indices else { return None };
         let sorting = Sorting::new::<T>(trusted, self.len, direction, memory.most_buckets)?;
         let wastes_memory = sorting.wastes_memory::<T>();
-        memory.strategy.is_partitioned::<T>(self.len, wastes_memory).then_some(sorting)
+        memory.strategy.is_partitioned(far, wastes_memory).then_some(sorting)
     }
 
     /// Runs what moves items of so many bytes: in the pool, if any step of it will be. It is entered once like this and
@@ -201,7 +206,7 @@ unsafe fn sort<T: Send>(
     out: *mut [MaybeUninit<T>],
     memory: &mut Memory,
 ) -> Result<bool, Error> {
-    match plan.sorting::<T>(direction, memory) {
+    match plan.sorting::<T>(direction, tuning::is_far::<T>(plan.len), memory) {
         Some(sorting) => {
             // Only read through.
             let source = Base::new(source.cast_mut());

@@ -1,20 +1,32 @@
 //! [`Columns`]: arrays that are shuffled together, under one permutation.
 
+mod direct;
+mod fixed;
 mod frame;
 mod record;
 mod relocate;
 mod rows;
 
+pub(crate) use fixed::Fixed;
 #[cfg(feature = "cuda")]
 pub(super) use frame::Column;
 pub(crate) use frame::Frame;
 pub(super) use relocate::relocate_together;
 pub use rows::Rows;
 
+use fixed::{Start, Unknown};
+use frame::List;
+
 mod sealed {
+    use super::fixed::Fixed;
+    use super::frame::List;
+
     pub trait Columns {
-        /// Adds the columns to a frame.
-        fn list<'a>(self, frame: &mut super::Frame<'a>)
+        /// The columns' addresses, if their number and the sizes of their items are known to the compiler.
+        type Starts: Fixed;
+
+        /// Lists the columns.
+        fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
         where
             Self: 'a;
     }
@@ -92,71 +104,83 @@ pub trait Columns: sealed::Columns {}
 impl<T: Send> Columns for &mut [T] {}
 
 impl<T: Send> sealed::Columns for &mut [T] {
-    fn list<'a>(self, frame: &mut Frame<'a>)
+    type Starts = Start<T>;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
     where
         Self: 'a,
     {
-        frame.add(self, 1);
+        list.add(self, 1)
     }
 }
 
 impl<T: Send> Columns for &mut Vec<T> {}
 
 impl<T: Send> sealed::Columns for &mut Vec<T> {
-    fn list<'a>(self, frame: &mut Frame<'a>)
+    type Starts = Start<T>;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
     where
         Self: 'a,
     {
-        frame.add(self, 1);
+        list.add(self, 1)
     }
 }
 
 impl<T: Send, const N: usize> Columns for &mut [T; N] {}
 
 impl<T: Send, const N: usize> sealed::Columns for &mut [T; N] {
-    fn list<'a>(self, frame: &mut Frame<'a>)
+    type Starts = Start<T>;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
     where
         Self: 'a,
     {
-        frame.add(self, 1);
+        list.add(self, 1)
     }
 }
 
 impl<T: Send> Columns for Rows<'_, T> {}
 
 impl<T: Send> sealed::Columns for Rows<'_, T> {
-    fn list<'a>(self, frame: &mut Frame<'a>)
+    type Starts = Unknown;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
     where
         Self: 'a,
     {
         let (items, width) = self.into_parts();
-        frame.add(items, width);
+        list.add(items, width);
+        Unknown
     }
 }
 
 impl<C: Columns> Columns for Vec<C> {}
 
 impl<C: Columns> sealed::Columns for Vec<C> {
-    fn list<'a>(self, frame: &mut Frame<'a>)
+    type Starts = Unknown;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
     where
         Self: 'a,
     {
         for columns in self {
-            columns.list(frame);
+            columns.list(list);
         }
+        Unknown
     }
 }
 
 impl<C: Columns, const N: usize> Columns for [C; N] {}
 
 impl<C: Columns, const N: usize> sealed::Columns for [C; N] {
-    fn list<'a>(self, frame: &mut Frame<'a>)
+    type Starts = [C::Starts; N];
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
     where
         Self: 'a,
     {
-        for columns in self {
-            columns.list(frame);
-        }
+        self.map(|columns| columns.list(list))
     }
 }
 
@@ -165,13 +189,15 @@ macro_rules! tuples {
         impl<$($column: Columns),+> Columns for ($($column,)+) {}
 
         impl<$($column: Columns),+> sealed::Columns for ($($column,)+) {
-            fn list<'a>(self, frame: &mut Frame<'a>)
+            type Starts = ($($column::Starts,)+);
+
+            fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
             where
                 Self: 'a,
             {
                 #[expect(non_snake_case, reason = "values by the names of their types")]
                 let ($($column,)+) = self;
-                $($column.list(frame);)+
+                ($($column.list(list),)+)
             }
         }
     )+};

@@ -6,80 +6,58 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::frame::Column;
+use super::frame::{Column, item_bytes};
+use crate::compact::cpu::stream::{LINE, stream};
 use crate::compact::cpu::tuning;
 
-/// Bytes of items, side by side.
+/// So many bytes of items, side by side.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Record<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 
-/// Runs code with a constant of as many bytes as a record has, if there is such a record, and other code if not.
+/// Runs code with a constant of as many bytes as a record for so many has; other code, if there is no such record.
 macro_rules! with_record {
     ($bytes:expr, $constant:ident => $code:expr, else $other:expr) => {
-        with_record!(@ $bytes, $constant, $code, $other, 4 8 12 16 20 24 28 32 40 48 56 64)
+        with_record!(@ $bytes, $constant, $code, $other,
+            1..=4 => 4, 5..=8 => 8, 9..=12 => 12, 13..=16 => 16, 17..=24 => 24, 25..=32 => 32, 33..=48 => 48,
+            49..=64 => 64)
     };
-    (@ $bytes:expr, $constant:ident, $code:expr, $other:expr, $($size:literal)+) => {
+    (@ $bytes:expr, $constant:ident, $code:expr, $other:expr, $($range:pat => $size:literal),+) => {
         match $bytes {
-            $($size => { const $constant: usize = $size; $code })+
+            $($range => { const $constant: usize = $size; $code })+
             _ => $other,
         }
     };
 }
 pub(super) use with_record;
 
-/// How large a record for so many bytes is.
-fn record_bytes(bytes: usize) -> usize {
-    match bytes {
-        0..=32 => bytes.next_multiple_of(4),
-        _ if bytes <= tuning::LARGEST_ITEM => bytes.next_multiple_of(8),
-        _ => bytes,
-    }
+/// Columns whose items are put together in records of so many bytes, or more.
+#[derive(Clone, Copy)]
+pub(super) struct Layout<'a> {
+    columns: &'a [Column],
+    record: usize,
 }
 
-/// Columns whose items are put together in one record.
-#[derive(Debug)]
-pub(super) struct Group {
-    fields: Vec<Field>,
-    /// The size of a record. If it is more than [`tuning::LARGEST_ITEM`], there is one column.
-    pub(super) bytes: usize,
-}
-
-/// A column, and where its item is in a record.
-#[derive(Debug)]
-struct Field {
-    column: Column,
-    offset: usize,
-}
-
-impl Group {
-    /// Puts columns into groups, in order: as many in each as a record of [`tuning::LARGEST_ITEM`] holds.
-    pub(super) fn all(columns: &[Column]) -> Vec<Self> {
-        let mut groups: Vec<Self> = Vec::new();
-        for &column in columns {
-            match groups.last_mut() {
-                Some(group) if group.bytes + column.bytes <= tuning::LARGEST_ITEM => {
-                    group.fields.push(Field { column, offset: group.bytes });
-                    group.bytes += column.bytes;
-                }
-                _ => {
-                    let fields = vec![Field { column, offset: 0 }];
-                    groups.push(Self { fields, bytes: column.bytes });
-                }
-            }
-        }
-        for group in &mut groups {
-            group.bytes = record_bytes(group.bytes);
-        }
-        groups
+impl<'a> Layout<'a> {
+    /// The items of the columns in order, in records that they fit.
+    pub(super) fn new(columns: &'a [Column], record: usize) -> Self {
+        assert!(item_bytes(columns) <= record);
+        assert!(record <= tuning::LARGEST_ITEM);
+        Self { columns, record }
     }
 
-    /// The column, if it is one, and its items are the records.
-    pub(super) fn plain(&self) -> Option<Column> {
-        match &self.fields[..] {
-            [field] if field.column.bytes == self.bytes => Some(field.column),
-            _ => None,
-        }
+    /// The size of a record.
+    pub(super) fn record(self) -> usize {
+        self.record
+    }
+
+    /// The columns, each with its items' offset in a record.
+    fn fields(self) -> impl Iterator<Item = (Column, usize)> {
+        self.columns.iter().scan(0, |end, &column| {
+            let offset = *end;
+            *end += column.bytes;
+            Some((column, offset))
+        })
     }
 
     /// Puts the columns' items from the first on together in so many records.
@@ -87,69 +65,57 @@ impl Group {
     /// # Safety
     ///
     /// There are so many items, which nobody writes to, and room for so many records.
-    #[inline]
-    pub(super) unsafe fn pack(&self, first: usize, count: usize, records: *mut u8) {
-        for Field { column, offset } in &self.fields {
-            let items = column.start.wrapping_add(first * column.bytes);
-            let records = records.wrapping_add(*offset);
+    pub(super) unsafe fn pack(self, first: usize, count: usize, records: *mut u8) {
+        for (column, offset) in self.fields() {
+            let Column { bytes, .. } = column;
+            let (items, records) = (column.item(first), records.wrapping_add(offset));
             // SAFETY: the caller's promise; an item is within its record.
-            unsafe { copy_items(items, column.bytes, records, self.bytes, column.bytes, count) };
+            unsafe { copy_items(items, bytes, records, self.record, bytes, count) };
         }
     }
 
-    /// Puts the items in the records back into the columns, from the first place on.
+    /// Writes the items in so many records to the columns, from a place on, past the caches.
     ///
     /// # Safety
     ///
     /// There are so many places, which nobody else uses, and so many records.
-    #[inline]
-    pub(super) unsafe fn unpack(&self, first: usize, count: usize, records: *const u8) {
-        for number in 0..self.fields.len() {
-            // SAFETY: the caller's promise.
-            unsafe { self.unpack_field(number, first, count, records) };
+    pub(super) unsafe fn stream(self, first: usize, count: usize, records: *const u8) {
+        let mut room = [MaybeUninit::<u8>::uninit(); MOST_AT_ONCE * tuning::LARGEST_ITEM];
+        for start in (0..count).step_by(tuning::RECORDS) {
+            for (column, offset) in self.fields() {
+                // Runs end where a line of the column does, if items ever do, so that only whole lines are written.
+                let skip = column.to_line(first);
+                let from = if start == 0 { 0 } else { (start + skip).min(count) };
+                let end = start + tuning::RECORDS;
+                let end = if end >= count { count } else { (end + skip).min(count) };
+                let Column { bytes, .. } = column;
+                let items = &mut room[..(end - from) * bytes];
+                let records = records.wrapping_add(from * self.record + offset);
+                let room = items.as_mut_ptr().cast();
+                // SAFETY: the caller's promise; an item is within its record, and there is room for so many.
+                unsafe { copy_items(records, self.record, room, bytes, bytes, end - from) };
+                let to = column.item(first + from).cast();
+                // SAFETY: the caller's promise.
+                let to = unsafe { core::slice::from_raw_parts_mut(to, items.len()) };
+                stream(items, to);
+            }
         }
     }
+}
 
-    /// How many columns there are.
-    pub(super) fn fields(&self) -> usize {
-        self.fields.len()
+/// How many records are taken apart at a time.
+const MOST_AT_ONCE: usize = tuning::RECORDS + LINE;
+
+impl Column {
+    /// The address of an item.
+    pub(super) fn item(self, index: usize) -> *mut u8 {
+        self.start.wrapping_add(index * self.bytes)
     }
 
-    /// The address of a column's item.
-    pub(super) fn place(&self, field: usize, index: usize) -> (*mut u8, usize) {
-        let Column { start, bytes } = self.fields[field].column;
-        (start.wrapping_add(index * bytes), bytes)
-    }
-
-    /// [`unpack`](Self::unpack) for one of the columns.
-    ///
-    /// # Safety
-    ///
-    /// As it.
-    #[inline]
-    unsafe fn unpack_field(&self, field: usize, first: usize, count: usize, records: *const u8) {
-        let (items, _) = self.place(field, first);
-        // SAFETY: the caller's promise.
-        unsafe { self.unpack_to(field, count, records, items) };
-    }
-
-    /// Copies a column's items in so many records to other memory, one after the other.
-    ///
-    /// # Safety
-    ///
-    /// There are so many records, and room for so many items.
-    #[inline]
-    pub(super) unsafe fn unpack_to(
-        &self,
-        field: usize,
-        count: usize,
-        records: *const u8,
-        items: *mut u8,
-    ) {
-        let Field { column, offset } = &self.fields[field];
-        let records = records.wrapping_add(*offset);
-        // SAFETY: the caller's promise; an item is within its record.
-        unsafe { copy_items(records, self.bytes, items, column.bytes, column.bytes, count) };
+    /// How many items from one on it is to one that begins a line of the cache; 0 if there is none.
+    fn to_line(self, index: usize) -> usize {
+        let begins = |items: &usize| self.item(index + items).addr().is_multiple_of(LINE);
+        (0..LINE).find(begins).unwrap_or(0)
     }
 }
 
@@ -158,7 +124,6 @@ impl Group {
 /// # Safety
 ///
 /// They are there, and do not overlap.
-#[inline]
 unsafe fn copy_items(
     from: *const u8,
     from_step: usize,
@@ -167,64 +132,43 @@ unsafe fn copy_items(
     bytes: usize,
     count: usize,
 ) {
-    if from_step == bytes && to_step == bytes {
-        // SAFETY: the caller's promise.
-        unsafe { ptr::copy_nonoverlapping(from, to, count * bytes) };
-        return;
-    }
-    let mut done = 0;
-    while done < bytes {
-        let (from, to) = (from.wrapping_add(done), to.wrapping_add(done));
-        // SAFETY: the caller's promise, since no piece is more than what is left.
-        done += unsafe { copy_largest_piece(from, from_step, to, to_step, bytes - done, count) };
-    }
-}
-
-/// Copies the largest piece of every item that is copied at once, and says how large it is.
-///
-/// # Safety
-///
-/// As [`copy_items`].
-#[inline]
-unsafe fn copy_largest_piece(
-    from: *const u8,
-    from_step: usize,
-    to: *mut u8,
-    to_step: usize,
-    bytes: usize,
-    count: usize,
-) -> usize {
-    macro_rules! largest_of {
-        ($($piece:literal)+) => {
-            match bytes {
-                $($piece.. => {
-                    // SAFETY: the caller's promise.
-                    unsafe { copy_pieces::<$piece>(from, from_step, to, to_step, count) };
-                    $piece
-                })+
-                0 => 0,
+    macro_rules! pieces {
+        ($bytes:literal, $done:expr) => {
+            for k in 0..count {
+                let from = from.wrapping_add(k * from_step + $done);
+                let to = to.wrapping_add(k * to_step + $done);
+                // SAFETY: the caller's promise, and no piece is more than what is left of the item.
+                unsafe { ptr::copy_nonoverlapping(from, to, $bytes) };
             }
         };
     }
-    largest_of!(16 8 4 2 1)
-}
-
-/// Copies pieces of a constant size.
-///
-/// # Safety
-///
-/// As [`copy_items`].
-#[inline]
-unsafe fn copy_pieces<const BYTES: usize>(
-    from: *const u8,
-    from_step: usize,
-    to: *mut u8,
-    to_step: usize,
-    count: usize,
-) {
-    for k in 0..count {
-        let (from, to) = (from.wrapping_add(k * from_step), to.wrapping_add(k * to_step));
-        // SAFETY: the caller's promise.
-        unsafe { ptr::copy_nonoverlapping(from, to, BYTES) };
+    let mut done = 0;
+    while done < bytes {
+        done += match bytes - done {
+            16.. => {
+                pieces!(16, done);
+                16
+            }
+            12..16 => {
+                pieces!(12, done);
+                12
+            }
+            8..12 => {
+                pieces!(8, done);
+                8
+            }
+            4..8 => {
+                pieces!(4, done);
+                4
+            }
+            2..4 => {
+                pieces!(2, done);
+                2
+            }
+            _ => {
+                pieces!(1, done);
+                1
+            }
+        };
     }
 }

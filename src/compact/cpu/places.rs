@@ -2,6 +2,7 @@
 //! than this.
 
 use core::mem::MaybeUninit;
+use core::ptr;
 
 use super::memory::Base;
 use super::stream::stream;
@@ -54,12 +55,19 @@ pub(in crate::compact) trait Source<T>: Sync {
 
     fn room() -> Self::Room;
 
-    /// The address of so many items, from the first on: where they are, or in the room.
+    /// Has to be called before a run of so many items is read, from the first on.
     ///
     /// # Safety
     ///
-    /// There are so many; nobody writes to them meanwhile; they are no more than [`RUN`](Self::RUN).
-    unsafe fn read(&self, first: usize, count: usize, room: &mut Self::Room) -> *const T;
+    /// There are so many, no more than [`RUN`](Self::RUN), and nobody writes to them meanwhile.
+    unsafe fn prepare(&self, first: usize, count: usize, room: &mut Self::Room);
+
+    /// Copies the bytes of item `first + k` to a place that need not be aligned.
+    ///
+    /// # Safety
+    ///
+    /// It is in the run that was prepared last, with the first item and the room; there is so much room at the place.
+    unsafe fn copy(&self, first: usize, k: usize, room: &Self::Room, place: *mut u8);
 }
 
 /// A slice, by its start.
@@ -72,9 +80,14 @@ impl<T: Send> Source<T> for Base<T> {
     fn room() {}
 
     #[inline(always)]
-    unsafe fn read(&self, first: usize, _: usize, (): &mut ()) -> *const T {
+    unsafe fn prepare(&self, _: usize, _: usize, (): &mut ()) {}
+
+    #[inline(always)]
+    unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {
         // SAFETY: the caller's promise.
-        unsafe { self.at(first) }
+        let item = unsafe { self.at(first + k) };
+        // SAFETY: as above; bytes are never unaligned.
+        unsafe { ptr::copy_nonoverlapping(item.cast(), place, size_of::<T>()) };
     }
 }
 

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 /// The size of a line of the cache, in bytes.
-pub(super) const LINE: usize = 64;
+pub(in crate::compact) const LINE: usize = 64;
 
 /// Copies whole lines. Other threads see them after [`publish`].
 ///
@@ -74,7 +74,7 @@ pub(in crate::compact) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUnin
 
 /// Asks for some lines that will be read soon. Nothing happens if there are none at the address.
 #[inline(always)]
-pub(super) fn prefetch_lines(from: *const u8, lines: usize) {
+pub(in crate::compact) fn prefetch_lines(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -61,8 +61,10 @@ pub(crate) const TILES_PER_THREAD: usize = 16;
 /// How many records are put together, or taken apart, at a time: at most 16 KiB of them, in the first-level cache.
 pub(crate) const RECORDS: usize = 256;
 
-/// How many bytes of a column are put together before they are written past the caches.
-pub(crate) const STREAMED_BYTES: usize = 8 << 10;
+/// Whether so many items, of so many bytes in all columns, are too many for the caches.
+pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
+    2 * items * bytes >= machine::cache_bytes()
+}
 
 // The partitioned strategy.
 

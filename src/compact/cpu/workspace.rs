@@ -5,7 +5,7 @@ use super::partitioned::Direction;
 use super::{partitioned, tuning};
 use crate::bijection::Bijection;
 use crate::compact::check_length;
-use crate::compact::columns::{Columns, Frame, relocate_together};
+use crate::compact::columns::{Columns, Fixed, Frame, relocate_together};
 use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::error::Error;
 
@@ -30,10 +30,10 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// Whether so many items are moved by the partitioned strategy, if it serves and takes room as usual.
-    pub(in crate::compact) fn is_partitioned<T>(self, len: usize, wastes_memory: bool) -> bool {
+    /// Whether items that may be too far for the caches are moved by the partitioned strategy, if it serves.
+    pub(in crate::compact) fn is_partitioned(self, far: bool, wastes_memory: bool) -> bool {
         match self {
-            Self::Auto => tuning::is_far::<T>(len) && !wastes_memory,
+            Self::Auto => far && !wastes_memory,
             Self::Direct => false,
             Self::Partitioned => true,
         }
@@ -72,6 +72,8 @@ pub(in crate::compact) struct Memory {
     pub(in crate::compact) most_buckets: u64,
     pub(in crate::compact) scratch: Buffer,
     pub(in crate::compact) partition: partitioned::Buffers,
+    /// For columns of more than one record.
+    pub(in crate::compact) more: Vec<partitioned::Buffers>,
 }
 
 impl Default for Memory {
@@ -87,6 +89,7 @@ impl Memory {
             most_buckets: tuning::MOST_BUCKETS,
             scratch: Buffer::new(),
             partition: partitioned::Buffers::new(),
+            more: Vec::new(),
         }
     }
 
@@ -126,7 +129,9 @@ impl Workspace {
 
     /// How many bytes it holds.
     pub fn bytes(&self) -> usize {
-        self.memory.scratch.bytes() + self.memory.partition.bytes()
+        let Memory { scratch, partition, more, .. } = &self.memory;
+        let more: usize = more.iter().map(partitioned::Buffers::bytes).sum();
+        scratch.bytes() + partition.bytes() + more
     }
 
     /// Moves the items: item `p[k]` comes to place `k`.
@@ -166,10 +171,12 @@ impl Workspace {
     /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to its place `k`. See
     /// [`Columns`] for what a column may be.
     ///
-    /// The bijection is evaluated once for all of them. Where the columns' items at one place have at most 64 bytes
-    /// together, they travel as one record of so many bytes (rounded up to a multiple of four, and beyond 32 bytes of
-    /// eight), and [`Strategy`] and working memory are those for a slice of such records. For more than 64 bytes it is
-    /// the direct strategy, and so working memory for one copy of all columns.
+    /// By the [partitioned](Strategy::Partitioned) strategy the columns' items at one place travel together, as one record
+    /// of up to 64 bytes, for which the bijection is evaluated once; more bytes travel as several records. The working
+    /// memory is that for slices of such records. (Records of columns whose sizes the compiler does not know, such as
+    /// [`Rows`](crate::Rows), have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` uses it from half the number of bytes on
+    /// that a single slice would have to have. By the direct strategy, which also serves rows of more than 64 bytes, the
+    /// working memory is one copy of all columns.
     ///
     /// # Errors
     ///
@@ -217,7 +224,7 @@ impl Workspace {
     pub(crate) fn move_together(
         &mut self,
         bijection: &dyn Bijection,
-        frame: &mut Frame,
+        frame: &mut Frame<impl Fixed>,
         direction: Direction,
     ) -> Result<(), Error> {
         if frame.is_nothing() {

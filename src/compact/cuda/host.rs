@@ -12,7 +12,7 @@ use super::movement::{Array, Movement};
 use super::run::{Job, Mode, Runner};
 use super::tuning;
 use crate::bijection::Bijection;
-use crate::compact::columns::{Column, Frame};
+use crate::compact::columns::{Column, Fixed, Frame};
 use crate::compact::cpu::memory::Buffer;
 use crate::compact::{check_length, check_word, try_with_capacity};
 use crate::error::Error;
@@ -64,7 +64,7 @@ pub(super) fn move_items<T: Send>(
 pub(super) fn move_together(
     cuda: &Cuda,
     f: &dyn Bijection,
-    frame: &mut Frame,
+    frame: &mut Frame<impl Fixed>,
     back: bool,
 ) -> Result<(), Error> {
     frame.check_domain(f.last())?;

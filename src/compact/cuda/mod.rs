@@ -33,7 +33,7 @@ pub use workspace::{CudaArrays, CudaWorkspace};
 use self::device::{Device, failed};
 use self::link::Link;
 use self::run::{Mode, Runner};
-use super::{Compactor, Direction, Frame, sealed};
+use super::{Compactor, Direction, Fixed, Frame, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -186,7 +186,7 @@ impl Cuda {
     pub(super) fn move_together(
         &self,
         bijection: &dyn Bijection,
-        frame: &mut Frame,
+        frame: &mut Frame<impl Fixed>,
         direction: Direction,
     ) -> Result<(), Error> {
         host::move_together(self, bijection, frame, direction == Direction::Unshuffle)

@@ -124,10 +124,12 @@ unsafe fn push_all<T, L: Low, S: Source<T>>(
 ) {
     for (first, to) in (first..).step_by(S::RUN).zip(to.chunks(S::RUN)) {
         // SAFETY: the caller's promise.
-        let items = unsafe { items.read(first, to.len(), room) };
+        unsafe { items.prepare(first, to.len(), room) };
         for (k, &to) in to.iter().enumerate() {
-            // SAFETY: so many items were read.
-            unsafe { part.push(to, items.wrapping_add(k)) };
+            // SAFETY: the item is in the run.
+            let copy = |place: *mut u8| unsafe { items.copy(first, k, room, place) };
+            // SAFETY: it copies an item.
+            unsafe { part.push(to, copy) };
         }
     }
 }
