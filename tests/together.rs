@@ -39,7 +39,7 @@ struct Everything {
     twelves: Vec<[u8; 12]>,
     units: Vec<()>,
     strings: Vec<String>,
-    boxes: Vec<Box<u32>>,
+    boxes: Vec<Box<[u32]>>,
     matrix: Vec<u16>,
     many: Vec<Vec<u16>>,
 }
@@ -53,10 +53,10 @@ impl Everything {
             bytes: column(order, |x| x as u8),
             words: column(order, |x| x),
             floats: column(order, |x| (x >> 40) as f32),
-            twelves: column(order, |x| (x as u128).to_le_bytes()[..12].try_into().unwrap()),
+            twelves: column(order, |x| u128::from(x).to_le_bytes()[..12].try_into().unwrap()),
             units: vec![(); order.len()],
             strings: column(order, |x| x.to_string()),
-            boxes: column(order, |x| Box::new(x as u32)),
+            boxes: column(order, |x| Box::from([x as u32])),
             matrix: matrix(order, WIDTH),
             many: vec![column(order, |x| x as u16), column(order, |x| !x as u16)],
         }
@@ -250,8 +250,8 @@ fn columns_of_two_lengths_are_refused() {
 
 #[test]
 fn every_view_agrees() {
-    for len in [0, 1, 2, 300, 1000, 140_000] {
-        let p = Permutation::new(len as u64, 6);
+    for len in [0_u32, 1, 2, 300, 1000, 140_000] {
+        let p = Permutation::new(len.into(), 6);
         let (mut a, mut b): (Vec<u32>, Vec<String>) = (0..len).map(|x| (x, x.to_string())).unzip();
         let (mut x, mut y) = (a.clone(), b.clone());
         (&mut a, &mut b).par_bijective_shuffle_together(6);

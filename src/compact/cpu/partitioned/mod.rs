@@ -175,15 +175,12 @@ impl<'a> Sorting<'a> {
     /// # Safety
     ///
     /// As [`run`](Self::run).
-    pub(in crate::compact) unsafe fn sort_first<'b, T: Send>(
+    pub(in crate::compact) unsafe fn sort_first<'b, T: Send + 'b>(
         &self,
         source: &impl Source<T>,
         out: impl Target<T> + 'b,
         buffers: &'b mut Buffers,
-    ) -> Result<Option<Box<dyn Placing + 'b>>, Error>
-    where
-        T: 'b,
-    {
+    ) -> Result<Option<Box<dyn Placing + 'b>>, Error> {
         assert_eq!(out.len(), self.len);
         if self.buckets.are_usual() {
             // SAFETY: the caller's promise.
@@ -298,6 +295,9 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
     }
 }
 
+/// A thread's desk, and its words for a bucket's slots.
+type Room<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<Taken>]);
+
 /// Items in their buckets, with all that it takes to write them to their places.
 struct Sorted<'a, T, L, O> {
     partition: Partition<'a, T, L>,
@@ -305,8 +305,7 @@ struct Sorted<'a, T, L, O> {
     dense: bool,
     /// The buckets, each with the places of its items.
     buckets: Vec<(usize, O)>,
-    /// A thread's desk, and its words for a bucket's slots.
-    rooms: Vec<(&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<Taken>])>,
+    rooms: Vec<Room<'a, T>>,
 }
 
 impl<T: Send, L: Low, O: Target<T>> Sorted<'_, T, L, O> {
