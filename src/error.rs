@@ -65,7 +65,7 @@ pub enum Error {
         /// The slice's length.
         actual: u64,
     },
-    /// A slice does not end where a row of a batch does.
+    /// A slice does not consist of whole rows, or rows of no items were asked for.
     NotWholeRows {
         /// A row's length.
         len: u64,

@@ -5,6 +5,7 @@
 //! | for | see |
 //! | --- | --- |
 //! | shuffling a slice | [`ParBijectiveShuffle`] |
+//! | shuffling several together | [`ParBijectiveShuffleTogether`], [`Columns`] |
 //! | the order itself | [`Permutation`] |
 //! | many permutations of one length | [`Permutations`] |
 //! | seeds and epochs | [`Seed`] |
@@ -28,6 +29,7 @@ mod shuffle;
 mod simd;
 #[cfg(feature = "stats")]
 pub mod stats;
+mod together;
 mod word;
 
 pub use backend::Backend;
@@ -38,7 +40,7 @@ pub use bijection::{
     VariablePhilox,
 };
 #[doc(inline)]
-pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
+pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[cfg(feature = "cuda")]
 #[doc(inline)]
 pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
@@ -47,6 +49,7 @@ pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
 pub use permutations::Permutations;
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
+pub use together::ParBijectiveShuffleTogether;
 pub use word::Word;
 
 /// The crate of the traits that [`FromSeed`] draws from, in the version that it takes.

@@ -5,9 +5,10 @@ pub use crate::bijection::{
     Bijection, BlockShuffle, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
     RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
-pub use crate::compact::{Compactor, Cpu, Serial, Workspace};
+pub use crate::compact::{Columns, Compactor, Cpu, Rows, Serial, Workspace};
 pub use crate::error::Error;
 pub use crate::permutation::Permutation;
 pub use crate::permutations::Permutations;
 pub use crate::seed::Seed;
 pub use crate::shuffle::ParBijectiveShuffle;
+pub use crate::together::ParBijectiveShuffleTogether;

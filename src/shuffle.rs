@@ -231,7 +231,7 @@ impl<T> ParBijectiveShuffle for [T] {
 }
 
 #[track_caller]
-fn or_panic<R>(result: Result<R, Error>) -> R {
+pub(crate) fn or_panic<R>(result: Result<R, Error>) -> R {
     match result {
         Ok(value) => value,
         Err(error) => panic!("{error}"),

@@ -15,7 +15,7 @@ use crate::word::Word;
 /// [`Error::NotABijection`] with the first index, in order, that came before or is out of range;
 /// [`Error::OutOfMemory`] if there is none for a bit an index.
 pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
-    if tuning::is_sequential::<N>(indices.len()) {
+    if tuning::is_sequential(indices.len(), size_of::<N>()) {
         return check_in_order(indices);
     }
     let words = indices.len().div_ceil(BITS);

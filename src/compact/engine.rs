@@ -1,7 +1,7 @@
 //! [`Engine`]: any of the engines, chosen at run time.
 
 use super::batch::{self, Batch};
-use super::{Compactor, Cpu, check_word, sealed};
+use super::{Compactor, Cpu, Direction, Fixed, Frame, Workspace, check_word, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -102,6 +102,33 @@ impl Engine {
 }
 
 impl sealed::Sealed for Engine {}
+
+impl Engine {
+    /// Moves the items of several columns, there or back.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compactor::shuffle`]; every item is then where it was.
+    pub(crate) fn move_together(
+        &self,
+        bijection: &dyn Bijection,
+        frame: &mut Frame<impl Fixed>,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda) => cuda.move_together(bijection, frame, direction),
+            // What fails has left the items as they were.
+            #[cfg(feature = "cuda")]
+            Self::Either(cuda)
+                if suits(bijection) && cuda.move_together(bijection, frame, direction).is_ok() =>
+            {
+                Ok(())
+            }
+            _ => Workspace::new().move_together(bijection, frame, direction),
+        }
+    }
+}
 
 /// Whether the GPU can be tried for moving items: the check of a bijection that nobody vouches for would be of its device
 /// text, and the CPU's is of its own code.

@@ -12,6 +12,7 @@
 
 pub(crate) mod batch;
 mod check;
+mod columns;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
@@ -19,13 +20,16 @@ mod engine;
 mod relocate;
 mod serial;
 
+pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 #[cfg(feature = "cuda")]
 pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};
+pub(crate) use columns::{Fixed, Frame};
 pub(crate) use cpu::direct::is_parallel;
+pub(crate) use cpu::partitioned::Direction;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use engine::Engine;
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::cpu::memory::{Base, Buffer};
 use super::cpu::partitioned::{Direction, Sorting};
+use super::cpu::places::{Places, Span};
 use super::cpu::{Memory, direct, tuning};
 use super::{check_length, check_permutation, try_with_capacity};
 use crate::bijection::{Bijection, Trusted};
@@ -44,22 +45,32 @@ impl<'a> Plan<'a> {
         Ok(Self { len, indices })
     }
 
-    /// How the partitioned strategy sorts the items, if they are to be moved by it.
-    fn sorting<T>(&self, direction: Direction, memory: &Memory) -> Option<Sorting<'_>> {
+    /// How many items are permuted.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How the partitioned strategy sorts the items, if they are to be moved by it; they may be too `far` for the caches.
+    pub(super) fn sorting<T>(
+        &self,
+        direction: Direction,
+        far: bool,
+        memory: &Memory,
+    ) -> Option<Sorting<'_>> {
         let Indices::Evaluated(trusted) = &self.indices else { return None };
         let sorting = Sorting::new::<T>(trusted, self.len, direction, memory.most_buckets)?;
         let wastes_memory = sorting.wastes_memory::<T>();
-        memory.strategy.is_partitioned::<T>(self.len, wastes_memory).then_some(sorting)
+        memory.strategy.is_partitioned(far, wastes_memory).then_some(sorting)
     }
 
-    /// Runs what moves items of type T: in the pool, if any step of it will be. It is entered once like this and not for
-    /// every step, which takes ten microseconds from outside.
-    fn run<T, R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+    /// Runs what moves items of so many bytes: in the pool, if any step of it will be. It is entered once like this and
+    /// not for every step, which takes ten microseconds from outside.
+    pub(super) fn run<R: Send>(&self, item_bytes: usize, f: impl FnOnce() -> R + Send) -> R {
         let evaluates_in_parallel = match &self.indices {
             Indices::Evaluated(trusted) => direct::is_parallel(trusted.last()),
             Indices::Narrow(_) | Indices::Wide(_) => false,
         };
-        if evaluates_in_parallel || !tuning::is_sequential::<T>(self.len) {
+        if evaluates_in_parallel || !tuning::is_sequential(self.len, item_bytes) {
             rayon::scope(|_| f())
         } else {
             f()
@@ -68,30 +79,24 @@ impl<'a> Plan<'a> {
 
     /// Hands all the places out, in runs, together with the indexes that belong to them; several runs at a time on
     /// several threads. When it returns `Ok`, each place was handed out once, and so was each index.
-    fn hand_out<P: Send>(
+    pub(super) fn hand_out<P: Places>(
         &self,
-        places: &mut [P],
+        places: P,
         tiles: &mut Buffer,
         put: &impl Put<P>,
     ) -> Result<(), Error> {
         assert_eq!(self.len, places.len());
         match &self.indices {
             Indices::Evaluated(trusted) if fits_u32(self.len) => {
-                let put = |places: &mut [P], run: &[u32]| put.put(places, run);
+                let put = |places: P, run: &[u32]| put.put(places, run);
                 direct::fill_with(trusted, places, tiles, put)
             }
             Indices::Evaluated(trusted) => {
-                let put = |places: &mut [P], run: &[u64]| put.put(places, run);
+                let put = |places: P, run: &[u64]| put.put(places, run);
                 direct::fill_with(trusted, places, tiles, put)
             }
-            Indices::Narrow(indices) => {
-                hand_out_written(places, indices, put);
-                Ok(())
-            }
-            Indices::Wide(indices) => {
-                hand_out_written(places, indices, put);
-                Ok(())
-            }
+            Indices::Narrow(indices) => hand_out_written(places, indices, put),
+            Indices::Wide(indices) => hand_out_written(places, indices, put),
         }
     }
 }
@@ -109,20 +114,29 @@ fn checked_indices<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<Vec
     Ok(indices)
 }
 
-fn hand_out_written<P: Send, N: Word>(places: &mut [P], indices: &[N], put: &impl Put<P>) {
-    if tuning::is_sequential::<P>(places.len()) {
+fn hand_out_written<P: Places, N: Word>(
+    places: P,
+    indices: &[N],
+    put: &impl Put<P>,
+) -> Result<(), Error> {
+    if places.is_sequential() {
         put.put(places, indices);
-    } else {
-        places
-            .par_chunks_mut(tuning::MOVE_CHUNK)
-            .zip(indices.par_chunks(tuning::MOVE_CHUNK))
-            .for_each(|(places, indices)| put.put(places, indices));
+        return Ok(());
     }
+    let mut runs = try_with_capacity(indices.len().div_ceil(tuning::MOVE_CHUNK))?;
+    let mut rest = places;
+    for indices in indices.chunks(tuning::MOVE_CHUNK) {
+        let places;
+        (places, rest) = rest.cut(indices.len());
+        runs.push((places, indices));
+    }
+    runs.into_par_iter().for_each(|(places, indices)| put.put(places, indices));
+    Ok(())
 }
 
 /// What is done with a run of places and the indexes that belong to them, one each.
-trait Put<P>: Sync {
-    fn put<N: Word>(&self, places: &mut [P], indices: &[N]);
+pub(super) trait Put<P>: Sync {
+    fn put<N: Word>(&self, places: P, indices: &[N]);
 }
 
 /// Moves items by a plan.
@@ -137,7 +151,7 @@ pub(super) fn relocate<T: Send>(
     memory: &mut Memory,
 ) -> Result<(), Error> {
     assert_eq!(plan.len, items.len());
-    plan.run::<T, _>(|| {
+    plan.run(size_of::<T>(), || {
         let places = places_of(items);
         // SAFETY: the items are borrowed by this function alone.
         if unsafe { sort(plan, direction, places.cast(), places, memory) }? {
@@ -160,7 +174,7 @@ pub(super) fn relocate_into<T: Copy + Send + Sync>(
     memory: &mut Memory,
 ) -> Result<(), Error> {
     assert_eq!((plan.len, plan.len), (source.len(), out.len()));
-    plan.run::<T, _>(|| {
+    plan.run(size_of::<T>(), || {
         let places = places_of(out);
         // SAFETY: the source is borrowed, and so are the places, which are elsewhere.
         if unsafe { sort(plan, Direction::Shuffle, source.as_ptr(), places, memory) }? {
@@ -184,7 +198,7 @@ fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
 ///
 /// # Safety
 ///
-/// As [`Sorting::run`], for the plan's length.
+/// There are as many items at both places as the plan has, which nobody else uses meanwhile.
 unsafe fn sort<T: Send>(
     plan: &Plan,
     direction: Direction,
@@ -192,10 +206,14 @@ unsafe fn sort<T: Send>(
     out: *mut [MaybeUninit<T>],
     memory: &mut Memory,
 ) -> Result<bool, Error> {
-    match plan.sorting::<T>(direction, memory) {
+    match plan.sorting::<T>(direction, tuning::is_far::<T>(plan.len), memory) {
         Some(sorting) => {
+            // Only read through.
+            let source = Base::new(source.cast_mut());
             // SAFETY: the caller's promise.
-            let moved = unsafe { sorting.run(source, out, &mut memory.partition) };
+            let out = unsafe { Span::new(out) };
+            // SAFETY: as above.
+            let moved = unsafe { sorting.run(&source, out, &mut memory.partition) };
             memory.settle(moved)
         }
         None => Ok(false),
@@ -225,11 +243,11 @@ impl<'a, T: Send> Relocation<'a, T> {
         match direction {
             Direction::Shuffle => {
                 let source = Gather(Base::new(self.items.as_mut_ptr()));
-                plan.hand_out(self.scratch, tiles, &source)?;
+                plan.hand_out(&mut *self.scratch, tiles, &source)?;
             }
             Direction::Unshuffle => {
                 let target = Scatter(Base::new(self.scratch.as_mut_ptr()));
-                plan.hand_out(self.items, tiles, &target)?;
+                plan.hand_out(&mut *self.items, tiles, &target)?;
             }
         }
         self.commit();
@@ -249,7 +267,7 @@ impl<'a, T: Send> Relocation<'a, T> {
             // by overwriting the originals, which are forgotten and not dropped.
             unsafe { ptr::copy_nonoverlapping(from, items.as_mut_ptr(), items.len()) };
         };
-        if tuning::is_sequential::<T>(items.len()) {
+        if tuning::is_sequential(items.len(), size_of::<T>()) {
             put_back((items, scratch));
         } else {
             items
@@ -263,7 +281,7 @@ impl<'a, T: Send> Relocation<'a, T> {
 /// Copies the items at the indexes to scratch places.
 struct Gather<T>(Base<T>);
 
-impl<T: Send> Put<MaybeUninit<T>> for Gather<T> {
+impl<T: Send> Put<&mut [MaybeUninit<T>]> for Gather<T> {
     #[inline]
     fn put<N: Word>(&self, places: &mut [MaybeUninit<T>], indices: &[N]) {
         for (place, &index) in places.iter_mut().zip(indices) {
@@ -279,7 +297,7 @@ impl<T: Send> Put<MaybeUninit<T>> for Gather<T> {
 /// Copies items to the scratch places at the indexes.
 struct Scatter<T>(Base<MaybeUninit<T>>);
 
-impl<T: Send> Put<T> for Scatter<T> {
+impl<T: Send> Put<&mut [T]> for Scatter<T> {
     #[inline]
     fn put<N: Word>(&self, places: &mut [T], indices: &[N]) {
         for (item, &index) in places.iter_mut().zip(indices) {

@@ -5,6 +5,7 @@ mod cursor;
 mod index;
 mod iter;
 mod par_iter;
+mod together;
 mod tuning;
 mod views;
 

@@ -10,6 +10,7 @@ use core::mem::MaybeUninit;
 use rayon::prelude::*;
 
 use super::memory::Buffer;
+use super::places::Places;
 use super::survivors::{SlotRange, Tile, Values, room_for};
 use super::tuning;
 use crate::bijection::{Bijection, Trusted};
@@ -61,11 +62,11 @@ pub(crate) fn fill_alone<N: Word>(
 /// # Errors
 ///
 /// As [`fill`]. Before [`Error::NotABijection`] some of the places were handed out.
-pub(crate) fn fill_with<P: Send, N: Word>(
+pub(in crate::compact) fn fill_with<P: Places, N: Word>(
     trusted: &Trusted,
-    places: &mut [P],
+    places: P,
     tiles: &mut Buffer,
-    put: impl Fn(&mut [P], &[N]) + Sync,
+    put: impl Fn(P, &[N]) + Sync,
 ) -> Result<(), Error> {
     let len = places.len();
     if is_nothing::<N>(trusted, len)? {
@@ -85,11 +86,11 @@ fn is_nothing<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<bool, Er
     Ok(len == 0)
 }
 
-fn hand_out<P: Send, N: Word>(
+fn hand_out<P: Places, N: Word>(
     values: &Values,
-    places: &mut [P],
+    places: P,
     tiles: &mut Buffer,
-    put: impl Fn(&mut [P], &[N]) + Sync,
+    put: impl Fn(P, &[N]) + Sync,
 ) -> Result<(), Error> {
     if is_parallel(values.last_slot()) {
         hand_out_in_waves(values, places, tiles, put)
@@ -104,10 +105,10 @@ pub(crate) fn is_parallel(last_slot: u64) -> bool {
 }
 
 /// Hands out on the calling thread.
-fn hand_out_in_order<P, N: Word>(
+fn hand_out_in_order<P: Places, N: Word>(
     values: &Values,
-    places: &mut [P],
-    put: impl Fn(&mut [P], &[N]),
+    places: P,
+    put: impl Fn(P, &[N]),
 ) -> Result<(), Error> {
     let mut output = Output::new(places);
     let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
@@ -121,11 +122,11 @@ fn hand_out_in_order<P, N: Word>(
 }
 
 /// Hands out on all threads.
-fn hand_out_in_waves<P: Send, N: Word>(
+fn hand_out_in_waves<P: Places, N: Word>(
     values: &Values,
-    places: &mut [P],
+    places: P,
     buffer: &mut Buffer,
-    put: impl Fn(&mut [P], &[N]) + Sync,
+    put: impl Fn(P, &[N]) + Sync,
 ) -> Result<(), Error> {
     let mut output = Output::new(places);
     let last = values.last_slot();
@@ -142,7 +143,7 @@ fn hand_out_in_waves<P: Send, N: Word>(
         }
         wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(values));
         let outputs = wave.iter().map(|tile| output.take(tile.survivors().len()));
-        let outputs: Vec<&mut [P]> = outputs.collect::<Result<_, _>>()?;
+        let outputs: Vec<P> = outputs.collect::<Result<_, _>>()?;
         outputs
             .into_par_iter()
             .zip(&wave)
@@ -153,27 +154,38 @@ fn hand_out_in_waves<P: Send, N: Word>(
 }
 
 /// The part of the output that has not been given out.
-struct Output<'a, P> {
+struct Output<P> {
     len: usize,
-    rest: &'a mut [P],
+    /// Always there but while it is cut.
+    rest: Option<P>,
 }
 
-impl<'a, P> Output<'a, P> {
-    fn new(places: &'a mut [P]) -> Self {
-        Self { len: places.len(), rest: places }
+impl<P: Places> Output<P> {
+    fn new(places: P) -> Self {
+        Self { len: places.len(), rest: Some(places) }
+    }
+
+    /// How many are left.
+    fn left(&self) -> usize {
+        self.rest.as_ref().map_or(0, P::len)
     }
 
     /// Gives out the next places.
-    fn take(&mut self, count: usize) -> Result<&'a mut [P], Error> {
-        let left = self.rest.len();
-        self.rest
-            .split_off_mut(..count)
-            .ok_or_else(|| wrong_count(self.len, self.len - left + count))
+    fn take(&mut self, count: usize) -> Result<P, Error> {
+        let left = self.left();
+        match self.rest.take() {
+            Some(rest) if count <= left => {
+                let (places, rest) = rest.cut(count);
+                self.rest = Some(rest);
+                Ok(places)
+            }
+            _ => Err(wrong_count(self.len, self.len - left + count)),
+        }
     }
 
     /// Checks that nothing is left.
     fn finish(self) -> Result<(), Error> {
-        match self.rest.len() {
+        match self.left() {
             0 => Ok(()),
             left => Err(wrong_count(self.len, self.len - left)),
         }
@@ -198,12 +210,12 @@ mod tests {
                 let grid = GridFeistel::<12>::from_seed(len, 1);
                 for f in [&chain as &dyn Bijection, &grid] {
                     let mut one = vec![0; len as usize];
-                    hand_out_in_order(&Values::of_any(f, one.len()), &mut one, copy).unwrap();
+                    hand_out_in_order(&Values::of_any(f, one.len()), &mut one[..], copy).unwrap();
                     let mut waves = vec![0; len as usize];
                     let trusted = f.trusted().unwrap();
                     let values = Values::of_trusted(&trusted, waves.len());
                     let mut buffer = Buffer::new();
-                    let run = || hand_out_in_waves(&values, &mut waves, &mut buffer, copy);
+                    let run = || hand_out_in_waves(&values, &mut waves[..], &mut buffer, copy);
                     pool.install(run).unwrap();
                     assert!(one == waves, "length {len}, {threads} threads");
                     if f.last() == len - 1 {
@@ -211,7 +223,7 @@ mod tests {
                     }
                     let mut inverses = vec![0; len as usize];
                     let values = Values::by_inverses(&trusted, one.len(), &mut buffer).unwrap();
-                    hand_out_in_order(&values, &mut inverses, copy).unwrap();
+                    hand_out_in_order(&values, &mut inverses[..], copy).unwrap();
                     assert!(one == inverses, "length {len}, by inverses");
                 }
             }

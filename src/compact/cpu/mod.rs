@@ -5,7 +5,8 @@ mod machine;
 pub(super) mod memory;
 mod pack;
 pub(super) mod partitioned;
-mod stream;
+pub(super) mod places;
+pub(super) mod stream;
 pub(crate) mod survivors;
 pub(crate) mod tuning;
 mod workspace;
@@ -100,7 +101,7 @@ fn clone_in_order<T: Clone + Send + Sync, N: Word>(
     Cpu.indices(bijection, &mut indices)?;
     let mut out = try_with_capacity(items.len())?;
     let pick = |index: &N| items[index.widen() as usize].clone();
-    if tuning::is_sequential::<T>(items.len()) {
+    if tuning::is_sequential(items.len(), size_of::<T>()) {
         out.extend(indices.iter().map(pick));
     } else {
         indices.par_iter().with_min_len(tuning::MOVE_CHUNK).map(pick).collect_into_vec(&mut out);

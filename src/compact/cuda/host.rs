@@ -13,6 +13,7 @@ use super::run::{Job, Mode, RowsJob, Runner};
 use super::tuning;
 use crate::bijection::Bijection;
 use crate::compact::batch::Batch;
+use crate::compact::columns::{Column, Fixed, Frame};
 use crate::compact::cpu::memory::Buffer;
 use crate::compact::{check_length, check_word, try_with_capacity};
 use crate::error::Error;
@@ -79,11 +80,50 @@ pub(super) fn move_items<T: Send>(
     }
     let mut scratch = Buffer::default();
     let room = scratch.room::<T>(items.len())?;
-    moved_copy(cuda, f, items, room.as_mut_ptr().cast(), back)?;
+    let source = Bits { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
+    // SAFETY: the items are borrowed, and there is room for as many.
+    unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), back) }?;
     // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them over the slice moves
     // every item. The two do not overlap.
     unsafe { copy_bits(room.as_ptr().cast(), items.as_mut_ptr().cast(), size_of_val(items)) };
     Ok(())
+}
+
+/// Moves the items of several columns, as bits: one column after the other, each to working memory; only when all of them
+/// are there are the columns written.
+pub(super) fn move_together(
+    cuda: &Cuda,
+    f: &dyn Bijection,
+    frame: &mut Frame<impl Fixed>,
+    back: bool,
+) -> Result<(), Error> {
+    frame.check_domain(f.last())?;
+    let len = frame.len().unwrap_or(0);
+    let mut copies = try_with_capacity(frame.columns().len())?;
+    for &Column { start, bytes } in frame.columns() {
+        let mut copy = Buffer::default();
+        let room = copy.room::<u8>(len * bytes)?;
+        let source = Bits { start: start.cast_const(), len, item: bytes };
+        // SAFETY: the column has so many items, and the frame is borrowed.
+        unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), back) }?;
+        copies.push(copy);
+    }
+    for (&Column { start, bytes }, copy) in frame.columns().iter().zip(&mut copies) {
+        let room = copy.room::<u8>(len * bytes)?;
+        // SAFETY: the copy has the items' bits, each item's once, so that writing them over the column moves every
+        // item. The two do not overlap.
+        unsafe { copy_bits(room.as_ptr().cast(), start, len * bytes) };
+    }
+    Ok(())
+}
+
+/// Items in host memory, as bytes.
+#[derive(Clone, Copy)]
+struct Bits {
+    start: *const u8,
+    len: usize,
+    /// The size of an item.
+    item: usize,
 }
 
 /// A shuffled copy. The clones are made in order, and then moved.
@@ -99,26 +139,31 @@ pub(super) fn cloned<T: Clone + Send + Sync>(
     Ok(copy)
 }
 
-/// Writes the items' bits in their new order to `out`, where there is room for them.
-fn moved_copy<T>(
+/// Writes the items' bits in their new order to `out`.
+///
+/// # Safety
+///
+/// The items are there, which nobody writes to, and as much room.
+unsafe fn moved_copy(
     cuda: &Cuda,
     f: &dyn Bijection,
-    items: &[T],
+    items: Bits,
     out: *mut u8,
     back: bool,
 ) -> Result<(), Error> {
-    let bytes = size_of_val(items);
+    let Bits { start, len, item } = items;
+    let bytes = len * item;
     let mut runner = runner(cuda);
     let mut memory = Memory::new();
     bind(cuda)?;
     let half = (bytes as u64).next_multiple_of(256);
     let (source, _) = memory.room(&cuda.stream, 2 * half)?;
-    let array = Array { source, out: source + half, item: size_of::<T>() };
-    let job = Job::new(f, items.len() as u64, Movement::items(vec![array], back)?)?;
+    let array = Array { source, out: source + half, item };
+    let job = Job::new(f, len as u64, Movement::items(vec![array], back)?)?;
     // What can fail does so before the items travel.
     runner.rehearse(&job, Mode::Reserve)?;
     // SAFETY: both are of so many bytes.
-    unsafe { to_device(cuda, items.as_ptr().cast(), source, bytes) }?;
+    unsafe { to_device(cuda, start, source, bytes) }?;
     // SAFETY: the addresses are of that many items, and do not overlap.
     unsafe { runner.run(&job) }?;
     // SAFETY: both are of so many bytes.

@@ -34,7 +34,7 @@ use self::device::{Device, failed};
 use self::link::Link;
 use self::run::{Mode, Runner};
 use super::batch::Batch;
-use super::{Compactor, sealed};
+use super::{Compactor, Direction, Fixed, Frame, sealed};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -189,6 +189,18 @@ impl Cuda {
     /// it can make the GPU run what they like.
     pub fn keep_kernels_in(&self, folder: impl Into<PathBuf>) {
         self.device.keep_programs_in(folder.into());
+    }
+}
+
+impl Cuda {
+    /// Moves the items of several columns in host memory, there or back: one column after the other.
+    pub(super) fn move_together(
+        &self,
+        bijection: &dyn Bijection,
+        frame: &mut Frame<impl Fixed>,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        host::move_together(self, bijection, frame, direction == Direction::Unshuffle)
     }
 }
 

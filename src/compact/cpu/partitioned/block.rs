@@ -37,12 +37,12 @@ impl Block {
     ///
     /// # Safety
     ///
-    /// `offset` is a multiple of the stride below the end; `item` is an item.
+    /// `offset` is a multiple of the stride below the end; `copy` copies an item's bytes, and no more, to a place.
     #[inline(always)]
-    unsafe fn put<T, L: Low>(&mut self, offset: usize, low: L, item: *const T) {
+    unsafe fn put<T, L: Low>(&mut self, offset: usize, low: L, copy: impl FnOnce(*mut u8)) {
         let place = self.0.as_mut_ptr().wrapping_add(offset);
-        // SAFETY: within the block, since a whole stride is; bytes are never unaligned.
-        unsafe { ptr::copy_nonoverlapping(item.cast(), place, size_of::<T>()) };
+        // Within the block, since a whole stride is.
+        copy(place.cast());
         // SAFETY: as above.
         unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
     }
@@ -123,15 +123,15 @@ impl<'a, T, L: Low> Part<'a, T, L> {
     ///
     /// # Safety
     ///
-    /// `item` is one.
+    /// `copy` copies an item's bytes, and no more, to a place.
     #[inline(always)]
-    pub(super) unsafe fn push(&mut self, to: L::Index, item: *const T) {
+    pub(super) unsafe fn push(&mut self, to: L::Index, copy: impl FnOnce(*mut u8)) {
         let (bucket, low) = L::split(to, self.buckets);
         let offset = &mut self.offsets[bucket];
         // SAFETY: there are as many blocks as offsets.
         let block = unsafe { self.open.get_unchecked_mut(bucket) };
         // SAFETY: the offset began with 0, and grows by the stride until it becomes 0 again at the end.
-        unsafe { block.put(usize::from(*offset), low, item) };
+        unsafe { block.put::<T, L>(usize::from(*offset), low, copy) };
         *offset += stride::<T, L>() as u16;
         if usize::from(*offset) == end::<T, L>() {
             self.flush(bucket);

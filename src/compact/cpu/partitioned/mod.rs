@@ -33,8 +33,9 @@ use block::{Part, items_per_block};
 use buckets::{Buckets, Low};
 use place::{Place, Taken};
 
-use super::memory::{Base, Buffer};
-use super::stream::{publish, stream};
+use super::memory::Buffer;
+use super::places::{Source, Target};
+use super::stream::publish;
 use super::tuning;
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::try_with_capacity;
@@ -43,7 +44,7 @@ use crate::simd::Level;
 
 /// Which way items are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::compact) enum Direction {
+pub(crate) enum Direction {
     /// The item at index `p[k]` comes to place `k`.
     Shuffle,
     /// The item at place `k` comes to index `p[k]`.
@@ -66,7 +67,7 @@ pub(in crate::compact) struct Buffers {
 }
 
 impl Buffers {
-    pub(super) const fn new() -> Self {
+    pub(in crate::compact) const fn new() -> Self {
         Self {
             open: Buffer::new(),
             full: Buffer::new(),
@@ -142,49 +143,76 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at both places as the sorting was made for, which nobody else uses
-    /// meanwhile.
+    /// There are as many items of type T at the source as the sorting was made for, which nobody else uses meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many places, before anything was written.
     pub(in crate::compact) unsafe fn run<T: Send>(
         &self,
-        source: *const T,
-        out: *mut [MaybeUninit<T>],
+        source: &impl Source<T>,
+        out: impl Target<T>,
         buffers: &mut Buffers,
     ) -> Result<bool, Error> {
+        assert_eq!(out.len(), self.len);
         if self.buckets.are_usual() {
             // SAFETY: the caller's promise.
-            unsafe { self.run_with::<T, u16>(source, out, buffers) }
+            let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
+            Ok(sorted.map(Sorted::place).is_some())
         } else {
             // SAFETY: as above.
-            unsafe { self.run_with::<T, u32>(source, out, buffers) }
+            let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
+            Ok(sorted.map(Sorted::place).is_some())
         }
     }
 
-    /// Does it, with low bits of a type.
+    /// Sorts the items, and leaves it to the caller to have them placed; `None` if a bucket overflows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
     ///
     /// # Safety
     ///
     /// As [`run`](Self::run).
-    unsafe fn run_with<T: Send, L: Low>(
+    pub(in crate::compact) unsafe fn sort_first<'b, T: Send + 'b>(
         &self,
-        source: *const T,
-        out: *mut [MaybeUninit<T>],
-        buffers: &mut Buffers,
-    ) -> Result<bool, Error> {
+        source: &impl Source<T>,
+        out: impl Target<T> + 'b,
+        buffers: &'b mut Buffers,
+    ) -> Result<Option<Box<dyn Placing + 'b>>, Error> {
+        assert_eq!(out.len(), self.len);
+        if self.buckets.are_usual() {
+            // SAFETY: the caller's promise.
+            let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
+            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn Placing>))
+        } else {
+            // SAFETY: as above.
+            let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
+            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn Placing>))
+        }
+    }
+
+    /// Sorts the items, with low bits of a type.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    unsafe fn sort_with<'b, T: Send, L: Low, O: Target<T>>(
+        &self,
+        source: &impl Source<T>,
+        out: O,
+        buffers: &'b mut Buffers,
+    ) -> Result<Option<Sorted<'b, T, L, O>>, Error> {
         let Buffers { open, full, tiles, desks, taken } = buffers;
         let mut partition = Partition::<T, L>::empty(self.rooms::<T, L>(), open, full)?;
-        // Only read through.
-        let source = Base::new(source.cast_mut());
-        // SAFETY: these are the items, which nobody writes to before `place`.
-        unsafe { self.sort(&source, &mut partition.parts, tiles) }?;
+        // SAFETY: these are the items, which nobody writes to before they are placed.
+        unsafe { self.sort(source, &mut partition.parts, tiles) }?;
         if !partition.is_complete(self.len) {
-            return Ok(false);
+            return Ok(None);
         }
-        // SAFETY: the caller's promise; the source, which this may be, is read no more.
-        let out = unsafe { &mut *out };
         let dense = self.direction == Direction::Unshuffle || self.len as u64 - 1 == self.f.last();
-        // SAFETY: these are the items, of type T, once each, and `out` has as many places.
-        unsafe { partition.place(dense, out, desks, taken) }?;
-        Ok(true)
+        partition.sorted(dense, out, desks, taken).map(Some)
     }
 }
 
@@ -233,49 +261,83 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
         self.parts.iter().map(|part| part.count(bucket)).sum()
     }
 
-    /// Writes the items, in order, over all of `out`. They are `dense` if there are no gaps between them.
+    /// Gets what it takes to write the items, in order, over all of `out`. They are `dense` if there are no gaps between
+    /// them.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], before anything was written.
+    /// [`Error::OutOfMemory`].
     ///
-    /// # Safety
+    /// # Panics
     ///
-    /// They are as many as `out` has places.
-    unsafe fn place(
+    /// If they are more than `out` has places.
+    fn sorted<O: Target<T>>(
         self,
         dense: bool,
-        out: &mut [MaybeUninit<T>],
-        desks: &mut Buffer,
-        taken: &mut Buffer,
-    ) -> Result<(), Error> {
+        out: O,
+        desks: &'a mut Buffer,
+        taken: &'a mut Buffer,
+    ) -> Result<Sorted<'a, T, L, O>, Error> {
         let mut rest = out;
         let mut buckets = try_with_capacity(self.buckets.count)?;
         for bucket in 0..self.buckets.count {
             let places;
-            (places, rest) = rest.split_at_mut(self.count(bucket));
+            (places, rest) = rest.cut(self.count(bucket));
             buckets.push((bucket, places));
         }
         let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
-        let desks = desks.room(self.parts.len() * most)?;
+        let desks = desks.room(self.parts.len() * most)?.chunks_mut(most);
         let words = Taken::count(self.buckets.len());
-        let taken = taken.room(self.parts.len() * words)?;
+        let taken = taken.room(self.parts.len() * words)?.chunks_mut(words);
+        let mut rooms = try_with_capacity(self.parts.len())?;
+        rooms.extend(desks.zip(taken));
+        Ok(Sorted { partition: self, dense, buckets, rooms })
+    }
+}
+
+/// A thread's desk, and its words for a bucket's slots.
+type Room<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<Taken>]);
+
+/// Items in their buckets, with all that it takes to write them to their places.
+struct Sorted<'a, T, L, O> {
+    partition: Partition<'a, T, L>,
+    /// Whether there are no gaps between the items.
+    dense: bool,
+    /// The buckets, each with the places of its items.
+    buckets: Vec<(usize, O)>,
+    rooms: Vec<Room<'a, T>>,
+}
+
+impl<T: Send, L: Low, O: Target<T>> Sorted<'_, T, L, O> {
+    /// Writes the items, in order, over all of their places. Nothing can fail any more.
+    fn place(self) {
+        let Self { partition, dense, buckets, rooms } = self;
         // Nothing unwinds from here on; should it, items would exist twice or not at all.
         let guard = AbortOnUnwind;
         let level = Level::current();
         let buckets = Mutex::new(buckets.into_iter());
         let next = || buckets.lock().expect("nobody panics with it").next();
-        let rooms = desks.par_chunks_mut(most).zip(taken.par_chunks_mut(words));
-        rooms.with_max_len(1).for_each(|(desk, taken)| {
+        rooms.into_par_iter().with_max_len(1).for_each(|(desk, taken)| {
             while let Some((bucket, out)) = next() {
                 let desk = &mut desk[..out.len()];
-                level.run(Place { parts: &self.parts, bucket, dense, taken, desk });
-                stream(desk, out);
+                level.run(Place { parts: &partition.parts, bucket, dense, taken, desk });
+                out.stream(desk);
             }
             publish();
         });
         core::mem::forget(guard);
-        Ok(())
+    }
+}
+
+/// [`Sorted`] items of whatever type.
+pub(in crate::compact) trait Placing {
+    /// Writes the items to their places.
+    fn place(self: Box<Self>);
+}
+
+impl<T: Send, L: Low, O: Target<T>> Placing for Sorted<'_, T, L, O> {
+    fn place(self: Box<Self>) {
+        Sorted::place(*self);
     }
 }
 

@@ -7,7 +7,8 @@ use super::block::Part;
 use super::buckets::Low;
 use super::{Direction, Sorting};
 use crate::bijection::Bijection;
-use crate::compact::cpu::memory::{Base, Buffer};
+use crate::compact::cpu::memory::Buffer;
+use crate::compact::cpu::places::Source;
 use crate::compact::cpu::survivors::{SlotRange, Tile, Values, room_for};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
@@ -20,7 +21,7 @@ impl Sorting<'_> {
     /// `items` are as many as the sorting was made for, and nobody writes to them meanwhile.
     pub(super) unsafe fn sort<T: Send, L: Low>(
         &self,
-        items: &Base<T>,
+        items: &impl Source<T>,
         parts: &mut [Part<T, L>],
         tiles: &mut Buffer,
     ) -> Result<(), Error> {
@@ -38,20 +39,21 @@ impl Sorting<'_> {
     /// # Safety
     ///
     /// As [`sort`](Self::sort).
-    unsafe fn sort_by_slot<T: Send, L: Low>(&self, items: &Base<T>, parts: &mut [Part<T, L>]) {
+    unsafe fn sort_by_slot<T: Send, L: Low, S: Source<T>>(
+        &self,
+        items: &S,
+        parts: &mut [Part<T, L>],
+    ) {
         let share = self.len.div_ceil(parts.len());
         parts.par_iter_mut().enumerate().with_max_len(1).for_each(|(number, part)| {
             let mut slots = [L::Index::zero(); tuning::RUN];
+            let mut room = S::room();
             let end = ((number + 1) * share).min(self.len);
             for first in (number * share..end).step_by(tuning::RUN) {
                 let slots = &mut slots[..(end - first).min(tuning::RUN)];
                 L::inverse_run(self.f, first as u64, slots);
-                for (index, &slot) in (first..).zip(&*slots) {
-                    // SAFETY: the index is below the length.
-                    let item = unsafe { items.at(index) };
-                    // SAFETY: it is an item.
-                    unsafe { part.push(slot, item) };
-                }
+                // SAFETY: the indexes are below the length.
+                unsafe { push_all(part, slots, items, first, &mut room) };
             }
             part.finish();
         });
@@ -62,9 +64,9 @@ impl Sorting<'_> {
     /// # Safety
     ///
     /// As [`sort`](Self::sort).
-    unsafe fn sort_by_index<T: Send, L: Low>(
+    unsafe fn sort_by_index<T: Send, L: Low, S: Source<T>>(
         &self,
-        items: &Base<T>,
+        items: &S,
         parts: &mut [Part<T, L>],
         tiles: &mut Buffer,
     ) -> Result<(), Error> {
@@ -88,12 +90,8 @@ impl Sorting<'_> {
                 let work = tiles.par_iter_mut().zip(&mut *parts).with_max_len(1);
                 work.for_each(|((tile, position), part)| {
                     // The survivors of the wave before, whose places are known by now.
-                    for (place, &index) in (*position..).zip(tile.survivors()) {
-                        // SAFETY: the places that were given out are below the length.
-                        let item = unsafe { items.at(place) };
-                        // SAFETY: it is an item.
-                        unsafe { part.push(index, item) };
-                    }
+                    // SAFETY: the places that were given out are below the length.
+                    unsafe { push_all(part, tile.survivors(), items, *position, &mut S::room()) };
                     tile.evaluate(&values);
                     part.finish();
                 });
@@ -108,6 +106,31 @@ impl Sorting<'_> {
                 }
             }
         })
+    }
+}
+
+/// Pushes the items from the first on to the buckets of as many slots or indexes.
+///
+/// # Safety
+///
+/// There are so many items, and nobody writes to them meanwhile.
+#[inline(always)]
+unsafe fn push_all<T, L: Low, S: Source<T>>(
+    part: &mut Part<T, L>,
+    to: &[L::Index],
+    items: &S,
+    first: usize,
+    room: &mut S::Room,
+) {
+    for (first, to) in (first..).step_by(S::RUN).zip(to.chunks(S::RUN)) {
+        // SAFETY: the caller's promise.
+        unsafe { items.prepare(first, to.len(), room) };
+        for (k, &to) in to.iter().enumerate() {
+            // SAFETY: the item is in the run.
+            let copy = |place: *mut u8| unsafe { items.copy(first, k, room, place) };
+            // SAFETY: it copies an item.
+            unsafe { part.push(to, copy) };
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! The strategy by itself, with buckets of both kinds: the direct one would mend what overflows, and so hide it.
 
+use core::mem::MaybeUninit;
 use std::fmt::Debug;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -7,6 +8,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::*;
 use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::cpu::Memory;
+use crate::compact::cpu::memory::Base;
+use crate::compact::cpu::places::Span;
 use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::compact::{Compactor, Serial, Strategy};
 
@@ -43,9 +46,11 @@ fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
     let mut sort = |direction, from: *const T, to: &mut [T]| {
         let sorting = Sorting::new::<T>(f, len, direction, most_buckets).unwrap();
         let to = core::ptr::from_mut(to) as *mut [MaybeUninit<T>];
-        let from = if from.is_null() { to.cast() } else { from };
+        let from = if from.is_null() { to.cast() } else { from.cast_mut() };
+        // SAFETY: the places are there.
+        let to = unsafe { Span::new(to) };
         // SAFETY: the items are all there, in two slices or in one.
-        let sorted = unsafe { sorting.run(from, to, &mut buffers) };
+        let sorted = unsafe { sorting.run(&Base::new(from), to, &mut buffers) };
         assert_eq!(sorted, Ok(true), "{direction:?}, {len} items, {most_buckets} buckets");
     };
     let mut out = vec![T::default(); len];
@@ -150,8 +155,11 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
         let f = f.trusted().unwrap();
         let sorting = Sorting::new::<u32>(&f, p.len(), direction, most_buckets).unwrap();
         let places = core::ptr::from_mut(&mut *items) as *mut [MaybeUninit<u32>];
+        let from = Base::new(places.cast::<u32>());
+        // SAFETY: the places are there.
+        let span = unsafe { Span::new(places) };
         // SAFETY: these are the items.
-        let sorted = unsafe { sorting.run::<u32>(places.cast(), places, &mut Buffers::new()) };
+        let sorted = unsafe { sorting.run(&from, span, &mut Buffers::new()) };
         let overflows = !sorted.unwrap();
         assert!(!overflows || items == source, "{direction:?}, {most_buckets} buckets");
         u32::from(overflows)

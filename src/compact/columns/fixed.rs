@@ -1,0 +1,134 @@
+//! [`Fixed`]: columns whose items have sizes that the compiler knows, so that a record is put together by a few moves.
+
+use core::mem::MaybeUninit;
+use core::ptr;
+
+/// The addresses of columns.
+///
+/// # Safety
+///
+/// `load` writes as many bytes as a record has, and no more, and a record has no padding: the columns' items in order.
+pub unsafe trait Fixed: Copy + Send + Sync {
+    /// As large as an item of each column together.
+    type Record: Send;
+
+    /// Whether the sizes are known.
+    const IS_KNOWN: bool;
+
+    /// Copies the columns' items at an index to a record, which need not be aligned.
+    ///
+    /// # Safety
+    ///
+    /// There is such an index, nobody writes to the items, and there is so much room.
+    unsafe fn load(self, index: usize, record: *mut u8);
+}
+
+/// Columns of which too little is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Unknown;
+
+// SAFETY: nothing is written, and a record has nothing.
+unsafe impl Fixed for Unknown {
+    type Record = ();
+
+    const IS_KNOWN: bool = false;
+
+    unsafe fn load(self, _: usize, _: *mut u8) {}
+}
+
+/// The start of a slice.
+#[derive(Debug)]
+pub struct Start<T>(pub(super) *const T);
+
+impl<T> Clone for Start<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Start<T> {}
+
+// SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits on
+// another thread moves the item there, hence `Send`.
+unsafe impl<T: Send> Send for Start<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Start<T> {}
+
+// SAFETY: an item is written.
+unsafe impl<T: Send> Fixed for Start<T> {
+    type Record = MaybeUninit<T>;
+
+    const IS_KNOWN: bool = true;
+
+    #[inline(always)]
+    unsafe fn load(self, index: usize, record: *mut u8) {
+        // SAFETY: there is such an item.
+        let item = unsafe { self.0.add(index) };
+        // SAFETY: the caller's promise; bytes are never unaligned.
+        unsafe { ptr::copy_nonoverlapping(item.cast(), record, size_of::<T>()) };
+    }
+}
+
+// SAFETY: one is written after the other; arrays have no padding.
+unsafe impl<C: Fixed, const N: usize> Fixed for [C; N] {
+    type Record = [C::Record; N];
+
+    const IS_KNOWN: bool = C::IS_KNOWN;
+
+    #[inline(always)]
+    unsafe fn load(self, index: usize, record: *mut u8) {
+        for (k, columns) in self.into_iter().enumerate() {
+            // SAFETY: the caller's promise; the record is of N such ones.
+            unsafe { columns.load(index, record.wrapping_add(k * size_of::<C::Record>())) };
+        }
+    }
+}
+
+/// One after the other, without padding.
+#[derive(Debug)]
+#[repr(C, packed)]
+pub struct Packed<A, B>(A, B);
+
+macro_rules! packed {
+    ($first:ident $($column:ident)*) => { Packed<$first::Record, packed!($($column)*)> };
+    () => { () };
+}
+
+macro_rules! tuples {
+    ($(($($column:ident)+))+) => {$(
+        // SAFETY: one is written after the other, which is how they are packed.
+        unsafe impl<$($column: Fixed),+> Fixed for ($($column,)+) {
+            type Record = packed!($($column)+);
+
+            const IS_KNOWN: bool = $($column::IS_KNOWN)&&+;
+
+            #[inline(always)]
+            unsafe fn load(self, index: usize, record: *mut u8) {
+                #[expect(non_snake_case, reason = "values by the names of their types")]
+                let ($($column,)+) = self;
+                let mut offset = 0;
+                $(
+                    // SAFETY: the caller's promise; the record has room for each.
+                    unsafe { $column.load(index, record.wrapping_add(offset)) };
+                    offset += size_of::<$column::Record>();
+                )+
+                debug_assert_eq!(offset, size_of::<Self::Record>());
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (A)
+    (A B)
+    (A B C)
+    (A B C D)
+    (A B C D E)
+    (A B C D E F)
+    (A B C D E F G)
+    (A B C D E F G H)
+    (A B C D E F G H I)
+    (A B C D E F G H I J)
+    (A B C D E F G H I J K)
+    (A B C D E F G H I J K L)
+}

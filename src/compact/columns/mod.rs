@@ -1,0 +1,219 @@
+//! [`Columns`]: arrays that are shuffled together, under one permutation.
+
+mod direct;
+mod fixed;
+mod frame;
+mod record;
+mod relocate;
+mod rows;
+
+pub(crate) use fixed::Fixed;
+#[cfg(feature = "cuda")]
+pub(super) use frame::Column;
+pub(crate) use frame::Frame;
+pub(super) use relocate::relocate_together;
+pub use rows::Rows;
+
+use fixed::{Start, Unknown};
+use frame::List;
+
+mod sealed {
+    use super::fixed::Fixed;
+    use super::frame::List;
+
+    pub trait Columns {
+        /// The columns' addresses, if their number and the sizes of their items are known to the compiler.
+        type Starts: Fixed;
+
+        /// Lists the columns.
+        fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+        where
+            Self: 'a;
+    }
+}
+
+/// Arrays of one length that are shuffled together: item `k` of each goes where item `k` of the others goes.
+///
+/// A column is
+///
+/// * a slice, `&mut [T]`, and so `&mut Vec<T>` and `&mut [T; N]`;
+/// * the [`Rows`] of a matrix, of any width;
+/// * several columns: a tuple of up to twelve, of types of their own; a `Vec<C>` or `[C; N]` of columns of one type, as
+///   many as there happen to be. They may be nested.
+///
+/// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the order that it would
+/// get alone; but the bijection is evaluated, and memory gone through, once for all of them. How it is done is the
+/// business of [`Workspace::shuffle_together`](crate::Workspace::shuffle_together).
+///
+/// The trait is sealed.
+///
+/// # Examples
+///
+/// Keys and their values:
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut keys = [1, 2, 3, 4];
+/// let mut values = ["one", "two", "three", "four"];
+/// (&mut keys, &mut values).par_bijective_shuffle_together(42);
+/// assert_eq!(values[keys.iter().position(|&key| key == 3).unwrap()], "three");
+/// ```
+///
+/// A struct of arrays:
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// struct Particles {
+///     places: Vec<[f32; 3]>,
+///     masses: Vec<f64>,
+///     names: Vec<String>,
+/// }
+///
+/// let mut particles = Particles {
+///     places: vec![[0.0; 3], [1.0; 3], [2.0; 3]],
+///     masses: vec![10.0, 11.0, 12.0],
+///     names: vec!["a".into(), "b".into(), "c".into()],
+/// };
+/// let Particles { places, masses, names } = &mut particles;
+/// (places, masses, names).par_bijective_shuffle_together(42);
+/// assert!(particles.masses.iter().zip(&particles.places).all(|(m, p)| *m == f64::from(p[0]) + 10.0));
+/// ```
+///
+/// As many columns as a table has:
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut table = vec![vec![1, 2, 3], vec![10, 20, 30]];
+/// let columns: Vec<&mut [i32]> = table.iter_mut().map(|column| &mut column[..]).collect();
+/// columns.par_bijective_shuffle_together(42);
+/// assert!(table[0].iter().zip(&table[1]).all(|(a, b)| 10 * a == *b));
+/// ```
+///
+/// Items that must not change threads are refused:
+///
+/// ```compile_fail,E0277
+/// use bijective_shuffle::prelude::*;
+///
+/// (&mut [1, 2], &mut [std::rc::Rc::new(1), std::rc::Rc::new(2)]).par_bijective_shuffle_together(42);
+/// ```
+pub trait Columns: sealed::Columns {}
+
+impl<T: Send> Columns for &mut [T] {}
+
+impl<T: Send> sealed::Columns for &mut [T] {
+    type Starts = Start<T>;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    where
+        Self: 'a,
+    {
+        list.add(self, 1)
+    }
+}
+
+impl<T: Send> Columns for &mut Vec<T> {}
+
+impl<T: Send> sealed::Columns for &mut Vec<T> {
+    type Starts = Start<T>;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    where
+        Self: 'a,
+    {
+        list.add(self, 1)
+    }
+}
+
+impl<T: Send, const N: usize> Columns for &mut [T; N] {}
+
+impl<T: Send, const N: usize> sealed::Columns for &mut [T; N] {
+    type Starts = Start<T>;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    where
+        Self: 'a,
+    {
+        list.add(self, 1)
+    }
+}
+
+impl<T: Send> Columns for Rows<'_, T> {}
+
+impl<T: Send> sealed::Columns for Rows<'_, T> {
+    type Starts = Unknown;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    where
+        Self: 'a,
+    {
+        let (items, width) = self.into_parts();
+        list.add(items, width);
+        Unknown
+    }
+}
+
+impl<C: Columns> Columns for Vec<C> {}
+
+impl<C: Columns> sealed::Columns for Vec<C> {
+    type Starts = Unknown;
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    where
+        Self: 'a,
+    {
+        for columns in self {
+            columns.list(list);
+        }
+        Unknown
+    }
+}
+
+impl<C: Columns, const N: usize> Columns for [C; N] {}
+
+impl<C: Columns, const N: usize> sealed::Columns for [C; N] {
+    type Starts = [C::Starts; N];
+
+    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    where
+        Self: 'a,
+    {
+        self.map(|columns| columns.list(list))
+    }
+}
+
+macro_rules! tuples {
+    ($(($($column:ident)+))+) => {$(
+        impl<$($column: Columns),+> Columns for ($($column,)+) {}
+
+        impl<$($column: Columns),+> sealed::Columns for ($($column,)+) {
+            type Starts = ($($column::Starts,)+);
+
+            fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+            where
+                Self: 'a,
+            {
+                #[expect(non_snake_case, reason = "values by the names of their types")]
+                let ($($column,)+) = self;
+                ($($column.list(list),)+)
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (A)
+    (A B)
+    (A B C)
+    (A B C D)
+    (A B C D E)
+    (A B C D E F)
+    (A B C D E F G)
+    (A B C D E F G H)
+    (A B C D E F G H I)
+    (A B C D E F G H I J)
+    (A B C D E F G H I J K)
+    (A B C D E F G H I J K L)
+}

@@ -1,0 +1,72 @@
+//! [`Rows`]: a matrix as a column of rows.
+
+use crate::error::Error;
+
+/// The rows of a matrix that is stored row after row: a column whose items are runs of `width` items.
+///
+/// The width may be known at run time only. Rows of one type and a width that the program knows may as well be a slice
+/// of arrays (`as_chunks_mut`).
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut samples = vec![0.0, 0.5, 1.0, 1.5, 2.0, 2.5]; // three rows of two
+/// let mut labels = [0, 1, 2];
+/// (Rows::new(&mut samples, 2)?, &mut labels).par_bijective_shuffle_together(42);
+/// for (row, label) in samples.chunks(2).zip(labels) {
+///     assert_eq!(row, [f64::from(label), f64::from(label) + 0.5]);
+/// }
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Rows<'a, T> {
+    items: &'a mut [T],
+    width: usize,
+}
+
+impl<'a, T> Rows<'a, T> {
+    /// The rows of `width` items that a slice consists of.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWholeRows`] if the width is 0, or the slice does not consist of whole rows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut matrix = [0_u8; 12];
+    /// assert_eq!(Rows::new(&mut matrix, 3)?.len(), 4);
+    /// let error = Rows::new(&mut matrix, 5).unwrap_err();
+    /// assert_eq!(error, Error::NotWholeRows { len: 5, actual: 12 });
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn new(items: &'a mut [T], width: usize) -> Result<Self, Error> {
+        match items.len().checked_rem(width) {
+            Some(0) => Ok(Self { items, width }),
+            _ => Err(Error::NotWholeRows { len: width as u64, actual: items.len() as u64 }),
+        }
+    }
+
+    /// How many rows there are.
+    pub const fn len(&self) -> usize {
+        self.items.len() / self.width
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// How many items a row has.
+    pub const fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn into_parts(self) -> (&'a mut [T], usize) {
+        (self.items, self.width)
+    }
+}

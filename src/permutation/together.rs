@@ -1,0 +1,68 @@
+//! [`Permutation`]'s view of several arrays at once.
+
+use super::Permutation;
+use crate::bijection::Bijection;
+use crate::compact::{Columns, Direction, Frame};
+use crate::error::Error;
+
+impl<B: Bijection> Permutation<B> {
+    /// Shuffles several columns together: item `p[k]` of each comes to its place `k`. See [`Columns`] for what a column
+    /// may be. Items are moved, not cloned.
+    ///
+    /// The bijection is evaluated, and memory gone through, once for all of them. The working memory is got anew for
+    /// every call; [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) keeps it. On
+    /// [`Backend::Cuda`](crate::Backend::Cuda) the columns travel to the GPU one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the columns are not of one length, or not as long as the permutation, and else as
+    /// [`apply`](Self::apply). Every item of every column is then where it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(3, 42);
+    /// let mut pixels = [0_u8, 0, 0, 1, 1, 1, 2, 2, 2];
+    /// let mut labels = vec!["zero".to_string(), "one".to_string(), "two".to_string()];
+    /// p.apply_together((Rows::new(&mut pixels, 3)?, &mut labels))?;
+    /// for (k, index) in p.iter().enumerate() {
+    ///     assert_eq!(u64::from(pixels[3 * k]), index);
+    ///     assert_eq!(labels[k], ["zero", "one", "two"][index as usize]);
+    /// }
+    /// p.unapply_together((Rows::new(&mut pixels, 3)?, &mut labels))?;
+    /// assert_eq!(labels, ["zero", "one", "two"]);
+    ///
+    /// let error = p.apply_together((&mut [1, 2, 3], &mut [1, 2])).unwrap_err();
+    /// assert_eq!(error, Error::LengthMismatch { expected: 3, actual: 2 });
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn apply_together(&self, columns: impl Columns) -> Result<(), Error> {
+        self.move_together(columns, Direction::Shuffle)
+    }
+
+    /// Undoes [`apply_together`](Self::apply_together): item `k` of each column comes to its place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As it.
+    pub fn unapply_together(&self, columns: impl Columns) -> Result<(), Error> {
+        self.move_together(columns, Direction::Unshuffle)
+    }
+
+    fn move_together(&self, columns: impl Columns, direction: Direction) -> Result<(), Error> {
+        let direction = match (self.inverted, direction) {
+            (false, direction) => direction,
+            (true, Direction::Shuffle) => Direction::Unshuffle,
+            (true, Direction::Unshuffle) => Direction::Shuffle,
+        };
+        let mut frame = Frame::new(columns)?;
+        match frame.len() {
+            Some(len) => self.check_slice(len)?,
+            None => return Ok(()),
+        }
+        let engine = self.backend.engine(frame.bytes())?;
+        engine.move_together(&self.bijection, &mut frame, direction)
+    }
+}
