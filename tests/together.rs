@@ -183,7 +183,10 @@ fn rows_must_be_whole() {
         let error = Rows::new(&mut items, width).unwrap_err();
         assert_eq!(error, Error::NotWholeRows { len: width as u64, actual: 12 });
     }
-    assert_eq!(error_text(&mut items), "a slice of 12 items does not consist of rows of 5: its length must be a multiple of that");
+    assert_eq!(
+        error_text(&mut items),
+        "a slice of 12 items does not consist of rows of 5: its length must be a multiple of that"
+    );
     let mut none: [u8; 0] = [];
     assert!(Rows::new(&mut none, 0).is_err());
     let rows = Rows::new(&mut none, usize::MAX).unwrap();

@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
 use bijective_shuffle::{Cursor, Defect, Iter};
@@ -288,6 +291,13 @@ proptest! {
     }
 
     #[test]
+    fn no_numbers_are_a_cursor_by_chance(words: [u64; 7]) {
+        let words = words.map(|word| format!("{word:x}"));
+        let cursor: Cursor = words.join("-").parse().unwrap();
+        prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::ForeignCursor);
+    }
+
+    #[test]
     fn no_text_is_a_cursor_by_chance(text in "[0-9a-fA-F+-]{0,80}") {
         if let Ok(cursor) = text.parse::<Cursor>() {
             prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::ForeignCursor);
@@ -319,7 +329,7 @@ fn cursors_are_refused_unless_they_are_the_permutations_own() {
     let mut iter = p.iter();
     iter.nth(700);
     let cursor = iter.cursor();
-    assert_eq!((cursor.next(), cursor.left()), (701, 299));
+    assert_eq!((cursor.place(), cursor.left()), (701, 299));
     let others = [Permutation::new(1000, 2), Permutation::new(999, 1), p.inverse()];
     assert!(others.iter().all(|other| other.resume(&cursor).unwrap_err() == Error::ForeignCursor));
     let text = cursor.to_string();
@@ -373,11 +383,16 @@ fn ranges_are_checked() {
 fn lengths_beyond_memory() {
     let p = Permutation::new((1 << 63) + 1, 1);
     assert!(matches!(p.build_index(), Err(Error::IndexTooLarge { .. })));
-    assert!(matches!(p.range(5..), Err(Error::IndexTooLarge { .. })));
+    assert!(matches!(p.range(5000..), Err(Error::IndexTooLarge { .. })));
     assert!(matches!(p.shard(1, 2), Err(Error::IndexTooLarge { .. })));
     let get = std::panic::catch_unwind(|| p.get(5)).unwrap_err();
     assert!(get.downcast_ref::<String>().unwrap().contains("Permutation::walk"));
     let first: Vec<u64> = p.head(1000).collect();
+    // What is near the beginning is found without the index.
+    assert!(p.range(5..10).unwrap().eq(first[5..10].iter().copied()));
+    assert_eq!(p.head(10).into_par_iter().collect::<Vec<_>>(), first[..10]);
+    assert!(p.head(10).shard(1, 2).unwrap().eq(first[5..10].iter().copied()));
+    assert!(Permutation::walk(u64::MAX, 1).with_index(512).is_ok());
     assert!(p.shard_strided(0, 10).unwrap().take(100).eq(first.into_iter().step_by(10)));
 
     // Those that fill their domain, and walks, have every view at any length.
@@ -435,6 +450,57 @@ fn is_odd(order: &[u64]) -> bool {
         odd ^= steps > 0 && steps % 2 == 0;
     }
     odd
+}
+
+/// Counts its evaluations.
+#[derive(Clone)]
+struct Counting(MulXorshift<10>, Arc<AtomicU64>);
+
+impl Bijection for Counting {
+    fn last(&self) -> u64 {
+        self.0.last()
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.1.fetch_add(1, Relaxed);
+        self.0.forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.1.fetch_add(1, Relaxed);
+        self.0.inverse(index)
+    }
+}
+
+#[test]
+fn views_evaluate_no_more_than_they_must() {
+    let count = Arc::new(AtomicU64::new(0));
+    let taken = || count.swap(0, Relaxed);
+    let of = |len: u64, points: u64| {
+        let f = Counting(MulXorshift::from_seed(points, 1), count.clone());
+        Permutation::with_bijection(len, f).unwrap()
+    };
+    let full = of(1 << 20, 1 << 20).with_index(64).unwrap();
+    assert_eq!((full.index().is_none(), taken()), (true, 0));
+    // Where the slots are listed they are used.
+    let sparse = of(1000, 1 << 32);
+    sparse.build_index().unwrap();
+    assert!(taken() < 1100);
+    assert_eq!(sparse.range(500..501).unwrap().next(), sparse.get(500));
+    assert_eq!(sparse.iter().next_back(), sparse.get(999));
+    assert!(taken() < 2000);
+    // Blocks that are longer than a jump do not send an iterator back.
+    let long = of((1 << 16) + 1, 1 << 17).with_index(1 << 15).unwrap();
+    taken();
+    let strided: Vec<u64> = long.shard_strided(0, 5000).unwrap().collect();
+    assert!(taken() <= 1 << 17);
+    assert!(long.shard_strided(0, 5000).unwrap().rev().eq(strided.into_iter().rev()));
+    assert!(taken() <= 1 << 17);
+    // A cursor knows where it is.
+    let p = of((1 << 16) + 1, 1 << 17);
+    let text = p.shard(7, 8).unwrap().cursor().to_string();
+    let fresh = of((1 << 16) + 1, 1 << 17);
+    taken();
+    fresh.resume(&text.parse().unwrap()).unwrap().next();
+    assert!(taken() < 3000);
 }
 
 /// Answers what it likes; nothing worse than wrong answers and panics may come of it.

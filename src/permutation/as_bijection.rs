@@ -31,6 +31,14 @@ impl<B: Bijection> Bijection for Permutation<B> {
         self.run(first, !self.inverted, out);
     }
 
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.run_u32(first, self.inverted, out);
+    }
+
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.run_u32(first, !self.inverted, out);
+    }
+
     fn forward_each(&self, values: &mut [u64]) {
         self.each(self.inverted, values);
     }
@@ -93,11 +101,39 @@ impl<B: Bijection> Permutation<B> {
     fn run(&self, first: u64, inverted: bool, out: &mut [u64]) {
         if self.len == 0 {
             out.fill(first);
-            return;
+        } else if self.fills_domain() {
+            if inverted {
+                self.bijection.inverse_run(first, out);
+            } else {
+                self.bijection.forward_run(first, out);
+            }
+        } else {
+            let mut indices = Iter::new(self, inverted, first, out.len() as u64);
+            indices.expect_index();
+            out.fill_with(|| indices.next().unwrap_or(u64::MAX));
         }
-        let mut indices = Iter::new(self, inverted, first, out.len() as u64);
-        indices.expect_index();
-        out.fill_with(|| indices.next().unwrap_or(u64::MAX));
+    }
+
+    /// The values at points in a row, in 32 bits.
+    fn run_u32(&self, first: u64, inverted: bool, out: &mut [u32]) {
+        if self.len > 0 && self.fills_domain() {
+            if inverted {
+                self.bijection.inverse_run_u32(first, out);
+            } else {
+                self.bijection.forward_run_u32(first, out);
+            }
+        } else {
+            let mut wide = [0; tuning::RUN];
+            let mut first = first;
+            for out in out.chunks_mut(tuning::RUN) {
+                let wide = &mut wide[..out.len()];
+                self.run(first, inverted, wide);
+                for (narrow, value) in out.iter_mut().zip(&*wide) {
+                    *narrow = *value as u32;
+                }
+                first = first.wrapping_add(out.len() as u64);
+            }
+        }
     }
 
     /// The values at any points.

@@ -8,12 +8,15 @@ use super::{Iter, Permutation};
 use crate::bijection::Bijection;
 use crate::error::Error;
 
-/// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it at once,
-/// without an index and without going through what was done.
+/// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
+///
+/// It remembers which slots were evaluated, so that an iterator that ran to where it stands is resumed at once, without an
+/// index and without going through what was done. One that was set out or skipped far ahead without an index
+/// has no slot to go on from, and looks for its place.
 ///
 /// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is serialised as its numbers.
-/// It holds a check over the permutation and itself, so that a cursor of another permutation, and one that was
-/// changed, is refused.
+/// It holds a check, so that it is refused if it was changed, or is of another permutation: which is told by the length,
+/// the domain and sixteen of the bijection's values.
 ///
 /// # Examples
 ///
@@ -60,8 +63,8 @@ impl Cursor {
         self.left
     }
 
-    /// The place that comes next.
-    pub const fn next(&self) -> u64 {
+    /// The place that comes next; unspecified if none is left.
+    pub const fn place(&self) -> u64 {
         self.next
     }
 
@@ -105,6 +108,12 @@ impl<B: Bijection> Permutation<B> {
             return Err(Error::ForeignCursor);
         }
         let &Cursor { next, left, stride, slot, place, .. } = cursor;
+        // Whoever makes up a cursor with a check of its own gets no place that there is none of.
+        let last = u128::from(next) + u128::from(left.saturating_sub(1)) * u128::from(stride);
+        let is_there = left == 0 || (last < u128::from(self.len) && place <= next);
+        if stride == 0 || !is_there {
+            return Err(Error::ForeignCursor);
+        }
         Ok(Iter::resumed(self, [next, left, stride], Landmark { slot, place }))
     }
 }

@@ -75,27 +75,46 @@ impl SurvivorIndex {
     /// How many slots a block has if nothing else is asked for.
     pub const SLOTS_PER_BLOCK: u64 = tuning::SLOTS_PER_BLOCK;
 
-    /// Counts, or lists, the survivors below a length of at least 1.
+    /// Checks a number of slots to a block.
     ///
     /// # Errors
     ///
-    /// [`Error::BlockSize`] if the number of slots is not a power of two from 64 to 32768, [`Error::IndexTooLarge`], and
-    /// [`Error::NotABijection`] if the survivors are not as many as they have to be.
+    /// [`Error::BlockSize`] if it is not a power of two from 64 to 32768.
+    pub(super) fn check_block(slots: u64) -> Result<(), Error> {
+        if slots.is_power_of_two() && (64..=1 << SUPERBLOCK_BITS).contains(&slots) {
+            Ok(())
+        } else {
+            Err(Error::BlockSize { slots })
+        }
+    }
+
+    /// Counts, or lists, the survivors below a length of at least 1, with a number of slots to a block that was
+    /// [checked](Self::check_block).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexTooLarge`], and [`Error::NotABijection`] if the survivors are not as many as they have to be.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,
         slots_per_block: u64,
     ) -> Result<Self, Error> {
-        let is_size = slots_per_block.is_power_of_two();
-        if !is_size || !(64..=1 << SUPERBLOCK_BITS).contains(&slots_per_block) {
-            return Err(Error::BlockSize { slots: slots_per_block });
-        }
+        // A permutation inside of this one builds its own index now, and not on many threads at once.
+        bijection.forward(0);
         let form = if bijection.last() / len >= tuning::SPARSE {
             Form::Slots(list_slots(bijection, len)?)
         } else {
             Form::Counts(Counts::build(bijection, len, slots_per_block.trailing_zeros())?)
         };
         Ok(Self(form))
+    }
+
+    /// The slots of the survivors in order, if they are listed.
+    pub(super) fn slots(&self) -> Option<&[u64]> {
+        match &self.0 {
+            Form::Slots(slots) => Some(slots),
+            Form::Counts(_) => None,
+        }
     }
 
     /// How many bytes it takes.
@@ -135,21 +154,19 @@ impl SurvivorIndex {
         }
     }
 
-    /// A slot, at most the one that survives at a place, and how many survive before it.
-    pub(super) fn before(&self, place: u64) -> Landmark {
+    /// A slot, at most the one that survives at a place, and how many survive before it; none if the slots are listed.
+    pub(super) fn before(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
-            Form::Slots(slots) => Landmark { slot: slots[place as usize], place },
-            Form::Counts(counts) => counts.before(place),
+            Form::Slots(_) => None,
+            Form::Counts(counts) => Some(counts.before(place)),
         }
     }
 
-    /// A slot after the one that survives at a place, and how many survive before it; `None` if that are all slots.
+    /// A slot after the one that survives at a place, and how many survive before it; none if that would be after all
+    /// slots, or if the slots are listed.
     pub(super) fn after(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
-            Form::Slots(slots) => {
-                let slot = *slots.get(place as usize + 1)?;
-                Some(Landmark { slot, place: place + 1 })
-            }
+            Form::Slots(_) => None,
             Form::Counts(counts) => counts.after(place),
         }
     }
@@ -289,6 +306,13 @@ fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> 
     } else {
         slots.chunks_mut(RUN).enumerate().for_each(evaluate);
         slots.sort_unstable();
+    }
+    // Every index has a slot of its own in the domain.
+    let different = slots.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64 + 1;
+    let beyond = slots.last().is_some_and(|&slot| slot > bijection.last());
+    if different < len || beyond {
+        let actual = different.min(len - 1);
+        return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }));
     }
     Ok(slots)
 }

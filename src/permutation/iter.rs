@@ -20,7 +20,8 @@ use crate::error::Error;
 /// Skipping with [`nth`](Iterator::nth) evaluates what is skipped, unless the length fills the domain or the
 /// permutation has its [index](Permutation::build_index).
 ///
-/// With a bijection that breaks its requirements it ends early, repeats items or leaves some out.
+/// With a bijection that breaks its requirements it ends early, repeats indexes, leaves some out, or has some that are
+/// not below the length.
 ///
 /// # Panics
 ///
@@ -41,6 +42,7 @@ use crate::error::Error;
 /// assert!(p.iter().skip(2).step_by(3).eq(every_third));
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct Iter<'a, B = Standard> {
     permutation: &'a Permutation<B>,
     /// Whether it runs through the inverse of what the bijection compacts to.
@@ -65,7 +67,7 @@ struct Ahead {
 }
 
 /// Between two slots.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Bound {
     /// The slot after it; it may be 2^64.
     slot: u128,
@@ -133,7 +135,8 @@ impl<'a, B: Bijection> Iter<'a, B> {
 
     /// Whether each place is evaluated by itself, and not those of a run of slots together.
     fn is_direct(&self) -> bool {
-        self.inverted || self.permutation.fills_domain()
+        let permutation = self.permutation;
+        self.inverted || permutation.fills_domain() || permutation.slots().is_some()
     }
 
     /// The indexes at `count` places from the first on, if they are [direct](Self::is_direct), in memory that is used
@@ -167,8 +170,8 @@ impl<'a, B: Bijection> Iter<'a, B> {
         // At most `left`.
         let bound = |rank: u64| (u128::from(left) * u128::from(rank) / u128::from(world)) as u64;
         let (start, end) = (bound(rank), bound(rank + 1));
-        if start > 0 {
-            self.permutation.build_index()?;
+        if start < end {
+            self.permutation.prepare(self.inverted, start.saturating_mul(self.stride))?;
         }
         self.retreat(left - end);
         self.advance(start);
@@ -221,16 +224,31 @@ impl<'a, B: Bijection> Iter<'a, B> {
     pub fn cursor(&self) -> Cursor {
         let evaluated =
             if self.front.rest().is_empty() { self.front.ended } else { self.front.begun };
-        let landmark = evaluated.and_then(|Bound { slot, place }| {
-            // After the last slot nothing comes.
-            Some(Landmark { slot: u64::try_from(slot).ok()?, place })
-        });
+        let mut at = evaluated.unwrap_or_default();
+        if !self.is_direct() && self.left > 0 {
+            self.jump(&mut at);
+        }
+        // After the last slot nothing comes.
+        let slot = u64::try_from(at.slot).ok();
+        let landmark = slot.map(|slot| Landmark { slot, place: at.place });
         Cursor::new(self.permutation, [self.next, self.left, self.stride], landmark)
     }
 
-    /// Sees to it that the index is there, if anything but going forward from here may need it.
+    /// Sees to it that the index is there, if parts of what is left may need it.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be built.
     pub(super) fn expect_index(&self) {
-        self.permutation.expect_index();
+        // From the beginning, or from the slot where the front stands.
+        let from = self.front.ended.map_or(0, |bound| bound.place.min(self.next));
+        let places = match self.left {
+            0 => 0,
+            _ => self.last_place() - from,
+        };
+        if self.left > 0 && (self.inverted || self.permutation.is_far(places)) {
+            self.permutation.expect_index();
+        }
     }
 
     /// Skips so many from the front, which are left.
@@ -277,12 +295,8 @@ impl<'a, B: Bijection> Iter<'a, B> {
     fn refill_with_survivors(&mut self) -> bool {
         let Permutation { bijection, len, .. } = self.permutation;
         let values = Values::unchecked(bijection, *len);
-        let mut at = self.front.ended.unwrap_or(Bound { slot: 0, place: 0 });
-        if self.next.saturating_sub(at.place) >= tuning::FAR
-            && let Some(index) = self.permutation.index()
-        {
-            at = index.before(self.next).into();
-        }
+        let mut at = self.front.ended.unwrap_or_default();
+        self.jump(&mut at);
         let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
         let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
         while let Ok(slot) = u64::try_from(at.slot)
@@ -308,6 +322,17 @@ impl<'a, B: Bijection> Iter<'a, B> {
         false
     }
 
+    /// Goes on nearer to the next place, if that is far away and the index knows the way.
+    fn jump(&self, at: &mut Bound) {
+        if self.permutation.is_far(self.next.saturating_sub(at.place))
+            && let Some(index) = self.permutation.index()
+            && let Some(landmark) = index.before(self.next)
+            && u128::from(landmark.slot) > at.slot
+        {
+            *at = landmark.into();
+        }
+    }
+
     /// Evaluates what comes next from the back; whether there is anything.
     #[cold]
     fn refill_back(&mut self) -> bool {
@@ -324,15 +349,27 @@ impl<'a, B: Bijection> Iter<'a, B> {
     }
 
     fn refill_back_with_survivors(&mut self) -> bool {
+        // The index may turn out to list the slots.
+        if self.permutation.is_sparse() {
+            self.permutation.expect_index();
+            // Unless the bijection lies about its domain.
+            if self.is_direct() {
+                return self.refill_back();
+            }
+        }
         let Permutation { bijection, len, .. } = self.permutation;
         let values = Values::unchecked(bijection, *len);
         let end = Bound { slot: u128::from(values.last_slot()) + 1, place: *len };
         let last = self.last_place();
         let mut at = self.back.ended.unwrap_or(end);
-        if at.place.saturating_sub(last) >= tuning::FAR {
+        if self.permutation.is_far(at.place.saturating_sub(last)) {
             self.permutation.expect_index();
             let index = self.permutation.index();
-            at = index.and_then(|index| index.after(last)).map_or(end, Bound::from);
+            if let Some(landmark) = index.and_then(|index| index.after(last))
+                && u128::from(landmark.slot) < at.slot
+            {
+                at = landmark.into();
+            }
         }
         let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
         while at.slot > 0 {
@@ -384,9 +421,8 @@ impl<B: Bijection> Iterator for Iter<'_, B> {
         }
     }
 
-    fn count(self) -> usize {
-        // Of a bijection that keeps its requirements it is what is left.
-        self.fold(0, |count, _| count + 1)
+    fn last(mut self) -> Option<u64> {
+        self.next_back()
     }
 
     /// A loop inside of this is faster than one around [`next`](Self::next).

@@ -34,14 +34,14 @@ use crate::word::Word;
 ///
 /// | view | takes |
 /// | --- | --- |
-/// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory |
-/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter) | constant memory if the length fills the bijection's domain, and else a [`SurvivorIndex`], which is built at first use |
+/// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
+/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, and else a [`SurvivorIndex`], which is built at first use |
 /// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place) | what the engines take |
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
 /// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
-/// every view in constant memory.
+/// all of these views in constant memory.
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ impl Permutation {
 }
 
 impl Permutation<CycleWalk<Standard>> {
-    /// Another permutation of `len` items that a seed chooses, each view of which takes constant memory at any length:
+    /// Another permutation of `len` items that a seed chooses, which needs an index for none of its views at any length:
     /// values beyond the length are sent through the bijection again until one is below, see [`CycleWalk`].
     ///
     /// It is not that of [`new`](Permutation::new), unless the length is a power of two or drawn exactly, but it is as stable. Walking

@@ -1,5 +1,7 @@
 //! [`ParIter`]: an [`Iter`] on the threads of a rayon pool.
 
+use core::fmt;
+
 use rayon::iter::plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge};
 use rayon::prelude::*;
 
@@ -12,7 +14,8 @@ use crate::bijection::{Bijection, Standard};
 /// # Panics
 ///
 /// If there are more indexes than a `usize` counts, or if the permutation's index is needed and cannot be built;
-/// [`Permutation::build_index`] says the latter instead.
+/// [`Permutation::build_index`] says the latter instead. With a bijection that breaks its requirements rayon may panic where
+/// it counts on the number of indexes.
 ///
 /// # Examples
 ///
@@ -27,8 +30,20 @@ use crate::bijection::{Bijection, Standard};
 /// assert_eq!(tail, p.to_vec()[90_000..]);
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct ParIter<'a, B = Standard>(Iter<'a, B>);
+
+impl<B> Clone for ParIter<'_, B> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<B> fmt::Debug for ParIter<'_, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ParIter").field(&self.0).finish()
+    }
+}
 
 impl<B: Bijection> Permutation<B> {
     /// Runs through `p[0], p[1], ..` on the threads of the current rayon pool.

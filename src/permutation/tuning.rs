@@ -11,8 +11,8 @@ pub(super) const SPARSE: u64 = 64;
 /// How many slots, or items, are evaluated at a time by an iterator: their values, 8 KiB, stay in the first-level cache.
 pub(super) const RUN: usize = 1 << 10;
 
-/// From so many places on an iterator asks the index for the way instead of evaluating what is between, if there is
-/// one: a query takes about as long as 1000 evaluations, and what is between is evaluated faster than by one.
+/// From so many slots on an iterator asks the index for the way instead of evaluating what is between: a query takes
+/// about as long as 1000 evaluations, and an index that is not there takes all of them.
 pub(super) const FAR: u64 = 1 << 12;
 
 /// About how long a query of the index takes one core, in picoseconds; see [`SLOTS_PER_BLOCK`].

@@ -3,7 +3,7 @@
 use core::ops::{Bound, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
-use super::{Iter, Permutation, SurvivorIndex};
+use super::{Iter, Permutation, SurvivorIndex, tuning};
 use crate::bijection::{Bijection, Compose};
 use crate::error::Error;
 
@@ -11,7 +11,10 @@ impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that comes to place `k`; `None` if there is no such place.
     ///
     /// If the length fills the bijection's domain, this is one evaluation. Else it is a query of the
-    /// [`SurvivorIndex`], which the first one builds.
+    /// [`SurvivorIndex`], which the first one builds. Threads that find none each build one, so that
+    /// [`build_index`](Self::build_index) had better be called before a permutation is shared among them.
+    ///
+    /// A bijection that breaks its requirements may also lead to `None`, or to an index that is not below the length.
     ///
     /// # Panics
     ///
@@ -68,6 +71,9 @@ impl<B: Bijection> Permutation<B> {
 
     /// Runs through `p[0], p[1], ..` on the calling thread, in constant memory.
     ///
+    /// From the front it needs no index, but for an [`inverse`](Self::inverse). It evaluates every slot; where there are many more of
+    /// them than items, [`build_index`](Self::build_index) beforehand makes it evaluate those of the items only.
+    ///
     /// # Examples
     ///
     /// ```
@@ -83,7 +89,7 @@ impl<B: Bijection> Permutation<B> {
 
     /// Runs through the places of a range.
     ///
-    /// A range that begins after 0 may need the [`SurvivorIndex`], to find its first slot.
+    /// A range that does not begin near 0 may need the [`SurvivorIndex`], to find its first slot.
     ///
     /// # Errors
     ///
@@ -113,8 +119,8 @@ impl<B: Bijection> Permutation<B> {
         };
         match (start, end) {
             (Some(start), Some(end)) if start <= end && end <= self.len => {
-                if start > 0 {
-                    self.build_index()?;
+                if start < end {
+                    self.prepare(self.inverted, start)?;
                 }
                 Ok(Iter::new(self, self.inverted, start, end - start))
             }
@@ -214,11 +220,12 @@ impl<B: Bijection> Permutation<B> {
     /// its `get(k)` is `self.get(other.get(k))`.
     ///
     /// It evaluates both point by point, with the index of each where its length does not fill its domain, which takes a query for
-    /// every item. Many items are moved faster by one after the other.
+    /// every item. Many items are moved faster by one after the other. The indexes are built now, and once more where
+    /// items are moved.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the lengths are not equal.
+    /// [`Error::LengthMismatch`] if the lengths are not equal, and what [`build_index`](Self::build_index) says.
     ///
     /// # Examples
     ///
@@ -240,6 +247,8 @@ impl<B: Bijection> Permutation<B> {
         if self.len != other.len {
             return Err(Error::LengthMismatch { expected: self.len, actual: other.len });
         }
+        self.build_index()?;
+        other.build_index()?;
         let both = Compose::new(other.clone(), self.clone())?;
         Ok(Permutation { backend: self.backend, ..Permutation::of(self.len, both) })
     }
@@ -269,8 +278,9 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     pub fn build_index(&self) -> Result<(), Error> {
         if !self.fills_domain() && self.index.get().is_none() {
-            let index = self.new_index(SurvivorIndex::SLOTS_PER_BLOCK)?;
-            // Another thread may have been faster; its index is the same.
+            let slots_per_block = SurvivorIndex::SLOTS_PER_BLOCK;
+            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
+            // Another thread may have been faster; its index is the same, unless the bijection lies.
             self.index.get_or_init(|| Arc::new(index));
         }
         Ok(())
@@ -294,15 +304,33 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn with_index(mut self, slots_per_block: u64) -> Result<Self, Error> {
-        let index = self.new_index(slots_per_block)?;
+        SurvivorIndex::check_block(slots_per_block)?;
         if !self.fills_domain() {
+            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
             self.index = OnceLock::from(Arc::new(index));
         }
         Ok(self)
     }
 
-    fn new_index(&self, slots_per_block: u64) -> Result<SurvivorIndex, Error> {
-        SurvivorIndex::build(&self.bijection, self.len.max(1), slots_per_block)
+    /// Builds the index, if going to a place from the beginning needs it.
+    pub(super) fn prepare(&self, inverted: bool, place: u64) -> Result<(), Error> {
+        if inverted || self.is_far(place) { self.build_index() } else { Ok(()) }
+    }
+
+    /// Whether there are about so many slots between places that they are not just evaluated.
+    pub(super) fn is_far(&self, places: u64) -> bool {
+        let slots_per_place = self.bijection.last() / self.len.max(1) + 1;
+        u128::from(places) * u128::from(slots_per_place) >= u128::from(tuning::FAR)
+    }
+
+    /// Whether the index is one that lists the slots.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.bijection.last() / self.len.max(1) >= tuning::SPARSE
+    }
+
+    /// The slots that survive, in order, if the index has them.
+    pub(super) fn slots(&self) -> Option<&[u64]> {
+        self.index()?.slots()
     }
 
     /// The index, if it was built.
@@ -345,24 +373,37 @@ impl<B: Bijection> Permutation<B> {
             return Some(slot);
         }
         self.expect_index();
-        Some(self.index()?.rank(&self.bijection, self.len, slot))
+        Some(self.rank_of(slot))
     }
 
-    /// Replaces places by the indexes there, by evaluating each; they may be consecutive. Either the inverse is asked for, or the
-    /// length fills the domain.
+    /// Replaces places by the indexes there, by evaluating each; they may be consecutive. Either the inverse is asked
+    /// for, or the length fills the domain, or the slots are listed.
     pub(super) fn evaluate(&self, inverted: bool, consecutive: bool, points: &mut [u64]) {
+        let fills = self.fills_domain();
+        if let (false, false, Some(slots)) = (inverted, fills, self.slots()) {
+            for point in &mut *points {
+                let slot = usize::try_from(*point).ok().and_then(|place| slots.get(place));
+                *point = slot.copied().unwrap_or(u64::MAX);
+            }
+            return self.bijection.forward_each(points);
+        }
         match (inverted, points.first().filter(|_| consecutive)) {
             (false, Some(&first)) => self.bijection.forward_run(first, points),
             (false, None) => self.bijection.forward_each(points),
             (true, Some(&first)) => self.bijection.inverse_run(first, points),
             (true, None) => self.bijection.inverse_each(points),
         }
-        if !self.fills_domain() {
+        if !fills {
             self.expect_index();
-            let index = self.index().expect("just built");
             for slot in points {
-                *slot = index.rank(&self.bijection, self.len, *slot);
+                *slot = self.rank_of(*slot);
             }
         }
+    }
+
+    /// How many slots survive before one.
+    fn rank_of(&self, slot: u64) -> u64 {
+        // A bijection that lies about its domain may have had none built.
+        self.index().map_or(u64::MAX, |index| index.rank(&self.bijection, self.len, slot))
     }
 }

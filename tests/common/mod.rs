@@ -71,6 +71,12 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
             Box::new(GridFeistel::<5>::from_seed(power(bits) / 3 * 2, seed)),
         ));
         all.push(("Standard", Box::new(Standard::from_seed(power(bits), seed))));
+        if bits <= 12 {
+            let len = power(bits) / 2 + 1;
+            let p = Permutation::with_bijection(len, philox()).unwrap();
+            all.push(("Permutation, inverse", Box::new(p.inverse())));
+            all.push(("Permutation", Box::new(p)));
+        }
         // Half of the domain's bits in a block; the last block and the last window are short.
         let (len, block) = (power(bits) / 3 * 2 + 1, 1 << (bits / 2));
         all.push(("BlockShuffle", Box::new(BlockShuffle::new(len, block, 3, seed).unwrap())));

@@ -120,7 +120,7 @@ impl SlotRange {
     /// At most `most` slots from `first` on, up to `last`, which is not before it.
     pub(crate) fn from(first: u64, last: u64, most: usize) -> Self {
         // `last - first` is one less than the number of slots left, which may be 2^64.
-        let count = (last - first).min(most as u64 - 1) as usize + 1;
+        let count = last.saturating_sub(first).min(most as u64 - 1) as usize + 1;
         Self { first, count }
     }
 
