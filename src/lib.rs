@@ -10,10 +10,12 @@
 //! | a bijection of your own | [`Bijection`] |
 //! | the ones there are | [`bijection`] |
 //! | the engines | [`compact`] |
+//! | bit reversal, transposes and other affine maps of indexes | [`affine`] |
 //! | a bijection on a GPU | [`DeviceSource`] |
 //! | the generator behind the keys | [`rng`] |
 //! | judging a shuffle | `stats`, with the feature of this name |
 
+pub mod affine;
 mod backend;
 pub mod bijection;
 pub mod compact;

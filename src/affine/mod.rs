@@ -1,0 +1,22 @@
+//! Affine maps of indexes over GF(2): matrices, the families of permutations that they make, and arrays permuted by
+//! them.
+//!
+//! An index below `2^n` is a vector of `n` bits, and `y = A x ^ c`, with an invertible matrix `A` of bits, permutes the
+//! indexes: a *bit matrix multiply complement* permutation, BMMC (Cormen, *Fast permuting on disk arrays*, 1993).
+//! Bit reversal, transposes of arrays whose sides are powers of two, strides, butterflies and Gray codes are of this
+//! kind. If `A` permutes the bits, the permutation is a *bit permute complement*, BPC.
+//!
+//! | for | see |
+//! | --- | --- |
+//! | matrices over GF(2) and the families of them | [`BitMatrix`] |
+//! | their triangular factors | [`Plu`], [`Ulp`] |
+//! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
+
+mod bit_matrix;
+mod factor;
+mod families;
+mod subspace;
+mod text;
+
+pub use bit_matrix::BitMatrix;
+pub use factor::{Plu, Ulp};
