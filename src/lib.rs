@@ -33,8 +33,8 @@ mod word;
 pub use backend::Backend;
 #[doc(inline)]
 pub use bijection::{
-    Bijection, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
-    RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
+    Affine, Bijection, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel, Inverse, Lcg,
+    MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
 #[doc(inline)]
 pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
