@@ -10,13 +10,18 @@
 //! | --- | --- |
 //! | matrices over GF(2) and the families of them | [`BitMatrix`] |
 //! | their triangular factors | [`Plu`], [`Ulp`] |
+//! | arrays permuted by them | [`permute()`], [`permute_in_place`], [`permuted`] |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
 
 mod bit_matrix;
 mod factor;
 mod families;
+mod permute;
 mod subspace;
 mod text;
+mod tiles;
+mod tuning;
 
 pub use bit_matrix::BitMatrix;
 pub use factor::{Plu, Ulp};
+pub use permute::{permute, permute_in_place, permuted};

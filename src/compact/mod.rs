@@ -11,7 +11,7 @@
 //! same answer.
 
 mod check;
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod engine;

@@ -2,10 +2,10 @@
 
 pub(crate) mod direct;
 mod machine;
-pub(super) mod memory;
+pub(crate) mod memory;
 mod pack;
 pub(super) mod partitioned;
-mod stream;
+pub(crate) mod stream;
 mod survivors;
 pub(crate) mod tuning;
 mod workspace;

@@ -1,0 +1,401 @@
+//! Arrays permuted by affine maps, on the threads of the current rayon pool.
+
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use rayon::prelude::*;
+
+use super::subspace::Echelon;
+use super::tiles::{Tile, Tiling, combinations};
+use super::tuning;
+use crate::bijection::{Affine, Bijection};
+use crate::compact::cpu::memory::{Base, Buffer};
+use crate::compact::cpu::stream;
+use crate::error::Error;
+
+/// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
+///
+/// Every matrix takes one pass, in tiles that are read and written by whole lines of the cache. The direction is that of
+/// scattering: [`Compactor::shuffle`](crate::Compactor::shuffle) by the same bijection is [`permute`] by its inverse.
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, and [`Error::OutOfMemory`], after which `out` holds
+/// unspecified items.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::affine::{BitMatrix, permute};
+/// use bijective_shuffle::prelude::*;
+///
+/// // Two rows of four, transposed.
+/// let transpose = Affine::new(&BitMatrix::array_transpose(1, 2)?, 0)?;
+/// let mut out = [' '; 8];
+/// permute(&transpose, &['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], &mut out)?;
+/// assert_eq!(out, ['a', 'e', 'b', 'f', 'c', 'g', 'd', 'h']);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn permute<T: Copy + Send + Sync>(
+    map: &Affine,
+    source: &[T],
+    out: &mut [T],
+) -> Result<(), Error> {
+    check_length(map, source.len())?;
+    check_length(map, out.len())?;
+    // SAFETY: there are as many places as the map has points, and the source is elsewhere. Only items are written.
+    unsafe { copy(map, source.as_ptr(), out.as_mut_ptr()) }
+}
+
+/// A copy of an array in the order of an affine map: item `x` of the source is item `A x ^ c` of the result.
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`] if the slice is not of `2^bits` items, and [`Error::OutOfMemory`].
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::affine::permuted;
+/// use bijective_shuffle::prelude::*;
+///
+/// assert_eq!(permuted(&Affine::reversal(2)?, &[1, 2, 3, 4])?, [4, 3, 2, 1]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec<T>, Error> {
+    check_length(map, source.len())?;
+    let mut out = crate::compact::try_with_capacity(source.len())?;
+    // SAFETY: there is room for as many items as the map has points, apart from the source.
+    unsafe { copy(map, source.as_ptr(), out.as_mut_ptr()) }?;
+    // SAFETY: an item has been written to every place.
+    unsafe { out.set_len(source.len()) };
+    Ok(out)
+}
+
+/// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`.
+///
+/// A map that is an involution exchanges tiles, and takes no memory to speak of. Any other one goes through a copy of the
+/// items.
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`] if the slice is not of `2^bits` items; [`Error::OutOfMemory`], after which the items are
+/// where they were, or for an involution in no particular order.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::affine::{BitMatrix, permute_in_place};
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut items: Vec<u32> = (0..8).collect();
+/// permute_in_place(&Affine::new(&BitMatrix::bit_reversal(3)?, 0)?, &mut items)?;
+/// assert_eq!(items, [0, 4, 2, 6, 1, 5, 3, 7]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn permute_in_place<T: Copy + Send + Sync>(map: &Affine, items: &mut [T]) -> Result<(), Error> {
+    check_length(map, items.len())?;
+    if size_of::<T>() == 0 {
+        return Ok(());
+    }
+    if map.is_involution() {
+        return exchange(map, items);
+    }
+    let mut scratch = Buffer::default();
+    let scratch = scratch.room::<T>(items.len())?;
+    // SAFETY: there is room for as many items as the map has points, apart from the items.
+    unsafe { copy(map, items.as_ptr(), scratch.as_mut_ptr().cast()) }?;
+    // SAFETY: an item has been written to every place.
+    let copies = unsafe { crate::compact::cpu::memory::assume_init(scratch) };
+    if tuning::is_sequential::<T>(items.len()) {
+        items.copy_from_slice(copies);
+    } else {
+        let pieces = items.par_chunks_mut(tuning::COPY_CHUNK);
+        pieces
+            .zip(copies.par_chunks(tuning::COPY_CHUNK))
+            .for_each(|(to, from)| to.copy_from_slice(from));
+    }
+    Ok(())
+}
+
+/// Checks that an array has as many items as a map has points.
+pub(super) fn check_length(map: &Affine, len: usize) -> Result<(), Error> {
+    let (last, actual) = (map.last(), len as u64);
+    if actual.checked_sub(1) == Some(last) {
+        return Ok(());
+    }
+    Err(Error::LengthMismatch { expected: last.saturating_add(1), actual })
+}
+
+/// Runs something for ranges of tiles that together are all tiles, each with a buffer for `tiles_held` of them.
+fn for_tiles<T: Send>(
+    tiling: &Tiling,
+    tiles_held: usize,
+    len: usize,
+    run: impl Fn(core::ops::Range<u64>, &mut [MaybeUninit<T>]) + Sync,
+) -> Result<(), Error> {
+    let room = tiles_held << tiling.tile_bits();
+    if tuning::is_sequential::<T>(len) {
+        run(0..tiling.tiles(), Buffer::default().room(room)?);
+        return Ok(());
+    }
+    let share = tuning::tiles_at_a_time::<T>(tiling.tile_bits()).min(tiling.tiles());
+    let shares = (0..tiling.tiles() / share).into_par_iter();
+    shares.try_for_each_init(Buffer::default, |buffer, k| {
+        run(k * share..(k + 1) * share, buffer.room(room)?);
+        Ok(())
+    })
+}
+
+/// Copies items in a map's order.
+///
+/// # Safety
+///
+/// At both addresses there is room for as many items as the map has points, which do not overlap; those of the source are
+/// initialised, and nobody writes to either meanwhile.
+unsafe fn copy<T: Send>(map: &Affine, source: *const T, out: *mut T) -> Result<(), Error> {
+    if size_of::<T>() == 0 {
+        return Ok(());
+    }
+    let mover = Mover::new(Tiling::new(map, tuning::run_bits::<T>(), tuning::LEAST_TILE_BITS));
+    // Only read through.
+    let (source, out) = (Base::new(source.cast_mut()), Base::new(out));
+    for_tiles::<T>(&mover.tiling, 1, 1 << map.bits(), |tiles, buffer| {
+        let mut tile = mover.tiling.tile(tiles.start);
+        for number in tiles {
+            let next = mover.tiling.next(tile, number);
+            // SAFETY: the tile is one of the map's, and there is room for it in the buffer.
+            unsafe { mover.fetch(tile, Some(next), &source, buffer) };
+            // SAFETY: the same. No other tile has these places, and the tile's slots are all filled.
+            unsafe { mover.put::<T, true>(tile.target, buffer, &out) };
+            tile = next;
+        }
+        stream::publish();
+    })
+}
+
+/// Exchanges the tiles of an involution: its `V` is its own image, so that each tile belongs to one place, whose items
+/// belong where the tile is.
+fn exchange<T: Copy + Send>(map: &Affine, items: &mut [T]) -> Result<(), Error> {
+    // No more than the runs, since more bits would have to come in pairs.
+    let mover = Mover::new(Tiling::new(map, tuning::run_bits::<T>(), 0));
+    let span = Echelon::span(mover.tiling.source.iter().copied());
+    let base = Base::new(items.as_mut_ptr());
+    for_tiles::<T>(&mover.tiling, 2, items.len(), |tiles, buffer| {
+        let (ours, theirs) = buffer.split_at_mut(buffer.len() / 2);
+        let mut tile = mover.tiling.tile(tiles.start);
+        for number in tiles {
+            let next = mover.tiling.next(tile, number);
+            let (here, there) = (span.reduce(tile.source), span.reduce(tile.target));
+            if here <= there {
+                // SAFETY: the tile is one of the map's, and there is room for it in the buffer. Nobody else touches the
+                // two tiles, as they are each other's image, and only the lower one's thread gets here.
+                unsafe { mover.fetch(tile, None, &base, ours) };
+                if here < there {
+                    let back = mover.tile_at(map, tile.target);
+                    // SAFETY: as above.
+                    unsafe { mover.fetch(back, None, &base, theirs) };
+                    // SAFETY: as above, and all of this tile's items are in the other buffer.
+                    unsafe { mover.put::<T, false>(back.target, theirs, &base) };
+                }
+                // SAFETY: as above, and all of the other tile's items have been fetched.
+                unsafe { mover.put::<T, false>(tile.target, ours, &base) };
+            }
+            tile = next;
+        }
+    })
+}
+
+/// A tiling's offsets, written out.
+struct Mover {
+    tiling: Tiling,
+    /// The source's runs: what is added to a tile's index, and to its slots.
+    source_runs: Vec<(u64, u32)>,
+    /// The slots of a run's items.
+    slots: Vec<u32>,
+    /// The target's runs, in the order of the slots.
+    target_runs: Vec<u64>,
+}
+
+impl Mover {
+    fn new(tiling: Tiling) -> Self {
+        let (run, out) = (tiling.source_run as usize, tiling.target_run as usize);
+        let indexes = combinations(&tiling.source[run..]);
+        let bases = combinations(&tiling.source_slots[run..]);
+        Self {
+            source_runs: indexes.into_iter().zip(bases).collect(),
+            slots: combinations(&tiling.source_slots[..run]),
+            target_runs: combinations(&tiling.target[out..]),
+            tiling,
+        }
+    }
+
+    /// The tile that has an index, whose lowest bits are zero.
+    fn tile_at(&self, map: &Affine, source: u64) -> Tile {
+        let image = map.forward(source);
+        let low = (1 << self.tiling.target_run) - 1;
+        Tile { source, target: image & !low, shift: (image & low) as u32 }
+    }
+
+    /// Copies a tile's items to their slots, and asks for the next tile's.
+    ///
+    /// # Safety
+    ///
+    /// The tile is one of the map's, of whose points there are items at `source`, which nobody writes to.
+    #[inline]
+    unsafe fn fetch<T>(
+        &self,
+        tile: Tile,
+        next: Option<Tile>,
+        source: &Base<T>,
+        slots: &mut [MaybeUninit<T>],
+    ) {
+        assert_eq!(slots.len(), 1 << self.tiling.tile_bits());
+        let bytes = self.slots.len() * size_of::<T>();
+        for &(index, base) in &self.source_runs {
+            if let Some(next) = next {
+                // SAFETY: a point of the map.
+                let run = unsafe { source.at((next.source ^ index) as usize) };
+                stream::prefetch_lines(run.cast(), bytes.div_ceil(stream::LINE));
+            }
+            // SAFETY: a point of the map.
+            let run = unsafe { source.at((tile.source ^ index) as usize) };
+            let base = base ^ tile.shift;
+            for (k, slot) in self.slots.iter().enumerate() {
+                // SAFETY: sums of slots of the tile are such slots, of which there are as many as in `slots`.
+                let slot = unsafe { slots.get_unchecked_mut((base ^ slot) as usize) };
+                // SAFETY: a run has as many items as `self.slots`, and all of them are the map's points.
+                let item = unsafe { run.add(k) };
+                // SAFETY: the item is there, and the buffer is elsewhere.
+                unsafe { ptr::copy_nonoverlapping(item, slot.as_mut_ptr().cast(), 1) };
+            }
+        }
+    }
+
+    /// Copies the slots to a tile's image, past the cache if it `STREAMS`.
+    ///
+    /// # Safety
+    ///
+    /// The image is that of one of the map's tiles, of whose points there are places at `out`, which nobody else uses. All
+    /// slots are filled.
+    #[inline]
+    unsafe fn put<T, const STREAMS: bool>(
+        &self,
+        target: u64,
+        slots: &[MaybeUninit<T>],
+        out: &Base<T>,
+    ) {
+        let len = 1 << self.tiling.target_run;
+        for (run, index) in slots.chunks_exact(len).zip(&self.target_runs) {
+            // SAFETY: a point of the map.
+            let to = unsafe { out.at((target ^ index) as usize) };
+            // SAFETY: a run has as many items, all of which are points of the map.
+            let to = unsafe { core::slice::from_raw_parts_mut(to.cast::<MaybeUninit<T>>(), len) };
+            if STREAMS && size_of_val(to) >= stream::LINE {
+                stream::stream(run, to);
+            } else {
+                // SAFETY: both are of the run's length, and the slots are elsewhere.
+                unsafe { ptr::copy_nonoverlapping(run.as_ptr(), to.as_mut_ptr(), len) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affine::BitMatrix;
+
+    /// Maps of a width: involutions and others, with tiles of all sizes.
+    fn maps(bits: u32) -> Vec<Affine> {
+        let families = [
+            BitMatrix::identity(bits),
+            BitMatrix::bit_reversal(bits),
+            BitMatrix::array_transpose(bits / 2, bits - bits / 2),
+            BitMatrix::rotation(bits, 1),
+            BitMatrix::gray_code(bits),
+            BitMatrix::random(bits, 1),
+        ];
+        let random = BitMatrix::random(bits, 2).unwrap();
+        // A conjugate of a bit reversal is an involution of no particular form.
+        let conjugate = random
+            .product(&BitMatrix::bit_reversal(bits).unwrap())
+            .and_then(|a| a.product(&random.inverse().unwrap()))
+            .unwrap();
+        let mut all = vec![Affine::new(&conjugate, conjugate.apply(0x1234) ^ 0x1234).unwrap()];
+        assert!(all[0].is_involution());
+        for family in families {
+            let matrix = family.unwrap();
+            all.push(Affine::new(&matrix, 0).unwrap());
+            all.push(Affine::new(&matrix, 0x9E37_79B9_7F4A_7C15).unwrap());
+        }
+        all
+    }
+
+    fn check<T: Copy + Send + Sync + PartialEq>(bits: u32, item: impl Fn(u64) -> T) {
+        let source: Vec<T> = (0..1 << bits).map(&item).collect();
+        for map in maps(bits) {
+            let mut expected = source.clone();
+            for (x, &item) in source.iter().enumerate() {
+                expected[map.forward(x as u64) as usize] = item;
+            }
+            let what = format!("{map:?}, items of {} bytes", size_of::<T>());
+            let mut out = vec![item(0); source.len() + 3];
+            // At every distance from a line's beginning, by and by.
+            let shift = bits as usize % 4;
+            permute(&map, &source, &mut out[shift..][..source.len()]).unwrap();
+            assert!(out[shift..][..source.len()] == expected[..], "{what}");
+            assert!(out[..shift].iter().all(|&other| other == item(0)), "{what}");
+            assert!(out[shift + source.len()..].iter().all(|&other| other == item(0)), "{what}");
+            assert!(permuted(&map, &source).unwrap() == expected, "{what}");
+            let mut items = source.clone();
+            permute_in_place(&map, &mut items).unwrap();
+            assert!(items == expected, "in place: {what}");
+        }
+    }
+
+    #[test]
+    fn small_arrays_of_all_kinds_of_items() {
+        for bits in 0..=13 {
+            check(bits, |x| x as u8 ^ (x >> 8) as u8);
+            check(bits, |x| x as u16);
+            check(bits, |x| [x as u8, (x >> 8) as u8, 7]);
+            check(bits, |x| x as u32);
+            check(bits, |x| x);
+            check(bits, |x| [x as u32, 1, 2]);
+            check(bits, u128::from);
+        }
+        for bits in 0..=8 {
+            check(bits, |x| [x; 9]);
+            check(bits, |x| [x as u8; 700]);
+            check(bits, |x| (x as u8, x as u32));
+            check(bits, |_| ());
+        }
+    }
+
+    #[test]
+    fn arrays_that_are_shared_among_threads() {
+        for threads in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                check(17, |x| x);
+                check(20, |x| (x ^ x >> 8 ^ x >> 16) as u8);
+            });
+        }
+    }
+
+    #[test]
+    fn lengths_that_do_not_fit_are_refused() {
+        let map = Affine::reversal(3).unwrap();
+        let error = |actual| Err(Error::LengthMismatch { expected: 8, actual });
+        assert_eq!(permute(&map, &[0; 8], &mut [0; 7]), error(7));
+        assert_eq!(permute(&map, &[0; 9], &mut [0; 8]), error(9));
+        assert_eq!(permuted(&map, &[0; 0]).map(|_| ()), error(0));
+        let mut items = [1, 2, 3];
+        assert_eq!(permute_in_place(&map, &mut items), error(3));
+        assert_eq!(items, [1, 2, 3]);
+        let all = Affine::reversal(64).unwrap();
+        let error = Error::LengthMismatch { expected: u64::MAX, actual: 3 };
+        assert_eq!(permute_in_place(&all, &mut items), Err(error));
+    }
+}
