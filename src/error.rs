@@ -134,6 +134,8 @@ pub enum Error {
         /// The most there may be.
         most: usize,
     },
+    /// Two arrays overlap that must not.
+    Overlap,
     /// A slice is on another GPU, or in another context, than the engine.
     WrongDevice {
         /// The engine's device.
@@ -357,6 +359,7 @@ impl fmt::Display for Error {
             Self::DeviceParams { type_name, bytes, most } => {
                 write!(f, "the parameters of {type_name} are {bytes} bytes, and {most} may be")
             }
+            Self::Overlap => f.write_str("an array to be written overlaps the one to be read"),
             Self::WrongDevice { expected, actual } => write!(
                 f,
                 "a slice is on device {actual} or in another context than the engine, which is on {expected}"

@@ -41,10 +41,12 @@ impl Echelon {
         true
     }
 
+    #[cfg(test)]
     pub(crate) fn contains(&self, vector: u64) -> bool {
         self.reduce(vector) == 0
     }
 
+    #[cfg(test)]
     pub(crate) fn dimension(&self) -> usize {
         self.basis.len()
     }

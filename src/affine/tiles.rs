@@ -107,6 +107,39 @@ impl Tiling {
         }
     }
 
+    /// Changes the slots so that shared memory can be read and written without conflicts of banks.
+    ///
+    /// In a phase of an access, `2^lanes` threads each use a bank, whose number is the slot's bits from `word` on. On both
+    /// sides the threads of a phase differ in the bits from `first` on of their coordinates. The slots with bank 0 then have to
+    /// be a complement of two subspaces of equal dimension, `P` of the source and `Q` of the target, and such a complement
+    /// there always is: with `P = (P & Q) + <p_i>` and `Q = (P & Q) + <q_i>` it is spanned by the `p_i ^ q_i` and a
+    /// complement of `P + Q`.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer coordinates than that.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs have no such banks"))]
+    pub(crate) fn avoid_conflicts(&mut self, first: u32, lanes: u32, word: u32) {
+        let phase = first as usize..(first + lanes) as usize;
+        let wide = |slots: &[u32]| slots[phase.clone()].iter().map(|&slot| slot.into()).collect();
+        let (p, q): (Vec<u64>, Vec<u64>) = (wide(&self.source_slots), wide(&self.target_slots));
+        let complement = common_complement(&p, &q, self.tile_bits());
+        let (below, above) = complement.split_at(word as usize);
+        let basis: Vec<u64> = below.iter().chain(&p).chain(above).copied().collect();
+        let coordinates = Coordinates::new(&basis);
+        let renew = |slot: &mut u32| *slot = coordinates.of((*slot).into());
+        self.source_slots.iter_mut().for_each(renew);
+        self.target_slots.iter_mut().for_each(renew);
+        renew(&mut self.start.shift);
+        self.steps.iter_mut().for_each(|step| renew(&mut step.shift));
+    }
+
+    /// The first tile, and what every bit of the Gray code of a tile's number adds.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "a kernel's argument"))]
+    pub(crate) fn start_and_steps(&self) -> (Tile, &[Tile]) {
+        (self.start, &self.steps)
+    }
+
     /// How many bits a slot has.
     pub(crate) fn tile_bits(&self) -> u32 {
         self.source.len() as u32
@@ -146,6 +179,35 @@ pub(crate) fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(
     all
 }
 
+/// A basis of a common complement of two subspaces of equal dimension, each given by a basis, in the vectors of so many
+/// bits.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs have no such banks"))]
+fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
+    // The p_i that are independent of Q, and what the others are in Q.
+    let q_span = Echelon::span(q.iter().copied());
+    let mut rests: Vec<(u64, u64)> = Vec::new();
+    let (mut p_only, mut both) = (Vec::new(), Echelon::default());
+    for &vector in p {
+        let mut rest = (q_span.reduce(vector), vector);
+        for &other in &rests {
+            if rest.0 >> other.0.ilog2() & 1 == 1 {
+                rest = (rest.0 ^ other.0, rest.1 ^ other.1);
+            }
+        }
+        if rest.0 == 0 {
+            both.insert(rest.1);
+        } else {
+            rests.push(rest);
+            p_only.push(vector);
+        }
+    }
+    let q_only = q.iter().copied().filter(|&vector| both.insert(vector));
+    let mut complement: Vec<u64> = p_only.into_iter().zip(q_only).map(|(p, q)| p ^ q).collect();
+    let mut span = Echelon::span(p.iter().chain(&complement).copied());
+    complement.extend((0..bits).map(|j| 1 << j).filter(|&unit| span.insert(unit)));
+    complement
+}
+
 /// The coordinates of vectors by a basis.
 struct Coordinates {
     /// Vectors in reduced echelon form, each with its coordinates.
@@ -181,7 +243,22 @@ mod tests {
 
     /// Follows every item through the tiles.
     fn check(map: &Affine, run: u32, least: u32) {
-        let tiling = Tiling::new(map, run, least);
+        follow(map, run, least, &Tiling::new(map, run, least));
+        for (first, lanes, word) in [(0, 3, 0), (2, 2, 1), (1, 3, 2), (2, 5, 0), (4, 5, 2)] {
+            let mut tiling = Tiling::new(map, run, least);
+            if first + lanes <= tiling.tile_bits() && word + lanes <= tiling.tile_bits() {
+                tiling.avoid_conflicts(first, lanes, word);
+                follow(map, run, least, &tiling);
+                let phase = first as usize..(first + lanes) as usize;
+                for slots in [&tiling.source_slots[phase.clone()], &tiling.target_slots[phase]] {
+                    let banks = slots.iter().map(|&slot| u64::from(slot >> word) % (1 << lanes));
+                    assert_eq!(Echelon::span(banks).dimension(), lanes as usize, "{map:?}");
+                }
+            }
+        }
+    }
+
+    fn follow(map: &Affine, run: u32, least: u32, tiling: &Tiling) {
         let len = 1_usize << map.bits();
         let what = format!("{map:?}, runs of {run} bits, tiles of {least}");
         let run = run.min(map.bits());

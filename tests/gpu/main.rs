@@ -6,6 +6,7 @@ mod common;
 
 mod agreement;
 mod device;
+mod permute;
 mod protocol;
 mod refusals;
 

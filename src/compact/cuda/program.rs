@@ -19,6 +19,7 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/direct.cuh"),
     include_str!("../../../gpu/partitioned.cuh"),
     include_str!("../../../gpu/check.cuh"),
+    include_str!("../../../gpu/affine.cuh"),
 ];
 
 /// The name of the kernel in every program.
@@ -302,6 +303,18 @@ mod tests {
             }
             compile_all(Some(&source), &with_f);
             compile_all(None, &plain);
+        }
+    }
+
+    #[test]
+    fn kernels_for_affine_maps_compile() {
+        for (item, word) in WORDS {
+            let texts = [
+                kernels::permute_tiles(word, tuning::affine(item, true)),
+                kernels::permute_tiles(word, tuning::affine(item, false)),
+                kernels::permute_rows(word),
+            ];
+            compile_all(None, &texts);
         }
     }
 
