@@ -11,17 +11,27 @@
 //! | matrices over GF(2) and the families of them | [`BitMatrix`] |
 //! | their triangular factors | [`Plu`], [`Ulp`] |
 //! | arrays permuted by them | [`permute()`], [`permute_in_place`], [`permuted`] |
+//! | a function on both parts of an array | [`parm()`], [`Affine::parm`](crate::Affine::parm) |
+//! | sorting networks and their like | [`Network`] |
+//! | arrays on a GPU | `CudaWorkspace::permute_into`, with the feature `cuda` |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
 
 mod bit_matrix;
 mod factor;
 mod families;
+mod network;
+mod parm;
 mod permute;
-mod subspace;
+pub(crate) mod subspace;
 mod text;
-mod tiles;
+pub(crate) mod tiles;
 mod tuning;
 
 pub use bit_matrix::BitMatrix;
 pub use factor::{Plu, Ulp};
+pub use network::Network;
+pub use parm::parm;
 pub use permute::{permute, permute_in_place, permuted};
+
+#[cfg(feature = "cuda")]
+pub(crate) use permute::check_length;

@@ -119,7 +119,7 @@ pub fn permute_in_place<T: Copy + Send + Sync>(map: &Affine, items: &mut [T]) ->
 }
 
 /// Checks that an array has as many items as a map has points.
-pub(super) fn check_length(map: &Affine, len: usize) -> Result<(), Error> {
+pub(crate) fn check_length(map: &Affine, len: usize) -> Result<(), Error> {
     let (last, actual) = (map.last(), len as u64);
     if actual.checked_sub(1) == Some(last) {
         return Ok(());
