@@ -40,7 +40,7 @@ pub use bijection::{
 pub use compact::{Compactor, Cpu, Serial, Strategy, Workspace};
 #[cfg(feature = "cuda")]
 #[doc(inline)]
-pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
+pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace, DeviceNumber};
 pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Iter, Permutation};
 pub use seed::{KeyDomain, KeyStream, Seed};

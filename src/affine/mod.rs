@@ -11,9 +11,10 @@
 //! | matrices over GF(2) and the families of them | [`BitMatrix`] |
 //! | their triangular factors | [`Plu`], [`Ulp`] |
 //! | arrays permuted by them | [`permute()`], [`permute_in_place`], [`permuted`] |
+//! | transposes of arrays of any sides | [`transpose`] |
 //! | a function on both parts of an array | [`parm()`], [`Affine::parm`](crate::Affine::parm) |
 //! | sorting networks and their like | [`Network`] |
-//! | arrays on a GPU | `CudaWorkspace::permute_into`, with the feature `cuda` |
+//! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
 
 mod bit_matrix;
@@ -25,6 +26,7 @@ mod permute;
 pub(crate) mod subspace;
 mod text;
 pub(crate) mod tiles;
+mod transpose;
 mod tuning;
 
 pub use bit_matrix::BitMatrix;
@@ -32,6 +34,7 @@ pub use factor::{Plu, Ulp};
 pub use network::Network;
 pub use parm::parm;
 pub use permute::{permute, permute_in_place, permuted};
+pub use transpose::transpose;
 
 #[cfg(feature = "cuda")]
-pub(crate) use permute::check_length;
+pub(crate) use {parm::index_bits, permute::check_length};

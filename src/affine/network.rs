@@ -131,8 +131,8 @@ impl Network {
     }
 
     /// The permutations in order: one before each layer, and one after the last.
-    pub fn maps(&self) -> impl Iterator<Item = &Affine> {
-        self.before.iter().chain([&self.after])
+    pub fn maps(&self) -> impl ExactSizeIterator<Item = &Affine> {
+        (0..self.before.len() + 1).map(|k| self.before.get(k).unwrap_or(&self.after))
     }
 
     /// Runs the network on the threads of the current rayon pool, with a function of the pairs of items at places `2 k` and

@@ -47,7 +47,7 @@ pub fn parm<T: Copy + Send + Sync>(
 }
 
 /// How many bits the indexes of an array of a power of two of items have.
-pub(super) fn index_bits(len: usize) -> Result<u32, Error> {
+pub(crate) fn index_bits(len: usize) -> Result<u32, Error> {
     if len.is_power_of_two() {
         Ok(len.ilog2())
     } else {

@@ -157,7 +157,8 @@ unsafe fn copy<T: Send>(map: &Affine, source: *const T, out: *mut T) -> Result<(
     if size_of::<T>() == 0 {
         return Ok(());
     }
-    let mover = Mover::new(Tiling::new(map, tuning::run_bits::<T>(), tuning::LEAST_TILE_BITS));
+    let run = tuning::run_bits::<T>();
+    let mover = Mover::new(Tiling::new(map, run, 2 * run));
     // Only read through.
     let (source, out) = (Base::new(source.cast_mut()), Base::new(out));
     for_tiles::<T>(&mover.tiling, 1, 1 << map.bits(), |tiles, buffer| {
@@ -237,7 +238,7 @@ impl Mover {
         Tile { source, target: image & !low, shift: (image & low) as u32 }
     }
 
-    /// Copies a tile's items to their slots, and asks for the next tile's.
+    /// Copies a tile's items to their slots, and asks for those that come later, in the tile or in the next one.
     ///
     /// # Safety
     ///
@@ -252,12 +253,16 @@ impl Mover {
     ) {
         assert_eq!(slots.len(), 1 << self.tiling.tile_bits());
         let bytes = self.slots.len() * size_of::<T>();
-        for &(index, base) in &self.source_runs {
-            if let Some(next) = next {
-                // SAFETY: a point of the map.
-                let run = unsafe { source.at((next.source ^ index) as usize) };
-                stream::prefetch_lines(run.cast(), bytes.div_ceil(stream::LINE));
-            }
+        let runs = self.source_runs.len();
+        let ahead = (tuning::AHEAD_BYTES / bytes).clamp(1, runs);
+        for (k, &(index, base)) in self.source_runs.iter().enumerate() {
+            let (of, ahead) = match k + ahead {
+                later if later < runs => (tile, later),
+                later => (next.unwrap_or(tile), later - runs),
+            };
+            // SAFETY: a point of the map.
+            let later = unsafe { source.at((of.source ^ self.source_runs[ahead].0) as usize) };
+            stream::prefetch_lines(later.cast(), bytes.div_ceil(stream::LINE));
             // SAFETY: a point of the map.
             let run = unsafe { source.at((tile.source ^ index) as usize) };
             let base = base ^ tile.shift;

@@ -20,7 +20,7 @@ mod serial;
 
 pub use cpu::{Cpu, Strategy, Workspace};
 #[cfg(feature = "cuda")]
-pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
+pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace, DeviceNumber};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};

@@ -1,6 +1,6 @@
 //! Arrays permuted by affine maps: the GPU does as the CPU.
 
-use bijective_shuffle::affine::{BitMatrix, permuted};
+use bijective_shuffle::affine::{BitMatrix, Network, parm, permute_in_place, permuted};
 use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaWorkspace};
@@ -75,6 +75,51 @@ fn slices_that_begin_anywhere() {
         let got = stream.clone_dtoh(&out).unwrap();
         stream.synchronize().unwrap();
         assert!(got[5..] == expected && got[..5] == [0; 5], "{map:?}");
+    }
+}
+
+#[test]
+fn parts_by_a_mask_are_those_of_the_cpu() {
+    let Some(cuda) = cuda() else { return };
+    let stream = cuda.stream();
+    for bits in [1, 4, 14, 16] {
+        let items: Vec<u32> = (0..1 << bits).collect();
+        let map = Affine::from_seed(1 << (bits - 1), 3);
+        for mask in [1, 0b110, 1 << (bits - 1)].into_iter().filter(|&mask| mask < 1 << bits) {
+            let mut expected = items.clone();
+            parm(mask, &mut expected, |part| permute_in_place(&map, part)).unwrap();
+            let mut device = stream.clone_htod(&items).unwrap();
+            CudaWorkspace::new(&cuda)
+                .parm(mask, &mut device, |workspace, part| workspace.permute_in_place(&map, part))
+                .unwrap();
+            let got = stream.clone_dtoh(&device).unwrap();
+            stream.synchronize().unwrap();
+            assert!(got == expected, "{bits} bits, mask {mask:b}");
+        }
+    }
+}
+
+#[test]
+fn the_sorting_network_sorts() {
+    let Some(cuda) = cuda() else { return };
+    let stream = cuda.stream();
+    for bits in [0, 1, 2, 7, 13, 16] {
+        let network = Network::sorting(bits).unwrap();
+        let items: Vec<u64> =
+            (0..1 << bits).map(|x: u64| x.wrapping_mul(0x9E37_79B9_7F4A)).collect();
+        let floats: Vec<f32> = items.iter().map(|&x| (x >> 20) as i16 as f32).collect();
+        let mut device = stream.clone_htod(&items).unwrap();
+        let mut device_floats = stream.clone_htod(&floats).unwrap();
+        let mut workspace = CudaWorkspace::new(&cuda);
+        workspace.order_by_network(&network, &mut device).unwrap();
+        workspace.order_by_network(&network, &mut device_floats).unwrap();
+        let got = stream.clone_dtoh(&device).unwrap();
+        let got_floats = stream.clone_dtoh(&device_floats).unwrap();
+        stream.synchronize().unwrap();
+        let (mut items, mut floats) = (items, floats);
+        items.sort_unstable();
+        floats.sort_unstable_by(f32::total_cmp);
+        assert!(got == items && got_floats == floats, "{bits} bits");
     }
 }
 

@@ -188,3 +188,13 @@ pub(super) fn permute_rows(unit: &str) -> String {
     );
     entry(tuning::THREADS, 1, &parameters, "permute_rows(map, source, out, units);")
 }
+
+/// `(items, pairs)`: the pairs of neighbours in order, of a device type of numbers.
+pub(super) fn order_pairs(number: &str) -> String {
+    entry(
+        tuning::THREADS,
+        1,
+        &format!("{number}* items, uint64_t pairs"),
+        "order_pairs(items, pairs);",
+    )
+}

@@ -30,6 +30,7 @@ use std::sync::{Arc, Mutex};
 
 use cudarc::driver::{CudaStream, DeviceRepr};
 
+pub use permute::DeviceNumber;
 pub use workspace::{CudaArrays, CudaWorkspace};
 
 use self::device::{Device, failed};

@@ -1,10 +1,10 @@
 //! Arrays in device memory, permuted by affine maps.
 
-use cudarc::driver::{DevicePtr, DevicePtrMut, DeviceRepr};
+use cudarc::driver::{CudaSlice, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr};
 
 use super::movement::Array;
 use super::workspace::{CudaWorkspace, check_device, check_slices, finish_earlier};
-use crate::affine::check_length;
+use crate::affine::{BitMatrix, Network, check_length, index_bits};
 use crate::bijection::Affine;
 use crate::error::Error;
 
@@ -80,6 +80,53 @@ impl CudaWorkspace {
         unsafe { self.runner.permute_in_place(map, array) }
     }
 
+    /// Applies a function to the two parts of an array whose indexes have an even and an odd product with a mask, each in
+    /// order and in a piece, and puts them back; see [`affine::parm`](crate::affine::parm()). The function adds its work to
+    /// [this stream](Self::stream).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`], what the function answers, and else as
+    /// [`permute_in_place`](Self::permute_in_place).
+    pub fn parm<T: DeviceRepr>(
+        &mut self,
+        mask: u64,
+        items: &mut CudaSlice<T>,
+        mut f: impl FnMut(&mut Self, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let bits = index_bits(items.len())?;
+        let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
+        self.permute_in_place(&to_parts, items)?;
+        let (mut first, mut second) = items.split_at_mut(items.len() / 2);
+        f(self, &mut first)?;
+        f(self, &mut second)?;
+        self.permute_in_place(&to_parts.inverted(), items)
+    }
+
+    /// Runs a network whose pairs are put in order: with [`Network::sorting`] it sorts. Of a pair the second is exchanged with
+    /// the first if it is less. It takes working memory for a copy of the items.
+    ///
+    /// # Errors
+    ///
+    /// As [`permute_in_place`](Self::permute_in_place).
+    pub fn order_by_network<T: DeviceNumber>(
+        &mut self,
+        network: &Network,
+        items: &mut impl DevicePtrMut<T>,
+    ) -> Result<(), Error> {
+        for map in network.maps() {
+            check_length(map, items.len())?;
+        }
+        check_device(&self.stream, items.stream())?;
+        finish_earlier(&self.stream)?;
+        let len = items.len() as u64;
+        let (items, _guard) = items.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        let array = Array { source: items, out: items, item: size_of::<T>() };
+        // SAFETY: as in `permute_into`; the trait has the name of the type.
+        unsafe { self.runner.order_by_network(network.maps(), array, T::NAME, len) }
+    }
+
     /// Permutes an array at a raw address, for memory that other libraries own.
     ///
     /// # Safety
@@ -106,3 +153,27 @@ impl CudaWorkspace {
         unsafe { self.runner.permute(map, Array { source, out, item: item_bytes }) }
     }
 }
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A number that the GPU compares: integers of 32 and 64 bits, and floating-point numbers.
+///
+/// The trait is sealed.
+pub trait DeviceNumber: DeviceRepr + sealed::Sealed {
+    /// The type's name in CUDA C++.
+    #[doc(hidden)]
+    const NAME: &'static str;
+}
+
+macro_rules! device_number {
+    ($($number:ty: $name:literal),*) => {$(
+        impl sealed::Sealed for $number {}
+        impl DeviceNumber for $number {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+device_number!(u32: "uint32_t", u64: "uint64_t", i32: "int", i64: "int64_t", f32: "float", f64: "double");

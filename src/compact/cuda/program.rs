@@ -316,6 +316,8 @@ mod tests {
             ];
             compile_all(None, &texts);
         }
+        let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];
+        compile_all(None, &numbers.map(kernels::order_pairs));
     }
 
     #[test]

@@ -74,6 +74,59 @@ impl Runner {
         self.launch(&ready, (grid, 1), threads, shared, &[&tiles, &source, &out])
     }
 
+    /// Runs a network on an array: its maps, and after each but the last the pairs put in order, as numbers of a device
+    /// type. The array goes to and fro between its memory and scratch memory.
+    ///
+    /// # Safety
+    ///
+    /// As [`permute`](Self::permute) for each of the maps, where `array.source` and `array.out` are the same; its items are
+    /// such numbers.
+    pub(in crate::compact::cuda) unsafe fn order_by_network<'a>(
+        &mut self,
+        maps: impl ExactSizeIterator<Item = &'a Affine>,
+        array: Array,
+        number: &str,
+        len: u64,
+    ) -> Result<(), Error> {
+        let context = self.stream.context();
+        context.bind_to_thread().map_err(|error| failed(error, "use the device"))?;
+        let bytes = len.checked_mul(array.item as u64).ok_or(Error::DeviceMemory)?;
+        let ready = self.kernel(None, kernels::order_pairs(number), tuning::THREADS, 0)?;
+        let grid = self.resident(&ready, (len / 2).div_ceil(u64::from(tuning::THREADS)).max(1));
+        let (mut here, mut there) = (array.out, self.scratch(bytes)?);
+        let last = maps.len() - 1;
+        for (k, map) in maps.enumerate() {
+            // SAFETY: both are of so many items, and apart.
+            unsafe { self.permute(map, Array { source: here, out: there, item: array.item }) }?;
+            core::mem::swap(&mut here, &mut there);
+            if k < last {
+                let arguments = [here, len / 2].map(u64::to_le_bytes);
+                let arguments: [&[u8]; 2] = [&arguments[0], &arguments[1]];
+                self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments)?;
+            }
+        }
+        if here == array.out {
+            return Ok(());
+        }
+        // SAFETY: both are of so many bytes.
+        unsafe { self.copy(here, array.out, bytes) }
+    }
+
+    /// Copies on the device, in the stream's order.
+    ///
+    /// # Safety
+    ///
+    /// There are so many bytes at both addresses, the stream's to read and to write.
+    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Error> {
+        if self.mode != Mode::Run {
+            return Ok(());
+        }
+        let len = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
+        // SAFETY: the caller's word.
+        unsafe { cudarc::driver::result::memcpy_dtod_async(to, from, len, self.stream.cu_stream()) }
+            .map_err(|error| failed(error, "copy on the device"))
+    }
+
     /// Permutes an array within its memory, by way of a copy.
     ///
     /// # Safety
@@ -93,14 +146,8 @@ impl Runner {
         let copy = self.scratch(bytes)?;
         // SAFETY: the array is the caller's word, and the scratch memory has room for it.
         unsafe { self.permute(map, Array { out: copy, ..array }) }?;
-        if self.mode == Mode::Run {
-            let len = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
-            let stream = self.stream.cu_stream();
-            // SAFETY: both are of so many bytes, and the copy follows the kernel in the stream.
-            unsafe { cudarc::driver::result::memcpy_dtod_async(array.out, copy, len, stream) }
-                .map_err(|error| failed(error, "copy on the device"))?;
-        }
-        Ok(())
+        // SAFETY: both are of so many bytes.
+        unsafe { self.copy(copy, array.out, bytes) }
     }
 }
 
