@@ -58,7 +58,10 @@ fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Er
 
     let cuda = match Cuda::new() {
         Ok(cuda) => cuda,
-        Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("no GPU: {reason}")),
+        Err(Error::BackendUnavailable { reason, .. }) => {
+            println!("no GPU: {reason}");
+            return Ok(());
+        }
         Err(error) => return Err(error.into()),
     };
     let stream = cuda.stream().clone();
@@ -80,5 +83,6 @@ fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Er
 
 #[cfg(not(feature = "cuda"))]
 fn on_gpu(_: &Network, _: &[u64]) -> Result<(), Box<dyn std::error::Error>> {
-    Ok(println!("the GPU was not built in"))
+    println!("the GPU was not built in");
+    Ok(())
 }

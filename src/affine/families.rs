@@ -13,7 +13,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits, here and in all the families.
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
     pub fn identity(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j)
     }
@@ -47,6 +47,10 @@ impl BitMatrix {
     }
 
     /// Reverses the order of the bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
     pub fn bit_reversal(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << (bits - 1 - j))
     }
@@ -54,6 +58,10 @@ impl BitMatrix {
     /// Rotates the bits towards the higher ones by `by` places.
     ///
     /// As a permutation of an array it is a stride: with `by = 1` a perfect shuffle of its two halves.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
     ///
     /// # Examples
     ///
@@ -72,6 +80,10 @@ impl BitMatrix {
     /// Transposes an array of `2^row_bits` rows and `2^column_bits` columns that is stored row by row: index
     /// `row * 2^column_bits + column` becomes `column * 2^row_bits + row`.
     ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    ///
     /// # Examples
     ///
     /// ```
@@ -86,6 +98,10 @@ impl BitMatrix {
     }
 
     /// The reflected binary Gray code, `x ^ x >> 1`: consecutive indexes become such that differ in one bit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
     pub fn gray_code(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
     }
@@ -95,7 +111,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyMask`] for no bits.
+    /// [`Error::EmptyMask`] for no bits, and [`Error::BitsOutOfRange`] for more than 64.
     pub fn parity(bits: u32) -> Result<Self, Error> {
         Self::zero(bits)?;
         Self::partition(bits, u64::low_mask(bits))
@@ -109,7 +125,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyMask`] if the mask has none of the bits.
+    /// [`Error::EmptyMask`] if the mask has none of the bits, and [`Error::BitsOutOfRange`] for more than 64.
     ///
     /// # Examples
     ///
@@ -139,6 +155,10 @@ impl BitMatrix {
     }
 
     /// The invertible matrix that a seed chooses, each with the same probability. It is the same for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
     ///
     /// # Examples
     ///
@@ -193,7 +213,7 @@ mod tests {
             for rows in 0..=bits {
                 let transpose = BitMatrix::array_transpose(rows, bits - rows).unwrap();
                 let width = 1 << (bits - rows);
-                let turned = |x: u64| (x % width) << rows | x / width;
+                let turned = |x: u64| ((x % width) << rows) | (x / width);
                 assert!((0..n).all(|x| transpose.apply(x) == turned(x)));
             }
         }

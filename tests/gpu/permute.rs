@@ -107,7 +107,7 @@ fn the_sorting_network_sorts() {
         let network = Network::sorting(bits).unwrap();
         let items: Vec<u64> =
             (0..1 << bits).map(|x: u64| x.wrapping_mul(0x9E37_79B9_7F4A)).collect();
-        let floats: Vec<f32> = items.iter().map(|&x| (x >> 20) as i16 as f32).collect();
+        let floats: Vec<f32> = items.iter().map(|&x| f32::from((x >> 20) as i16)).collect();
         let mut device = stream.clone_htod(&items).unwrap();
         let mut device_floats = stream.clone_htod(&floats).unwrap();
         let mut workspace = CudaWorkspace::new(&cuda);
