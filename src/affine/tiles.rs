@@ -126,12 +126,30 @@ impl Tiling {
         let complement = common_complement(&p, &q, self.tile_bits());
         let (below, above) = complement.split_at(word as usize);
         let basis: Vec<u64> = below.iter().chain(&p).chain(above).copied().collect();
-        let coordinates = Coordinates::new(&basis);
+        self.change_slots(&basis);
+    }
+
+    /// Makes the slots the source's coordinates, so that slots count through the source's runs. A slot's items then come in
+    /// order, if the tile's shift is added on the way out and not on the way in.
+    pub(crate) fn count_by_source(&mut self) {
+        let basis: Vec<u64> = self.source_slots.iter().map(|&slot| slot.into()).collect();
+        self.change_slots(&basis);
+    }
+
+    /// Replaces the slots by their coordinates by a basis.
+    fn change_slots(&mut self, basis: &[u64]) {
+        let coordinates = Coordinates::new(basis);
         let renew = |slot: &mut u32| *slot = coordinates.of((*slot).into());
         self.source_slots.iter_mut().for_each(renew);
         self.target_slots.iter_mut().for_each(renew);
         renew(&mut self.start.shift);
         self.steps.iter_mut().for_each(|step| renew(&mut step.shift));
+    }
+
+    /// The slots' change for an image's low bits: what [`Tile::shift`] is where `low` are those of the tile's image.
+    pub(crate) fn shift(&self, low: u64) -> u32 {
+        let slots = self.target_slots[..self.target_run as usize].iter().enumerate();
+        slots.filter(|(j, _)| low >> j & 1 == 1).fold(0, |sum, (_, slot)| sum ^ slot)
     }
 
     /// The first tile, and what every bit of the Gray code of a tile's number adds.
@@ -244,6 +262,11 @@ mod tests {
     /// Follows every item through the tiles.
     fn check(map: &Affine, run: u32, least: u32) {
         follow(map, run, least, &Tiling::new(map, run, least));
+        let mut tiling = Tiling::new(map, run, least);
+        tiling.count_by_source();
+        let units: Vec<u32> = (0..tiling.tile_bits()).map(|j| 1 << j).collect();
+        assert_eq!(tiling.source_slots, units, "{map:?}");
+        follow(map, run, least, &tiling);
         for (first, lanes, word) in [(0, 3, 0), (2, 2, 1), (1, 3, 2), (2, 5, 0), (4, 5, 2)] {
             let mut tiling = Tiling::new(map, run, least);
             if first + lanes <= tiling.tile_bits() && word + lanes <= tiling.tile_bits() {
