@@ -211,7 +211,7 @@ fn exchange<T: Copy + Send>(map: &Affine, items: &mut [T]) -> Result<(), Error> 
 
 /// A tiling's offsets, written out. Slots count through the source's runs: to fetch a tile is to copy runs, and each run of the
 /// target is picked from the slots. (The other way round, with slots that count through the target's runs, a thread puts
-/// 1.2 to 1.4 G items a second of 8 bytes in cache, and like this 2.2 to 2.5: a core loads from more places than it stores to.)
+/// 1.1 to 1.4 G items a second of 8 bytes in cache, and like this 2.2 to 2.5: a core loads from more places than it stores to.)
 struct Mover {
     tiling: Tiling,
     /// The source's runs: what is added to a tile's index.
