@@ -44,6 +44,48 @@ pub enum Error {
         /// The blocks a window.
         window: u64,
     },
+    /// A matrix has no inverse, so the map is not a bijection.
+    SingularMatrix {
+        /// The matrix's width in bits.
+        bits: u32,
+        /// Its rank, which is less.
+        rank: u32,
+    },
+    /// Two matrices that should be multiplied have different widths.
+    WidthMismatch {
+        /// The width of the one that is applied first, in bits.
+        first: u32,
+        /// The width of the other.
+        second: u32,
+    },
+    /// A matrix's column has a bit in a row that there is not.
+    ColumnTooWide {
+        /// The column.
+        column: u32,
+        /// How many rows there are.
+        bits: u32,
+    },
+    /// What should be a permutation of bits has a place twice, or one that there is not.
+    NotABitPermutation {
+        /// The place.
+        place: u32,
+        /// How many places there are.
+        bits: u32,
+    },
+    /// A row of a matrix's text is not as many digits 0 or 1 as there are rows.
+    MatrixText {
+        /// The row, counted from 0.
+        row: u32,
+        /// How many rows there are.
+        bits: u32,
+    },
+    /// A mask has none of the index's bits, so it divides nothing.
+    EmptyMask,
+    /// A slice's length is not a power of two.
+    NotAPowerOfTwo {
+        /// The length.
+        len: u64,
+    },
     /// The permutation is longer than the bijection's domain.
     LengthExceedsDomain {
         /// The length asked for.
@@ -145,6 +187,8 @@ pub enum Error {
         /// The most there may be.
         most: usize,
     },
+    /// Two arrays overlap that must not.
+    Overlap,
     /// A slice is on another GPU, or in another context, than the engine.
     WrongDevice {
         /// The engine's device.
@@ -319,6 +363,26 @@ impl fmt::Display for Error {
                 f,
                 "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"
             ),
+            Self::SingularMatrix { bits, rank } => {
+                write!(f, "a matrix of {bits} bits is of rank {rank}: only one of full rank can be undone")
+            }
+            Self::WidthMismatch { first, second } => write!(
+                f,
+                "matrices of {first} and of {second} bits cannot be multiplied: their widths must be equal"
+            ),
+            Self::ColumnTooWide { column, bits } => {
+                write!(f, "column {column} of a matrix has bits beyond its {bits} rows")
+            }
+            Self::NotABitPermutation { place, bits } => {
+                write!(f, "{bits} bits cannot be permuted with place {place} twice or not among them")
+            }
+            Self::MatrixText { row, bits } => {
+                write!(f, "row {row} of a matrix of {bits} rows is not {bits} digits 0 or 1")
+            }
+            Self::EmptyMask => f.write_str("a mask needs at least one of the index's bits"),
+            Self::NotAPowerOfTwo { len } => {
+                write!(f, "a slice of {len} items is no array of bits' indexes: its length must be a power of two")
+            }
             Self::LengthExceedsDomain { len, last } => write!(
                 f,
                 "{len} items do not fit the bijection's domain of {} points: \
@@ -379,6 +443,7 @@ impl fmt::Display for Error {
             Self::DeviceParams { type_name, bytes, most } => {
                 write!(f, "the parameters of {type_name} are {bytes} bytes, and {most} may be")
             }
+            Self::Overlap => f.write_str("an array to be written overlaps the one to be read"),
             Self::WrongDevice { expected, actual } => write!(
                 f,
                 "a slice is on device {actual} or in another context than the engine, which is on {expected}"

@@ -12,10 +12,12 @@
 //! | a bijection of your own | [`Bijection`] |
 //! | the ones there are | [`bijection`] |
 //! | the engines | [`compact`] |
+//! | bit reversal, transposes and other affine maps of indexes | [`affine`] |
 //! | a bijection on a GPU | [`DeviceSource`] |
 //! | the generator behind the keys | [`rng`] |
 //! | judging a shuffle | `stats`, with the feature of this name |
 
+pub mod affine;
 mod backend;
 pub mod bijection;
 pub mod compact;
@@ -35,15 +37,15 @@ mod word;
 pub use backend::Backend;
 #[doc(inline)]
 pub use bijection::{
-    Bijection, BlockShuffle, BlockWindow, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel,
-    Inverse, Lcg, MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection,
+    Affine, Bijection, BlockShuffle, BlockWindow, Compose, CycleWalk, DeviceSource, FromSeed,
+    GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection,
     VariablePhilox,
 };
 #[doc(inline)]
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[cfg(feature = "cuda")]
 #[doc(inline)]
-pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
+pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace, DeviceNumber};
 pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
 pub use permutations::Permutations;

@@ -2,8 +2,8 @@
 
 pub use crate::backend::Backend;
 pub use crate::bijection::{
-    Bijection, BlockShuffle, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
-    RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
+    Affine, Bijection, BlockShuffle, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg,
+    MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
 pub use crate::compact::{Columns, Compactor, Cpu, Rows, Serial, Workspace};
 pub use crate::error::Error;

@@ -89,6 +89,7 @@ fn families_are_stable() {
             "MulXorshift<5>" => draw::<MulXorshift<5>>,
             "GridFeistel<12>" => draw::<GridFeistel<12>>,
             "Lcg" => draw::<Lcg>,
+            "Affine" => draw::<Affine>,
             "Table" => draw::<Table>,
             "CycleWalk<MulXorshift<10>>" => draw::<CycleWalk<MulXorshift<10>>>,
             other => panic!("an unknown family: {other}"),

@@ -7,6 +7,7 @@
 //! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good one |
 //! | [`GridFeistel`] | hardly more than the length | one evaluation an item at any length |
 //! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
+//! | [`Affine`] | `2^b`, `b` from 0 to 64 | bit reversal, transposes and their like |
 //! | [`Table`] | any | a permutation that is given, or drawn exactly |
 //!
 //! | combinator | what it is |
@@ -17,6 +18,7 @@
 //! | [`CycleWalk`] | restricted to `[0, m)` by walking |
 //! | [`BlockShuffle`] | whole blocks, then the items of a few blocks at a time |
 
+mod affine;
 mod block_shuffle;
 mod compose;
 mod cycle_walk;
@@ -33,6 +35,7 @@ mod table;
 mod trusted;
 mod variable_philox;
 
+pub use affine::Affine;
 pub use block_shuffle::{BlockShuffle, BlockWindow};
 pub use compose::Compose;
 pub use cycle_walk::CycleWalk;

@@ -13,7 +13,7 @@
 pub(crate) mod batch;
 mod check;
 mod columns;
-mod cpu;
+pub(crate) mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod engine;
@@ -23,7 +23,7 @@ mod serial;
 pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 #[cfg(feature = "cuda")]
-pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace};
+pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace, DeviceNumber};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};

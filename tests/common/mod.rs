@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test file is a crate of its own and uses its own part")]
 
 use bijective_shuffle::Word;
+use bijective_shuffle::affine::BitMatrix;
 use bijective_shuffle::prelude::*;
 
 /// How many cases a property test runs: ten times as many when `BIJECTIVE_SHUFFLE_LONG` is set.
@@ -27,6 +28,9 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
         ("Lcg", Box::new(lcg())),
         ("Inverse<Lcg>", Box::new(Inverse::new(lcg()))),
         ("RandomSign<Lcg>", Box::new(RandomSign::new(lcg(), true))),
+        ("Affine", Box::new(affine(bits, seed))),
+        ("Inverse<Affine>", Box::new(Inverse::new(affine(bits, seed)))),
+        ("Compose<Affine, Lcg>", Box::new(Compose::new(affine(bits, seed), lcg()).unwrap())),
         (
             "CycleWalk<Lcg>",
             Box::new(CycleWalk::to_last(lcg(), lcg().last() - lcg().last() / 3).unwrap()),
@@ -98,6 +102,9 @@ pub(crate) fn every_word_pair(
         ("Lcg", Box::new(lcg()), Box::new(narrow_lcg())),
         ("Inverse<Lcg>", Box::new(Inverse::new(lcg())), Box::new(Inverse::new(narrow_lcg()))),
     ];
+    let wide = affine(bits, seed);
+    let narrow = wide.to_word::<u32>().unwrap();
+    all.push(("Affine", Box::new(wide), Box::new(narrow)));
     if bits <= 12 {
         let table = Table::from_seed(power(bits), seed);
         let narrow = table.to_word::<u32>().unwrap();
@@ -131,6 +138,11 @@ fn philox<const ROUNDS: usize>(bits: u32, seed: u64) -> VariablePhilox<ROUNDS> {
 fn mul_xorshift<const ROUNDS: usize>(bits: u32, seed: u64) -> MulXorshift<ROUNDS> {
     let drawn = MulXorshift::<ROUNDS>::from_seed(u64::MAX, seed);
     MulXorshift::new(bits, *drawn.multipliers(), *drawn.increments()).unwrap()
+}
+
+/// On 64 bits too, which no length asks for.
+fn affine(bits: u32, seed: u64) -> Affine {
+    Affine::new(&BitMatrix::random(bits, seed).unwrap(), seed.wrapping_mul(0x9E37_79B9)).unwrap()
 }
 
 fn with_bits(bits: u32, seed: u64) -> Lcg {

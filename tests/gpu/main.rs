@@ -7,6 +7,7 @@ mod common;
 mod agreement;
 mod batches;
 mod device;
+mod permute;
 mod protocol;
 mod refusals;
 

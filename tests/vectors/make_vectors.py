@@ -128,6 +128,27 @@ def lcg(length, seed, epoch):
     return survivors(length, 2**bits, lambda x: (x * multiplier + increment) % 2**bits)
 
 
+def affine(length, seed, epoch):
+    """Affine: columns over GF(2), each drawn again while those before it span it, and then what is added."""
+    bits = domain_bits(length, 0)
+    words = key_words(seed, epoch, bits)
+    columns, span = [], {0}
+    while len(columns) < bits:
+        column = word64(words) % 2**bits
+        if column not in span:
+            columns.append(column)
+            span |= {other ^ column for other in span}
+    offset = word64(words) % 2**bits
+
+    def forward(x):
+        value = offset
+        for j, column in enumerate(columns):
+            value ^= column * (x >> j & 1)
+        return value
+
+    return survivors(length, 2**bits, forward)
+
+
 def grid(length, seed, epoch):
     """GridFeistel with 12 half-rounds (Black and Rogaway, 2002), for fewer than 2^31 items."""
     bits = domain_bits(length, 2)
@@ -235,6 +256,7 @@ def families():
         "MulXorshift<5>": lambda *of: chain(*of, rounds=5),
         "GridFeistel<12>": grid,
         "Lcg": lcg,
+        "Affine": affine,
         "Table": exact,
         "CycleWalk<MulXorshift<10>>": walked,
     }

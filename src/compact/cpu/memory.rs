@@ -13,7 +13,7 @@ const MAPPED_BYTES: usize = 8 << 20;
 
 /// Bytes without a type, which grow when more are asked for.
 #[derive(Default)]
-pub(in crate::compact) struct Buffer(Memory);
+pub(crate) struct Buffer(Memory);
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,12 +30,12 @@ enum Memory {
 }
 
 impl Buffer {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(Memory::None)
     }
 
     /// How many bytes it holds.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         match &self.0 {
             Memory::None => 0,
             Memory::Heap(bytes) => bytes.len(),
@@ -48,10 +48,7 @@ impl Buffer {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(in crate::compact) fn room<T>(
-        &mut self,
-        len: usize,
-    ) -> Result<&mut [MaybeUninit<T>], Error> {
+    pub(crate) fn room<T>(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], Error> {
         let out_of_memory =
             || Error::OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)?;
@@ -107,7 +104,7 @@ impl Memory {
 /// # Safety
 ///
 /// They are.
-pub(super) unsafe fn assume_init<T>(slice: &[MaybeUninit<T>]) -> &[T] {
+pub(crate) unsafe fn assume_init<T>(slice: &[MaybeUninit<T>]) -> &[T] {
     // SAFETY: of one layout, and initialised by the caller's promise.
     unsafe { &*(core::ptr::from_ref(slice) as *const [T]) }
 }
@@ -117,20 +114,20 @@ pub(super) unsafe fn assume_init<T>(slice: &[MaybeUninit<T>]) -> &[T] {
 /// # Safety
 ///
 /// They are.
-pub(super) unsafe fn assume_init_mut<T>(slice: &mut [MaybeUninit<T>]) -> &mut [T] {
+pub(crate) unsafe fn assume_init_mut<T>(slice: &mut [MaybeUninit<T>]) -> &mut [T] {
     // SAFETY: of one layout, and initialised by the caller's promise.
     unsafe { &mut *(core::ptr::from_mut(slice) as *mut [T]) }
 }
 
 /// The start of a slice that several threads copy bits from or to.
-pub(in crate::compact) struct Base<T>(*mut T);
+pub(crate) struct Base<T>(*mut T);
 
 // SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits
 // on another thread moves the item there, hence `Send`.
 unsafe impl<T: Send> Sync for Base<T> {}
 
 impl<T> Base<T> {
-    pub(in crate::compact) const fn new(start: *mut T) -> Self {
+    pub(crate) const fn new(start: *mut T) -> Self {
         Self(start)
     }
 
@@ -140,7 +137,7 @@ impl<T> Base<T> {
     ///
     /// `index` is below the slice's length.
     #[inline]
-    pub(in crate::compact) unsafe fn at(&self, index: usize) -> *mut T {
+    pub(crate) unsafe fn at(&self, index: usize) -> *mut T {
         // SAFETY: within the slice by the caller's promise.
         unsafe { self.0.add(index) }
     }

@@ -2,11 +2,11 @@
 
 pub(crate) mod direct;
 mod machine;
-pub(super) mod memory;
+pub(crate) mod memory;
 mod pack;
 pub(super) mod partitioned;
 pub(super) mod places;
-pub(super) mod stream;
+pub(crate) mod stream;
 pub(crate) mod survivors;
 pub(crate) mod tuning;
 mod workspace;

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 /// The size of a line of the cache, in bytes.
-pub(in crate::compact) const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Copies whole lines. Other threads see them after [`publish`].
 ///
@@ -14,7 +14,7 @@ pub(in crate::compact) const LINE: usize = 64;
 /// There are so many lines at both places, which do not overlap; they may be read from and written to. The target is
 /// aligned to a line.
 #[inline(always)]
-pub(super) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
+pub(crate) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
         // Not with the intrinsics, since items may have bytes that are not initialised, such as padding: values with
@@ -53,7 +53,7 @@ pub(super) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
 /// # Panics
 ///
 /// If the slices are not of one length.
-pub(in crate::compact) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+pub(crate) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len());
     let bytes = size_of_val(from);
     let (from, to) = (from.as_ptr().cast::<u8>(), to.as_mut_ptr().cast::<u8>());
@@ -74,7 +74,7 @@ pub(in crate::compact) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUnin
 
 /// Asks for some lines that will be read soon. Nothing happens if there are none at the address.
 #[inline(always)]
-pub(in crate::compact) fn prefetch_lines(from: *const u8, lines: usize) {
+pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -86,7 +86,7 @@ pub(in crate::compact) fn prefetch_lines(from: *const u8, lines: usize) {
 }
 
 /// Orders what this thread has streamed before what it does next, such as telling others that it is done.
-pub(super) fn publish() {
+pub(crate) fn publish() {
     // SAFETY: every x86-64 machine has SSE; the fence only orders.
     #[cfg(target_arch = "x86_64")]
     unsafe {

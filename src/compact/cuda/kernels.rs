@@ -172,3 +172,53 @@ pub(super) fn chain_rows(index: &str, shape: RowShape, word: &str) -> String {
     );
     entry(shape.threads(), blocks, &parameters, &body)
 }
+
+/// The sizes of a kernel that permutes an array by an affine map: powers of two, each as its logarithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AffineShape {
+    /// Items that a thread loads and stores at once.
+    pub(super) item_bits: u32,
+    /// Threads of a block.
+    pub(super) thread_bits: u32,
+    /// How often each thread loads and stores for a tile.
+    pub(super) round_bits: u32,
+    /// Tiles that a block takes one after the other, where there are enough for all blocks.
+    pub(super) block_bits: u32,
+    /// Blocks that a multiprocessor should hold, which limits their registers; not a logarithm.
+    pub(super) blocks: u32,
+}
+
+impl AffineShape {
+    /// Items of a tile, as a logarithm.
+    pub(super) const fn tile_bits(self) -> u32 {
+        self.item_bits + self.thread_bits + self.round_bits
+    }
+}
+
+/// `(tiles, source, out)`: an array by an affine map, tile by tile.
+pub(super) fn permute_tiles(word: &str, shape: AffineShape) -> String {
+    let AffineShape { item_bits, thread_bits, round_bits, blocks, .. } = shape;
+    let sizes = format!("{item_bits}, {thread_bits}, {round_bits}");
+    let parameters =
+        format!("const __grid_constant__ Tiles<{sizes}> tiles, const {word}* source, {word}* out");
+    let body = format!("permute_tiles<{word}, {sizes}>(tiles, source, out);");
+    entry(1 << thread_bits, blocks, &parameters, &body)
+}
+
+/// `(map, source, out, units)`: an array by an affine map, row by row of so many units.
+pub(super) fn permute_rows(unit: &str) -> String {
+    let parameters = format!(
+        "const __grid_constant__ AffineMap map, const {unit}* source, {unit}* out, uint64_t units"
+    );
+    entry(tuning::THREADS, 1, &parameters, "permute_rows(map, source, out, units);")
+}
+
+/// `(items, pairs)`: the pairs of neighbours in order, of a device type of numbers.
+pub(super) fn order_pairs(number: &str) -> String {
+    entry(
+        tuning::THREADS,
+        1,
+        &format!("{number}* items, uint64_t pairs"),
+        "order_pairs(items, pairs);",
+    )
+}

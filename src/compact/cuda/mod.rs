@@ -6,7 +6,8 @@
 //! movement   what is moved                 kernels    the texts that instantiate gpu/
 //! partition  sizes of a strategy           run        the strategies: which kernels, in what order
 //! workspace  on device memory              host       on host memory
-//! link       copies between the two        memory     working memory
+//! permute    affine maps, on device memory  memory     working memory
+//! link       copies between device and host
 //! ```
 
 mod device;
@@ -17,6 +18,7 @@ mod memory;
 mod movement;
 mod nvrtc;
 mod partition;
+mod permute;
 mod probe;
 mod program;
 mod run;
@@ -28,6 +30,7 @@ use std::sync::{Arc, Mutex};
 
 use cudarc::driver::{CudaStream, DeviceRepr};
 
+pub use permute::DeviceNumber;
 pub use workspace::{CudaArrays, CudaWorkspace};
 
 use self::device::{Device, failed};

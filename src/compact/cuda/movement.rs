@@ -18,7 +18,7 @@ pub(super) struct Array {
 
 impl Array {
     /// The largest word, at most 16 bytes, of which items consist at aligned addresses.
-    fn unit(&self) -> usize {
+    pub(super) fn unit(&self) -> usize {
         let bits = self.source | self.out | self.item as u64 | 16;
         1 << bits.trailing_zeros()
     }

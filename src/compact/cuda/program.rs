@@ -22,6 +22,7 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/rng/philox4x32.cuh"),
     include_str!("../../../gpu/draw.cuh"),
     include_str!("../../../gpu/batch.cuh"),
+    include_str!("../../../gpu/affine.cuh"),
 ];
 
 /// The name of the kernel in every program.
@@ -320,6 +321,20 @@ mod tests {
                 shapes.map(|shape| words.map(|word| kernels::chain_rows(index, shape, word)));
             compile_all(chain.device_source().as_ref(), texts.as_flattened());
         }
+    }
+
+    #[test]
+    fn kernels_for_affine_maps_compile() {
+        for (item, word) in WORDS {
+            let texts = [
+                kernels::permute_tiles(word, tuning::affine(item, true)),
+                kernels::permute_tiles(word, tuning::affine(item, false)),
+                kernels::permute_rows(word),
+            ];
+            compile_all(None, &texts);
+        }
+        let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];
+        compile_all(None, &numbers.map(kernels::order_pairs));
     }
 
     #[test]

@@ -65,8 +65,8 @@ use crate::word::Word;
 /// ```
 #[derive(Debug)]
 pub struct CudaWorkspace {
-    stream: Arc<CudaStream>,
-    runner: Runner,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) runner: Runner,
 }
 
 /// A direction of movement.
@@ -292,12 +292,12 @@ impl CudaWorkspace {
 
 /// Reports what went wrong earlier where it could not be reported, when something was dropped: cudarc keeps it for the
 /// next call in the context, which is this one.
-fn finish_earlier(stream: &CudaStream) -> Result<(), Error> {
+pub(super) fn finish_earlier(stream: &CudaStream) -> Result<(), Error> {
     stream.context().check_err().map_err(|error| failed(error, "finish what was done before"))
 }
 
 /// Reports what went wrong when slices were asked for their addresses, which cudarc keeps as well.
-fn check_slices(stream: &CudaStream) -> Result<(), Error> {
+pub(super) fn check_slices(stream: &CudaStream) -> Result<(), Error> {
     stream.context().check_err().map_err(|error| failed(error, "wait for the slices' other users"))
 }
 
@@ -344,7 +344,7 @@ unsafe fn move_arrays(
 }
 
 /// Checks that a slice is of the engine's context.
-fn check_device(ours: &CudaStream, theirs: &CudaStream) -> Result<(), Error> {
+pub(super) fn check_device(ours: &CudaStream, theirs: &CudaStream) -> Result<(), Error> {
     // Two handles of one context do not know of each other's streams, and would not wait for them.
     let (ours, theirs) = (ours.context(), theirs.context());
     if Arc::ptr_eq(ours, theirs) {

@@ -1,5 +1,6 @@
 //! [`Runner`]: which kernels run, in what order, on what memory. The strategies are in files of their own.
 
+mod affine;
 mod batch;
 mod checked;
 mod direct;

@@ -1,0 +1,236 @@
+// Arrays permuted by affine maps on a GPU: ours, the kernels of Bouverot-Dupuis and Sheeran, and the naive one, in one run. Every
+// result is checked before it is timed. See README.md here.
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "tiling.h"
+
+using namespace affine;
+using bijective_shuffle::AffineMap;
+using bijective_shuffle::Item16;
+
+static void check(cudaError_t error, const char* what) {
+    if (error == cudaSuccess) return;
+    std::printf("%s: %s\n", what, cudaGetErrorString(error));
+    std::exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+// ---- Maps
+
+static uint64_t random_state;
+
+static uint64_t random_word() {
+    uint64_t z = random_state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+}
+
+static Matrix bit_permutation(const std::vector<int>& to) {
+    Matrix a;
+    for (int bit : to) a.columns.push_back(uint64_t(1) << bit);
+    return a;
+}
+
+static std::vector<int> places(int n, bool random) {
+    std::vector<int> to;
+    for (int j = n - 1; j >= 0; --j) to.push_back(j);
+    for (int j = n - 1; random && j > 0; --j) std::swap(to[j], to[random_word() % (j + 1)]);
+    return to;
+}
+
+static Matrix random_matrix(int n) {
+    Matrix a;
+    do {
+        a.columns.clear();
+        for (int j = 0; j < n; ++j) a.columns.push_back(random_word() & low_mask(n));
+    } while (inverse(a).bits() < n);
+    return a;
+}
+
+// ---- Kernels
+
+template <class Item, int I, int T, int R, int BLOCKS>
+__global__ void __launch_bounds__(1 << T, BLOCKS)
+    ours(const __grid_constant__ bijective_shuffle::Tiles<I, T, R> tiles, const Item* source, Item* out) {
+    bijective_shuffle::permute_tiles<Item, I, T, R>(tiles, source, out);
+}
+
+template <class Item>
+__global__ void item_by_item(const __grid_constant__ AffineMap map, const Item* source, Item* out) {
+    bijective_shuffle::permute_rows(map, source, out, 1);
+}
+
+template <class Item>
+struct Make {
+    static __device__ Item item(uint64_t x) { return Item(((x + 1) * 0x9e3779b97f4a7c15) >> 24); }
+    static __device__ bool differ(Item a, Item b) { return a != b; }
+};
+
+template <>
+struct Make<Item16> {
+    static __device__ Item16 item(uint64_t x) { return {(x + 1) * 0x9e3779b97f4a7c15, ~x}; }
+    static __device__ bool differ(const Item16& a, const Item16& b) { return a.low != b.low || a.high != b.high; }
+};
+
+template <class Item>
+__global__ void fill(Item* items, uint64_t len) {
+    const uint64_t stride = uint64_t(gridDim.x) * blockDim.x;
+    for (uint64_t x = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; x < len; x += stride) items[x] = Make<Item>::item(x);
+}
+
+template <class Item>
+__global__ void compare(const __grid_constant__ AffineMap undo, const Item* out, uint64_t len, unsigned long long* wrong) {
+    const uint64_t stride = uint64_t(gridDim.x) * blockDim.x;
+    unsigned long long own = 0;
+    for (uint64_t y = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; y < len; y += stride) {
+        own += Make<Item>::differ(out[y], Make<Item>::item(undo.value(y)));
+    }
+    if (own != 0) atomicAdd(wrong, own);
+}
+
+// ---- Measuring
+
+static char *source_memory, *out_memory, *between_memory;
+static unsigned long long* wrong_count;
+
+static AffineMap on_device(const Matrix& a, uint64_t offset) {
+    AffineMap map{};
+    map.bits = a.bits();
+    map.offset = offset;
+    std::copy(a.columns.begin(), a.columns.end(), map.columns);
+    return map;
+}
+
+// The median of several times between two events, in milliseconds.
+static float timed(const std::function<void()>& run, int samples = 9) {
+    cudaEvent_t before, after;
+    CHECK(cudaEventCreate(&before));
+    CHECK(cudaEventCreate(&after));
+    std::vector<float> times(samples);
+    for (float& time : times) {
+        CHECK(cudaEventRecord(before));
+        run();
+        CHECK(cudaEventRecord(after));
+        CHECK(cudaEventSynchronize(after));
+        CHECK(cudaEventElapsedTime(&time, before, after));
+    }
+    CHECK(cudaEventDestroy(before));
+    CHECK(cudaEventDestroy(after));
+    std::sort(times.begin(), times.end());
+    return times[samples / 2];
+}
+
+template <class Item>
+struct Bench {
+    const char* type;
+    int bits;
+    float copy = 0;
+
+    size_t bytes() const { return sizeof(Item) << bits; }
+    Item* source() const { return reinterpret_cast<Item*>(source_memory); }
+    Item* out() const { return reinterpret_cast<Item*>(out_memory); }
+
+    void start() {
+        fill<<<4096, 256>>>(source(), uint64_t(1) << bits);
+        copy = timed([&] { CHECK(cudaMemcpyAsync(out_memory, source_memory, bytes(), cudaMemcpyDeviceToDevice)); }, 15);
+        std::printf("%s,2^%d,-,cudaMemcpy,%.4f,1\n", type, bits, copy);
+    }
+
+    void contend(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, const std::function<void()>& run) {
+        CHECK(cudaMemset(out_memory, 0xEE, bytes()));
+        CHECK(cudaMemset(wrong_count, 0, 8));
+        run();
+        CHECK(cudaGetLastError());
+        const Matrix undo = inverse(a);
+        compare<<<4096, 256>>>(on_device(undo, undo.apply(offset)), out(), uint64_t(1) << bits, wrong_count);
+        unsigned long long wrong;
+        CHECK(cudaMemcpy(&wrong, wrong_count, 8, cudaMemcpyDeviceToHost));
+        if (wrong != 0) {
+            std::printf("%s, %s, %s: %llu items are wrong\n", type, matrix, name.c_str(), wrong);
+            std::exit(1);
+        }
+        const float time = timed(run);
+        std::printf("%s,2^%d,%s,%s,%.4f,%.3f\n", type, bits, matrix, name.c_str(), time, copy / time);
+        std::fflush(stdout);
+    }
+
+    template <int I, int T, int R, int BLOCKS>
+    void ours_by(const char* matrix, const Matrix& a, uint64_t offset, bool banks = true) {
+        int block_bits = 2, step_bits = 0;
+        const auto argument = tiles<Item, I, T, R>(a, offset, banks, block_bits, step_bits);
+        const auto kernel = ours<Item, I, T, R, BLOCKS>;
+        const size_t shared = sizeof(Item) << (I + T + R);
+        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
+        const unsigned grid = 1u << (step_bits - block_bits);
+        contend(matrix, a, offset, banks ? "ours" : "ours with conflicts of banks",
+                [&, argument] { kernel<<<grid, 1 << T, shared>>>(argument, source(), out()); });
+    }
+
+    template <int I, int T, int R, int BLOCKS>
+    void all() {
+        start();
+        random_state = bits;
+        const uint64_t offset = random_word() & low_mask(bits);
+        const std::pair<const char*, Matrix> cases[] = {
+            {"bit reversal", bit_permutation(places(bits, false))}, {"random BPC", bit_permutation(places(bits, true))},
+            {"random BPC", bit_permutation(places(bits, true))},    {"random BMMC", random_matrix(bits)},
+            {"random BMMC", random_matrix(bits)},
+        };
+        for (const auto& [name, a] : cases) {
+            ours_by<I, T, R, BLOCKS>(name, a, offset);
+            contend(name, a, offset, "item by item",
+                    [&, a = a] { item_by_item<<<2112, 256>>>(on_device(a, offset), source(), out()); });
+        }
+    }
+};
+
+template <class Item>
+struct PaperRun {
+    const char* name;
+    std::function<void(const Item*, Item*, Item*)> run;
+};
+
+template <class Item>
+struct PaperCase {
+    const char* matrix;
+    const uint64_t* columns;
+    std::vector<PaperRun<Item>> runs;
+};
+
+#include "paper_kernels.inc"
+
+// The paper's kernels beside ours, for matrices without an offset.
+template <class Item, int I, int T, int R, int BLOCKS>
+static void beside_the_paper(const char* type, int bits, const std::vector<PaperCase<Item>>& cases) {
+    Bench<Item> bench{type, bits};
+    bench.start();
+    for (const auto& one : cases) {
+        const Matrix a{Vectors(one.columns, one.columns + bits)};
+        for (const auto& run : one.runs) {
+            bench.contend(one.matrix, a, 0, std::string("paper: ") + run.name,
+                          [&] { run.run(bench.source(), bench.out(), reinterpret_cast<Item*>(between_memory)); });
+        }
+        bench.template ours_by<I, T, R, BLOCKS>(one.matrix, a, 0);
+        bench.template ours_by<I, T, R, BLOCKS>(one.matrix, a, 0, false);
+    }
+}
+
+int main() {
+    for (char** memory : {&source_memory, &out_memory, &between_memory}) CHECK(cudaMalloc(memory, size_t(1) << 32));
+    CHECK(cudaMalloc(&wrong_count, 8));
+    cudaDeviceProp device;
+    CHECK(cudaGetDeviceProperties(&device, 0));
+    std::printf("# %s\n# item,length,matrix,kernel,milliseconds,part of cudaMemcpy\n", device.name);
+    // The shapes of `affine` in src/compact/cuda/tuning.rs: 4 GiB of each kind of item.
+    Bench<uint8_t>{"1 byte", 32}.all<4, 8, 2, 4>();
+    Bench<uint16_t>{"2 bytes", 31}.all<3, 8, 3, 4>();
+    Bench<uint32_t>{"4 bytes", 30}.all<2, 8, 2, 4>();
+    Bench<uint64_t>{"8 bytes", 29}.all<1, 8, 3, 4>();
+    Bench<Item16>{"16 bytes", 28}.all<0, 8, 2, 6>();
+    beside_the_paper<uint32_t, 2, 8, 2, 4>("4 bytes", 30, paper_cases_30<uint32_t>());
+    beside_the_paper<uint64_t, 1, 8, 3, 4>("8 bytes", 29, paper_cases_29<uint64_t>());
+    beside_the_paper<uint32_t, 2, 8, 2, 4>("4 bytes", 24, paper_cases_24<uint32_t>());
+}

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Writes the kernels of Bouverot-Dupuis and Sheeran, Efficient GPU implementation of affine index permutations on arrays
+(FHPNC 2023), for matrices that are known when they are compiled, as the paper has it. Written from the paper; the
+equations are those of its sections 4 and 5, the constants those of section 6.
+
+    python3 paper_kernels.py >paper_kernels.inc
+
+A matrix is a list of columns, each a number whose bit i is the entry in row i.
+"""
+
+import random
+
+# The paper's: tiles of 32 by 32 items, and eight of them to a block where there are iterations.
+N_TILE, N_ITER = 5, 3
+WIDTHS = (30, 29, 24)
+# Static shared memory is at most 48 KiB: with items of 8 bytes, four tiles.
+ITERATIONS = {30: N_ITER, 29: N_ITER - 1, 24: N_ITER}
+
+
+def apply(columns, x):
+    y = 0
+    for column in columns:
+        y ^= column * (x & 1)
+        x >>= 1
+    return y
+
+
+def product(a, b):
+    return [apply(a, column) for column in b]
+
+
+def transpose(columns):
+    n = len(columns)
+    return [sum((columns[j] >> i & 1) << j for j in range(n)) for i in range(n)]
+
+
+def rank(columns):
+    pivots = []
+    for column in columns:
+        for pivot in pivots:
+            column = min(column, column ^ pivot)
+        if column:
+            pivots.append(column)
+    return len(pivots)
+
+
+def ulp(columns):
+    """A = U L P: from the last row up, the pivot comes to the diagonal, and all above it is cleared."""
+    n = len(columns)
+    lower, upper, permutation = list(columns), [1 << j for j in range(n)], [1 << j for j in range(n)]
+    for i in reversed(range(n)):
+        pivot = next(j for j in reversed(range(i + 1)) if lower[j] >> i & 1)
+        for matrix in (lower, permutation):
+            matrix[i], matrix[pivot] = matrix[pivot], matrix[i]
+        above = lower[i] & ((1 << i) - 1)
+        lower = [column ^ above if column >> i & 1 else column for column in lower]
+        upper[i] |= above
+    factors = upper, lower, transpose(permutation)
+    assert product(product(upper, lower), factors[2]) == list(columns)
+    return factors
+
+
+def set_bits(out, moves):
+    """Lines that set bits of a variable: moves are (bit, variable, its bit). Bits that move equally far move together."""
+    masks = {}
+    for to, variable, bit in moves:
+        masks[variable, to - bit] = masks.get((variable, to - bit), 0) | 1 << bit
+    shift = lambda by: f" << {by}" if by > 0 else f" >> {-by}" if by < 0 else ""
+    return [f"{out} |= ({variable} & {mask}ull){shift(by)};" for (variable, by), mask in masks.items()]
+
+
+def multiply(out, columns, x):
+    return [f"{out} |= size_t(__popcll({row}ull & {x}) & 1) << {i};" for i, row in enumerate(transpose(columns))]
+
+
+def function(name, body):
+    lines = "\n".join("    " + line for line in body)
+    return f"template <class T>\n__global__ void {name}(const T* input, T* output) {{\n{lines}\n}}\n\n"
+
+
+def naive(name, columns, permutation):
+    moves = [(permutation[j], "in_addr", j) for j in range(len(columns))] if permutation else None
+    body = ["const size_t in_addr = blockIdx.x * size_t(blockDim.x) + threadIdx.x;", "size_t out_addr = 0;"]
+    body += set_bits("out_addr", moves) if permutation else multiply("out_addr", columns, "in_addr")
+    body += ["output[out_addr] = input[in_addr];"]
+    return function(name, body), f"dim3({1 << (len(columns) - 10)}u), dim3(1024)"
+
+
+class Tile:
+    """The partition of a tiled matrix's index bits (sections 4.1 and 5.1)."""
+
+    def __init__(self, columns, iterations):
+        n = len(columns)
+        self.columns = list(range(N_TILE))
+        self.rows = [j for j in range(n) if columns[j] < 1 << N_TILE][:N_TILE]
+        assert len(self.rows) == N_TILE, "the matrix is not tiled"
+        self.tile = sorted({*self.columns, *self.rows})
+        rest = [j for j in range(n) if j not in self.tile]
+        self.iter, self.block = rest[:iterations], rest[iterations:]
+        self.size = len(self.tile)
+
+    def stitch(self, threads):
+        """Where the bits of an index come from, if the threads of a warp count through these."""
+        others = [j for j in self.tile if j not in threads]
+        parts = (("thread", threads), ("warp", others), ("iter", self.iter), ("block", self.block))
+        return [(j, variable, k) for variable, bits in parts for k, j in enumerate(bits)]
+
+    def within(self, moves):
+        """The same within the tile: without the other bits."""
+        return [(self.tile.index(j), variable, k) for j, variable, k in moves if j in self.tile]
+
+
+def tiled(name, columns, permutation, banks, iterations):
+    """tile, and where asked for banks (section 4.2) and iters (4.3); without a permutation a tiled BMMC (5.1)."""
+    tile = Tile(columns, iterations)
+    incoming, outgoing = tile.stitch(tile.columns), tile.stitch(tile.rows)
+    free = [j for j in tile.columns if j not in tile.rows]
+    row_mask = (1 << tile.size) - (1 << N_TILE)
+
+    def slot(at):
+        if not banks:
+            return [], f"(iter << {tile.size}) + {at}"
+        shift = [f"size_t {at}_shift = 0;"] + set_bits(
+            f"{at}_shift", [(free[k], at, N_TILE + k) for k in range(tile.size - N_TILE)]
+        )
+        return shift, f"(iter << {tile.size}) + ({at} & {row_mask}) + ({at} + {at}_shift & {(1 << N_TILE) - 1})"
+
+    def without_iter(moves):
+        return [move for move in moves if move[1] != "iter"]
+
+    def only_iter(moves):
+        return [move for move in moves if move[1] == "iter"]
+
+    loop = ["#pragma unroll", f"for (size_t iter = 0; iter < {1 << iterations}; iter++) {{"]
+    in_shift, in_slot = slot("in_tile")
+    out_shift, out_slot = slot("out_tile")
+    body = [f"__shared__ T tile[{1 << (tile.size + iterations)}];"]
+    body += ["const size_t block = blockIdx.x, warp = threadIdx.y, thread = threadIdx.x;"]
+    body += ["size_t in_base = 0, in_tile = 0, out_tile = 0, out_base = 0;"]
+    body += set_bits("in_base", without_iter(incoming)) + set_bits("in_tile", tile.within(incoming)) + in_shift
+    body += loop + ["    size_t in_addr = in_base;"]
+    body += ["    " + line for line in set_bits("in_addr", only_iter(incoming))]
+    body += [f"    tile[{in_slot}] = input[in_addr];", "}", "__syncthreads();"]
+    body += set_bits("out_tile", tile.within(outgoing)) + out_shift
+    if permutation:
+        moved = [(permutation[j], variable, k) for j, variable, k in outgoing]
+        body += set_bits("out_base", without_iter(moved)) + loop + ["    size_t out_addr = out_base;"]
+        body += ["    " + line for line in set_bits("out_addr", only_iter(moved))]
+    else:
+        assert iterations == 0, "iterations are for bit permutations"
+        body += ["size_t x = 0;"] + set_bits("x", outgoing) + multiply("out_base", columns, "x")
+        body += loop + ["    const size_t out_addr = out_base;"]
+    body += [f"    output[out_addr] = tile[{out_slot}];", "}"]
+    warps = 1 << (tile.size - N_TILE)
+    grid = f"dim3({1 << (len(columns) - tile.size - iterations)}u), dim3({1 << N_TILE}, {warps})"
+    return function(name, body), grid
+
+
+def runs(tag, columns, permutation, iterations):
+    """The contenders for a matrix: a label, and one or two kernels each with its grid."""
+    if permutation:
+        yield "naive", [naive(f"naive_{tag}", columns, permutation)]
+        for label, banks, count in (("tile", 0, 0), ("tile + banks", 1, 0), ("tile + iters", 0, iterations), ("tile + banks + iters", 1, iterations)):
+            yield label, [tiled(f"tiled_{banks}{count}_{tag}", columns, permutation, banks, count)]
+        return
+    yield "naive, one pass", [naive(f"naive_{tag}", columns, None)]
+    upper, lower, bit_permutation = ulp(columns)
+    reversal = [1 << j for j in reversed(range(len(columns)))]
+    first, second = product(product(reversal, lower), bit_permutation), product(upper, reversal)
+    passes = (("first", first), ("second", second))
+    yield "naive, two passes", [naive(f"naive_{which}_{tag}", matrix, None) for which, matrix in passes]
+    for label, banks in (("tile", 0), ("tile + banks", 1)):
+        yield label, [tiled(f"tiled_{banks}_{which}_{tag}", matrix, None, banks, 0) for which, matrix in passes]
+
+
+def matrices(n):
+    rng = random.Random(n)
+    yield "bit reversal", list(reversed(range(n)))
+    for _ in range(3):
+        yield "random BPC", rng.sample(range(n), n)
+    for _ in range(3):
+        yield "random BMMC", None
+
+
+def main():
+    for n in WIDTHS:
+        rng, cases = random.Random(1000 + n), []
+        for number, (name, permutation) in enumerate(matrices(n)):
+            columns = [1 << to for to in permutation] if permutation else []
+            while rank(columns) < n:
+                columns = [rng.getrandbits(n) for _ in range(n)]
+            tag = f"{n}_{number}"
+            print(f"static const uint64_t columns_{tag}[] = {{{', '.join(f'{c}ull' for c in columns)}}};\n")
+            contenders = []
+            for label, kernels in runs(tag, columns, permutation, ITERATIONS[n]):
+                launches = []
+                for (text, grid), (source, out) in zip(kernels, (("s", "o"),) if len(kernels) == 1 else (("s", "t"), ("t", "o"))):
+                    print(text)
+                    name_of = text.split("void ")[1].split("(")[0]
+                    launches.append(f"{name_of}<T><<<{grid}>>>({source}, {out});")
+                contenders.append(f'        {{"{label}", [](const T* s, T* o, [[maybe_unused]] T* t) {{ {" ".join(launches)} }}}},')
+            cases.append((name, tag, contenders))
+        print(f"template <class T>\nstd::vector<PaperCase<T>> paper_cases_{n}() {{\n    return {{")
+        for name, tag, contenders in cases:
+            print(f'      {{"{name}", columns_{tag}, {{\n' + "\n".join(contenders) + "\n      }},")
+        print("    };\n}\n")
+
+
+main()

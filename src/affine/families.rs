@@ -1,0 +1,265 @@
+//! The families of matrices that have a name.
+
+use rand_core::Rng;
+
+use super::BitMatrix;
+use super::subspace::Echelon;
+use crate::error::Error;
+use crate::seed::{KeyDomain, Seed};
+use crate::word::Word;
+
+impl BitMatrix {
+    /// The matrix that changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    pub fn identity(bits: u32) -> Result<Self, Error> {
+        Self::from_fn(bits, |j| 1 << j)
+    }
+
+    /// Moves bit `j` to place `to[j]`, for every `j`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`], and [`Error::NotABitPermutation`] if a place comes twice or there is no such place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::BitMatrix;
+    ///
+    /// let a = BitMatrix::bit_permutation(&[2, 0, 1])?;
+    /// assert_eq!(a.apply(0b001), 0b100);
+    /// assert_eq!(a.apply(0b110), 0b011);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn bit_permutation(to: &[u32]) -> Result<Self, Error> {
+        let matrix = Self::zero(u32::try_from(to.len()).unwrap_or(u32::MAX))?;
+        let mut taken = 0_u64;
+        for &place in to {
+            if place >= matrix.bits() || taken >> place & 1 == 1 {
+                return Err(Error::NotABitPermutation { place, bits: matrix.bits() });
+            }
+            taken |= 1 << place;
+        }
+        Self::from_fn(matrix.bits(), |j| 1 << to[j as usize])
+    }
+
+    /// Reverses the order of the bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    pub fn bit_reversal(bits: u32) -> Result<Self, Error> {
+        Self::from_fn(bits, |j| 1 << (bits - 1 - j))
+    }
+
+    /// Rotates the bits towards the higher ones by `by` places.
+    ///
+    /// As a permutation of an array it is a stride: with `by = 1` a perfect shuffle of its two halves.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::BitMatrix;
+    ///
+    /// let a = BitMatrix::rotation(3, 1)?;
+    /// assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(|x| a.apply(x)), [0, 2, 4, 6, 1, 3, 5, 7]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn rotation(bits: u32, by: u32) -> Result<Self, Error> {
+        let by = by.checked_rem(bits).unwrap_or(0);
+        Self::from_fn(bits, |j| 1 << ((j + by) % bits))
+    }
+
+    /// Transposes an array of `2^row_bits` rows and `2^column_bits` columns that is stored row by row: index
+    /// `row * 2^column_bits + column` becomes `column * 2^row_bits + row`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::BitMatrix;
+    ///
+    /// let a = BitMatrix::array_transpose(1, 2)?; // 2 rows of 4
+    /// assert_eq!(a.apply(1 * 4 + 3), 3 * 2 + 1);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn array_transpose(row_bits: u32, column_bits: u32) -> Result<Self, Error> {
+        Self::rotation(row_bits.saturating_add(column_bits), row_bits)
+    }
+
+    /// The reflected binary Gray code, `x ^ x >> 1`: consecutive indexes become such that differ in one bit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    pub fn gray_code(bits: u32) -> Result<Self, Error> {
+        Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
+    }
+
+    /// Sorts indexes by their parity: those with an even number of ones come to the lower half, those with an odd number
+    /// to the upper half, in order. It is [`partition`](Self::partition) by all the bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyMask`] for no bits, and [`Error::BitsOutOfRange`] for more than 64.
+    pub fn parity(bits: u32) -> Result<Self, Error> {
+        Self::zero(bits)?;
+        Self::partition(bits, u64::low_mask(bits))
+    }
+
+    /// Brings the indexes `x` whose product with a mask, the parity of `x & mask`, is 0 to the lower half, and those
+    /// where it is 1 to the upper half, both in order (Bouverot-Dupuis and Sheeran 2023, section 7.2).
+    ///
+    /// The half is the highest bit of the result. Below it stand the bits of `x` but for the mask's lowest one, which
+    /// the others and the half determine.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyMask`] if the mask has none of the bits, and [`Error::BitsOutOfRange`] for more than 64.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::BitMatrix;
+    ///
+    /// let a = BitMatrix::partition(3, 0b110)?;
+    /// assert_eq!([0, 1, 6, 7].map(|x| a.apply(x)), [0, 1, 2, 3]);
+    /// assert_eq!([2, 3, 4, 5].map(|x| a.apply(x)), [4, 5, 6, 7]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn partition(bits: u32, mask: u64) -> Result<Self, Error> {
+        Self::zero(bits)?;
+        let mask = mask & u64::low_mask(bits);
+        if mask == 0 {
+            return Err(Error::EmptyMask);
+        }
+        let lowest = mask.trailing_zeros();
+        Self::from_fn(bits, |j| {
+            let place = match j {
+                _ if j < lowest => 1 << j,
+                _ if j == lowest => 0,
+                _ => 1 << (j - 1),
+            };
+            place | (mask >> j & 1) << (bits - 1)
+        })
+    }
+
+    /// The invertible matrix that a seed chooses, each with the same probability. It is the same for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::BitMatrix;
+    ///
+    /// assert!(BitMatrix::random(30, 42)?.is_invertible());
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn random(bits: u32, seed: impl Into<Seed>) -> Result<Self, Error> {
+        Self::zero(bits)?;
+        Ok(Self::random_from(bits, &mut seed.into().key_stream(KeyDomain::Bits(bits))))
+    }
+
+    /// The invertible matrix that a generator chooses, for at most 64 bits: each column is a 64-bit word, cut to the
+    /// width, and drawn again as long as the columns before it span it.
+    pub(crate) fn random_from<R: Rng + ?Sized>(bits: u32, rng: &mut R) -> Self {
+        let mut span = Echelon::default();
+        let column = |_| loop {
+            let word = rng.next_u64() & u64::low_mask(bits);
+            if span.insert(word) {
+                return word;
+            }
+        };
+        Self::from_fn(bits, column).expect("the width is one that there is")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_are_what_they_are_called() {
+        for bits in 0..=10_u32 {
+            let n = 1_u64 << bits;
+            let reversal = BitMatrix::bit_reversal(bits).unwrap();
+            let gray = BitMatrix::gray_code(bits).unwrap();
+            for x in 0..n {
+                let reversed = if bits == 0 { 0 } else { x.reverse_bits() >> (64 - bits) };
+                assert_eq!(reversal.apply(x), reversed);
+                assert_eq!(gray.apply(x), x ^ x >> 1);
+                assert_eq!(BitMatrix::identity(bits).unwrap().apply(x), x);
+            }
+            for by in 0..2 * bits + 2 {
+                let rotation = BitMatrix::rotation(bits, by).unwrap();
+                assert!(rotation.is_bit_permutation());
+                let turn =
+                    |x: u64| (0..by).fold(x, |x, _| x << 1 & (n - 1) | x >> (bits.max(1) - 1));
+                assert!((0..n).all(|x| rotation.apply(x) == turn(x)), "{bits} by {by}");
+            }
+            for rows in 0..=bits {
+                let transpose = BitMatrix::array_transpose(rows, bits - rows).unwrap();
+                let width = 1 << (bits - rows);
+                let turned = |x: u64| ((x % width) << rows) | (x / width);
+                assert!((0..n).all(|x| transpose.apply(x) == turned(x)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_partition_is_stable() {
+        for bits in 1..=7_u32 {
+            let n = 1_u64 << bits;
+            for mask in 1..n {
+                let a = BitMatrix::partition(bits, mask).unwrap();
+                let half = |x: &u64| (x & mask).count_ones() % 2;
+                let mut order: Vec<u64> = (0..n).collect();
+                order.sort_by_key(half);
+                assert!((0..n).all(|y| a.apply(order[y as usize]) == y), "{bits} bits, {mask:b}");
+            }
+            assert_eq!(BitMatrix::partition(bits, n), Err(Error::EmptyMask));
+            assert_eq!(BitMatrix::parity(bits), BitMatrix::partition(bits, n - 1));
+        }
+        assert_eq!(BitMatrix::parity(0), Err(Error::EmptyMask));
+        assert!(BitMatrix::parity(64).unwrap().is_invertible());
+    }
+
+    #[test]
+    fn no_place_comes_twice() {
+        for (to, place) in
+            [(&[0, 0][..], 0), (&[2, 0], 2), (&[0, 2, 2], 2), (&[u32::MAX], u32::MAX)]
+        {
+            let bits = to.len() as u32;
+            let error = Error::NotABitPermutation { place, bits };
+            assert_eq!(BitMatrix::bit_permutation(to), Err(error));
+        }
+        let to: Vec<u32> = (0..64).rev().collect();
+        assert_eq!(BitMatrix::bit_permutation(&to), BitMatrix::bit_reversal(64));
+    }
+
+    #[test]
+    fn all_matrices_are_drawn_alike() {
+        // The six invertible matrices of two bits, 1000 times each in the mean; 5 degrees of freedom.
+        let mut counts = std::collections::HashMap::<_, f64>::new();
+        for seed in 0..6000 {
+            *counts.entry(BitMatrix::random(2, seed).unwrap()).or_default() += 1.0;
+        }
+        assert_eq!(counts.len(), 6);
+        let chi: f64 =
+            counts.values().map(|count| (count - 1000.0) * (count - 1000.0) / 1000.0).sum();
+        assert!(chi < 25.0, "{chi}");
+    }
+}

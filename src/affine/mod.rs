@@ -1,0 +1,40 @@
+//! Affine maps of indexes over GF(2): matrices, the families of permutations that they make, and arrays permuted by
+//! them.
+//!
+//! An index below `2^n` is a vector of `n` bits, and `y = A x ^ c`, with an invertible matrix `A` of bits, permutes the
+//! indexes: a *bit matrix multiply complement* permutation, BMMC (Cormen, *Fast permuting on disk arrays*, 1993).
+//! Bit reversal, transposes of arrays whose sides are powers of two, strides, butterflies and Gray codes are of this
+//! kind. If `A` permutes the bits, the permutation is a *bit permute complement*, BPC.
+//!
+//! | for | see |
+//! | --- | --- |
+//! | matrices over GF(2) and the families of them | [`BitMatrix`] |
+//! | their triangular factors | [`Plu`], [`Ulp`] |
+//! | arrays permuted by them | [`permute()`], [`permute_in_place`], [`permuted`] |
+//! | transposes of arrays of any sides | [`transpose`] |
+//! | a function on both parts of an array | [`parm()`], [`Affine::parm`](crate::Affine::parm) |
+//! | sorting networks and their like | [`Network`] |
+//! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
+//! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
+
+mod bit_matrix;
+mod factor;
+mod families;
+mod network;
+mod parm;
+mod permute;
+pub(crate) mod subspace;
+mod text;
+pub(crate) mod tiles;
+mod transpose;
+mod tuning;
+
+pub use bit_matrix::BitMatrix;
+pub use factor::{Plu, Ulp};
+pub use network::Network;
+pub use parm::parm;
+pub use permute::{permute, permute_in_place, permuted};
+pub use transpose::transpose;
+
+#[cfg(feature = "cuda")]
+pub(crate) use {parm::index_bits, permute::check_length};

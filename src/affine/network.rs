@@ -1,0 +1,275 @@
+//! [`Network`]: a function of pairs applied to an array by affine permutations.
+
+use rayon::prelude::*;
+
+use super::parm::index_bits;
+use super::permute::{check_length, permute_in_place};
+use super::tuning;
+use crate::bijection::Affine;
+use crate::error::Error;
+
+/// Steps that permute an array by affine maps, and apply a function to pairs of neighbours in between.
+///
+/// It is what nested uses of [`parm`](super::parm()) compile to: `parm` of a step is that step on twice as many items, between
+/// two permutations, and neighbouring permutations fuse (Bouverot-Dupuis and Sheeran 2023, sections 3 and 7.2). So a network of
+/// `d` layers takes at most `d + 1` permutations, however deeply it is nested.
+///
+/// # Examples
+///
+/// The sorting network of section 7.1:
+///
+/// ```
+/// use bijective_shuffle::affine::Network;
+///
+/// let mut items = [5, 2, 7, 1, 8, 6, 3, 4];
+/// let sort = Network::sorting(3)?;
+/// assert_eq!(sort.layers(), 6);
+/// sort.run(&mut items, |a, b| if a > b { core::mem::swap(a, b) })?;
+/// assert_eq!(items, [1, 2, 3, 4, 5, 6, 7, 8]);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Network {
+    bits: u32,
+    /// The map before each layer of pairs.
+    before: Vec<Affine>,
+    /// And the one after the last.
+    after: Affine,
+}
+
+impl Network {
+    /// A single pair: the function applied to two items.
+    pub fn pair() -> Self {
+        let identity = Affine::translation(1, 0).expect("there are words of one bit");
+        Self { bits: 1, before: vec![identity.clone()], after: identity }
+    }
+
+    /// A permutation alone.
+    pub fn permutation(map: Affine) -> Self {
+        Self { bits: map.bits(), before: Vec::new(), after: map }
+    }
+
+    /// This network, and then another one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DomainMismatch`] if they are of different widths.
+    pub fn then(&self, next: &Self) -> Result<Self, Error> {
+        let mut all = self.clone();
+        let mut maps = next.before.iter().chain([&next.after]);
+        let join =
+            maps.next().map_or_else(|| Ok(self.after.clone()), |map| self.after.then(map))?;
+        if next.before.is_empty() {
+            all.after = join;
+        } else {
+            all.before.push(join);
+            all.before.extend(next.before[1..].iter().cloned());
+            all.after = next.after.clone();
+        }
+        Ok(all)
+    }
+
+    /// This network on both of the parts that a mask divides twice as many items into.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyMask`], and [`Error::BitsOutOfRange`] beyond 64 bits.
+    pub fn parm(&self, mask: u64) -> Result<Self, Error> {
+        let bits = self.bits + 1;
+        let to_parts = Affine::new(&super::BitMatrix::partition(bits, mask)?, 0)?;
+        // Pairs of each half are pairs of the whole, so that only the maps change: on halves they keep the highest bit. All
+        // stays in the order of the parts until the end.
+        let top = 1 << self.bits;
+        let on_halves = |map: &Affine| map.parm(top);
+        let maps = self.before.iter().map(on_halves).collect::<Result<Vec<_>, _>>()?;
+        let halves = Self { bits, before: maps, after: on_halves(&self.after)? };
+        Self::permutation(to_parts.clone())
+            .then(&halves)?
+            .then(&Self::permutation(to_parts.inverted()))
+    }
+
+    /// A sorting network of `2^bits` items: merge sort by the balanced periodic merger (Dowd, Perl, Saks and Rudolph 1983), in
+    /// the form of Bouverot-Dupuis and Sheeran (2023, section 7.1). Its pairs are to be put in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    pub fn sorting(bits: u32) -> Result<Self, Error> {
+        // The items at even places and those at odd ones are sorted, and then merged.
+        let mut sorter = Self::permutation(Affine::translation(0, 0)?);
+        for width in 1..=bits {
+            sorter = sorter.parm(1)?.then(&Self::merger(width)?)?;
+        }
+        Ok(sorter)
+    }
+
+    /// Merges the items at even places and those at odd ones, both of which are sorted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    pub fn merger(bits: u32) -> Result<Self, Error> {
+        let mut merger = Self::permutation(Affine::translation(0, 0)?);
+        let mut column = Self::pair();
+        for width in 1..=bits {
+            if width > 1 {
+                column = column.parm(3)?;
+            }
+            merger = column.then(&merger.parm(1 << (width - 1))?)?;
+        }
+        Ok(merger)
+    }
+
+    /// How many bits an index has; the network is for `2^bits` items.
+    pub fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// How many times the function is applied to each item.
+    pub fn layers(&self) -> usize {
+        self.before.len()
+    }
+
+    /// The permutations in order: one before each layer, and one after the last.
+    pub fn maps(&self) -> impl ExactSizeIterator<Item = &Affine> {
+        (0..self.before.len() + 1).map(|k| self.before.get(k).unwrap_or(&self.after))
+    }
+
+    /// Runs the network on the threads of the current rayon pool, with a function of the pairs of items at places `2 k` and
+    /// `2 k + 1`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAPowerOfTwo`], [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`],
+    /// after which the items are in no particular order, as they are if the function panics.
+    pub fn run<T: Copy + Send + Sync>(
+        &self,
+        items: &mut [T],
+        f: impl Fn(&mut T, &mut T) + Sync,
+    ) -> Result<(), Error> {
+        index_bits(items.len())?;
+        check_length(&self.after, items.len())?;
+        let identity = Affine::translation(self.bits, 0)?;
+        let mut maps = self.maps();
+        for _ in 0..self.layers() {
+            permute_unless(&identity, maps.next(), items)?;
+            let (pairs, _) = items.as_chunks_mut::<2>();
+            let each = |[a, b]: &mut [T; 2]| f(a, b);
+            if tuning::is_sequential::<T>(2 * pairs.len()) {
+                pairs.iter_mut().for_each(each);
+            } else {
+                pairs.par_iter_mut().with_min_len(tuning::COPY_CHUNK).for_each(each);
+            }
+        }
+        permute_unless(&identity, maps.next(), items)
+    }
+}
+
+/// Permutes by a map if there is one that does anything.
+fn permute_unless<T: Copy + Send + Sync>(
+    identity: &Affine,
+    map: Option<&Affine>,
+    items: &mut [T],
+) -> Result<(), Error> {
+    match map {
+        Some(map) if map != identity => permute_in_place(map, items),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affine::parm;
+
+    fn order<T: PartialOrd>(a: &mut T, b: &mut T) {
+        if *a > *b {
+            core::mem::swap(a, b);
+        }
+    }
+
+    /// The definitions of section 7.1, word by word.
+    fn column(items: &mut [u32]) -> Result<(), Error> {
+        match items {
+            [] | [_] => Ok(()),
+            [a, b] => {
+                order(a, b);
+                Ok(())
+            }
+            _ => parm(3, items, column),
+        }
+    }
+
+    fn merge(items: &mut [u32]) -> Result<(), Error> {
+        column(items)?;
+        if items.len() > 1 { parm(items.len() as u64 / 2, items, merge) } else { Ok(()) }
+    }
+
+    fn sort(items: &mut [u32]) -> Result<(), Error> {
+        if items.len() > 1 {
+            parm(1, items, sort)?;
+        }
+        merge(items)
+    }
+
+    #[test]
+    fn the_network_is_that_of_the_definition() {
+        for bits in 0..=7 {
+            let random = |seed| crate::Permutation::new(1 << bits, seed).to_vec();
+            for seed in 0..5 {
+                let items: Vec<u32> = random(seed).into_iter().map(|x| x as u32).collect();
+                let (mut a, mut b, mut c) = (items.clone(), items.clone(), items.clone());
+                sort(&mut a).unwrap();
+                Network::sorting(bits).unwrap().run(&mut b, order).unwrap();
+                assert_eq!(a, b);
+                assert!(a.is_sorted());
+                // What comes of the merger alone is that of its definition too, on items that are not sorted.
+                merge(&mut c).unwrap();
+                let mut d = items;
+                Network::merger(bits).unwrap().run(&mut d, order).unwrap();
+                assert_eq!(c, d);
+            }
+        }
+    }
+
+    #[test]
+    fn every_array_of_zeros_and_ones_is_sorted() {
+        // By the 0-1 principle all arrays are, then.
+        for bits in 0..=4 {
+            let network = Network::sorting(bits).unwrap();
+            for word in 0..1_u32 << (1 << bits) {
+                let mut items: Vec<u8> = (0..1 << bits).map(|k| (word >> k & 1) as u8).collect();
+                network.run(&mut items, order).unwrap();
+                assert!(items.is_sorted(), "{word:b}");
+            }
+        }
+    }
+
+    #[test]
+    fn permutations_fuse() {
+        for bits in 0..=20_u32 {
+            let network = Network::sorting(bits).unwrap();
+            assert_eq!(network.bits(), bits);
+            assert_eq!(network.layers(), (bits * (bits + 1) / 2) as usize);
+            assert_eq!(network.maps().count(), network.layers() + 1);
+        }
+    }
+
+    #[test]
+    fn many_items_are_sorted() {
+        let mut items: Vec<u64> =
+            (0..1 << 18).map(|x: u64| x.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40).collect();
+        let mut expected = items.clone();
+        expected.sort_unstable();
+        Network::sorting(18).unwrap().run(&mut items, order).unwrap();
+        assert!(items == expected);
+    }
+
+    #[test]
+    fn lengths_that_do_not_fit_are_refused() {
+        let network = Network::sorting(3).unwrap();
+        assert_eq!(network.run(&mut [1; 7], order), Err(Error::NotAPowerOfTwo { len: 7 }));
+        let error = Error::LengthMismatch { expected: 8, actual: 4 };
+        assert_eq!(network.run(&mut [1; 4], order), Err(error));
+    }
+}

@@ -1,0 +1,150 @@
+//! [`parm`]: a function applied to the two parts that a mask divides an array into.
+
+use super::permute::permute_in_place;
+use super::{BitMatrix, tuning};
+use crate::bijection::Affine;
+use crate::error::Error;
+
+/// Applies a function to the two parts of an array whose indexes have an even and an odd product with a mask, each in order
+/// and in a piece, and puts them back: the combinator `parm` of Bouverot-Dupuis and Sheeran (2023, section 7).
+///
+/// An index `x` is in the first part if `x & mask` has an even number of ones. So mask 1 takes the items at even and at odd
+/// places, and the highest bit the two halves. The parts are brought together by
+/// [`BitMatrix::partition`]. They may be worked on at the same time.
+///
+/// # Errors
+///
+/// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`] if the mask has none of the index's bits, and [`Error::OutOfMemory`], after
+/// which the items are where they were; and whatever the function answers, after which they are in no particular order, as
+/// they are if it panics.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::affine::parm;
+///
+/// let mut items = [0, 10, 20, 30, 40, 50, 60, 70];
+/// parm(0b001, &mut items, |part| Ok(part.reverse()))?;
+/// assert_eq!(items, [60, 70, 40, 50, 20, 30, 0, 10]);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+pub fn parm<T: Copy + Send + Sync>(
+    mask: u64,
+    items: &mut [T],
+    f: impl Fn(&mut [T]) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let to_parts = Affine::new(&BitMatrix::partition(index_bits(items.len())?, mask)?, 0)?;
+    permute_in_place(&to_parts, items)?;
+    let (first, second) = items.split_at_mut(items.len() / 2);
+    if tuning::is_sequential::<T>(2 * first.len()) {
+        f(first)?;
+        f(second)?;
+    } else {
+        let (first, second) = rayon::join(|| f(first), || f(second));
+        first.and(second)?;
+    }
+    permute_in_place(&to_parts.inverted(), items)
+}
+
+/// How many bits the indexes of an array of a power of two of items have.
+pub(crate) fn index_bits(len: usize) -> Result<u32, Error> {
+    if len.is_power_of_two() {
+        Ok(len.ilog2())
+    } else {
+        Err(Error::NotAPowerOfTwo { len: len as u64 })
+    }
+}
+
+impl Affine {
+    /// This map on each of the two parts that a mask divides twice as many indexes into, as a single map:
+    /// `parm m (bmmc A c) = bmmc A' c'` (Bouverot-Dupuis and Sheeran 2023, section 3).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyMask`], and [`Error::BitsOutOfRange`] if the map has 64 bits already.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::affine::{parm, permute_in_place, permuted};
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let map = Affine::from_seed(1 << 4, 1);
+    /// let mut items: Vec<u32> = (0..1 << 5).collect();
+    /// let by_one_map = permuted(&map.parm(0b10110)?, &items)?;
+    /// parm(0b10110, &mut items, |part| permute_in_place(&map, part))?;
+    /// assert_eq!(items, by_one_map);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn parm(&self, mask: u64) -> Result<Self, Error> {
+        let bits = self.bits() + 1;
+        let to_parts = Self::new(&BitMatrix::partition(bits, mask)?, 0)?;
+        // On the two halves: the highest bit stays.
+        let mut columns = self.matrix().columns().to_vec();
+        columns.push(1 << self.bits());
+        let on_halves = Self::new(&BitMatrix::from_columns(&columns)?, self.offset())?;
+        to_parts.then(&on_halves)?.then(&to_parts.inverted())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affine::permuted;
+    use crate::bijection::{Bijection, FromSeed};
+
+    #[test]
+    fn parts_are_those_of_the_definition() {
+        for bits in 1..=6 {
+            for mask in 1..1_u64 << bits {
+                let seen = std::sync::Mutex::new(Vec::new());
+                let mut items: Vec<u64> = (0..1 << bits).collect();
+                let original = items.clone();
+                parm(mask, &mut items, |part| {
+                    seen.lock().unwrap().push(part.to_vec());
+                    part.reverse();
+                    Ok(())
+                })
+                .unwrap();
+                let part = |odd: u32| {
+                    let belongs = |x: &u64| (x & mask).count_ones() % 2 == odd;
+                    original.iter().copied().filter(belongs).collect::<Vec<u64>>()
+                };
+                assert_eq!(seen.into_inner().unwrap(), [part(0), part(1)]);
+                // Each part, and it alone, is reversed.
+                for odd in [0, 1] {
+                    let places = part(odd);
+                    let now: Vec<u64> = places.iter().map(|&x| items[x as usize]).collect();
+                    assert!(now.iter().rev().eq(&places), "{bits} bits, mask {mask:b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_map_under_parm_is_a_map() {
+        for bits in 0..=8 {
+            let map = Affine::from_seed(1 << bits, 7);
+            for mask in 1..1_u64 << (bits + 1) {
+                let mut items: Vec<u64> = (0..1 << (bits + 1)).collect();
+                let expected = permuted(&map.parm(mask).unwrap(), &items).unwrap();
+                parm(mask, &mut items, |part| permute_in_place(&map, part)).unwrap();
+                assert_eq!(items, expected, "{map:?}, mask {mask:b}");
+            }
+        }
+        // Over all but two of the points of 64 bits there is no such map.
+        assert_eq!(Affine::reversal(63).unwrap().parm(1).unwrap().last(), u64::MAX);
+        assert!(Affine::reversal(64).unwrap().parm(1).is_err());
+    }
+
+    #[test]
+    fn errors_are_said() {
+        let nothing = |_: &mut [u8]| Ok(());
+        assert_eq!(parm(1, &mut [0; 3], nothing), Err(Error::NotAPowerOfTwo { len: 3 }));
+        assert_eq!(parm(1, &mut [0; 0], nothing), Err(Error::NotAPowerOfTwo { len: 0 }));
+        assert_eq!(parm(4, &mut [0; 4], nothing), Err(Error::EmptyMask));
+        assert_eq!(parm(1, &mut [0; 1], nothing), Err(Error::EmptyMask));
+        let fails = |part: &mut [u8]| if part[0] == 0 { Err(Error::EmptyDomain) } else { Ok(()) };
+        assert_eq!(parm(1, &mut [0; 4], fails), Err(Error::EmptyDomain));
+    }
+}

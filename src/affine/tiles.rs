@@ -1,0 +1,353 @@
+//! [`Tiling`]: how an array is divided so that any affine map reads and writes it in whole runs.
+//!
+//! A tile is a coset of `V = <e_0, .., e_(s-1)> + A^-1 <e_0, .., e_(t-1)>`, where `e_j` is the vector of bit `j` alone.
+//! With an index `x` the coset has all those that differ from it in the lowest `s` bits, so that it consists of runs of
+//! `2^s` items; and its image, a coset of `A V`, has all those that differ in the lowest `t` bits from one that it has, so
+//! it consists of runs of `2^t`. `V` has at most `s + t` dimensions, so that a tile fits a core's cache or a GPU's shared
+//! memory. This holds for every invertible `A`, where the kernel of Bouverot-Dupuis and Sheeran (2023, section 5.1)
+//! needs one that maps `t` unit vectors to the lowest `t`, and two passes for all others.
+//!
+//! Within a tile, an item's place is its *slot*, a linear function of its coordinates; across tiles it is shifted by a
+//! constant, since the coset's image may have other low bits than the coset. Tiles are numbered by the vectors of a
+//! complement of `V`, in the order of the Gray code: from one to the next a single vector is added.
+
+use super::subspace::Echelon;
+use crate::bijection::Affine;
+use crate::word::Word;
+
+/// The tiles of an affine map.
+#[derive(Clone, Debug)]
+pub(crate) struct Tiling {
+    /// The lowest index bits that a run of the source has, and of the target.
+    pub(crate) source_run: u32,
+    pub(crate) target_run: u32,
+    /// A basis of `V`: the unit vectors of a run, then others, in which these bits are zero. As many as a tile has bits.
+    pub(crate) source: Vec<u64>,
+    /// A basis of `A V` of the same kind.
+    pub(crate) target: Vec<u64>,
+    /// The slots of the source's vectors, and of the target's.
+    pub(crate) source_slots: Vec<u32>,
+    pub(crate) target_slots: Vec<u32>,
+    /// The first tile.
+    start: Tile,
+    /// What every bit of a tile's number adds.
+    steps: Vec<Tile>,
+}
+
+/// Where a tile is: the item at `tile.source ^ v`, for a combination `v` of the source's basis, belongs to the slot
+/// `tile.shift ^ (the same combination of the source's slots)`; and from a slot, a combination of the target's slots, it
+/// goes to `tile.target ^ (the same combination of the target's basis)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tile {
+    /// An index whose lowest bits are zero, as many as a run of the source has.
+    pub(crate) source: u64,
+    /// The same for the target.
+    pub(crate) target: u64,
+    pub(crate) shift: u32,
+}
+
+impl Tile {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            source: self.source ^ other.source,
+            target: self.target ^ other.target,
+            shift: self.shift ^ other.shift,
+        }
+    }
+}
+
+impl Tiling {
+    /// Tiles with runs of `2^run` items on both sides and at least `2^least` items, if there are as many; the slots are
+    /// the target's coordinates, so that slots count through the target's runs.
+    ///
+    /// Beyond what the runs need, tiles grow by the next bits of both sides in turn, which makes longer runs; and in this
+    /// order they also follow each other.
+    pub(crate) fn new(map: &Affine, run: u32, least: u32) -> Self {
+        let run = run.min(map.bits());
+        let (a, inverse) = (map.matrix(), map.inverse_matrix());
+        let mut span = Echelon::default();
+        let mut source = Vec::new();
+        let low = u64::low_mask(run);
+        for vector in (0..run).map(|j| 1 << j).chain((0..run).map(|j| inverse.apply(1 << j))) {
+            if span.insert(vector) {
+                // The runs' vectors come first, so that whatever follows can have these bits taken away.
+                source.push(if source.len() < run as usize { vector } else { vector & !low });
+            }
+        }
+        let mut steps = Vec::new();
+        for vector in (run..map.bits()).flat_map(|j| [1 << j, inverse.apply(1 << j)]) {
+            if !span.insert(vector) {
+                continue;
+            }
+            if source.len() < least as usize {
+                source.push(vector & !low);
+            } else {
+                let (source, image) = (vector & !low, a.apply(vector & !low));
+                steps.push(Tile { source, target: image & !low, shift: (image & low) as u32 });
+            }
+        }
+        let mut span = Echelon::default();
+        let images = source.iter().map(|&vector| a.apply(vector) & !low);
+        let target: Vec<u64> =
+            (0..run).map(|j| 1 << j).chain(images).filter(|&vector| span.insert(vector)).collect();
+        let coordinates = Coordinates::new(&target);
+        let source_slots = source.iter().map(|&x| coordinates.of(a.apply(x))).collect();
+        let target_slots = (0..target.len()).map(|j| 1 << j).collect();
+        let start =
+            Tile { source: 0, target: map.offset() & !low, shift: (map.offset() & low) as u32 };
+        Self {
+            source_run: run,
+            target_run: run,
+            source,
+            target,
+            source_slots,
+            target_slots,
+            start,
+            steps,
+        }
+    }
+
+    /// Changes the slots so that shared memory can be read and written without conflicts of banks.
+    ///
+    /// In a phase of an access, `2^lanes` threads each use a bank, whose number is the slot's bits from `word` on. On both
+    /// sides the threads of a phase differ in the bits from `first` on of their coordinates. The slots with bank 0 then have to
+    /// be a complement of two subspaces of equal dimension, `P` of the source and `Q` of the target, and such a complement
+    /// there always is: with `P = (P & Q) + <p_i>` and `Q = (P & Q) + <q_i>` it is spanned by the `p_i ^ q_i` and a
+    /// complement of `P + Q`.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer coordinates than that.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs have no such banks"))]
+    pub(crate) fn avoid_conflicts(&mut self, first: u32, lanes: u32, word: u32) {
+        let phase = first as usize..(first + lanes) as usize;
+        let wide = |slots: &[u32]| slots[phase.clone()].iter().map(|&slot| slot.into()).collect();
+        let (p, q): (Vec<u64>, Vec<u64>) = (wide(&self.source_slots), wide(&self.target_slots));
+        let complement = common_complement(&p, &q, self.tile_bits());
+        let (below, above) = complement.split_at(word as usize);
+        let basis: Vec<u64> = below.iter().chain(&p).chain(above).copied().collect();
+        self.change_slots(&basis);
+    }
+
+    /// Makes the slots the source's coordinates, so that slots count through the source's runs. A slot's items then come in
+    /// order, if the tile's shift is added on the way out and not on the way in.
+    pub(crate) fn count_by_source(&mut self) {
+        let basis: Vec<u64> = self.source_slots.iter().map(|&slot| slot.into()).collect();
+        self.change_slots(&basis);
+    }
+
+    /// Replaces the slots by their coordinates by a basis.
+    fn change_slots(&mut self, basis: &[u64]) {
+        let coordinates = Coordinates::new(basis);
+        let renew = |slot: &mut u32| *slot = coordinates.of((*slot).into());
+        self.source_slots.iter_mut().for_each(renew);
+        self.target_slots.iter_mut().for_each(renew);
+        renew(&mut self.start.shift);
+        self.steps.iter_mut().for_each(|step| renew(&mut step.shift));
+    }
+
+    /// The slots' change for an image's low bits: what [`Tile::shift`] is where `low` are those of the tile's image.
+    pub(crate) fn shift(&self, low: u64) -> u32 {
+        let slots = self.target_slots[..self.target_run as usize].iter().enumerate();
+        slots.filter(|(j, _)| low >> j & 1 == 1).fold(0, |sum, (_, slot)| sum ^ slot)
+    }
+
+    /// The first tile, and what every bit of the Gray code of a tile's number adds.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "a kernel's argument"))]
+    pub(crate) fn start_and_steps(&self) -> (Tile, &[Tile]) {
+        (self.start, &self.steps)
+    }
+
+    /// How many bits a slot has.
+    pub(crate) fn tile_bits(&self) -> u32 {
+        self.source.len() as u32
+    }
+
+    /// How many tiles there are.
+    pub(crate) fn tiles(&self) -> u64 {
+        1 << self.steps.len()
+    }
+
+    /// A tile by its number.
+    pub(crate) fn tile(&self, number: u64) -> Tile {
+        let gray = number ^ number >> 1;
+        let steps = self.steps.iter().enumerate().filter(|(j, _)| gray >> j & 1 == 1);
+        steps.fold(self.start, |tile, (_, &step)| tile.plus(step))
+    }
+
+    /// The tile after one with a number; after the last one, it again.
+    pub(crate) fn next(&self, tile: Tile, number: u64) -> Tile {
+        let step = self.steps.get((number + 1).trailing_zeros() as usize);
+        tile.plus(step.copied().unwrap_or_default())
+    }
+}
+
+/// All combinations of vectors: that with number `k` is the sum of the vectors at the set bits of `k`.
+pub(crate) fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(
+    vectors: &[V],
+) -> Vec<V> {
+    let mut all = vec![V::default()];
+    for &vector in vectors {
+        all.extend_from_within(..);
+        let half = all.len() / 2;
+        for sum in &mut all[half..] {
+            *sum = *sum ^ vector;
+        }
+    }
+    all
+}
+
+/// A basis of a common complement of two subspaces of equal dimension, each given by a basis, in the vectors of so many
+/// bits.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs have no such banks"))]
+fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
+    // The p_i that are independent of Q, and what the others are in Q.
+    let q_span = Echelon::span(q.iter().copied());
+    let mut rests: Vec<(u64, u64)> = Vec::new();
+    let (mut p_only, mut both) = (Vec::new(), Echelon::default());
+    for &vector in p {
+        let mut rest = (q_span.reduce(vector), vector);
+        for &other in &rests {
+            if rest.0 >> other.0.ilog2() & 1 == 1 {
+                rest = (rest.0 ^ other.0, rest.1 ^ other.1);
+            }
+        }
+        if rest.0 == 0 {
+            both.insert(rest.1);
+        } else {
+            rests.push(rest);
+            p_only.push(vector);
+        }
+    }
+    let q_only = q.iter().copied().filter(|&vector| both.insert(vector));
+    let mut complement: Vec<u64> = p_only.into_iter().zip(q_only).map(|(p, q)| p ^ q).collect();
+    let mut span = Echelon::span(p.iter().chain(&complement).copied());
+    complement.extend((0..bits).map(|j| 1 << j).filter(|&unit| span.insert(unit)));
+    complement
+}
+
+/// The coordinates of vectors by a basis.
+struct Coordinates {
+    /// Vectors in reduced echelon form, each with its coordinates.
+    rows: Vec<(u64, u32)>,
+}
+
+impl Coordinates {
+    fn new(basis: &[u64]) -> Self {
+        let mut rows: Vec<(u64, u32)> = basis.iter().copied().zip((0..).map(|j| 1 << j)).collect();
+        for pivot in 0..rows.len() {
+            let row = rows[pivot];
+            for (k, other) in rows.iter_mut().enumerate() {
+                if k != pivot && other.0 >> row.0.ilog2() & 1 == 1 {
+                    *other = (other.0 ^ row.0, other.1 ^ row.1);
+                }
+            }
+        }
+        Self { rows }
+    }
+
+    /// Of a vector in the basis's span.
+    fn of(&self, vector: u64) -> u32 {
+        let rows = self.rows.iter().filter(|row| vector >> row.0.ilog2() & 1 == 1);
+        rows.fold(0, |sum, row| sum ^ row.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affine::BitMatrix;
+    use crate::bijection::Bijection;
+
+    /// Follows every item through the tiles.
+    fn check(map: &Affine, run: u32, least: u32) {
+        follow(map, run, least, &Tiling::new(map, run, least));
+        let mut tiling = Tiling::new(map, run, least);
+        tiling.count_by_source();
+        let units: Vec<u32> = (0..tiling.tile_bits()).map(|j| 1 << j).collect();
+        assert_eq!(tiling.source_slots, units, "{map:?}");
+        follow(map, run, least, &tiling);
+        for (first, lanes, word) in [(0, 3, 0), (2, 2, 1), (1, 3, 2), (2, 5, 0), (4, 5, 2)] {
+            let mut tiling = Tiling::new(map, run, least);
+            if first + lanes <= tiling.tile_bits() && word + lanes <= tiling.tile_bits() {
+                tiling.avoid_conflicts(first, lanes, word);
+                follow(map, run, least, &tiling);
+                let phase = first as usize..(first + lanes) as usize;
+                for slots in [&tiling.source_slots[phase.clone()], &tiling.target_slots[phase]] {
+                    let banks = slots.iter().map(|&slot| u64::from(slot >> word) % (1 << lanes));
+                    assert_eq!(Echelon::span(banks).dimension(), lanes as usize, "{map:?}");
+                }
+            }
+        }
+    }
+
+    fn follow(map: &Affine, run: u32, least: u32, tiling: &Tiling) {
+        let len = 1_usize << map.bits();
+        let what = format!("{map:?}, runs of {run} bits, tiles of {least}");
+        let run = run.min(map.bits());
+        assert!(tiling.tile_bits() <= (2 * run).max(least), "{what}");
+        assert!(tiling.tile_bits() >= least.min(map.bits()), "{what}");
+        assert_eq!(tiling.tiles() << tiling.tile_bits(), len as u64, "{what}");
+        let units: Vec<u64> = (0..run).map(|j| 1 << j).collect();
+        assert_eq!(tiling.source[..run as usize], units, "{what}");
+        assert_eq!(tiling.target[..run as usize], units, "{what}");
+        let (sources, targets) = (combinations(&tiling.source), combinations(&tiling.target));
+        let from = combinations(&tiling.source_slots);
+        let to = combinations(&tiling.target_slots);
+        let mut written = vec![false; len];
+        let mut tile = tiling.tile(0);
+        for number in 0..tiling.tiles() {
+            assert_eq!(tile, tiling.tile(number), "{what}");
+            assert_eq!((tile.source | tile.target) & u64::low_mask(run), 0, "{what}");
+            let mut slots = vec![None; 1 << tiling.tile_bits()];
+            for (x, slot) in sources.iter().zip(&from) {
+                let place = &mut slots[(tile.shift ^ slot) as usize];
+                assert_eq!(place.replace(tile.source ^ x), None, "{what}");
+            }
+            for (y, &slot) in targets.iter().zip(&to) {
+                let x = slots[slot as usize].unwrap();
+                let y = tile.target ^ y;
+                assert_eq!(map.forward(x), y, "{what}");
+                assert!(!core::mem::replace(&mut written[y as usize], true), "{what}");
+            }
+            tile = tiling.next(tile, number);
+        }
+        assert!(written.iter().all(|&written| written), "{what}");
+    }
+
+    #[test]
+    fn every_matrix_of_three_bits() {
+        for number in 0..512_u64 {
+            let a = BitMatrix::from_columns(&[number & 7, number >> 3 & 7, number >> 6]).unwrap();
+            for offset in 0..8 {
+                let Ok(map) = Affine::new(&a, offset) else { continue };
+                for run in 0..=2 {
+                    check(&map, run, 0);
+                }
+                check(&map, 1, 3);
+            }
+        }
+    }
+
+    #[test]
+    fn every_family_of_every_width() {
+        for bits in 0..=10 {
+            let matrices = [
+                BitMatrix::identity(bits),
+                BitMatrix::bit_reversal(bits),
+                BitMatrix::rotation(bits, 1),
+                BitMatrix::rotation(bits, bits / 2),
+                BitMatrix::gray_code(bits),
+                BitMatrix::parity(bits.max(1)),
+                BitMatrix::random(bits, 1),
+                BitMatrix::random(bits, 2),
+            ];
+            for (matrix, k) in matrices.into_iter().zip(0..) {
+                let map = Affine::new(&matrix.unwrap(), 0x2A5 * k).unwrap();
+                for (run, least) in [(0, 0), (2, 0), (2, 6), (3, 5), (5, 10), (7, 0)] {
+                    check(&map, run, least);
+                }
+            }
+        }
+    }
+}

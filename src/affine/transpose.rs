@@ -1,0 +1,165 @@
+//! [`transpose`]: of arrays whose sides are no powers of two, for which there is no affine map.
+
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use rayon::prelude::*;
+
+use super::tuning;
+use crate::compact::cpu::memory::{Base, Buffer};
+use crate::compact::cpu::stream;
+use crate::error::Error;
+
+/// Copies an array of `rows` rows and `columns` columns, stored row by row, column by column:
+/// `out[column * rows + row] = source[row * columns + column]`.
+///
+/// The sides may be of any length. If both are powers of two it is [`permute`](super::permute()) by
+/// [`BitMatrix::array_transpose`](super::BitMatrix::array_transpose).
+///
+/// # Errors
+///
+/// [`Error::LengthMismatch`] if the slices are not of `rows * columns` items, and [`Error::OutOfMemory`], after which `out`
+/// holds unspecified items.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::affine::transpose;
+///
+/// let mut out = [0; 6];
+/// transpose(&[1, 2, 3, 4, 5, 6], 2, 3, &mut out)?;
+/// assert_eq!(out, [1, 4, 2, 5, 3, 6]);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+pub fn transpose<T: Copy + Send + Sync>(
+    source: &[T],
+    rows: usize,
+    columns: usize,
+    out: &mut [T],
+) -> Result<(), Error> {
+    let expected = (rows as u64).saturating_mul(columns as u64);
+    for actual in [source.len() as u64, out.len() as u64] {
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+    }
+    if size_of_val(source) == 0 {
+        return Ok(());
+    }
+    let side = 1 << tuning::run_bits::<T>();
+    let (down, across) = (rows.div_ceil(side), columns.div_ceil(side));
+    let array = Array { source, rows, columns, side, out: Base::new(out.as_mut_ptr()) };
+    let room = side * side;
+    if tuning::is_sequential::<T>(source.len()) {
+        let mut buffer = Buffer::default();
+        let buffer = buffer.room(room)?;
+        (0..down * across).for_each(|k| array.copy(k % down, k / down, buffer));
+        return Ok(());
+    }
+    // Down the columns, so that a thread writes on where it has written.
+    let share = tuning::tiles_at_a_time::<T>(room.ilog2()) as usize;
+    let blocks = (0..down * across).into_par_iter().with_min_len(share);
+    blocks.try_for_each_init(Buffer::default, |buffer, k| {
+        array.copy(k % down, k / down, buffer.room(room)?);
+        Ok(())
+    })
+}
+
+/// An array that is being transposed, in square blocks.
+struct Array<'a, T> {
+    source: &'a [T],
+    rows: usize,
+    columns: usize,
+    /// Of a block, in items; those at the end may be smaller.
+    side: usize,
+    /// As many places as the source has items.
+    out: Base<T>,
+}
+
+impl<T: Copy> Array<'_, T> {
+    /// Copies a block to its place. Each block may be copied by one thread at a time.
+    fn copy(&self, down: usize, across: usize, buffer: &mut [MaybeUninit<T>]) {
+        let rows = down * self.side..self.rows.min((down + 1) * self.side);
+        let columns = across * self.side..self.columns.min((across + 1) * self.side);
+        let height = rows.len();
+        for (k, row) in rows.clone().enumerate() {
+            let next =
+                self.source.as_ptr().wrapping_add((row + self.side).wrapping_mul(self.columns));
+            let lines = (columns.len() * size_of::<T>()).div_ceil(stream::LINE);
+            stream::prefetch_lines(next.wrapping_add(columns.start).cast(), lines);
+            let items = &self.source[row * self.columns..][columns.clone()];
+            for (slot, item) in buffer[k..].iter_mut().step_by(height).zip(items) {
+                slot.write(*item);
+            }
+        }
+        for (run, column) in buffer.chunks_exact(height).zip(columns) {
+            // SAFETY: below the product of the sides, which is how many places there are.
+            let to = unsafe { self.out.at(column * self.rows + rows.start) };
+            // SAFETY: a column of the source is a row of the target, which goes on for as many places; they are this block's
+            // alone.
+            let to = unsafe { core::slice::from_raw_parts_mut(to.cast(), height) };
+            if size_of_val(to) >= stream::LINE {
+                stream::stream(run, to);
+            } else {
+                // SAFETY: of one length, and the buffer is elsewhere.
+                unsafe { ptr::copy_nonoverlapping(run.as_ptr(), to.as_mut_ptr(), height) };
+            }
+        }
+        stream::publish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::affine::{BitMatrix, permuted};
+    use crate::bijection::Affine;
+
+    fn check<T: Copy + Send + Sync + PartialEq>(
+        rows: usize,
+        columns: usize,
+        item: impl Fn(usize) -> T,
+    ) {
+        let source: Vec<T> = (0..rows * columns).map(&item).collect();
+        let mut out = vec![item(0); rows * columns];
+        transpose(&source, rows, columns, &mut out).unwrap();
+        let expected = (0..columns).flat_map(|c| (0..rows).map(move |r| r * columns + c));
+        assert!(out.iter().zip(expected).all(|(a, k)| *a == item(k)), "{rows} by {columns}");
+    }
+
+    #[test]
+    fn arrays_of_all_shapes() {
+        for rows in [0, 1, 2, 7, 63, 64, 65, 130] {
+            for columns in [0, 1, 3, 31, 64, 100, 257] {
+                check(rows, columns, |k| k as u8);
+                check(rows, columns, |k| k as u64);
+                check(rows, columns, |k| [k as u32; 3]);
+            }
+        }
+        check(3, 5, |k| [k; 200]);
+        check(3, 5, |_| ());
+        // Shared among threads.
+        check(517, 301, |k| k as u64);
+        check(3, 1_000_001, |k| k as u8);
+        check(200_003, 3, |k| k as u16);
+    }
+
+    #[test]
+    fn powers_of_two_are_affine() {
+        let source: Vec<u32> = (0..1 << 12).collect();
+        let mut out = vec![0; 1 << 12];
+        transpose(&source, 1 << 5, 1 << 7, &mut out).unwrap();
+        let map = Affine::new(&BitMatrix::array_transpose(5, 7).unwrap(), 0).unwrap();
+        assert_eq!(out, permuted(&map, &source).unwrap());
+    }
+
+    #[test]
+    fn lengths_that_do_not_fit_are_refused() {
+        let error = Err(Error::LengthMismatch { expected: 6, actual: 5 });
+        assert_eq!(transpose(&[0; 6], 2, 3, &mut [0; 5]), error);
+        assert_eq!(transpose(&[0; 5], 2, 3, &mut [0; 6]), error);
+        let expected = (usize::MAX as u64).saturating_mul(usize::MAX as u64);
+        let error = Err(Error::LengthMismatch { expected, actual: 0 });
+        assert_eq!(transpose(&[0; 0], usize::MAX, usize::MAX, &mut []), error);
+    }
+}

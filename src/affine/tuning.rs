@@ -1,0 +1,38 @@
+//! The sizes of the CPU's tiles, with what they were chosen by: docs/results/affine.md.
+
+/// Bytes of a run, if a tile of such runs is not too large. Items of 8 bytes, bit reversal of 2^26, with 256, 512 and 1024: 1.5 to
+/// 1.8, 2.0 and, with a tile of 128 KiB, 0.5 G/s.
+const RUN_BYTES: usize = 512;
+
+/// Bytes of a tile, at most: it stays in the first-level cache while the next one arrives there.
+const TILE_BYTES: usize = 32 << 10;
+
+/// How many index bits a run has.
+pub(super) fn run_bits<T>() -> u32 {
+    let items = |bytes: usize| (bytes / size_of::<T>()).max(1).ilog2();
+    items(RUN_BYTES).min(items(TILE_BYTES) / 2)
+}
+
+/// How far ahead of what is read the source is asked for: 16 runs. Items of 8 bytes, 2^26 of them, in G/s, with 4, 8, 16, 32
+/// and 64 runs: bit reversal 1.7, 2.0, 2.0, 1.9, 2.0; a random matrix 1.8, 2.3, 2.5, 1.8, 1.9, as the tile and what is on its way
+/// have to share the first-level cache; and without asking 0.8 and 0.9.
+pub(super) const AHEAD_BYTES: usize = 8 << 10;
+
+/// How many tiles a thread takes at a time: a power of two, of some [`SHARE_BYTES`].
+pub(super) fn tiles_at_a_time<T>(tile_bits: u32) -> u64 {
+    (SHARE_BYTES / (size_of::<T>() << tile_bits)).max(1).next_power_of_two() as u64
+}
+
+/// See [`tiles_at_a_time`].
+const SHARE_BYTES: usize = 1 << 20;
+
+/// Whether so many items are permuted by the calling thread alone.
+pub(super) fn is_sequential<T>(items: usize) -> bool {
+    items * size_of::<T>() < SEQUENTIAL_BYTES
+}
+
+/// See [`is_sequential`]; a quarter of what the engine moves on one thread, as there is nothing to evaluate. Not measured by itself.
+const SEQUENTIAL_BYTES: usize = 1 << 20;
+
+/// How many items a thread copies back at a time.
+pub(super) const COPY_CHUNK: usize = 1 << 16;

@@ -1,0 +1,179 @@
+//! Arrays in device memory, permuted by affine maps.
+
+use cudarc::driver::{CudaSlice, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr};
+
+use super::movement::Array;
+use super::workspace::{CudaWorkspace, check_device, check_slices, finish_earlier};
+use crate::affine::{BitMatrix, Network, check_length, index_bits};
+use crate::bijection::Affine;
+use crate::error::Error;
+
+impl CudaWorkspace {
+    /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
+    ///
+    /// One kernel does it in one pass for every matrix, which is an argument of it: see [`affine`](crate::affine). It serves
+    /// items of 1, 2, 4, 8 and 16 bytes, and of `2^k` times so many; others are moved item by item, which is slower. As
+    /// with [`affine::permute`](crate::affine::permute()) the direction is that of scattering.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, [`Error::ItemTooLarge`], [`Error::WrongDevice`],
+    /// [`Error::DomainTooWide`], [`Error::Driver`].
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use bijective_shuffle::affine::BitMatrix;
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = Cuda::new()?;
+    /// let stream = cuda.stream().clone();
+    /// let source = stream.clone_htod(&(0..1 << 20).collect::<Vec<u32>>())?;
+    /// let mut out = stream.alloc_zeros::<u32>(1 << 20)?;
+    ///
+    /// let reversal = Affine::new(&BitMatrix::bit_reversal(20)?, 0)?;
+    /// CudaWorkspace::new(&cuda).permute_into(&reversal, &source, &mut out)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn permute_into<T: DeviceRepr>(
+        &mut self,
+        map: &Affine,
+        source: &impl DevicePtr<T>,
+        out: &mut impl DevicePtrMut<T>,
+    ) -> Result<(), Error> {
+        check_length(map, source.len())?;
+        check_length(map, out.len())?;
+        check_device(&self.stream, source.stream())?;
+        check_device(&self.stream, out.stream())?;
+        finish_earlier(&self.stream)?;
+        let (source, _reading) = source.device_ptr(&self.stream);
+        let (out, _writing) = out.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        let array = Array { source, out, item: size_of::<T>() };
+        // SAFETY: the slices are of the context and as long as the map has points. They are borrowed, the one that is
+        // written alone, and the guards care that they are neither freed nor otherwise used before the stream has done with
+        // them.
+        unsafe { self.runner.permute(map, array) }
+    }
+
+    /// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`. It takes working memory for a
+    /// copy of the items.
+    ///
+    /// # Errors
+    ///
+    /// As [`permute_into`](Self::permute_into), and [`Error::DeviceMemory`].
+    pub fn permute_in_place<T: DeviceRepr>(
+        &mut self,
+        map: &Affine,
+        items: &mut impl DevicePtrMut<T>,
+    ) -> Result<(), Error> {
+        check_length(map, items.len())?;
+        check_device(&self.stream, items.stream())?;
+        finish_earlier(&self.stream)?;
+        let (items, _guard) = items.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        let array = Array { source: items, out: items, item: size_of::<T>() };
+        // SAFETY: as in `permute_into`.
+        unsafe { self.runner.permute_in_place(map, array) }
+    }
+
+    /// Applies a function to the two parts of an array whose indexes have an even and an odd product with a mask, each in
+    /// order and in a piece, and puts them back; see [`affine::parm`](crate::affine::parm()). The function adds its work to
+    /// [this stream](Self::stream).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`], what the function answers, and else as
+    /// [`permute_in_place`](Self::permute_in_place).
+    pub fn parm<T: DeviceRepr>(
+        &mut self,
+        mask: u64,
+        items: &mut CudaSlice<T>,
+        mut f: impl FnMut(&mut Self, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let bits = index_bits(items.len())?;
+        let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
+        self.permute_in_place(&to_parts, items)?;
+        let (mut first, mut second) = items.split_at_mut(items.len() / 2);
+        f(self, &mut first)?;
+        f(self, &mut second)?;
+        self.permute_in_place(&to_parts.inverted(), items)
+    }
+
+    /// Runs a network whose pairs are put in order: with [`Network::sorting`] it sorts. Of a pair the second is exchanged with
+    /// the first if it is less. It takes working memory for a copy of the items.
+    ///
+    /// # Errors
+    ///
+    /// As [`permute_in_place`](Self::permute_in_place).
+    pub fn order_by_network<T: DeviceNumber>(
+        &mut self,
+        network: &Network,
+        items: &mut impl DevicePtrMut<T>,
+    ) -> Result<(), Error> {
+        for map in network.maps() {
+            check_length(map, items.len())?;
+        }
+        check_device(&self.stream, items.stream())?;
+        finish_earlier(&self.stream)?;
+        let len = items.len() as u64;
+        let (items, _guard) = items.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        let array = Array { source: items, out: items, item: size_of::<T>() };
+        // SAFETY: as in `permute_into`; the trait has the name of the type.
+        unsafe { self.runner.order_by_network(network.maps(), array, T::NAME, len) }
+    }
+
+    /// Permutes an array at a raw address, for memory that other libraries own.
+    ///
+    /// # Safety
+    ///
+    /// `source` and `out` are addresses of `2^bits` items of `item_bytes` bytes each in memory that this context's device
+    /// can reach, and are neither freed nor otherwise used until the stream has done with them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Overlap`] if the two arrays overlap, and else as [`permute_into`](Self::permute_into).
+    pub unsafe fn permute_raw(
+        &mut self,
+        map: &Affine,
+        source: u64,
+        out: u64,
+        item_bytes: usize,
+    ) -> Result<(), Error> {
+        let bytes = (item_bytes as u128) << map.bits();
+        let overlap = u128::from(source.abs_diff(out)) < bytes;
+        if overlap {
+            return Err(Error::Overlap);
+        }
+        // SAFETY: the caller's word, and the arrays do not overlap.
+        unsafe { self.runner.permute(map, Array { source, out, item: item_bytes }) }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A number that the GPU compares: integers of 32 and 64 bits, and floating-point numbers.
+///
+/// The trait is sealed.
+pub trait DeviceNumber: DeviceRepr + sealed::Sealed {
+    /// The type's name in CUDA C++.
+    #[doc(hidden)]
+    const NAME: &'static str;
+}
+
+macro_rules! device_number {
+    ($($number:ty: $name:literal),*) => {$(
+        impl sealed::Sealed for $number {}
+        impl DeviceNumber for $number {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+device_number!(u32: "uint32_t", u64: "uint64_t", i32: "int", i64: "int64_t", f32: "float", f64: "double");
