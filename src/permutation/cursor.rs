@@ -39,8 +39,9 @@ pub struct Cursor {
     next: u64,
     left: u64,
     stride: u64,
+    /// A slot at most that of the next place, and how many survive before it.
     slot: u64,
-    place: u64,
+    survivors: u64,
     check: u64,
 }
 
@@ -54,7 +55,7 @@ impl Cursor {
     ) -> Self {
         let Landmark { slot, place } = landmark.unwrap_or(Landmark { slot: 0, place: 0 });
         let len = permutation.len;
-        let cursor = Self { len, next, left, stride, slot, place, check: 0 };
+        let cursor = Self { len, next, left, stride, slot, survivors: place, check: 0 };
         Self { check: cursor.check(permutation), ..cursor }
     }
 
@@ -69,8 +70,8 @@ impl Cursor {
     }
 
     fn words(&self) -> [u64; 7] {
-        let Self { len, next, left, stride, slot, place, check } = *self;
-        [len, next, left, stride, slot, place, check]
+        let Self { len, next, left, stride, slot, survivors, check } = *self;
+        [len, next, left, stride, slot, survivors, check]
     }
 
     /// The check over everything else, and over some of the bijection's values.
@@ -107,7 +108,7 @@ impl<B: Bijection> Permutation<B> {
         if cursor.len != self.len || cursor.check != cursor.check(self) {
             return Err(Error::ForeignCursor);
         }
-        let &Cursor { next, left, stride, slot, place, .. } = cursor;
+        let &Cursor { next, left, stride, slot, survivors: place, .. } = cursor;
         // Whoever makes up a cursor with a check of its own gets no place that there is none of.
         let last = u128::from(next) + u128::from(left.saturating_sub(1)) * u128::from(stride);
         let is_there = left == 0 || (last < u128::from(self.len) && place <= next);
@@ -144,7 +145,7 @@ impl FromStr for Cursor {
             left: word()?,
             stride: word()?,
             slot: word()?,
-            place: word()?,
+            survivors: word()?,
             check: word()?,
         };
         if words.next().is_some() { Err(Error::BadCursor) } else { Ok(cursor) }
