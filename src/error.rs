@@ -4,8 +4,8 @@ use core::fmt;
 
 use crate::backend::Backend;
 
-/// What went wrong. Items that were passed in are where they were; a slice that indexes should be written to may hold
-/// unspecified values.
+/// What went wrong. Items that were passed in are where they were, unless the function says otherwise; a slice that
+/// indexes should be written to may hold unspecified values.
 ///
 /// # Examples
 ///
@@ -266,9 +266,9 @@ pub enum Unavailable {
     /// The library NVRTC, which compiles the kernels, was not found: neither where the system looks for libraries,
     /// nor in an installation of CUDA, nor at `BIJECTIVE_SHUFFLE_NVRTC`.
     NoCompiler,
-    /// NVRTC is older than version 11.2.
+    /// NVRTC is older than version 11.7.
     CompilerTooOld,
-    /// NVRTC does not know so old a GPU.
+    /// The kernels cannot be compiled for so old a GPU: its compute capability is below 7.0, or what NVRTC knows.
     DeviceTooOld {
         /// The GPU's compute capability, before the point.
         major: u32,
@@ -300,9 +300,9 @@ impl fmt::Display for Unavailable {
             Self::NoCompiler => f.write_str(
                 "the library NVRTC was not found: install it, or set BIJECTIVE_SHUFFLE_NVRTC to its path",
             ),
-            Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.2"),
+            Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.7"),
             Self::DeviceTooOld { major, minor } => {
-                write!(f, "NVRTC does not compile for a GPU of compute capability {major}.{minor}")
+                write!(f, "the kernels cannot be compiled for a GPU of compute capability {major}.{minor}")
             }
         }
     }

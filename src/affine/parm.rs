@@ -14,8 +14,8 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`] if the mask has none of the index's bits, and [`Error::OutOfMemory`], after
-/// which the items are where they were; and whatever the function answers, after which they are in no particular order, as
+/// [`Error::NotAPowerOfTwo`] and [`Error::EmptyMask`] if the mask has none of the index's bits, and the items are where they
+/// were; [`Error::OutOfMemory`] and whatever the function answers, after which they are in no particular order, as
 /// they are if it panics.
 ///
 /// # Examples

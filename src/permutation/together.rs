@@ -9,7 +9,7 @@ impl<B: Bijection> Permutation<B> {
     /// Shuffles several columns together: item `p[k]` of each comes to its place `k`. See [`Columns`] for what a column
     /// may be. Items are moved, not cloned.
     ///
-    /// The bijection is evaluated, and memory gone through, once for all of them. The working memory is got anew for
+    /// The bijection is evaluated, and memory gone through, once for many of them. The working memory is got anew for
     /// every call; [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) keeps it. On
     /// [`Backend::Cuda`](crate::Backend::Cuda) the columns travel to the GPU one after the other.
     ///

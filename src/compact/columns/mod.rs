@@ -42,8 +42,12 @@ mod sealed {
 ///   many as there happen to be. They may be nested.
 ///
 /// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the order that it would
-/// get alone; but the bijection is evaluated, and memory gone through, once for all of them. How it is done is the
-/// business of [`Workspace::shuffle_together`](crate::Workspace::shuffle_together).
+/// get alone; but the bijection is evaluated, and memory gone through, once for many of them: on the CPU once for all, or for each
+/// 64 bytes of an item's fields where there are more and they are past the caches; on a GPU once for each column.
+/// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) says more.
+///
+/// A `Vec<Vec<T>>` by itself is one column, whose items are vectors: for a table of columns in vectors,
+/// collect its `iter_mut()` first.
 ///
 /// The trait is sealed.
 ///

@@ -85,6 +85,15 @@ pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
     let _ = (from, lines);
 }
 
+/// Calls [`publish`] in the end, also when a panic is the end: a thread that streamed has to do so itself.
+pub(super) struct Publish;
+
+impl Drop for Publish {
+    fn drop(&mut self) {
+        publish();
+    }
+}
+
 /// Orders what this thread has streamed before what it does next, such as telling others that it is done.
 pub(crate) fn publish() {
     // SAFETY: every x86-64 machine has SSE; the fence only orders.

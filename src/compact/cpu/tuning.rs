@@ -69,7 +69,7 @@ pub(crate) const RECORDS: usize = 256;
 /// Direct and partitioned, columns of 8, 4 and 12 bytes: 152 and 111 at 2^17 + 1, 52 and 124 at 2^20 + 1, 76 and 237 at
 /// 2^22 + 1; undoing it 150 and 112, 88 and 142, 131 and 265.
 pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
-    2 * items * bytes >= machine::cache_bytes()
+    items.saturating_mul(bytes) >= machine::cache_bytes().div_ceil(2)
 }
 
 // The partitioned strategy.
@@ -80,13 +80,13 @@ pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
 /// Direct and partitioned, default family: 1030 and 540 at 2^20 + 1 (8 MiB), 630 and 560 at 2^21 + 1, 430 and 530 at
 /// 2^22 + 1 (32 MiB), 330 and 490 at 2^26 + 1; `VariablePhilox`: 570 and 440, 440 and 480, 340 and 440, 250 and 400.
 pub(crate) fn is_far<T>(items: usize) -> bool {
-    items * size_of::<T>() >= machine::cache_bytes()
+    items.saturating_mul(size_of::<T>()) >= machine::cache_bytes()
 }
 
 /// How much working memory the strategy may take by itself: half as much again as items with low bits of a type take.
 /// It is more where many threads have many buckets of few items.
 pub(crate) fn most_bytes<T, L>(items: usize) -> usize {
-    items * (size_of::<T>() + size_of::<L>()) / 2 * 3
+    items.saturating_mul(size_of::<T>() + size_of::<L>()) / 2 * 3
 }
 
 /// A block: four lines of the cache, in which 25 items of 8 bytes come with 2 bytes each.

@@ -11,7 +11,7 @@ use super::memory::Memory;
 use super::movement::{Array, Movement};
 use super::run::{Job, Mode, RowsJob, Runner};
 use super::tuning;
-use crate::bijection::Bijection;
+use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::batch::Batch;
 use crate::compact::columns::{Column, Fixed, Frame};
 use crate::compact::cpu::memory::Buffer;
@@ -97,24 +97,57 @@ pub(super) fn move_together(
     frame: &mut Frame<impl Fixed>,
     back: bool,
 ) -> Result<(), Error> {
+    // Asked once for all columns, since a bijection that nobody vouches for may answer something else the next time.
+    let vouched = f.trusted();
+    let asked;
+    let f: &dyn Bijection = match &vouched {
+        Some(trusted) => trusted,
+        None => {
+            asked = Asked { f, last: f.last(), source: f.device_source() };
+            &asked
+        }
+    };
     frame.check_domain(f.last())?;
     let len = frame.len().unwrap_or(0);
     let mut copies = try_with_capacity(frame.columns().len())?;
     for &Column { start, bytes } in frame.columns() {
         let mut copy = Buffer::default();
-        let room = copy.room::<u8>(len * bytes)?;
+        let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let source = Bits { start: start.cast_const(), len, item: bytes };
         // SAFETY: the column has so many items, and the frame is borrowed.
-        unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), back) }?;
-        copies.push(copy);
+        unsafe { moved_copy(cuda, f, source, room, back) }?;
+        copies.push((copy, room));
     }
-    for (&Column { start, bytes }, copy) in frame.columns().iter().zip(&mut copies) {
-        let room = copy.room::<u8>(len * bytes)?;
-        // SAFETY: the copy has the items' bits, each item's once, so that writing them over the column moves every
-        // item. The two do not overlap.
-        unsafe { copy_bits(room.as_ptr().cast(), start, len * bytes) };
+    // A pool that cannot be started makes rayon panic, so it is asked for before anything is written.
+    rayon::current_num_threads();
+    for (&Column { start, bytes }, (_, room)) in frame.columns().iter().zip(&copies) {
+        // SAFETY: the copy, whose memory stays where it is, has the items' bits, each item's once, so that writing them
+        // over the column moves every item. The two do not overlap.
+        unsafe { copy_bits(room.cast_const(), start, len * bytes) };
     }
     Ok(())
+}
+
+/// A bijection whose domain and device text were asked for once.
+struct Asked<'a> {
+    f: &'a dyn Bijection,
+    last: u64,
+    source: Option<DeviceSource>,
+}
+
+impl Bijection for Asked<'_> {
+    fn last(&self) -> u64 {
+        self.last
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.f.forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.f.inverse(index)
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        self.source.clone()
+    }
 }
 
 /// Items in host memory, as bytes.

@@ -67,7 +67,7 @@ pub enum CudaStrategy {
 
 /// The engine on an NVIDIA GPU, on one of its streams.
 ///
-/// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.2 or later, which are
+/// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.7 or later, which are
 /// looked for when it is made. NVRTC comes with CUDA, and by itself as the Python package `nvidia-cuda-nvrtc`; if it is
 /// not where the system looks for libraries, the environment variable `BIJECTIVE_SHUFFLE_NVRTC` says where it is. The
 /// GPU must be one that NVRTC compiles for: from compute capability 7.5 on for NVRTC 13.

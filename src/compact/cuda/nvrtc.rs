@@ -33,7 +33,7 @@ pub(super) struct Nvrtc {
     ptx: Text,
     /// Major and minor.
     pub(super) version: (u32, u32),
-    /// The architectures that it compiles for, such as 90, in order.
+    /// The architectures that it compiles the kernels for, such as 90, in order.
     pub(super) architectures: Vec<u32>,
     _libraries: (Library, Option<Library>),
 }
@@ -65,6 +65,12 @@ impl Drop for Handle<'_> {
         unsafe { (self.nvrtc.destroy)(&mut self.program) };
     }
 }
+
+/// The version that `__grid_constant__` came with, by which kernels read their parameters where they are.
+const OLDEST_VERSION: (c_int, c_int) = (11, 7);
+
+/// The oldest architecture that has it.
+const OLDEST_ARCHITECTURE: u32 = 70;
 
 impl Nvrtc {
     /// The compiler of this process.
@@ -109,9 +115,10 @@ impl Nvrtc {
         let mut architectures = vec![0; usize::try_from(len).unwrap_or(0)];
         // SAFETY: it writes as many numbers as `count` said.
         code |= unsafe { list(architectures.as_mut_ptr()) };
-        if code != 0 {
+        if code != 0 || (major, minor) < OLDEST_VERSION {
             return Err(Unavailable::CompilerTooOld);
         }
+        let architectures = architectures.into_iter().map(|architecture| architecture as u32);
         Ok(Self {
             create: function!("nvrtcCreateProgram"),
             compile: function!("nvrtcCompileProgram"),
@@ -120,7 +127,7 @@ impl Nvrtc {
             cubin: (function!("nvrtcGetCUBINSize"), function!("nvrtcGetCUBIN")),
             ptx: (function!("nvrtcGetPTXSize"), function!("nvrtcGetPTX")),
             version: (major as u32, minor as u32),
-            architectures: architectures.into_iter().map(|arch| arch as u32).collect(),
+            architectures: architectures.filter(|&number| number >= OLDEST_ARCHITECTURE).collect(),
             _libraries: (library, companion),
         })
     }

@@ -6,7 +6,7 @@ use core::ptr;
 
 use super::buckets::{Buckets, Low};
 use crate::compact::cpu::memory::assume_init_mut;
-use crate::compact::cpu::stream::{LINE, prefetch_lines, publish, stream_lines};
+use crate::compact::cpu::stream::{LINE, prefetch_lines, stream_lines};
 use crate::compact::cpu::tuning;
 use crate::compact::try_with_capacity;
 use crate::error::Error;
@@ -102,6 +102,7 @@ impl<'a, T, L: Low> Part<'a, T, L> {
         full: &'a mut [MaybeUninit<Block>],
         blocks: usize,
     ) -> Result<Self, Error> {
+        assert!(items_per_block::<T, L>() > 0, "an item does not fit a block");
         assert_eq!((open.len(), full.len()), (buckets.count, buckets.count * blocks));
         let mut offsets = try_with_capacity(buckets.count)?;
         offsets.resize(buckets.count, 0);
@@ -151,11 +152,6 @@ impl<'a, T, L: Low> Part<'a, T, L> {
         }
     }
 
-    /// Has to be called before another thread looks at the part.
-    pub(super) fn finish(&mut self) {
-        publish();
-    }
-
     /// Whether items were dropped for want of room.
     pub(super) fn overflows(&self) -> bool {
         self.overflows
@@ -181,13 +177,6 @@ impl<'a, T, L: Low> Part<'a, T, L> {
                 visit(low.number(self.buckets), item);
             }
         }
-    }
-}
-
-impl<T, L> Drop for Part<'_, T, L> {
-    /// The memory may be used for something else now, after a panic without `finish` as well.
-    fn drop(&mut self) {
-        publish();
     }
 }
 

@@ -9,6 +9,7 @@ use super::{Direction, Sorting};
 use crate::bijection::Bijection;
 use crate::compact::cpu::memory::Buffer;
 use crate::compact::cpu::places::Source;
+use crate::compact::cpu::stream::Publish;
 use crate::compact::cpu::survivors::{SlotRange, Tile, Values, room_for};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
@@ -46,6 +47,7 @@ impl Sorting<'_> {
     ) {
         let share = self.len.div_ceil(parts.len());
         parts.par_iter_mut().enumerate().with_max_len(1).for_each(|(number, part)| {
+            let _publish = Publish;
             let mut slots = [L::Index::zero(); tuning::RUN];
             let mut room = S::room();
             let end = ((number + 1) * share).min(self.len);
@@ -55,7 +57,6 @@ impl Sorting<'_> {
                 // SAFETY: the indexes are below the length.
                 unsafe { push_all(part, slots, items, first, &mut room) };
             }
-            part.finish();
         });
     }
 
@@ -89,11 +90,11 @@ impl Sorting<'_> {
                 }
                 let work = tiles.par_iter_mut().zip(&mut *parts).with_max_len(1);
                 work.for_each(|((tile, position), part)| {
+                    let _publish = Publish;
                     // The survivors of the wave before, whose places are known by now.
                     // SAFETY: the places that were given out are below the length.
                     unsafe { push_all(part, tile.survivors(), items, *position, &mut S::room()) };
                     tile.evaluate(&values);
-                    part.finish();
                 });
                 let mut any = false;
                 for (tile, first) in &mut tiles {
