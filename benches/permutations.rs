@@ -15,12 +15,14 @@ fn main() {
 
 const LENGTHS: [usize; 6] = [8, 32, 100, 256, 1000, 10_000];
 
-/// Indexes in all: 2^20 rows of 32.
-const ITEMS: usize = 1 << 25;
+/// Indexes in all: 2^20 rows of 32, or few if the benches are only to be seen to work.
+fn items() -> usize {
+    if std::env::args().any(|argument| argument == "--test") { 1 << 17 } else { 1 << 25 }
+}
 
 /// Times writing rows, and checks that the last one is a permutation.
 fn rows(bencher: Bencher, len: usize, mut write: impl FnMut(&mut [u32])) {
-    let mut rows = vec![0; ITEMS / len * len];
+    let mut rows = vec![0; items() / len * len];
     bencher.counter(ItemsCount::new(rows.len())).bench_local(|| write(divan::black_box(&mut rows)));
     let mut last = rows.split_off(rows.len() - len);
     assert!(len < 30 || !last.is_sorted(), "nothing was shuffled");
@@ -50,7 +52,7 @@ fn one_by_one(bencher: Bencher, len: usize) {
 /// Rows that are only looked at: the sum of the places of item 0.
 #[divan::bench(args = LENGTHS, sample_count = 10)]
 fn batch_mapped(bencher: Bencher, len: usize) {
-    let count = ITEMS / len;
+    let count = items() / len;
     bencher.counter(ItemsCount::new(count * len)).bench_local(|| {
         let permutations = Permutations::new(count as u64, len as u64, 42);
         permutations.par_map(|_, order: &[u32]| order[0]).expect("there is memory")
@@ -88,9 +90,9 @@ fn fill_in_order(row: &mut [u32]) {
 /// What bounds them: the same memory, only written, by all threads.
 #[divan::bench(sample_count = 10)]
 fn write_only(bencher: Bencher) {
-    let mut rows = vec![0_u32; ITEMS];
-    bencher.counter(ItemsCount::new(ITEMS)).bench_local(|| {
+    let mut rows = vec![0_u32; items()];
+    bencher.counter(ItemsCount::new(items())).bench_local(|| {
         let rows = divan::black_box(&mut rows);
-        rows.par_iter_mut().zip(0..ITEMS as u32).for_each(|(item, index)| *item = index);
+        rows.par_iter_mut().zip(0..items() as u32).for_each(|(item, index)| *item = index);
     });
 }
