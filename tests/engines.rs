@@ -6,7 +6,7 @@ mod common;
 
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
-use common::{cases, lengths, long};
+use common::{Plain, cases, lengths, long};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use rayon::ThreadPoolBuilder;
 
@@ -190,21 +190,6 @@ fn a_workspace_says_what_it_holds() {
     assert!(held > 10 << 18, "{held}");
     workspace.shuffle(&f, &mut items[..1 << 17]).unwrap();
     assert_eq!(workspace.bytes(), held);
-}
-
-/// What a user writes: no run, no trust, only the methods that have to be there.
-struct Plain<B>(B);
-
-impl<B: Bijection> Bijection for Plain<B> {
-    fn last(&self) -> u64 {
-        self.0.last()
-    }
-    fn forward(&self, slot: u64) -> u64 {
-        self.0.forward(slot)
-    }
-    fn inverse(&self, index: u64) -> u64 {
-        self.0.inverse(index)
-    }
 }
 
 #[test]

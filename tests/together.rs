@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, Strategy};
+use common::Plain;
 use rayon::ThreadPoolBuilder;
 
 fn serial(f: &dyn Bijection, len: usize) -> Vec<usize> {
@@ -103,21 +104,6 @@ fn check(f: &dyn Bijection, len: usize, what: &str) {
         assert!(all == shuffled, "{what}: shuffled, {strategy:?}, {len}");
         all.each_shape(Unshuffle(&mut workspace, f)).unwrap();
         assert!(all == original, "{what}: put back, {strategy:?}, {len}");
-    }
-}
-
-/// What a user writes: no run, no trust.
-struct Plain<B>(B);
-
-impl<B: Bijection> Bijection for Plain<B> {
-    fn last(&self) -> u64 {
-        self.0.last()
-    }
-    fn forward(&self, slot: u64) -> u64 {
-        self.0.forward(slot)
-    }
-    fn inverse(&self, index: u64) -> u64 {
-        self.0.inverse(index)
     }
 }
 

@@ -150,6 +150,21 @@ fn with_bits(bits: u32, seed: u64) -> Lcg {
     Lcg::new(bits, drawn.multiplier(), drawn.increment()).unwrap()
 }
 
+/// What a user writes: no run, no trust, only the methods that have to be there.
+pub(crate) struct Plain<B>(pub(crate) B);
+
+impl<B: Bijection> Bijection for Plain<B> {
+    fn last(&self) -> u64 {
+        self.0.last()
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.0.forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.0.inverse(index)
+    }
+}
+
 /// The lengths at which things go wrong: all the small ones, and around every power of two up to `2^most`.
 pub(crate) fn lengths(most: u32) -> Vec<u64> {
     let mut all: Vec<u64> = (0..=17).collect();

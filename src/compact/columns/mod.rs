@@ -1,5 +1,25 @@
 //! [`Columns`]: arrays that are shuffled together, under one permutation.
 
+/// Hands the type parameters of all tuples of up to twelve to a macro.
+macro_rules! for_tuples {
+    ($macro:ident) => {
+        $macro! {
+            (A)
+            (A B)
+            (A B C)
+            (A B C D)
+            (A B C D E)
+            (A B C D E F)
+            (A B C D E F G)
+            (A B C D E F G H)
+            (A B C D E F G H I)
+            (A B C D E F G H I J)
+            (A B C D E F G H I J K)
+            (A B C D E F G H I J K L)
+        }
+    };
+}
+
 mod direct;
 mod fixed;
 mod frame;
@@ -207,17 +227,4 @@ macro_rules! tuples {
     )+};
 }
 
-tuples! {
-    (A)
-    (A B)
-    (A B C)
-    (A B C D)
-    (A B C D E)
-    (A B C D E F)
-    (A B C D E F G)
-    (A B C D E F G H)
-    (A B C D E F G H I)
-    (A B C D E F G H I J)
-    (A B C D E F G H I J K)
-    (A B C D E F G H I J K L)
-}
+for_tuples!(tuples);
