@@ -64,15 +64,30 @@ struct Single {
     __device__ __forceinline__ void from_slot(int, const Item* slot) { item = *slot; }
 };
 
+// Where words are: an item is a row of words, whose numbers are the lowest bits of the index. With GAPS there are fewer words than
+// these bits can tell apart, such as three of 4 bytes.
+template <bool GAPS>
+struct Row {
+    uint64_t bits, words;
+
+    __device__ __forceinline__ bool has(uint64_t index) const { return !GAPS || (index & low_mask(int(bits))) < words; }
+
+    __device__ __forceinline__ uint64_t place(uint64_t index) const {
+        return GAPS ? (index >> bits) * words + (index & low_mask(int(bits))) : index;
+    }
+};
+
 // A value that the compiler takes for new, so that it does not keep in registers, from tile to tile, all that follows from
 // it: that is a word for every item.
 template <class Word>
 __device__ __forceinline__ Word renewed(Word value) {
+#if defined(__CUDACC__)
     if constexpr (sizeof(Word) == 8) {
         asm volatile("" : "+l"(value));
     } else {
         asm volatile("" : "+r"(value));
     }
+#endif
     return value;
 }
 
@@ -115,19 +130,21 @@ struct Tiles {
     }
 };
 
-template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS>
+template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
 struct Permuter {
+    static_assert(!GAPS || ITEM_BITS == 0, "what has gaps is moved word by word");
     using Vector = typename Select<(sizeof(Item) << ITEM_BITS == 16), Pack<Item, ITEM_BITS>, Single<Item>>::type;
     static constexpr int ITEMS = 1 << ITEM_BITS, ROUNDS = 1 << ROUND_BITS;
 
     const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles;
+    const Row<GAPS>& row;
     Item* slots;
     uint64_t source_index, target_index;
     uint32_t source_slot, target_slot;
 
-    __device__ __forceinline__ Permuter(const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles, Item* slots)
-        : tiles(tiles), slots(slots), source_index(0), target_index(0), source_slot(0), target_slot(0) {
-#pragma unroll
+    __device__ __forceinline__ Permuter(const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles, const Row<GAPS>& row, Item* slots)
+        : tiles(tiles), row(row), slots(slots), source_index(0), target_index(0), source_slot(0), target_slot(0) {
+        BIJECTIVE_SHUFFLE_UNROLL
         for (int j = 0; j < THREAD_BITS; ++j) {
             if (threadIdx.x >> j & 1) {
                 source_index ^= tiles.source.thread[j];
@@ -140,16 +157,20 @@ struct Permuter {
 
     __device__ __forceinline__ void load(Vector (&vectors)[ROUNDS], const Item* source, const TileStep& tile) const {
         const uint64_t index = renewed(source_index ^ tile.source);
-#pragma unroll
-        for (int round = 0; round < ROUNDS; ++round) vectors[round].load(source + (index ^ tiles.source.round[round]));
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int round = 0; round < ROUNDS; ++round) {
+            const uint64_t at = index ^ tiles.source.round[round];
+            if constexpr (GAPS) vectors[round] = Vector();
+            if (row.has(at)) vectors[round].load(source + row.place(at));
+        }
     }
 
     __device__ __forceinline__ void keep(const Vector (&vectors)[ROUNDS], uint32_t shift) const {
         const uint32_t first = renewed(source_slot ^ shift);
-#pragma unroll
+        BIJECTIVE_SHUFFLE_UNROLL
         for (int round = 0; round < ROUNDS; ++round) {
             const uint32_t slot = first ^ tiles.source.round_slot[round];
-#pragma unroll
+            BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < ITEMS; ++k) vectors[round].to_slot(k, slots + (slot ^ tiles.source.item_slot[k]));
         }
     }
@@ -157,24 +178,26 @@ struct Permuter {
     __device__ __forceinline__ void put(Item* out, uint64_t target) const {
         const uint32_t first = renewed(target_slot);
         const uint64_t index = renewed(target_index ^ target);
-#pragma unroll
+        BIJECTIVE_SHUFFLE_UNROLL
         for (int round = 0; round < ROUNDS; ++round) {
             const uint32_t slot = first ^ tiles.target.round_slot[round];
             Vector vector;
-#pragma unroll
+            BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < ITEMS; ++k) vector.from_slot(k, slots + (slot ^ tiles.target.item_slot[k]));
-            vector.store(out + (index ^ tiles.target.round[round]));
+            const uint64_t at = index ^ tiles.target.round[round];
+            if (row.has(at)) vector.store(out + row.place(at));
         }
     }
 };
 
 // The tiles of a block. The next tile is on its way from memory while this one is written.
-template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS>
-__device__ __forceinline__ void permute_tiles(const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles, const Item* source,
-                                              Item* out) {
+template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
+__device__ __forceinline__ void permute_tiles(const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles, const Row<GAPS>& row,
+                                              const Item* source, Item* out) {
     extern __shared__ uint4 permute_shared[];
-    const Permuter<Item, ITEM_BITS, THREAD_BITS, ROUND_BITS> permuter(tiles, reinterpret_cast<Item*>(permute_shared));
-    typename Permuter<Item, ITEM_BITS, THREAD_BITS, ROUND_BITS>::Vector vectors[1 << ROUND_BITS];
+    using Threads = Permuter<Item, ITEM_BITS, THREAD_BITS, ROUND_BITS, GAPS>;
+    const Threads permuter(tiles, row, reinterpret_cast<Item*>(permute_shared));
+    typename Threads::Vector vectors[1 << ROUND_BITS];
     TileStep tile = tiles.first(blockIdx.x);
     permuter.load(vectors, source, tile);
     const uint32_t last = (1u << tiles.block_bits) - 1;
@@ -203,7 +226,7 @@ struct AffineMap {
     }
 };
 
-// Item by item, of any number of units: for arrays that are smaller than a tile, and for items of other sizes.
+// Item by item, of any number of units: for arrays that are smaller than a tile, and for long items.
 template <class Unit>
 __device__ __forceinline__ void permute_rows(const AffineMap& map, const Unit* source, Unit* out, uint64_t units) {
     const uint64_t all = units << map.bits, stride = uint64_t(gridDim.x) * blockDim.x;

@@ -3,9 +3,16 @@
 use bijective_shuffle::affine::{BitMatrix, Network, parm, permute_in_place, permuted};
 use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace};
+use bijective_shuffle::{Cuda, CudaWorkspace, DeviceNumber};
 
 use crate::{cuda, guarded};
+
+/// What can be in device memory and be looked at.
+trait Item: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Send + Sync {}
+
+impl<T: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Send + Sync> Item for T {}
+
+const OFFSET: u64 = 0x9E37_79B9_7F4A_7C15;
 
 fn maps(bits: u32) -> Vec<Affine> {
     let families = [
@@ -15,14 +22,22 @@ fn maps(bits: u32) -> Vec<Affine> {
         BitMatrix::array_transpose(bits / 2, bits - bits / 2),
         BitMatrix::gray_code(bits),
         BitMatrix::random(bits, 1),
+        BitMatrix::identity(bits),
     ];
-    let offsets = [0, 0x9E37_79B9_7F4A_7C15];
-    let maps = families.into_iter().zip(offsets.into_iter().cycle());
-    maps.map(|(matrix, offset)| Affine::new(&matrix.unwrap(), offset).unwrap()).collect()
+    let maps = families.into_iter().zip([0, OFFSET].into_iter().cycle());
+    let maps = maps.map(|(matrix, offset)| Affine::new(&matrix.unwrap(), offset).unwrap());
+    maps.chain([Affine::reversal(bits).unwrap()]).collect()
 }
 
-fn check<T: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Send + Sync>(
+/// The two kinds that differ most, for large arrays.
+fn few_maps(bits: u32) -> Vec<Affine> {
+    let matrices = [BitMatrix::bit_reversal(bits), BitMatrix::random(bits, 2)];
+    matrices.map(|matrix| Affine::new(&matrix.unwrap(), OFFSET).unwrap()).into()
+}
+
+fn check<T: Item>(
     cuda: &Cuda,
+    maps: fn(u32) -> Vec<Affine>,
     bits: u32,
     poison: T,
     item: impl Fn(u64) -> T,
@@ -43,39 +58,121 @@ fn check<T: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Send + Sync>(
     }
 }
 
+/// With so many items before the arrays.
+fn check_at<T: Item>(
+    cuda: &Cuda,
+    maps: fn(u32) -> Vec<Affine>,
+    bits: u32,
+    (before_source, before_out): (usize, usize),
+    item: impl Fn(u64) -> T,
+) {
+    let (stream, len) = (cuda.stream(), 1_usize << bits);
+    let all: Vec<T> = (0..(before_source + len) as u64).map(&item).collect();
+    let source = &all[before_source..];
+    let empty = vec![item(1); before_out + len + 3];
+    let from = stream.clone_htod(&all).unwrap();
+    for map in maps(bits) {
+        let expected = permuted(&map, source).unwrap();
+        let what = format!("{map:?}, items of {} bytes", size_of::<T>());
+        let mut workspace = CudaWorkspace::new(cuda);
+        let mut out = stream.clone_htod(&empty).unwrap();
+        let there = before_out..before_out + len;
+        let from = from.slice(before_source..);
+        workspace.permute_into(&map, &from, &mut out.slice_mut(there.clone())).unwrap();
+        let got = stream.clone_dtoh(&out).unwrap();
+        stream.synchronize().unwrap();
+        assert!(got[there.clone()] == expected, "{what}");
+        assert!(got[..before_out] == empty[..before_out], "before: {what}");
+        assert!(got[there.end..] == empty[there.end..], "behind: {what}");
+        workspace.permute_in_place(&map.inverted(), &mut out.slice_mut(there.clone())).unwrap();
+        let got = stream.clone_dtoh(&out.slice(there)).unwrap();
+        stream.synchronize().unwrap();
+        assert!(got == source, "in place: {what}");
+    }
+}
+
+fn byte(x: u64) -> u8 {
+    (x ^ x >> 8 ^ x >> 16) as u8 & 0x7F
+}
+
+fn two_bytes(x: u64) -> u16 {
+    (x ^ x >> 16) as u16 & 0x7FFF
+}
+
 #[test]
 fn permutes_as_the_cpu_does() {
     let Some(cuda) = cuda() else { return };
-    for bits in [0, 1, 5, 11, 12, 13, 14, 15, 17, 20] {
-        check(&cuda, bits, 0xEE, |x| (x ^ x >> 8 ^ x >> 16) as u8 & 0x7F);
-        check(&cuda, bits, 0xEEEE, |x| (x ^ x >> 16) as u16 & 0x7FFF);
-        check(&cuda, bits, u32::MAX, |x| x as u32);
-        check(&cuda, bits, u64::MAX, |x| x);
-        check(&cuda, bits, [u64::MAX; 2], |x| [x, !x >> 1]);
+    for bits in [0, 1, 5, 10, 11, 12, 13, 14, 15, 17, 20] {
+        check(&cuda, maps, bits, 0xEE, byte);
+        check(&cuda, maps, bits, 0xEEEE, two_bytes);
+        check(&cuda, maps, bits, u32::MAX, |x| x as u32);
+        check(&cuda, maps, bits, u64::MAX, |x| x);
+        check(&cuda, maps, bits, [u64::MAX; 2], |x| [x, !x >> 1]);
     }
     for bits in [0, 7, 10, 13] {
-        check(&cuda, bits, [u64::MAX; 8], |x| [x; 8]);
-        check(&cuda, bits, [u32::MAX; 3], |x| [x as u32, 1, 2]);
-        check(&cuda, bits, [0xFF_u8; 7], |x| [x as u8; 7].map(|byte| byte & 0x7F));
+        check(&cuda, maps, bits, [u64::MAX; 8], |x| [x; 8]);
     }
+}
+
+#[test]
+fn items_that_are_not_of_a_power_of_two_of_words() {
+    let Some(cuda) = cuda() else { return };
+    for bits in [0, 7, 9, 10, 13, 17] {
+        check(&cuda, maps, bits, [0xFF; 3], |x| [x, x >> 7, x >> 14].map(|x| x as u8 & 0x7F));
+        check(&cuda, maps, bits, [0xFF; 7], |x| [byte(x); 7]);
+        check(&cuda, maps, bits, [u16::MAX; 3], |x| [two_bytes(x), two_bytes(x >> 8), 1]);
+        check(&cuda, maps, bits, [u32::MAX; 3], |x| [x as u32, 1, 2]);
+        check(&cuda, maps, bits, [u64::MAX; 3], |x| [x, !x >> 1, 5]);
+        // Words of 16 bytes, and items that are moved one by one.
+        check(&cuda, maps, bits, [u64::MAX; 6], |x| [x, 1, 2, 3, 4, !x >> 1]);
+        check(&cuda, maps, bits, [u32::MAX; 17], |x| [x as u32; 17]);
+    }
+    check(&cuda, few_maps, 22, [u32::MAX; 3], |x| [x as u32, 1, x as u32 >> 3]);
+}
+
+/// So many items that blocks take several tiles, and that the tiles are those for large arrays.
+#[test]
+fn large_arrays() {
+    let Some(cuda) = cuda() else { return };
+    check(&cuda, few_maps, 24, 0xEE, byte);
+    check(&cuda, few_maps, 22, 0xEEEE, two_bytes);
+    check(&cuda, few_maps, 22, u32::MAX, |x| x as u32);
+    check(&cuda, few_maps, 24, u64::MAX, |x| x);
+    check(&cuda, few_maps, 20, [u64::MAX; 2], |x| [x, !x >> 1]);
+    // Word by word.
+    check_at(&cuda, few_maps, 25, (1, 3), byte);
+    check_at(&cuda, few_maps, 25, (1, 3), two_bytes);
+    check_at(&cuda, few_maps, 24, (1, 3), |x| x as u32);
+    check_at(&cuda, few_maps, 24, (1, 3), |x| x);
 }
 
 #[test]
 fn slices_that_begin_anywhere() {
     let Some(cuda) = cuda() else { return };
-    let stream = cuda.stream();
-    let source: Vec<u16> = (0..=u16::MAX).collect();
-    for map in maps(15) {
-        let expected = permuted(&map, &source[3..][..1 << 15]).unwrap();
-        let from = stream.clone_htod(&source).unwrap();
-        let mut out = stream.alloc_zeros::<u16>((1 << 15) + 5).unwrap();
-        CudaWorkspace::new(&cuda)
-            .permute_into(&map, &from.slice(3..3 + (1 << 15)), &mut out.slice_mut(5..))
-            .unwrap();
-        let got = stream.clone_dtoh(&out).unwrap();
-        stream.synchronize().unwrap();
-        assert!(got[5..] == expected && got[..5] == [0; 5], "{map:?}");
+    for before in [(1, 0), (0, 1), (1, 1), (3, 5), (7, 2)] {
+        for bits in [0, 5, 11, 12, 14, 15, 17] {
+            check_at(&cuda, maps, bits, before, byte);
+            check_at(&cuda, maps, bits, before, two_bytes);
+            check_at(&cuda, maps, bits, before, |x| x as u32);
+            check_at(&cuda, maps, bits, before, |x| x);
+            check_at(&cuda, maps, bits, before, |x| [x, !x]);
+            check_at(&cuda, maps, bits, before, |x| [byte(x), 3, byte(x >> 8)]);
+        }
     }
+}
+
+#[test]
+fn the_identity_takes_no_memory_in_place() {
+    let Some(cuda) = cuda() else { return };
+    let mut items = cuda.stream().clone_htod(&(0..1 << 12).collect::<Vec<u32>>()).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let identity = Affine::translation(12, 0).unwrap();
+    workspace.permute_in_place(&identity, &mut items).unwrap();
+    workspace.order_by_network(&Network::permutation(identity), &mut items).unwrap();
+    let got = cuda.stream().clone_dtoh(&items).unwrap();
+    cuda.stream().synchronize().unwrap();
+    assert!(got.into_iter().eq(0..1 << 12));
+    assert_eq!(workspace.bytes(), 0);
 }
 
 #[test]
@@ -100,26 +197,81 @@ fn parts_by_a_mask_are_those_of_the_cpu() {
 }
 
 #[test]
-fn the_sorting_network_sorts() {
+fn parts_within_parts() {
     let Some(cuda) = cuda() else { return };
+    let items: Vec<u64> = (0..1 << 12).collect();
+    let map = Affine::from_seed(1 << 10, 3);
+    let whole = map.parm(0b101).unwrap().parm(0b11).unwrap();
+    let mut device = cuda.stream().clone_htod(&items).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    // Twice, by memory that is there already the second time.
+    for _ in 0..2 {
+        workspace
+            .parm(0b11, &mut device, |workspace, part| {
+                workspace
+                    .parm(0b101, part, |workspace, part| workspace.permute_in_place(&map, part))
+            })
+            .unwrap();
+    }
+    let got = cuda.stream().clone_dtoh(&device).unwrap();
+    cuda.stream().synchronize().unwrap();
+    assert!(got == permuted(&whole.then(&whole).unwrap(), &items).unwrap());
+}
+
+#[test]
+fn a_part_that_fails_leaves_the_array_as_it_was() {
+    let Some(cuda) = cuda() else { return };
+    let items: Vec<u32> = (0..1 << 12).collect();
+    let mut device = cuda.stream().clone_htod(&items).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    for fails_at in [0, 1] {
+        let mut part_number = 0;
+        let done = workspace.parm(0b1010, &mut device, |workspace, part| {
+            workspace.permute_in_place(&Affine::reversal(11)?, part)?;
+            part_number += 1;
+            if part_number > fails_at { Err(Error::EmptyDomain) } else { Ok(()) }
+        });
+        assert_eq!(done, Err(Error::EmptyDomain));
+        let got = cuda.stream().clone_dtoh(&device).unwrap();
+        cuda.stream().synchronize().unwrap();
+        assert!(got == items, "part {fails_at}");
+    }
+}
+
+fn check_sorting<T: DeviceNumber + Copy + PartialEq>(
+    cuda: &Cuda,
+    network: &Network,
+    items: Vec<T>,
+    order: fn(&T, &T) -> core::cmp::Ordering,
+) {
     let stream = cuda.stream();
+    let mut device = stream.clone_htod(&items).unwrap();
+    CudaWorkspace::new(cuda).order_by_network(network, &mut device).unwrap();
+    let got = stream.clone_dtoh(&device).unwrap();
+    stream.synchronize().unwrap();
+    let mut sorted = items;
+    sorted.sort_unstable_by(order);
+    assert!(got == sorted, "{}, {} items", core::any::type_name::<T>(), sorted.len());
+}
+
+#[test]
+fn the_sorting_network_sorts_every_type() {
+    let Some(cuda) = cuda() else { return };
     for bits in [0, 1, 2, 7, 13, 16] {
         let network = Network::sorting(bits).unwrap();
-        let items: Vec<u64> =
-            (0..1 << bits).map(|x: u64| x.wrapping_mul(0x9E37_79B9_7F4A)).collect();
-        let floats: Vec<f32> = items.iter().map(|&x| f32::from((x >> 20) as i16)).collect();
-        let mut device = stream.clone_htod(&items).unwrap();
-        let mut device_floats = stream.clone_htod(&floats).unwrap();
-        let mut workspace = CudaWorkspace::new(&cuda);
-        workspace.order_by_network(&network, &mut device).unwrap();
-        workspace.order_by_network(&network, &mut device_floats).unwrap();
-        let got = stream.clone_dtoh(&device).unwrap();
-        let got_floats = stream.clone_dtoh(&device_floats).unwrap();
-        stream.synchronize().unwrap();
-        let (mut items, mut floats) = (items, floats);
-        items.sort_unstable();
-        floats.sort_unstable_by(f32::total_cmp);
-        assert!(got == items && got_floats == floats, "{bits} bits");
+        // Both halves of every type's range.
+        let words: Vec<u64> = (0..1 << bits).map(|x: u64| (x + 1).wrapping_mul(OFFSET)).collect();
+        fn all<T>(words: &[u64], number: impl Fn(u64) -> T) -> Vec<T> {
+            words.iter().map(|&x| number(x)).collect()
+        }
+        check_sorting(&cuda, &network, all(&words, |x| (x >> 32) as u32), Ord::cmp);
+        check_sorting(&cuda, &network, all(&words, |x| (x >> 32) as i32), Ord::cmp);
+        check_sorting(&cuda, &network, all(&words, |x| x), Ord::cmp);
+        check_sorting(&cuda, &network, all(&words, |x| x as i64), Ord::cmp);
+        let floats = all(&words, |x| (x as i64 as f32) * 1e-10);
+        check_sorting(&cuda, &network, floats, f32::total_cmp);
+        let floats = all(&words, |x| (x as i64 as f64) * 1e-200);
+        check_sorting(&cuda, &network, floats, f64::total_cmp);
     }
 }
 
@@ -137,4 +289,17 @@ fn what_does_not_fit_is_refused() {
     // SAFETY: it fails before anything is launched.
     let overlapping = unsafe { workspace.permute_raw(&map, 4096, 4096 + 60, 4) };
     assert_eq!(overlapping, Err(Error::Overlap));
+
+    // Said before memory is taken for it.
+    let mut large = stream.alloc_zeros::<[u8; (64 << 10) + 1]>(16).unwrap();
+    let error = Err(Error::ItemTooLarge { bytes: (64 << 10) + 1, most: 64 << 10 });
+    assert_eq!(workspace.permute_in_place(&map, &mut large), error);
+    assert_eq!(workspace.parm(1, &mut large, |_, _| Ok(())), error);
+    // SAFETY: it fails before anything is launched.
+    let overflowing = unsafe { workspace.permute_raw(&Affine::reversal(63).unwrap(), 0, 16, 3) };
+    assert_eq!(overflowing, Err(Error::DeviceMemory));
+    assert_eq!(workspace.bytes(), 0);
+    assert_eq!(workspace.parm(0, &mut out, |_, _| Ok(())), Err(Error::NotAPowerOfTwo { len: 15 }));
+    let mut source = source;
+    assert_eq!(workspace.parm(16, &mut source, |_, _| Ok(())), Err(Error::EmptyMask));
 }

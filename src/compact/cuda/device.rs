@@ -17,6 +17,7 @@ use crate::error::{Error, Unavailable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) multiprocessors: u32,
+    pub(super) threads_per_multiprocessor: u32,
     /// The most shared memory that a block may have, and that a multiprocessor has, in bytes.
     pub(super) shared_per_block: usize,
     pub(super) shared_per_multiprocessor: usize,
@@ -79,10 +80,12 @@ impl Device {
             .ok_or_else(|| Error::no_cuda(Unavailable::DeviceTooOld { major, minor }))?;
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         let most = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
+        let threads = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
         Ok(Self {
             context: context.clone(),
             limits: Limits {
                 multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+                threads_per_multiprocessor: threads,
                 shared_per_block: shared as usize,
                 shared_per_multiprocessor: most as usize,
                 l2_bytes: u64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),

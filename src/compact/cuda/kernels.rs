@@ -189,20 +189,28 @@ pub(super) struct AffineShape {
 }
 
 impl AffineShape {
+    /// Threads of a block.
+    pub(super) const fn threads(self) -> u32 {
+        1 << self.thread_bits
+    }
+
     /// Items of a tile, as a logarithm.
     pub(super) const fn tile_bits(self) -> u32 {
         self.item_bits + self.thread_bits + self.round_bits
     }
 }
 
-/// `(tiles, source, out)`: an array by an affine map, tile by tile.
-pub(super) fn permute_tiles(word: &str, shape: AffineShape) -> String {
+/// `(tiles, row, source, out)`: an array by an affine map, tile by tile; with `gaps`, of items that are not of a power of two of
+/// words.
+pub(super) fn permute_tiles(word: &str, shape: AffineShape, gaps: bool) -> String {
     let AffineShape { item_bits, thread_bits, round_bits, blocks, .. } = shape;
     let sizes = format!("{item_bits}, {thread_bits}, {round_bits}");
-    let parameters =
-        format!("const __grid_constant__ Tiles<{sizes}> tiles, const {word}* source, {word}* out");
-    let body = format!("permute_tiles<{word}, {sizes}>(tiles, source, out);");
-    entry(1 << thread_bits, blocks, &parameters, &body)
+    let parameters = format!(
+        "const __grid_constant__ Tiles<{sizes}> tiles, const __grid_constant__ Row<{gaps}> row, \
+         const {word}* source, {word}* out"
+    );
+    let body = format!("permute_tiles<{word}, {sizes}>(tiles, row, source, out);");
+    entry(shape.threads(), blocks, &parameters, &body)
 }
 
 /// `(map, source, out, units)`: an array by an affine map, row by row of so many units.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr};
+use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DevicePtr, DeviceRepr};
 
 use super::device::failed;
 use crate::error::Error;
@@ -59,5 +59,27 @@ impl Memory {
             self.bytes = Some(memory);
         }
         Ok((self.address, grows))
+    }
+
+    /// So many items of a type, which are so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceMemory`], [`Error::Driver`].
+    ///
+    /// # Safety
+    ///
+    /// The items are written before they are read.
+    pub(super) unsafe fn items<T: DeviceRepr>(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        len: usize,
+        bytes: u64,
+    ) -> Result<CudaViewMut<'_, T>, Error> {
+        // There is a view of no bytes, but none of no memory.
+        self.room(stream, bytes.max(1))?;
+        let memory = self.bytes.as_mut().ok_or(Error::DeviceMemory)?;
+        // SAFETY: whatever is read has been written as such an item, and the memory is as aligned as any.
+        unsafe { memory.transmute_mut(len) }.ok_or(Error::DeviceMemory)
     }
 }

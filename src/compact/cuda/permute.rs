@@ -1,8 +1,10 @@
 //! Arrays in device memory, permuted by affine maps.
 
-use cudarc::driver::{CudaSlice, CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr};
+use cudarc::driver::{CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr};
 
+use super::memory::Memory;
 use super::movement::Array;
+use super::run::array_bytes;
 use super::workspace::{CudaWorkspace, check_device, check_slices, finish_earlier};
 use crate::affine::{BitMatrix, Network, check_length, index_bits};
 use crate::bijection::Affine;
@@ -11,14 +13,19 @@ use crate::error::Error;
 impl CudaWorkspace {
     /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
     ///
-    /// One kernel does it in one pass for every matrix, which is an argument of it: see [`affine`](crate::affine). It serves
-    /// items of 1, 2, 4, 8 and 16 bytes, and of `2^k` times so many; others are moved item by item, which is slower. As
-    /// with [`affine::permute`](crate::affine::permute()) the direction is that of scattering.
+    /// One kernel does it in one pass for every matrix, which is an argument of it: see [`affine`](crate::affine). It is for items
+    /// of 1, 2, 4, 8 and 16 bytes, and of `2^k` times so many, and fastest where both arrays begin at a multiple of 16 bytes.
+    /// Other items are moved word by word, those of 64 bytes and more one by one. The identity is a copy. As with
+    /// [`affine::permute`](crate::affine::permute()) the direction is that of scattering.
+    ///
+    /// The first call with a size of items compiles its kernel, which no `reserve` does ahead of time.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, [`Error::ItemTooLarge`], [`Error::WrongDevice`],
-    /// [`Error::DomainTooWide`], [`Error::Driver`].
+    /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items; [`Error::ItemTooLarge`] beyond 64 KiB;
+    /// [`Error::WrongDevice`]; [`Error::DomainTooWide`] if there are 2^31 tiles or more; [`Error::DeviceCompile`];
+    /// [`Error::DeviceMemory`] if the kernel cannot be loaded; [`Error::Driver`]. Nothing has been written then,
+    /// unless it is the last of these.
     ///
     /// # Examples
     ///
@@ -60,11 +67,12 @@ impl CudaWorkspace {
     }
 
     /// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`. It takes working memory for a
-    /// copy of the items.
+    /// copy of the items, which is kept; for the identity it takes and does nothing.
     ///
     /// # Errors
     ///
-    /// As [`permute_into`](Self::permute_into), and [`Error::DeviceMemory`].
+    /// As [`permute_into`](Self::permute_into), and [`Error::DeviceMemory`] if there is none for the copy. The items are then where
+    /// they were, unless it is [`Error::Driver`] that says so of a launch, after which they are unspecified.
     pub fn permute_in_place<T: DeviceRepr>(
         &mut self,
         map: &Affine,
@@ -84,31 +92,55 @@ impl CudaWorkspace {
     /// order and in a piece, and puts them back; see [`affine::parm`](crate::affine::parm()). The function adds its work to
     /// [this stream](Self::stream).
     ///
+    /// The parts are in working memory, which is kept, and the array is written when the function has succeeded with both.
+    ///
     /// # Errors
     ///
-    /// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`], what the function answers, and else as
-    /// [`permute_in_place`](Self::permute_in_place).
+    /// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`], [`Error::DeviceMemory`] if there is none for the parts, what the function
+    /// answers, and else as [`permute_into`](Self::permute_into). The array is as it was, unless it is [`Error::Driver`] that says
+    /// so of the last launch.
     pub fn parm<T: DeviceRepr>(
         &mut self,
         mask: u64,
-        items: &mut CudaSlice<T>,
-        mut f: impl FnMut(&mut Self, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
+        items: &mut (impl DevicePtr<T> + DevicePtrMut<T>),
+        f: impl FnMut(&mut Self, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let bits = index_bits(items.len())?;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
-        self.permute_in_place(&to_parts, items)?;
-        let (mut first, mut second) = items.split_at_mut(items.len() / 2);
+        // The function may call this again, with memory of its own.
+        let mut memory = core::mem::take(&mut self.parts);
+        let done = self.parm_in(&mut memory, &to_parts, items, f);
+        if memory.bytes() > self.parts.bytes() {
+            self.parts = memory;
+        }
+        done
+    }
+
+    /// [`parm`](Self::parm) with memory for the parts.
+    fn parm_in<T: DeviceRepr>(
+        &mut self,
+        memory: &mut Memory,
+        to_parts: &Affine,
+        items: &mut (impl DevicePtr<T> + DevicePtrMut<T>),
+        mut f: impl FnMut(&mut Self, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let len = items.len();
+        let bytes = array_bytes(size_of::<T>(), to_parts.bits())?;
+        // SAFETY: all of the items are written, and then read.
+        let mut parts = unsafe { memory.items::<T>(&self.stream, len, bytes) }?;
+        self.permute_into(to_parts, items, &mut parts)?;
+        let (mut first, mut second) = parts.split_at_mut(len / 2);
         f(self, &mut first)?;
         f(self, &mut second)?;
-        self.permute_in_place(&to_parts.inverted(), items)
+        self.permute_into(&to_parts.inverted(), &parts, items)
     }
 
     /// Runs a network whose pairs are put in order: with [`Network::sorting`] it sorts. Of a pair the second is exchanged with
-    /// the first if it is less. It takes working memory for a copy of the items.
+    /// the first if it is less. It takes working memory for a copy of the items, which is kept.
     ///
     /// # Errors
     ///
-    /// As [`permute_in_place`](Self::permute_in_place).
+    /// As [`permute_in_place`](Self::permute_in_place). All memory and kernels are there before an item is moved.
     pub fn order_by_network<T: DeviceNumber>(
         &mut self,
         network: &Network,
@@ -119,12 +151,12 @@ impl CudaWorkspace {
         }
         check_device(&self.stream, items.stream())?;
         finish_earlier(&self.stream)?;
-        let len = items.len() as u64;
+        let bits = index_bits(items.len())?;
         let (items, _guard) = items.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let array = Array { source: items, out: items, item: size_of::<T>() };
         // SAFETY: as in `permute_into`; the trait has the name of the type.
-        unsafe { self.runner.order_by_network(network.maps(), array, T::NAME, len) }
+        unsafe { self.runner.order_by_network(network.maps(), array, T::NAME, bits) }
     }
 
     /// Permutes an array at a raw address, for memory that other libraries own.
@@ -136,7 +168,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::Overlap`] if the two arrays overlap, and else as [`permute_into`](Self::permute_into).
+    /// [`Error::ItemTooLarge`] beyond 64 KiB; [`Error::DeviceMemory`] if the array's bytes cannot be counted in 64 bits;
+    /// [`Error::Overlap`] if the two arrays overlap; and else as [`permute_into`](Self::permute_into).
     pub unsafe fn permute_raw(
         &mut self,
         map: &Affine,
@@ -144,9 +177,7 @@ impl CudaWorkspace {
         out: u64,
         item_bytes: usize,
     ) -> Result<(), Error> {
-        let bytes = (item_bytes as u128) << map.bits();
-        let overlap = u128::from(source.abs_diff(out)) < bytes;
-        if overlap {
+        if source.abs_diff(out) < array_bytes(item_bytes, map.bits())? {
             return Err(Error::Overlap);
         }
         // SAFETY: the caller's word, and the arrays do not overlap.

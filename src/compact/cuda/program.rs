@@ -203,6 +203,7 @@ mod tests {
     /// A GPU with so much shared memory that every size of the partitioned strategy is used.
     const LARGE: Limits = Limits {
         multiprocessors: 132,
+        threads_per_multiprocessor: 2048,
         shared_per_block: 227 << 10,
         shared_per_multiprocessor: 228 << 10,
         l2_bytes: 50 << 20,
@@ -326,11 +327,13 @@ mod tests {
     #[test]
     fn kernels_for_affine_maps_compile() {
         for (item, word) in WORDS {
-            let texts = [
-                kernels::permute_tiles(word, tuning::affine(item, true)),
-                kernels::permute_tiles(word, tuning::affine(item, false)),
-                kernels::permute_rows(word),
-            ];
+            let mut texts = vec![kernels::permute_rows(word)];
+            for (_, shape) in tuning::affine::all().into_iter().filter(|&(size, _)| size == item) {
+                let with_gaps = (shape.item_bits == 0).then_some(true);
+                for gaps in [false].into_iter().chain(with_gaps) {
+                    texts.push(kernels::permute_tiles(word, shape, gaps));
+                }
+            }
             compile_all(None, &texts);
         }
         let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];

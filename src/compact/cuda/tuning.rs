@@ -1,9 +1,9 @@
 //! Every size and threshold of the GPU engine, with the measurement that chose it.
 //!
 //! Measured on an NVIDIA H200 with CUDA 13.0, items of 8 bytes and `VariablePhilox` with 24 rounds unless said
-//! otherwise; docs/results/gpu.md has the tables.
+//! otherwise; docs/results/gpu.md has the tables. [`affine`] has the sizes for affine maps.
 
-use super::kernels::AffineShape;
+pub(super) mod affine;
 
 /// Threads of a block in kernels that have no other number.
 pub(super) const THREADS: u32 = 256;
@@ -197,22 +197,3 @@ pub(super) fn one_by_one(last: u64, rows: u64, multiprocessors: u32) -> bool {
 
 /// Bytes of rows that are written on the device before they are copied to host memory.
 pub(super) const ROWS_BYTES: u64 = 256 << 20;
-
-/// See [`affine`].
-const fn shape(item_bits: u32, thread_bits: u32, round_bits: u32, blocks: u32) -> AffineShape {
-    AffineShape { item_bits, thread_bits, round_bits, block_bits: 2, blocks }
-}
-
-/// The shape of a kernel that permutes items of so many bytes by an affine map; `whole` if the arrays are aligned to 16
-/// bytes, so that so many are loaded and stored at once.
-pub(super) const fn affine(item: usize, whole: bool) -> AffineShape {
-    match (item, whole) {
-        (1, true) => shape(4, 8, 2, 4),
-        (2, true) => shape(3, 8, 3, 4),
-        (4, true) => shape(2, 8, 2, 4),
-        (8, true) => shape(1, 8, 3, 4),
-        (16, _) => shape(0, 8, 2, 6),
-        (1 | 2, _) => shape(0, 10, 4, 1),
-        _ => shape(0, 8, 4, 4),
-    }
-}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, SyncOnDrop};
 
 use super::device::failed;
+use super::memory::Memory;
 use super::movement::{Array, Movement};
 use super::run::{Job, Mode, RowsJob, Runner};
 use super::{Cuda, CudaStrategy};
@@ -35,7 +36,7 @@ use crate::word::Word;
 /// for large domains, and nothing if `m = n`; [`TwoPass`](CudaStrategy::TwoPass) `3 n / 512`;
 /// [`Unfused`](CudaStrategy::Unfused) `4 (n + m)`, or twice that beyond 2^32 points, and the single pass's;
 /// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`, and the single pass's. A bijection that has to be
-/// checked takes `8 m + m / 8`, and the single pass's.
+/// checked takes `8 m + m / 8`, and the single pass's. Affine maps: `m s` in place, for a network, and for the parts by a mask.
 ///
 /// # Examples
 ///
@@ -67,6 +68,8 @@ use crate::word::Word;
 pub struct CudaWorkspace {
     pub(super) stream: Arc<CudaStream>,
     pub(super) runner: Runner,
+    /// For the two parts of an array, between calls.
+    pub(super) parts: Memory,
 }
 
 /// A direction of movement.
@@ -81,7 +84,7 @@ impl CudaWorkspace {
     pub fn new(cuda: &Cuda) -> Self {
         let stream = cuda.stream.clone();
         let runner = Runner::new(cuda.device.clone(), stream.clone(), cuda.strategy);
-        Self { stream, runner }
+        Self { stream, runner, parts: Memory::new() }
     }
 
     /// The strategy of its engine.
@@ -96,11 +99,12 @@ impl CudaWorkspace {
 
     /// How many bytes of device memory it holds.
     pub fn bytes(&self) -> usize {
-        self.runner.bytes()
+        self.runner.bytes() + self.parts.bytes()
     }
 
     /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so that calls with such a
-    /// bijection, of the same domain, neither compile nor allocate; how many bytes it then holds.
+    /// bijection, of the same domain, neither compile nor allocate; how many bytes it then holds. Permuting by affine maps is
+    /// another thing, even by the same [`Affine`](crate::Affine): what that takes is got by its first call.
     ///
     /// # Errors
     ///
@@ -236,7 +240,7 @@ impl CudaWorkspace {
     /// # }
     /// ```
     pub fn arrays<'a>(&'a mut self, bijection: &'a dyn Bijection, len: usize) -> CudaArrays<'a> {
-        let Self { stream, runner } = self;
+        let Self { stream, runner, .. } = self;
         CudaArrays { runner, stream, bijection, len, arrays: Vec::new(), guards: Vec::new() }
     }
 

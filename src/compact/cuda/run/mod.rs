@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
+pub(super) use self::affine::array_bytes;
 pub(super) use self::batch::RowsJob;
 use super::device::{Device, Kernel, failed};
 use super::kernels;
