@@ -52,16 +52,30 @@ static Matrix random_matrix(int n) {
 
 // ---- Kernels
 
-template <class Item, int I, int T, int R, int BLOCKS>
-__global__ void __launch_bounds__(1 << T, BLOCKS)
-    ours(const __grid_constant__ bijective_shuffle::Tiles<I, T, R> tiles, const Item* source, Item* out) {
-    bijective_shuffle::permute_tiles<Item, I, T, R>(tiles, source, out);
+// `AffineShape` in src/compact/cuda/kernels.rs: logarithms, and the blocks that a multiprocessor should hold.
+template <int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, int BLOCK_BITS, int BLOCKS_HELD>
+struct Shape {
+    static constexpr int I = ITEM_BITS, T = THREAD_BITS, R = ROUND_BITS, TILES = BLOCK_BITS, BLOCKS = BLOCKS_HELD;
+    static constexpr int TILE = I + T + R;
+};
+
+template <class Item, class S, bool GAPS>
+__global__ void __launch_bounds__(1 << S::T, S::BLOCKS)
+    ours(const __grid_constant__ bijective_shuffle::Tiles<S::I, S::T, S::R> tiles,
+         const __grid_constant__ bijective_shuffle::Row<GAPS> row, const Item* source, Item* out) {
+    bijective_shuffle::permute_tiles<Item, S::I, S::T, S::R>(tiles, row, source, out);
 }
 
-template <class Item>
-__global__ void item_by_item(const __grid_constant__ AffineMap map, const Item* source, Item* out) {
-    bijective_shuffle::permute_rows(map, source, out, 1);
+template <class Word>
+__global__ void item_by_item(const __grid_constant__ AffineMap map, const Word* source, Word* out, uint64_t words) {
+    bijective_shuffle::permute_rows(map, source, out, words);
 }
+
+// Items of several words that are not a power of two.
+template <class Word, int COUNT>
+struct Several {
+    Word words[COUNT];
+};
 
 template <class Item>
 struct Make {
@@ -73,6 +87,20 @@ template <>
 struct Make<Item16> {
     static __device__ Item16 item(uint64_t x) { return {(x + 1) * 0x9e3779b97f4a7c15, ~x}; }
     static __device__ bool differ(const Item16& a, const Item16& b) { return a.low != b.low || a.high != b.high; }
+};
+
+template <class Word, int COUNT>
+struct Make<Several<Word, COUNT>> {
+    static __device__ Several<Word, COUNT> item(uint64_t x) {
+        Several<Word, COUNT> item;
+        for (int k = 0; k < COUNT; ++k) item.words[k] = Make<Word>::item(COUNT * x + k);
+        return item;
+    }
+    static __device__ bool differ(const Several<Word, COUNT>& a, const Several<Word, COUNT>& b) {
+        bool differ = false;
+        for (int k = 0; k < COUNT; ++k) differ |= a.words[k] != b.words[k];
+        return differ;
+    }
 };
 
 template <class Item>
@@ -157,33 +185,64 @@ struct Bench {
         std::fflush(stdout);
     }
 
-    template <int I, int T, int R, int BLOCKS>
-    void ours_by(const char* matrix, const Matrix& a, uint64_t offset, bool banks = true) {
-        int block_bits = 2, step_bits = 0;
-        const auto argument = tiles<Item, I, T, R>(a, offset, banks, block_bits, step_bits);
-        const auto kernel = ours<Item, I, T, R, BLOCKS>;
-        const size_t shared = sizeof(Item) << (I + T + R);
+    // Of items of COUNT words each.
+    template <class S, class Word = Item, int COUNT = 1>
+    void ours_by(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, Slots slots = Slots::FREE,
+                 Order order = Order::BOTH) {
+        constexpr bool GAPS = (COUNT & (COUNT - 1)) != 0;
+        int more = 0, block_bits = S::TILES, step_bits = 0;
+        while (1 << more < COUNT) ++more;
+        const auto argument =
+            tiles<Word, S::I, S::T, S::R>(widened(a, more), offset << more, slots, order, block_bits, step_bits);
+        const bijective_shuffle::Row<GAPS> row{uint64_t(more), uint64_t(COUNT)};
+        const auto kernel = ours<Word, S, GAPS>;
+        const size_t shared = sizeof(Word) << S::TILE;
         CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
         const unsigned grid = 1u << (step_bits - block_bits);
-        contend(matrix, a, offset, banks ? "ours" : "ours with conflicts of banks",
-                [&, argument] { kernel<<<grid, 1 << T, shared>>>(argument, source(), out()); });
+        contend(matrix, a, offset, name, [&, argument] {
+            kernel<<<grid, 1 << S::T, shared>>>(argument, row, reinterpret_cast<const Word*>(source()),
+                                                reinterpret_cast<Word*>(out()));
+        });
     }
 
-    template <int I, int T, int R, int BLOCKS>
-    void all() {
-        start();
+    using Case = std::pair<const char*, Matrix>;
+
+    std::vector<Case> cases() const {
         random_state = bits;
-        const uint64_t offset = random_word() & low_mask(bits);
-        const std::pair<const char*, Matrix> cases[] = {
+        return {
             {"bit reversal", bit_permutation(places(bits, false))}, {"random BPC", bit_permutation(places(bits, true))},
             {"random BPC", bit_permutation(places(bits, true))},    {"random BMMC", random_matrix(bits)},
             {"random BMMC", random_matrix(bits)},
         };
-        for (const auto& [name, a] : cases) {
-            ours_by<I, T, R, BLOCKS>(name, a, offset);
-            contend(name, a, offset, "item by item",
-                    [&, a = a] { item_by_item<<<2112, 256>>>(on_device(a, offset), source(), out()); });
+    }
+
+    template <class S, class Word = Item, int COUNT = 1>
+    void all() {
+        start();
+        for (const auto& [name, a] : cases()) {
+            const uint64_t offset = random_word() & low_mask(bits);
+            ours_by<S, Word, COUNT>(name, a, offset, "ours");
+            contend(name, a, offset, "item by item", [&, a = a] {
+                item_by_item<<<2112, 256>>>(on_device(a, offset), reinterpret_cast<const Word*>(source()),
+                                            reinterpret_cast<Word*>(out()), COUNT);
+            });
         }
+    }
+
+    template <class S>
+    void shape(const char* matrix, const Matrix& a) {
+        const std::string name = "ours: tiles of 2^" + std::to_string(S::TILE) + " - " + std::to_string(1 << S::T) +
+                                 " threads - " + std::to_string(1 << S::TILES) + " tiles a block - " +
+                                 std::to_string(S::BLOCKS) + " blocks";
+        ours_by<S>(matrix, a, 0, name);
+        ours_by<S>(matrix, a, 0, name + " - in the order of the source", Slots::FREE, Order::SOURCE);
+    }
+
+    // The shapes that `tuning::affine` was chosen from.
+    template <class... S>
+    void sweep() {
+        start();
+        for (const auto& [name, a] : cases()) (shape<S>(name, a), ...);
     }
 };
 
@@ -203,7 +262,7 @@ struct PaperCase {
 #include "paper_kernels.inc"
 
 // The paper's kernels beside ours, for matrices without an offset.
-template <class Item, int I, int T, int R, int BLOCKS>
+template <class Item, class S>
 static void beside_the_paper(const char* type, int bits, const std::vector<PaperCase<Item>>& cases) {
     Bench<Item> bench{type, bits};
     bench.start();
@@ -213,24 +272,48 @@ static void beside_the_paper(const char* type, int bits, const std::vector<Paper
             bench.contend(one.matrix, a, 0, std::string("paper: ") + run.name,
                           [&] { run.run(bench.source(), bench.out(), reinterpret_cast<Item*>(between_memory)); });
         }
-        bench.template ours_by<I, T, R, BLOCKS>(one.matrix, a, 0);
-        bench.template ours_by<I, T, R, BLOCKS>(one.matrix, a, 0, false);
+        bench.template ours_by<S>(one.matrix, a, 0, "ours");
+        bench.template ours_by<S>(one.matrix, a, 0, "ours with conflicts of banks", Slots::TARGET);
     }
 }
 
-int main() {
+// The shapes for large arrays in src/compact/cuda/tuning/affine.rs.
+using One = Shape<4, 9, 3, 0, 2>;
+using Two = Shape<3, 8, 3, 0, 4>;
+using Four = Shape<2, 8, 2, 0, 6>;
+using Eight = Shape<1, 9, 2, 2, 2>;
+using Sixteen = Shape<0, 8, 2, 0, 4>;
+using Shorts = Shape<0, 10, 4, 2, 1>;
+using Words = Shape<0, 8, 4, 2, 4>;
+
+static void sweep() {
+    Bench<uint8_t>{"1 byte", 32}.sweep<One, Shape<4, 9, 3, 2, 2>, Shape<4, 8, 2, 0, 4>, Shape<4, 8, 2, 2, 4>>();
+    Bench<uint16_t>{"2 bytes", 31}.sweep<Two, Shape<3, 8, 3, 2, 4>, Shape<3, 9, 2, 0, 3>, Shape<3, 9, 3, 0, 2>>();
+    Bench<uint32_t>{"4 bytes", 30}.sweep<Four, Shape<2, 8, 2, 2, 4>, Shape<2, 9, 1, 2, 4>, Shape<2, 9, 3, 0, 2>>();
+    Bench<uint64_t>{"8 bytes", 29}.sweep<Eight, Shape<1, 8, 3, 0, 4>, Shape<1, 10, 1, 2, 2>, Shape<1, 8, 1, 2, 8>>();
+    Bench<Item16>{"16 bytes", 28}.sweep<Sixteen, Shape<0, 8, 2, 2, 6>, Shape<0, 9, 1, 2, 4>, Shape<0, 9, 3, 2, 2>>();
+    // Arrays of 64 MiB.
+    Bench<uint32_t>{"4 bytes", 24}.sweep<Four, Shape<2, 8, 2, 0, 4>, Shape<2, 8, 2, 2, 4>>();
+    Bench<uint64_t>{"8 bytes", 23}.sweep<Eight, Shape<1, 9, 2, 0, 2>, Shape<1, 8, 3, 0, 4>, Shape<1, 8, 1, 2, 8>>();
+}
+
+int main(int count, char** arguments) {
     for (char** memory : {&source_memory, &out_memory, &between_memory}) CHECK(cudaMalloc(memory, size_t(1) << 32));
     CHECK(cudaMalloc(&wrong_count, 8));
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
     std::printf("# %s\n# item,length,matrix,kernel,milliseconds,part of cudaMemcpy\n", device.name);
-    // The shapes of `affine` in src/compact/cuda/tuning.rs: 4 GiB of each kind of item.
-    Bench<uint8_t>{"1 byte", 32}.all<4, 8, 2, 4>();
-    Bench<uint16_t>{"2 bytes", 31}.all<3, 8, 3, 4>();
-    Bench<uint32_t>{"4 bytes", 30}.all<2, 8, 2, 4>();
-    Bench<uint64_t>{"8 bytes", 29}.all<1, 8, 3, 4>();
-    Bench<Item16>{"16 bytes", 28}.all<0, 8, 2, 6>();
-    beside_the_paper<uint32_t, 2, 8, 2, 4>("4 bytes", 30, paper_cases_30<uint32_t>());
-    beside_the_paper<uint64_t, 1, 8, 3, 4>("8 bytes", 29, paper_cases_29<uint64_t>());
-    beside_the_paper<uint32_t, 2, 8, 2, 4>("4 bytes", 24, paper_cases_24<uint32_t>());
+    if (count > 1 && arguments[1] == std::string("shapes")) return sweep(), 0;
+    // 4 GiB of each kind of item, or 3.
+    Bench<uint8_t>{"1 byte", 32}.all<One>();
+    Bench<uint16_t>{"2 bytes", 31}.all<Two>();
+    Bench<uint32_t>{"4 bytes", 30}.all<Four>();
+    Bench<uint64_t>{"8 bytes", 29}.all<Eight>();
+    Bench<Item16>{"16 bytes", 28}.all<Sixteen>();
+    Bench<Several<uint8_t, 3>>{"3 bytes", 30}.all<Shorts, uint8_t, 3>();
+    Bench<Several<uint32_t, 3>>{"12 bytes", 28}.all<Words, uint32_t, 3>();
+    Bench<Several<uint64_t, 3>>{"24 bytes", 27}.all<Words, uint64_t, 3>();
+    beside_the_paper<uint32_t, Four>("4 bytes", 30, paper_cases_30<uint32_t>());
+    beside_the_paper<uint64_t, Eight>("8 bytes", 29, paper_cases_29<uint64_t>());
+    beside_the_paper<uint32_t, Four>("4 bytes", 24, paper_cases_24<uint32_t>());
 }

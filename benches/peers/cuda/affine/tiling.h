@@ -21,7 +21,7 @@ struct alignas(16) Item16 {
 namespace affine {
 
 using Vectors = std::vector<uint64_t>;
-using Slots = std::vector<uint32_t>;
+using SlotVectors = std::vector<uint32_t>;
 using bijective_shuffle::low_mask;
 
 struct Matrix {
@@ -98,6 +98,20 @@ struct Coordinates {
     }
 };
 
+// The map of words, of which an item has 2^more.
+inline Matrix widened(const Matrix& a, int more) {
+    Matrix words;
+    for (int j = 0; j < more; ++j) words.columns.push_back(uint64_t(1) << j);
+    for (uint64_t column : a.columns) words.columns.push_back(column << more);
+    return words;
+}
+
+// In what order tiles follow each other: by the next bits of both sides in turn, as the crate's do, or of the source alone.
+enum class Order { BOTH, SOURCE };
+
+// Slots that are free of conflicts of banks, as the crate's are, or in the order of the target.
+enum class Slots { FREE, TARGET };
+
 struct Step {
     uint64_t source, target;
     uint32_t shift;
@@ -105,16 +119,21 @@ struct Step {
 
 struct Tiling {
     Vectors source, target;
-    Slots source_slots, target_slots;
+    SlotVectors source_slots, target_slots;
     Step start;
     std::vector<Step> steps;
 
-    Tiling(const Matrix& a, uint64_t offset, int run, int tile_bits) {
+    Tiling(const Matrix& a, uint64_t offset, int run, int tile_bits, Order order) {
         const Matrix undo = inverse(a);
         const uint64_t low = low_mask(run);
         Echelon span;
         const auto add = [&](uint64_t vector) {
             if (span.insert(vector)) source.push_back(int(source.size()) < run ? vector : vector & ~low);
+        };
+        const auto step = [&](uint64_t vector) {
+            if (!span.insert(vector)) return;
+            const uint64_t image = a.apply(vector & ~low);
+            steps.push_back({vector & ~low, image & ~low, uint32_t(image & low)});
         };
         for (int j = 0; j < run; ++j) add(uint64_t(1) << j);
         for (int j = 0; j < run; ++j) add(undo.apply(uint64_t(1) << j));
@@ -122,12 +141,12 @@ struct Tiling {
             for (uint64_t vector : {uint64_t(1) << j, undo.apply(uint64_t(1) << j)}) {
                 if (int(source.size()) < tile_bits) {
                     add(vector);
-                } else if (span.insert(vector)) {
-                    const uint64_t image = a.apply(vector & ~low);
-                    steps.push_back({vector & ~low, image & ~low, uint32_t(image & low)});
+                } else if (order == Order::BOTH) {
+                    step(vector);
                 }
             }
         }
+        for (int j = run; j < a.bits(); ++j) step(uint64_t(1) << j);
         Echelon image;
         const auto add_image = [&](uint64_t vector) {
             if (image.insert(vector)) target.push_back(vector);
@@ -194,14 +213,15 @@ constexpr int LANES = sizeof(Item) <= 4 ? 5 : sizeof(Item) == 8 ? 4 : 3;
 
 // The kernel's argument. `block_bits` becomes less if there are not so many tiles; `step_bits` is how many tiles there are.
 template <class Item, int I, int T, int R>
-bijective_shuffle::Tiles<I, T, R> tiles(const Matrix& a, uint64_t offset, bool banks, int& block_bits, int& step_bits) {
-    Tiling tiling(a, offset, (I + T + R) / 2, I + T + R);
-    if (banks) tiling.avoid_conflicts(I, LANES<Item>, sizeof(Item) == 1 ? 2 : sizeof(Item) == 2 ? 1 : 0);
+bijective_shuffle::Tiles<I, T, R> tiles(const Matrix& a, uint64_t offset, Slots slots, Order order, int& block_bits,
+                                         int& step_bits) {
+    Tiling tiling(a, offset, (I + T + R) / 2, I + T + R, order);
+    if (slots == Slots::FREE) tiling.avoid_conflicts(I, LANES<Item>, sizeof(Item) == 1 ? 2 : sizeof(Item) == 2 ? 1 : 0);
     step_bits = int(tiling.steps.size());
     block_bits = block_bits < step_bits ? block_bits : step_bits;
     bijective_shuffle::Tiles<I, T, R> all;
     std::memset(&all, 0, sizeof all);
-    const auto fill = [](auto& side, const Vectors& basis, const Slots& slots) {
+    const auto fill = [](auto& side, const Vectors& basis, const SlotVectors& slots) {
         for (int j = 0; j < T; ++j) side.thread[j] = basis[I + j], side.thread_slot[j] = slots[I + j];
         for (int round = 0; round < 1 << R; ++round) {
             side.round[round] = combination(basis, I + T, round);
