@@ -2,6 +2,8 @@
 
 mod arguments;
 
+use cudarc::driver::sys;
+
 use self::arguments::{map_argument, row_argument, tiles_argument, tiling, unit_bits, widened};
 use super::{Mode, Ready, Runner, blocks};
 use crate::affine::BitMatrix;
@@ -162,7 +164,7 @@ impl Runner {
         }
     }
 
-    /// Copies on the device, in the stream's order.
+    /// Copies in the stream's order, wherever the addresses are: raw ones may be of the host's memory.
     ///
     /// # Safety
     ///
@@ -173,7 +175,8 @@ impl Runner {
         }
         let len = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
         // SAFETY: the caller's word.
-        unsafe { cudarc::driver::result::memcpy_dtod_async(to, from, len, self.stream.cu_stream()) }
+        unsafe { sys::cuMemcpyAsync(to, from, len, self.stream.cu_stream()) }
+            .result()
             .map_err(|error| failed(error, "copy on the device"))
     }
 }
