@@ -137,10 +137,6 @@ fn shares(len: usize) -> [u8; 8 + 12 * MOST_SHARES] {
 }
 
 #[cfg(test)]
-#[path = "../../../../tests/common/cplusplus.rs"]
-mod cplusplus;
-
-#[cfg(test)]
 mod tests {
     use std::fmt::Write as _;
 
@@ -148,6 +144,7 @@ mod tests {
 
     use super::*;
     use crate::bijection::{DeviceSource, Table, rejected};
+    use crate::compact::cuda::run::cplusplus;
 
     const SEEDS: [fn() -> Seed; 2] =
         [|| Seed::new(0x0123_4567_89AB_CDEF), || Seed::from_bytes([0xA5; 32])];

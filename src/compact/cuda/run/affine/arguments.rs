@@ -84,10 +84,6 @@ pub(super) fn map_argument(map: &Affine) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "../../../../../tests/common/cplusplus.rs"]
-mod cplusplus;
-
-#[cfg(test)]
 mod tests {
     use std::fmt::Write;
 
@@ -95,6 +91,7 @@ mod tests {
     use crate::affine::subspace::Echelon;
     use crate::bijection::{Bijection, DeviceSource, FromSeed};
     use crate::compact::cuda::movement::word_type;
+    use crate::compact::cuda::run::cplusplus;
     use crate::compact::cuda::tuning;
 
     /// How many bytes `Tiles` has, by the sizes of its fields.
@@ -241,7 +238,7 @@ mod tests {
             for &units in units {
                 // Eight tiles, in blocks of four.
                 let bits = shape.tile_bits() + 3 - unit_bits(units);
-                let map = Affine::from_seed(1 << bits, units + shape.tile_bits() as u64);
+                let map = Affine::from_seed(1 << bits, units + u64::from(shape.tile_bits()));
                 let words = widened(&map, unit_bits(units)).unwrap();
                 let tiles = tiles_argument(&tiling(&words, word, shape), shape, 2);
                 let AffineShape { item_bits: item, thread_bits: thread, round_bits: round, .. } =
