@@ -17,12 +17,17 @@
 //! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
 
+mod ahead;
 mod bit_matrix;
+mod blocks;
 mod factor;
 mod families;
+mod in_place;
+mod mover;
 mod network;
 mod parm;
 mod permute;
+mod shares;
 pub(crate) mod subspace;
 mod text;
 pub(crate) mod tiles;
@@ -31,9 +36,10 @@ mod tuning;
 
 pub use bit_matrix::BitMatrix;
 pub use factor::{Plu, Ulp};
+pub use in_place::permute_in_place;
 pub use network::Network;
 pub use parm::parm;
-pub use permute::{permute, permute_in_place, permuted};
+pub use permute::{permute, permuted};
 pub use transpose::transpose;
 
 #[cfg(feature = "cuda")]
