@@ -27,7 +27,8 @@ impl Shares {
             if tuning::is_sequential::<T>(all) { 1 } else { rayon::current_num_threads() };
         let share = tuning::share::<T>(tiles, items, threads);
         let workers = tiles.div_ceil(share).min(threads as u64) as usize;
-        Self { tiles, share, workers, room: room.next_multiple_of(stream::LINE) }
+        // Not none, so that there are as many pieces of it as workers.
+        Self { tiles, share, workers, room: room.max(1).next_multiple_of(stream::LINE) }
     }
 
     /// How many items of working memory there have to be.
@@ -76,14 +77,19 @@ mod tests {
     use super::*;
 
     fn check(threads: usize, tiles: u64, items: usize) -> u64 {
+        check_with(0, threads, tiles, items);
+        check_with(5, threads, tiles, items)
+    }
+
+    fn check_with(room: usize, threads: usize, tiles: u64, items: usize) -> u64 {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let shares = Shares::new::<u64>(tiles, items, 5);
+            let shares = Shares::new::<u64>(tiles, items, room);
             assert!(shares.workers <= threads);
             let mut memory = vec![MaybeUninit::<u64>::uninit(); shares.room()];
             let seen = Mutex::new(vec![0; tiles as usize]);
             shares.run(&mut memory, |tiles, memory| {
-                assert!(memory.len() >= 5);
+                assert!(memory.len() >= room);
                 seen.lock().unwrap()[tiles.start as usize..tiles.end as usize]
                     .iter_mut()
                     .for_each(|times| *times += 1);

@@ -18,6 +18,12 @@ pub(super) fn run_bits<T>() -> u32 {
 /// have to share the first-level cache; and without asking 0.8 and 0.9.
 pub(super) const AHEAD_BYTES: usize = 8 << 10;
 
+/// Whether tiles of such items go by squares where they can: those of 8 bytes, whose lines are the cache's, and which are the
+/// only ones that were measured.
+pub(super) fn has_blocks<T>() -> bool {
+    size_of::<T>() == size_of::<u64>()
+}
+
 /// How many tiles a thread takes at a time, if there are so many of so many items.
 pub(super) fn share<T>(tiles: u64, items: usize, threads: usize) -> u64 {
     let least = (SHARE_BYTES / (size_of::<T>() * items).max(1)).max(1) as u64;
