@@ -246,13 +246,14 @@ mod avx512 {
     #[inline]
     #[target_feature(enable = "avx512f")]
     unsafe fn load<T>(from: *const T, flip: u32) -> __m512i {
+        let places = places(flip);
         let line;
         // SAFETY: reads a line.
         unsafe {
             asm!(
                 "vpermq {line}, {places}, [{from}]",
                 line = lateout(zmm_reg) line,
-                places = in(zmm_reg) places(flip),
+                places = in(zmm_reg) places,
                 from = in(reg) from,
                 options(nostack, preserves_flags, readonly),
             );

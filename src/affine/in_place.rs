@@ -70,7 +70,7 @@ enum Way {
     /// Involutions, one after the other; none if nothing moves.
     Exchanges(Vec<Exchange>),
     /// A copy of all items, and the way back.
-    Copies(Copying, Copying),
+    Copies(Box<[Copying; 2]>),
 }
 
 impl InPlace {
@@ -82,7 +82,7 @@ impl InPlace {
             Some(all) => Way::Exchanges(all.iter().map(Exchange::new::<T>).collect()),
             None => {
                 let identity = map.then(&map.inverted()).expect("of one width");
-                Way::Copies(Copying::new::<T>(map), Copying::new::<T>(&identity))
+                Way::Copies(Box::new([Copying::new::<T>(map), Copying::new::<T>(&identity)]))
             }
         };
         Self { len, way }
@@ -97,7 +97,7 @@ impl InPlace {
     fn held(&self) -> usize {
         match &self.way {
             Way::Exchanges(all) => all.iter().map(|one| one.shares.room()).max().unwrap_or(0),
-            Way::Copies(there, back) => there.room().max(back.room()),
+            Way::Copies(both) => both.each_ref().map(Copying::room).into_iter().max().unwrap_or(0),
         }
     }
 
@@ -123,7 +123,8 @@ impl InPlace {
                     exchange.run(items, &mut held[..exchange.shares.room()]);
                 }
             }
-            Way::Copies(there, back) => {
+            Way::Copies(both) => {
+                let [there, back] = &**both;
                 let copies = memory.copies.room::<T>(self.len)?;
                 let (from, to) = (items.as_ptr(), copies.as_mut_ptr().cast());
                 // SAFETY: there is room for as many items as the map has points, apart from the items.
@@ -254,7 +255,7 @@ mod tests {
                 let to = crate::Permutation::new(bits.into(), seed).to_vec();
                 let to: Vec<u32> = to.into_iter().map(|bit| bit as u32).collect();
                 check(&to, 0);
-                check(&to, u64::MAX / 3 >> (64 - bits));
+                check(&to, (u64::MAX / 3) >> (64 - bits));
             }
         }
         assert!(involutions(&Affine::from_seed(1 << 20, 1)).is_none());

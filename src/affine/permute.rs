@@ -91,6 +91,7 @@ pub(super) struct Copying {
     shares: Shares,
 }
 
+#[allow(clippy::large_enum_variant, reason = "there is one of it at a time")]
 enum Way {
     /// Nothing moves: pieces of so many items, the last of which is shorter.
     Plain {
