@@ -107,6 +107,13 @@ pub enum Error {
         /// The slice's length.
         actual: u64,
     },
+    /// An array of two sides would have more items than any array has.
+    SidesTooLong {
+        /// Its rows.
+        rows: u64,
+        /// Its columns.
+        columns: u64,
+    },
     /// A slice does not consist of whole rows, or rows of no items were asked for.
     NotWholeRows {
         /// A row's length.
@@ -400,6 +407,9 @@ impl fmt::Display for Error {
                 "the permutation is of {expected} items and the slice of {actual}: \
                  the lengths must be equal"
             ),
+            Self::SidesTooLong { rows, columns } => {
+                write!(f, "no array has as many items as {rows} rows of {columns} are")
+            }
             Self::NotWholeRows { len, actual } => write!(
                 f,
                 "a slice of {actual} items does not consist of rows of {len}: \

@@ -59,7 +59,8 @@ impl BitMatrix {
     ///
     /// [`Error::SingularMatrix`].
     pub fn plu(&self) -> Result<Plu, Error> {
-        // The transpose's inverse read backwards: reversing rows and columns exchanges upper and lower.
+        // Of the transpose with rows and columns in reverse order, B = J A^T J, which has the factors U L P. Then A = J B^T J =
+        // (J P^T J) (J L^T J) (J U^T J): transposing exchanges upper and lower, and the reversal exchanges them back.
         let Ulp { upper, lower, permutation } = self.transpose().reversed().ulp()?;
         Ok(Plu {
             permutation: permutation.reversed().transpose(),

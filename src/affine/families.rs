@@ -175,16 +175,22 @@ impl BitMatrix {
 
     /// The invertible matrix that a generator chooses, for at most 64 bits: each column is a 64-bit word, cut to the
     /// width, and drawn again as long as the columns before it span it.
+    ///
+    /// At most half of all words are in such a span. After [`DRAWS`](Self::DRAWS) of them in a row, for which a random
+    /// generator has a chance of `2^-256` at most, a column is the lowest unit vector that is not in it: so there is an
+    /// invertible matrix even if the generator always answers the same.
     pub(crate) fn random_from<R: Rng + ?Sized>(bits: u32, rng: &mut R) -> Self {
         let mut span = Echelon::default();
-        let column = |_| loop {
-            let word = rng.next_u64() & u64::low_mask(bits);
-            if span.insert(word) {
-                return word;
-            }
+        let column = |_| {
+            let drawn = (0..Self::DRAWS).map(|_| rng.next_u64() & u64::low_mask(bits));
+            let units = (0..bits).map(|j| 1 << j);
+            drawn.chain(units).find(|&word| span.insert(word)).expect("the columns span less")
         };
         Self::from_fn(bits, column).expect("the width is one that there is")
     }
+
+    /// How many words are drawn for a column.
+    const DRAWS: u32 = 256;
 }
 
 #[cfg(test)]
@@ -261,5 +267,33 @@ mod tests {
         let chi: f64 =
             counts.values().map(|count| (count - 1000.0) * (count - 1000.0) / 1000.0).sum();
         assert!(chi < 25.0, "{chi}");
+    }
+    #[test]
+    fn a_generator_that_is_none_makes_a_matrix_too() {
+        struct Constant(u64);
+
+        impl rand_core::TryRng for Constant {
+            type Error = core::convert::Infallible;
+
+            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+                Ok(self.0 as u32)
+            }
+
+            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+                Ok(self.0)
+            }
+
+            fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+                bytes.fill(self.0 as u8);
+                Ok(())
+            }
+        }
+
+        for word in [0, 1, 0b101, u64::MAX] {
+            for bits in [0, 1, 2, 30, 64] {
+                let a = BitMatrix::random_from(bits, &mut Constant(word));
+                assert!(a.is_invertible(), "{bits} bits from {word}");
+            }
+        }
     }
 }

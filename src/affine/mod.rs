@@ -16,13 +16,30 @@
 //! | sorting networks and their like | [`Network`] |
 //! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
+//!
+//! What a call needs is had before anything is moved: after [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the CPU all items
+//! are where they were.
+//!
+//! # Sources
+//!
+//! * M. Bouverot-Dupuis and M. Sheeran, *Efficient GPU implementation of affine index permutations on arrays*, FHPNC 2023. Cited
+//!   here: `parm` of an affine map is one (section 3), tiles (5.1), triangular factors (5.2), the sorting network (7.1), and
+//!   `parm` by permutations (7.2).
+//! * T. H. Cormen, *Fast permuting on disk arrays*, Journal of Parallel and Distributed Computing 17 (1-2), 1993, pages 41 to 57.
+//! * M. Dowd, Y. Perl, M. Saks, and L. Rudolph, *The balanced sorting network*, PODC 1983, pages 161 to 172,
+//!   <https://doi.org/10.1145/800221.806719>.
 
+mod ahead;
 mod bit_matrix;
+mod blocks;
 mod factor;
 mod families;
+mod in_place;
+mod mover;
 mod network;
 mod parm;
 mod permute;
+mod shares;
 pub(crate) mod subspace;
 mod text;
 pub(crate) mod tiles;
@@ -31,9 +48,10 @@ mod tuning;
 
 pub use bit_matrix::BitMatrix;
 pub use factor::{Plu, Ulp};
+pub use in_place::permute_in_place;
 pub use network::Network;
 pub use parm::parm;
-pub use permute::{permute, permute_in_place, permuted};
+pub use permute::{permute, permuted};
 pub use transpose::transpose;
 
 #[cfg(feature = "cuda")]

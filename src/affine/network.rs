@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
+use super::in_place::{InPlace, Memory};
 use super::parm::index_bits;
-use super::permute::{check_length, permute_in_place};
-use super::tuning;
+use super::permute::check_length;
+use super::{BitMatrix, tuning};
 use crate::bijection::Affine;
 use crate::error::Error;
 
@@ -76,7 +77,7 @@ impl Network {
     /// [`Error::EmptyMask`], and [`Error::BitsOutOfRange`] beyond 64 bits.
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
-        let to_parts = Affine::new(&super::BitMatrix::partition(bits, mask)?, 0)?;
+        let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
         // Pairs of each half are pairs of the whole, so that only the maps change: on halves they keep the highest bit. All
         // stays in the order of the parts until the end.
         let top = 1 << self.bits;
@@ -91,10 +92,15 @@ impl Network {
     /// A sorting network of `2^bits` items: merge sort by the balanced periodic merger (Dowd, Perl, Saks and Rudolph 1983), in
     /// the form of Bouverot-Dupuis and Sheeran (2023, section 7.1). Its pairs are to be put in order.
     ///
+    /// It sorts if the function orders any two items. With floating-point numbers compared by `>`, a NaN is in order with
+    /// everything: all items are still there, and where there is a NaN the order of all of them is unspecified. With
+    /// `f64::total_cmp` they are sorted.
+    ///
     /// # Errors
     ///
     /// [`Error::BitsOutOfRange`] for more than 64 bits.
     pub fn sorting(bits: u32) -> Result<Self, Error> {
+        BitMatrix::zero(bits)?;
         // The items at even places and those at odd ones are sorted, and then merged.
         let mut sorter = Self::permutation(Affine::translation(0, 0)?);
         for width in 1..=bits {
@@ -109,6 +115,7 @@ impl Network {
     ///
     /// [`Error::BitsOutOfRange`] for more than 64 bits.
     pub fn merger(bits: u32) -> Result<Self, Error> {
+        BitMatrix::zero(bits)?;
         let mut merger = Self::permutation(Affine::translation(0, 0)?);
         let mut column = Self::pair();
         for width in 1..=bits {
@@ -138,10 +145,14 @@ impl Network {
     /// Runs the network on the threads of the current rayon pool, with a function of the pairs of items at places `2 k` and
     /// `2 k + 1`.
     ///
+    /// If the function panics, the items stay where the layer had them: all are there, as the function left them, in an order that
+    /// is neither the first nor the last.
+    ///
     /// # Errors
     ///
-    /// [`Error::NotAPowerOfTwo`], [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`],
-    /// after which the items are in no particular order, as they are if the function panics.
+    /// [`Error::NotAPowerOfTwo`], [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]; the
+    /// items are where they were. Memory is had for all layers together: that of a copy of the items, unless all maps are
+    /// such as [`permute_in_place`](super::permute_in_place) needs none for.
     pub fn run<T: Copy + Send + Sync>(
         &self,
         items: &mut [T],
@@ -149,31 +160,23 @@ impl Network {
     ) -> Result<(), Error> {
         index_bits(items.len())?;
         check_length(&self.after, items.len())?;
-        let identity = Affine::translation(self.bits, 0)?;
-        let mut maps = self.maps();
-        for _ in 0..self.layers() {
-            permute_unless(&identity, maps.next(), items)?;
+        let plans: Vec<InPlace> = self.maps().map(InPlace::new::<T>).collect();
+        let mut memory = Memory::default();
+        plans.iter().try_for_each(|plan| memory.reserve::<T>(plan))?;
+        for (layer, plan) in plans.iter().enumerate() {
+            plan.run(items, &mut memory)?;
+            if layer == self.layers() {
+                break;
+            }
             let (pairs, _) = items.as_chunks_mut::<2>();
             let each = |[a, b]: &mut [T; 2]| f(a, b);
             if tuning::is_sequential::<T>(2 * pairs.len()) {
                 pairs.iter_mut().for_each(each);
             } else {
-                pairs.par_iter_mut().with_min_len(tuning::COPY_CHUNK).for_each(each);
+                pairs.par_iter_mut().with_min_len(tuning::piece::<[T; 2]>()).for_each(each);
             }
         }
-        permute_unless(&identity, maps.next(), items)
-    }
-}
-
-/// Permutes by a map if there is one that does anything.
-fn permute_unless<T: Copy + Send + Sync>(
-    identity: &Affine,
-    map: Option<&Affine>,
-    items: &mut [T],
-) -> Result<(), Error> {
-    match map {
-        Some(map) if map != identity => permute_in_place(map, items),
-        _ => Ok(()),
+        Ok(())
     }
 }
 
@@ -271,5 +274,55 @@ mod tests {
         assert_eq!(network.run(&mut [1; 7], order), Err(Error::NotAPowerOfTwo { len: 7 }));
         let error = Error::LengthMismatch { expected: 8, actual: 4 };
         assert_eq!(network.run(&mut [1; 4], order), Err(error));
+    }
+
+    #[test]
+    fn widths_that_there_are_not_are_refused_at_once() {
+        for bits in [65, 1000, u32::MAX] {
+            let error = Error::BitsOutOfRange { bits, min: 0, max: 64 };
+            assert_eq!(Network::sorting(bits), Err(error.clone()));
+            assert_eq!(Network::merger(bits), Err(error));
+        }
+        assert_eq!(Network::merger(64).unwrap().layers(), 64);
+    }
+
+    #[test]
+    fn not_a_number_takes_nothing_away() {
+        let mut items: Vec<f64> = (0..64).map(|k| f64::from(k * 37 % 64)).collect();
+        items[5] = f64::NAN;
+        items[40] = -f64::NAN;
+        let sorted = |items: &[f64]| {
+            let mut items = items.to_vec();
+            items.sort_by(f64::total_cmp);
+            items.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+        };
+        let expected = sorted(&items);
+        let network = Network::sorting(6).unwrap();
+        let mut by_less = items.clone();
+        network.run(&mut by_less, order).unwrap();
+        assert_eq!(sorted(&by_less), expected);
+        let swap = |a: &mut f64, b: &mut f64| {
+            if a.total_cmp(b).is_gt() {
+                core::mem::swap(a, b);
+            }
+        };
+        network.run(&mut items, swap).unwrap();
+        assert!(items.iter().map(|item| item.to_bits()).eq(expected));
+    }
+
+    #[test]
+    fn a_panic_loses_nothing() {
+        let mut items: Vec<u32> = (0..1 << 10).rev().collect();
+        let network = Network::sorting(10).unwrap();
+        let calls = core::sync::atomic::AtomicUsize::new(0);
+        let panics = |a: &mut u32, b: &mut u32| {
+            let call = calls.fetch_add(1, core::sync::atomic::Ordering::Relaxed);
+            assert!(call < 5 << 9, "as it should in the sixth layer");
+            order(a, b);
+        };
+        let all = core::panic::AssertUnwindSafe(|| network.run(&mut items, panics));
+        assert!(std::panic::catch_unwind(all).is_err());
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..1 << 10));
     }
 }

@@ -1,6 +1,6 @@
 //! [`parm`]: a function applied to the two parts that a mask divides an array into.
 
-use super::permute::permute_in_place;
+use super::in_place::{InPlace, Memory};
 use super::{BitMatrix, tuning};
 use crate::bijection::Affine;
 use crate::error::Error;
@@ -14,9 +14,11 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`Error::NotAPowerOfTwo`] and [`Error::EmptyMask`] if the mask has none of the index's bits, and the items are where they
-/// were; [`Error::OutOfMemory`] and whatever the function answers, after which they are in no particular order, as
-/// they are if it panics.
+/// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`] if the mask has none of the index's bits, and [`Error::OutOfMemory`]; the
+/// items are where they were. Whatever the function answers: then, and if it panics, the parts are put back as it left them,
+/// and the other part's call is done, or not begun.
+///
+/// Unless the mask is a single bit, or there are just two items, the memory of a copy of the items is held until the end.
 ///
 /// # Examples
 ///
@@ -34,16 +36,33 @@ pub fn parm<T: Copy + Send + Sync>(
     f: impl Fn(&mut [T]) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
     let to_parts = Affine::new(&BitMatrix::partition(index_bits(items.len())?, mask)?, 0)?;
-    permute_in_place(&to_parts, items)?;
-    let (first, second) = items.split_at_mut(items.len() / 2);
+    let (there, back) = (InPlace::new::<T>(&to_parts), InPlace::new::<T>(&to_parts.inverted()));
+    let mut memory = Memory::default();
+    memory.reserve::<T>(&there)?;
+    memory.reserve::<T>(&back)?;
+    there.run(items, &mut memory)?;
+    let parts = Parts { items, back, memory };
+    let (first, second) = parts.items.split_at_mut(parts.items.len() / 2);
     if tuning::is_sequential::<T>(2 * first.len()) {
         f(first)?;
-        f(second)?;
+        f(second)
     } else {
         let (first, second) = rayon::join(|| f(first), || f(second));
-        first.and(second)?;
+        first.and(second)
     }
-    permute_in_place(&to_parts.inverted(), items)
+}
+
+/// Items in the order of their parts; in the end, however that comes about, they are put back.
+struct Parts<'a, T: Copy + Send + Sync> {
+    items: &'a mut [T],
+    back: InPlace,
+    memory: Memory,
+}
+
+impl<T: Copy + Send + Sync> Drop for Parts<'_, T> {
+    fn drop(&mut self) {
+        self.back.run(self.items, &mut self.memory).expect("the memory is there");
+    }
 }
 
 /// How many bits the indexes of an array of a power of two of items have.
@@ -90,7 +109,7 @@ impl Affine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::affine::permuted;
+    use crate::affine::{permute_in_place, permuted};
     use crate::bijection::{Bijection, FromSeed};
 
     #[test]
@@ -146,5 +165,34 @@ mod tests {
         assert_eq!(parm(1, &mut [0; 1], nothing), Err(Error::EmptyMask));
         let fails = |part: &mut [u8]| if part[0] == 0 { Err(Error::EmptyDomain) } else { Ok(()) };
         assert_eq!(parm(1, &mut [0; 4], fails), Err(Error::EmptyDomain));
+    }
+
+    #[test]
+    fn parts_are_put_back_whatever_happens() {
+        for bits in [3_u32, 18] {
+            for mask in [0b1, 0b100, 0b101] {
+                let original: Vec<u64> = (0..1 << bits).collect();
+                let odd = |x: &u64| (x & mask).count_ones() % 2 == 1;
+                // What the function did to the first part stays done.
+                let mut expected = original.clone();
+                expected.iter_mut().filter(|x| !odd(x)).for_each(|x| *x += 1 << 40);
+                for panics in [false, true] {
+                    let fails = |part: &mut [u64]| {
+                        if !odd(&part[0]) {
+                            part.iter_mut().for_each(|x| *x += 1 << 40);
+                            return Ok(());
+                        }
+                        if panics { panic!("as it should") } else { Err(Error::EmptyDomain) }
+                    };
+                    let mut items = original.clone();
+                    let all = core::panic::AssertUnwindSafe(|| parm(mask, &mut items, fails));
+                    match std::panic::catch_unwind(all) {
+                        Ok(answer) => assert!(!panics && answer == Err(Error::EmptyDomain)),
+                        Err(_) => assert!(panics),
+                    }
+                    assert!(items == expected, "{bits} bits, mask {mask:b}, panics: {panics}");
+                }
+            }
+        }
     }
 }

@@ -3,14 +3,13 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use rayon::prelude::*;
-
-use super::subspace::Echelon;
-use super::tiles::{Tile, Tiling, combinations};
+use super::blocks::Blocks;
+use super::mover::Mover;
+use super::shares::Shares;
+use super::tiles::Tiling;
 use super::tuning;
 use crate::bijection::{Affine, Bijection};
 use crate::compact::cpu::memory::{Base, Buffer};
-use crate::compact::cpu::stream;
 use crate::error::Error;
 
 /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
@@ -20,8 +19,7 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, and [`Error::OutOfMemory`], after which `out` holds
-/// unspecified items.
+/// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, and [`Error::OutOfMemory`]; `out` is as it was.
 ///
 /// # Examples
 ///
@@ -43,8 +41,11 @@ pub fn permute<T: Copy + Send + Sync>(
 ) -> Result<(), Error> {
     check_length(map, source.len())?;
     check_length(map, out.len())?;
+    let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
+    let memory = memory.room(copy.room())?;
     // SAFETY: there are as many places as the map has points, and the source is elsewhere. Only items are written.
-    unsafe { copy(map, source.as_ptr(), out.as_mut_ptr()) }
+    unsafe { copy.run(source.as_ptr(), out.as_mut_ptr(), memory) };
+    Ok(())
 }
 
 /// A copy of an array in the order of an affine map: item `x` of the source is item `A x ^ c` of the result.
@@ -65,57 +66,13 @@ pub fn permute<T: Copy + Send + Sync>(
 pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec<T>, Error> {
     check_length(map, source.len())?;
     let mut out = crate::compact::try_with_capacity(source.len())?;
+    let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
+    let memory = memory.room(copy.room())?;
     // SAFETY: there is room for as many items as the map has points, apart from the source.
-    unsafe { copy(map, source.as_ptr(), out.as_mut_ptr()) }?;
+    unsafe { copy.run(source.as_ptr(), out.as_mut_ptr(), memory) };
     // SAFETY: an item has been written to every place.
     unsafe { out.set_len(source.len()) };
     Ok(out)
-}
-
-/// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`.
-///
-/// A map that is an involution exchanges tiles, and takes no memory to speak of. Any other one goes through a copy of the
-/// items.
-///
-/// # Errors
-///
-/// [`Error::LengthMismatch`] if the slice is not of `2^bits` items; [`Error::OutOfMemory`], after which the items are
-/// where they were, or for an involution in no particular order.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle::affine::{BitMatrix, permute_in_place};
-/// use bijective_shuffle::prelude::*;
-///
-/// let mut items: Vec<u32> = (0..8).collect();
-/// permute_in_place(&Affine::new(&BitMatrix::bit_reversal(3)?, 0)?, &mut items)?;
-/// assert_eq!(items, [0, 4, 2, 6, 1, 5, 3, 7]);
-/// # Ok::<(), Error>(())
-/// ```
-pub fn permute_in_place<T: Copy + Send + Sync>(map: &Affine, items: &mut [T]) -> Result<(), Error> {
-    check_length(map, items.len())?;
-    if size_of::<T>() == 0 {
-        return Ok(());
-    }
-    if map.is_involution() {
-        return exchange(map, items);
-    }
-    let mut scratch = Buffer::default();
-    let scratch = scratch.room::<T>(items.len())?;
-    // SAFETY: there is room for as many items as the map has points, apart from the items.
-    unsafe { copy(map, items.as_ptr(), scratch.as_mut_ptr().cast()) }?;
-    // SAFETY: an item has been written to every place.
-    let copies = unsafe { crate::compact::cpu::memory::assume_init(scratch) };
-    if tuning::is_sequential::<T>(items.len()) {
-        items.copy_from_slice(copies);
-    } else {
-        let pieces = items.par_chunks_mut(tuning::COPY_CHUNK);
-        pieces
-            .zip(copies.par_chunks(tuning::COPY_CHUNK))
-            .for_each(|(to, from)| to.copy_from_slice(from));
-    }
-    Ok(())
 }
 
 /// Checks that an array has as many items as a map has points.
@@ -127,230 +84,94 @@ pub(crate) fn check_length(map: &Affine, len: usize) -> Result<(), Error> {
     Err(Error::LengthMismatch { expected: last.saturating_add(1), actual })
 }
 
-/// Runs something for ranges of tiles that together are all tiles, each with a buffer for `tiles_held` of them and a run.
-fn for_tiles<T: Send>(
-    tiling: &Tiling,
-    tiles_held: usize,
-    len: usize,
-    run: impl Fn(core::ops::Range<u64>, &mut [MaybeUninit<T>]) + Sync,
-) -> Result<(), Error> {
-    let room = (tiles_held << tiling.tile_bits()) + (1 << tiling.target_run);
-    if tuning::is_sequential::<T>(len) {
-        run(0..tiling.tiles(), Buffer::default().room(room)?);
-        return Ok(());
-    }
-    let share = tuning::tiles_at_a_time::<T>(tiling.tile_bits()).min(tiling.tiles());
-    let shares = (0..tiling.tiles() / share).into_par_iter();
-    shares.try_for_each_init(Buffer::default, |buffer, k| {
-        run(k * share..(k + 1) * share, buffer.room(room)?);
-        Ok(())
-    })
+/// How the items of an array are copied in a map's order.
+pub(super) struct Copying {
+    way: Way,
+    /// Of tiles, or pieces if nothing moves.
+    shares: Shares,
 }
 
-/// Copies items in a map's order.
-///
-/// # Safety
-///
-/// At both addresses there is room for as many items as the map has points, which do not overlap; those of the source are
-/// initialised, and nobody writes to either meanwhile.
-unsafe fn copy<T: Send>(map: &Affine, source: *const T, out: *mut T) -> Result<(), Error> {
-    if size_of::<T>() == 0 {
-        return Ok(());
-    }
-    let run = tuning::run_bits::<T>();
-    let mover = Mover::new(Tiling::new(map, run, 2 * run));
-    // Only read through.
-    let (source, out) = (Base::new(source.cast_mut()), Base::new(out));
-    for_tiles::<T>(&mover.tiling, 1, 1 << map.bits(), |tiles, buffer| {
-        let (buffer, stage) = buffer.split_at_mut(1 << mover.tiling.tile_bits());
-        let mut tile = mover.tiling.tile(tiles.start);
-        for number in tiles {
-            let next = mover.tiling.next(tile, number);
-            // SAFETY: the tile is one of the map's, and there is room for it in the buffer.
-            unsafe { mover.fetch(tile, Some(next), &source, buffer) };
-            // SAFETY: the same. No other tile has these places, and the tile's slots are all filled.
-            unsafe { mover.stream(tile, buffer, stage, &out) };
-            tile = next;
+#[allow(clippy::large_enum_variant, reason = "there is one of it at a time")]
+enum Way {
+    /// Nothing moves: pieces of so many items, the last of which is shorter.
+    Plain {
+        piece: usize,
+        len: usize,
+    },
+    Blocks(Tiling, Blocks),
+    Slots(Mover),
+}
+
+impl Copying {
+    /// For items that are of one size with `T`, with as many as the map has points in an array.
+    pub(super) fn new<T>(map: &Affine) -> Self {
+        let len = map.last() as usize + 1;
+        if map.is_identity() || size_of::<T>() == 0 {
+            // Large pieces, which the C library copies faster.
+            let piece = tuning::piece::<T>().max(len.div_ceil(rayon::current_num_threads()));
+            let shares = Shares::new::<T>(len.div_ceil(piece) as u64, piece.min(len), 0);
+            return Self { way: Way::Plain { piece, len }, shares };
         }
-        stream::publish();
-    })
-}
+        let run = tuning::run_bits::<T>();
+        let tiling = Tiling::new(map, run, 2 * run);
+        let (tiles, items) = (tiling.tiles(), 1 << tiling.tile_bits());
+        let blocks = tuning::has_blocks::<T>().then(|| Blocks::new(map, &tiling));
+        if let Some(blocks) = blocks.flatten() {
+            let shares = Shares::new::<T>(tiles, items, blocks.room());
+            return Self { way: Way::Blocks(tiling, blocks), shares };
+        }
+        let mover = Mover::new(tiling);
+        let shares = Shares::new::<T>(tiles, items, mover.room(1));
+        Self { way: Way::Slots(mover), shares }
+    }
 
-/// Exchanges the tiles of an involution: its `V` is its own image, so that each tile belongs to one place, whose items
-/// belong where the tile is.
-fn exchange<T: Copy + Send>(map: &Affine, items: &mut [T]) -> Result<(), Error> {
-    // No more than the runs, since more bits would have to come in pairs.
-    let mover = Mover::new(Tiling::new(map, tuning::run_bits::<T>(), 0));
-    let span = Echelon::span(mover.tiling.source.iter().copied());
-    let base = Base::new(items.as_mut_ptr());
-    for_tiles::<T>(&mover.tiling, 2, items.len(), |tiles, buffer| {
-        let (ours, rest) = buffer.split_at_mut(1 << mover.tiling.tile_bits());
-        let theirs = &mut rest[..ours.len()];
-        let mut tile = mover.tiling.tile(tiles.start);
-        for number in tiles {
-            let next = mover.tiling.next(tile, number);
-            let (here, there) = (span.reduce(tile.source), span.reduce(tile.target));
-            if here <= there {
-                // SAFETY: the tile is one of the map's, and there is room for it in the buffer. Nobody else touches the
-                // two tiles, as they are each other's image, and only the lower one's thread gets here.
-                unsafe { mover.fetch(tile, None, &base, ours) };
-                if here < there {
-                    let back = mover.tile_at(map, tile.target);
-                    // SAFETY: as above.
-                    unsafe { mover.fetch(back, None, &base, theirs) };
-                    // SAFETY: as above, and all of this tile's items are in the other buffer.
-                    unsafe { mover.put(back, theirs, &base) };
-                }
-                // SAFETY: as above, and all of the other tile's items have been fetched.
-                unsafe { mover.put(tile, ours, &base) };
+    /// How many items of working memory it takes.
+    pub(super) fn room(&self) -> usize {
+        self.shares.room()
+    }
+
+    /// Copies the items.
+    ///
+    /// # Safety
+    ///
+    /// At both addresses there is room for as many items as the map has points, which do not overlap; those of the source
+    /// are initialised, and nobody writes to either meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If the memory is not of [`room`](Self::room) items.
+    pub(super) unsafe fn run<T: Copy + Send>(
+        &self,
+        source: *const T,
+        out: *mut T,
+        memory: &mut [MaybeUninit<T>],
+    ) {
+        // Only read through.
+        let (source, out) = (Base::new(source.cast_mut()), Base::new(out));
+        self.shares.run(memory, |tiles, memory| match &self.way {
+            Way::Plain { piece, len } => {
+                let (start, end) = (tiles.start as usize * piece, tiles.end as usize * piece);
+                // SAFETY: below the length, as there is a piece.
+                let from = unsafe { source.at(start) };
+                // SAFETY: the same.
+                let to = unsafe { out.at(start) };
+                // SAFETY: within both arrays, which do not overlap.
+                unsafe { ptr::copy_nonoverlapping(from, to, end.min(*len) - start) };
             }
-            tile = next;
-        }
-    })
-}
-
-/// A tiling's offsets, written out. Slots count through the source's runs: to fetch a tile is to copy runs, and each run of the
-/// target is picked from the slots. (The other way round, with slots that count through the target's runs, a thread puts
-/// 1.1 to 1.4 G items a second of 8 bytes in cache, and like this 2.2 to 2.5: a core loads from more places than it stores to.)
-struct Mover {
-    tiling: Tiling,
-    /// The source's runs: what is added to a tile's index.
-    source_runs: Vec<u64>,
-    /// The target's runs: what is added to the image's index, and to its slots.
-    target_runs: Vec<(u64, u32)>,
-    /// The slots of a target's run.
-    slots: Vec<u32>,
-}
-
-impl Mover {
-    fn new(mut tiling: Tiling) -> Self {
-        tiling.count_by_source();
-        let (run, out) = (tiling.source_run as usize, tiling.target_run as usize);
-        let indexes = combinations(&tiling.target[out..]);
-        let bases = combinations(&tiling.target_slots[out..]);
-        Self {
-            source_runs: combinations(&tiling.source[run..]),
-            target_runs: indexes.into_iter().zip(bases).collect(),
-            slots: combinations(&tiling.target_slots[..out]),
-            tiling,
-        }
-    }
-
-    /// The tile that has an index, whose lowest bits are zero.
-    fn tile_at(&self, map: &Affine, source: u64) -> Tile {
-        let image = map.forward(source);
-        let low = image & ((1 << self.tiling.target_run) - 1);
-        Tile { source, target: image ^ low, shift: self.tiling.shift(low) }
-    }
-
-    /// Copies a tile's runs to a buffer, and asks for those that come later, in the tile or in the next one.
-    ///
-    /// # Safety
-    ///
-    /// The tiles are the map's, of whose points there are items at `source`, which nobody writes to.
-    #[inline]
-    unsafe fn fetch<T>(
-        &self,
-        tile: Tile,
-        next: Option<Tile>,
-        source: &Base<T>,
-        slots: &mut [MaybeUninit<T>],
-    ) {
-        let len = 1 << self.tiling.source_run;
-        let runs = self.source_runs.len();
-        let ahead = (tuning::AHEAD_BYTES / (len * size_of::<T>())).clamp(1, runs);
-        for (k, (&index, slots)) in
-            self.source_runs.iter().zip(slots.chunks_exact_mut(len)).enumerate()
-        {
-            let (of, ahead) = match k + ahead {
-                later if later < runs => (tile, later),
-                later => (next.unwrap_or(tile), later - runs),
-            };
-            // SAFETY: a point of the map.
-            let later = unsafe { source.at((of.source ^ self.source_runs[ahead]) as usize) };
-            stream::prefetch_lines(later.cast(), size_of_val(slots).div_ceil(stream::LINE));
-            // SAFETY: a point of the map.
-            let run = unsafe { source.at((tile.source ^ index) as usize) };
-            // SAFETY: a run has as many items as these slots, all of them the map's points; the buffer is elsewhere.
-            unsafe { ptr::copy_nonoverlapping(run, slots.as_mut_ptr().cast(), len) };
-        }
-    }
-
-    /// Copies the items of one of the target's runs, in their order, from the slots.
-    ///
-    /// # Safety
-    ///
-    /// `base` is a sum of the tiling's slots. The slots are all filled.
-    #[inline(always)]
-    unsafe fn pick<T>(&self, base: u32, slots: &[MaybeUninit<T>], run: &mut [MaybeUninit<T>]) {
-        assert_eq!(slots.len(), 1 << self.tiling.tile_bits());
-        for (place, slot) in run.iter_mut().zip(&self.slots) {
-            // SAFETY: sums of slots are slots, of which there are as many as in `slots`.
-            let item = unsafe { slots.get_unchecked((base ^ slot) as usize) };
-            // SAFETY: a place and a slot, which are apart.
-            unsafe { ptr::copy_nonoverlapping(item, place, 1) };
-        }
-    }
-
-    /// Copies a tile's items from their slots to its image, past the caches, by way of a run's `stage`.
-    ///
-    /// # Safety
-    ///
-    /// The tile is one of the map's, of whose points there are places at `out`, and nobody else uses those of its image. The
-    /// slots are all filled.
-    #[inline]
-    unsafe fn stream<T>(
-        &self,
-        tile: Tile,
-        slots: &[MaybeUninit<T>],
-        stage: &mut [MaybeUninit<T>],
-        out: &Base<T>,
-    ) {
-        if size_of_val(stage) < stream::LINE {
-            // SAFETY: the caller's word.
-            return unsafe { self.put(tile, slots, out) };
-        }
-        for &(index, base) in &self.target_runs {
-            // SAFETY: the caller's word.
-            unsafe { self.pick(base ^ tile.shift, slots, stage) };
-            // SAFETY: a run of the image.
-            stream::stream(stage, unsafe { self.run_at(tile.target ^ index, out) });
-        }
-    }
-
-    /// Copies a tile's items from their slots to its image.
-    ///
-    /// # Safety
-    ///
-    /// As [`stream`](Self::stream).
-    #[inline]
-    unsafe fn put<T>(&self, tile: Tile, slots: &[MaybeUninit<T>], out: &Base<T>) {
-        for &(index, base) in &self.target_runs {
-            // SAFETY: a run of the image.
-            let run = unsafe { self.run_at(tile.target ^ index, out) };
-            // SAFETY: the caller's word.
-            unsafe { self.pick(base ^ tile.shift, slots, run) };
-        }
-    }
-
-    /// The places of one of the target's runs.
-    ///
-    /// # Safety
-    ///
-    /// It begins at a point of the map, of which there are places at `out`; nobody else uses the run's.
-    #[inline(always)]
-    unsafe fn run_at<'a, T>(&self, index: u64, out: &Base<T>) -> &'a mut [MaybeUninit<T>] {
-        // SAFETY: a point of the map.
-        let start = unsafe { out.at(index as usize) };
-        // SAFETY: as many items as a run has from there on are the map's points, and the run's alone.
-        unsafe { core::slice::from_raw_parts_mut(start.cast(), 1 << self.tiling.target_run) }
+            // SAFETY: the caller's word; a tile's image is its alone.
+            Way::Blocks(tiling, blocks) => unsafe {
+                blocks.copy(tiling, tiles, &source, &out, memory);
+            },
+            // SAFETY: the same.
+            Way::Slots(mover) => unsafe { mover.copy(tiles, &source, &out, memory) },
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::affine::BitMatrix;
+    use crate::affine::{BitMatrix, permute_in_place};
 
     /// Maps of a width: involutions and others, with tiles of all sizes.
     fn maps(bits: u32) -> Vec<Affine> {
@@ -419,15 +240,30 @@ mod tests {
         }
     }
 
+    /// How many shares an array's copying in the current pool has.
+    fn shares<T>(bits: u32) -> u64 {
+        let map = Affine::new(&BitMatrix::bit_reversal(bits).unwrap(), 0).unwrap();
+        Copying::new::<T>(&map).shares.count()
+    }
+
     #[test]
     fn arrays_that_are_shared_among_threads() {
-        for threads in [1, 2, 5] {
+        for threads in [1, 3, 16] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                check(17, |x| x);
-                check(20, |x| (x ^ x >> 8 ^ x >> 16) as u8);
+                let several = if threads == 1 { 1 } else { 4 };
+                assert!(shares::<u64>(19) >= several && shares::<u8>(22) >= several);
+                check(19, |x| x);
+                check(22, |x| (x ^ x >> 8 ^ x >> 16) as u8);
+                check(18, |x| [x as u32, 1, 2]);
             });
         }
+    }
+
+    #[test]
+    fn places_that_nothing_moves_from_are_copied() {
+        let nothing = Affine::translation(18, 0).unwrap();
+        assert!(matches!(Copying::new::<u64>(&nothing).way, Way::Plain { .. }));
     }
 
     #[test]

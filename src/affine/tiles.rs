@@ -227,13 +227,13 @@ fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
 }
 
 /// The coordinates of vectors by a basis.
-struct Coordinates {
+pub(crate) struct Coordinates {
     /// Vectors in reduced echelon form, each with its coordinates.
     rows: Vec<(u64, u32)>,
 }
 
 impl Coordinates {
-    fn new(basis: &[u64]) -> Self {
+    pub(crate) fn new(basis: &[u64]) -> Self {
         let mut rows: Vec<(u64, u32)> = basis.iter().copied().zip((0..).map(|j| 1 << j)).collect();
         for pivot in 0..rows.len() {
             let row = rows[pivot];
@@ -247,7 +247,7 @@ impl Coordinates {
     }
 
     /// Of a vector in the basis's span.
-    fn of(&self, vector: u64) -> u32 {
+    pub(crate) fn of(&self, vector: u64) -> u32 {
         let rows = self.rows.iter().filter(|row| vector >> row.0.ilog2() & 1 == 1);
         rows.fold(0, |sum, row| sum ^ row.1)
     }

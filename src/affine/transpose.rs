@@ -3,8 +3,7 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use rayon::prelude::*;
-
+use super::shares::Shares;
 use super::tuning;
 use crate::compact::cpu::memory::{Base, Buffer};
 use crate::compact::cpu::stream;
@@ -18,8 +17,8 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slices are not of `rows * columns` items, and [`Error::OutOfMemory`], after which `out`
-/// holds unspecified items.
+/// [`Error::SidesTooLong`] if no array has so many items, [`Error::LengthMismatch`] if the slices are not of `rows * columns`
+/// items, and [`Error::OutOfMemory`]; `out` is as it was.
 ///
 /// # Examples
 ///
@@ -37,9 +36,12 @@ pub fn transpose<T: Copy + Send + Sync>(
     columns: usize,
     out: &mut [T],
 ) -> Result<(), Error> {
-    let expected = (rows as u64).saturating_mul(columns as u64);
-    for actual in [source.len() as u64, out.len() as u64] {
+    let Some(expected) = rows.checked_mul(columns) else {
+        return Err(Error::SidesTooLong { rows: rows as u64, columns: columns as u64 });
+    };
+    for actual in [source.len(), out.len()] {
         if actual != expected {
+            let (expected, actual) = (expected as u64, actual as u64);
             return Err(Error::LengthMismatch { expected, actual });
         }
     }
@@ -48,21 +50,19 @@ pub fn transpose<T: Copy + Send + Sync>(
     }
     let side = 1 << tuning::run_bits::<T>();
     let (down, across) = (rows.div_ceil(side), columns.div_ceil(side));
-    let array = Array { source, rows, columns, side, out: Base::new(out.as_mut_ptr()) };
     let room = side * side;
-    if tuning::is_sequential::<T>(source.len()) {
-        let mut buffer = Buffer::default();
-        let buffer = buffer.room(room)?;
-        (0..down * across).for_each(|k| array.copy(k % down, k / down, buffer));
-        return Ok(());
-    }
+    let shares = Shares::new::<T>((down * across) as u64, room, room);
+    let mut memory = Buffer::default();
+    let memory = memory.room(shares.room())?;
+    let array = Array { source, rows, columns, side, out: Base::new(out.as_mut_ptr()) };
     // Down the columns, so that a thread writes on where it has written.
-    let share = tuning::tiles_at_a_time::<T>(room.ilog2()) as usize;
-    let blocks = (0..down * across).into_par_iter().with_min_len(share);
-    blocks.try_for_each_init(Buffer::default, |buffer, k| {
-        array.copy(k % down, k / down, buffer.room(room)?);
-        Ok(())
-    })
+    shares.run(memory, |blocks, buffer| {
+        for k in blocks.start as usize..blocks.end as usize {
+            // SAFETY: a block of the array, and this thread's alone.
+            unsafe { array.copy(k % down, k / down, &mut buffer[..room]) };
+        }
+    });
+    Ok(())
 }
 
 /// An array that is being transposed, in square blocks.
@@ -77,11 +77,21 @@ struct Array<'a, T> {
 }
 
 impl<T: Copy> Array<'_, T> {
-    /// Copies a block to its place. Each block may be copied by one thread at a time.
-    fn copy(&self, down: usize, across: usize, buffer: &mut [MaybeUninit<T>]) {
+    /// Copies a block to its place.
+    ///
+    /// # Safety
+    ///
+    /// There are as many places at `out` as the source has items, which is the product of the sides, and they are elsewhere. Nobody
+    /// else uses those of this block meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such block, or the buffer has less room than a block.
+    unsafe fn copy(&self, down: usize, across: usize, buffer: &mut [MaybeUninit<T>]) {
         let rows = down * self.side..self.rows.min((down + 1) * self.side);
         let columns = across * self.side..self.columns.min((across + 1) * self.side);
         let height = rows.len();
+        assert!(!rows.is_empty() && !columns.is_empty(), "block {down}, {across} of none");
         for (k, row) in rows.clone().enumerate() {
             let next =
                 self.source.as_ptr().wrapping_add((row + self.side).wrapping_mul(self.columns));
@@ -93,7 +103,7 @@ impl<T: Copy> Array<'_, T> {
             }
         }
         for (run, column) in buffer.chunks_exact(height).zip(columns) {
-            // SAFETY: below the product of the sides, which is how many places there are.
+            // SAFETY: the column and the rows are there, so it is below the product of the sides.
             let to = unsafe { self.out.at(column * self.rows + rows.start) };
             // SAFETY: a column of the source is a row of the target, which goes on for as many places; they are this block's
             // alone.
@@ -138,10 +148,19 @@ mod tests {
         }
         check(3, 5, |k| [k; 200]);
         check(3, 5, |_| ());
-        // Shared among threads.
-        check(517, 301, |k| k as u64);
-        check(3, 1_000_001, |k| k as u8);
-        check(200_003, 3, |k| k as u16);
+    }
+
+    #[test]
+    fn arrays_that_are_shared_among_threads() {
+        for threads in [1, 3, 16] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                // Of several shares each, the last of which is smaller than the others.
+                check(2051, 1201, |k| k as u64);
+                check(3, 1_000_001, |k| k as u8);
+                check(1_000_003, 3, |k| k as u16);
+            });
+        }
     }
 
     #[test]
@@ -158,8 +177,16 @@ mod tests {
         let error = Err(Error::LengthMismatch { expected: 6, actual: 5 });
         assert_eq!(transpose(&[0; 6], 2, 3, &mut [0; 5]), error);
         assert_eq!(transpose(&[0; 5], 2, 3, &mut [0; 6]), error);
-        let expected = (usize::MAX as u64).saturating_mul(usize::MAX as u64);
-        let error = Err(Error::LengthMismatch { expected, actual: 0 });
-        assert_eq!(transpose(&[0; 0], usize::MAX, usize::MAX, &mut []), error);
+        let error = |rows: usize, columns: usize| {
+            Err(Error::SidesTooLong { rows: rows as u64, columns: columns as u64 })
+        };
+        assert_eq!(
+            transpose(&[0; 0], usize::MAX, usize::MAX, &mut []),
+            error(usize::MAX, usize::MAX)
+        );
+        // Not even of items without a size, however many of them there are: 2^64 - 1 is the product of no such sides.
+        let (many, mut out) = (vec![(); usize::MAX], vec![(); usize::MAX]);
+        assert_eq!(transpose(&many, usize::MAX, 2, &mut out), error(usize::MAX, 2));
+        assert_eq!(transpose(&many, usize::MAX, 1, &mut out), Ok(()));
     }
 }

@@ -18,21 +18,36 @@ pub(super) fn run_bits<T>() -> u32 {
 /// have to share the first-level cache; and without asking 0.8 and 0.9.
 pub(super) const AHEAD_BYTES: usize = 8 << 10;
 
-/// How many tiles a thread takes at a time: a power of two, of some [`SHARE_BYTES`].
-pub(super) fn tiles_at_a_time<T>(tile_bits: u32) -> u64 {
-    (SHARE_BYTES / (size_of::<T>() << tile_bits)).max(1).next_power_of_two() as u64
+/// Whether tiles of such items go by squares where they can: those of 8 bytes, whose lines are the cache's, and which are the
+/// only ones that were measured.
+pub(super) fn has_blocks<T>() -> bool {
+    size_of::<T>() == size_of::<u64>()
 }
 
-/// See [`tiles_at_a_time`].
+/// How many tiles a thread takes at a time, if there are so many of so many items.
+pub(super) fn share<T>(tiles: u64, items: usize, threads: usize) -> u64 {
+    let least = (SHARE_BYTES / (size_of::<T>() * items).max(1)).max(1) as u64;
+    least.max(tiles.div_ceil(SHARES_A_THREAD.saturating_mul(threads as u64)))
+}
+
+/// Bytes of a share, at least. Not measured by itself.
 const SHARE_BYTES: usize = 1 << 20;
+
+/// Shares a thread, at most: the last ones to be done make threads wait for no more than that part. Not measured by itself.
+pub(super) const SHARES_A_THREAD: u64 = 32;
 
 /// Whether so many items are permuted by the calling thread alone.
 pub(super) fn is_sequential<T>(items: usize) -> bool {
-    items * size_of::<T>() < SEQUENTIAL_BYTES
+    items.saturating_mul(size_of::<T>()) < SEQUENTIAL_BYTES
 }
 
 /// See [`is_sequential`]; a quarter of what the engine moves on one thread, as there is nothing to evaluate. Not measured by itself.
 const SEQUENTIAL_BYTES: usize = 1 << 20;
 
-/// How many items a thread copies back at a time.
-pub(super) const COPY_CHUNK: usize = 1 << 16;
+/// How many items a thread copies, or puts in order by pairs, at least.
+pub(super) fn piece<T>() -> usize {
+    (PIECE_BYTES / size_of::<T>().max(1)).max(1)
+}
+
+/// See [`piece`]. Not measured by itself.
+const PIECE_BYTES: usize = 1 << 19;

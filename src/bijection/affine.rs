@@ -125,6 +125,14 @@ impl Affine {
     }
 }
 
+impl Affine {
+    /// Whether the map changes nothing.
+    pub(crate) fn is_identity(&self) -> bool {
+        let columns = self.forward.columns.iter().enumerate();
+        self.forward.offset == 0 && columns.into_iter().all(|(j, &column)| column == 1 << j)
+    }
+}
+
 impl<N: Word> Affine<N> {
     /// The width of the domain in bits.
     pub fn bits(&self) -> u32 {

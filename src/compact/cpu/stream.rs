@@ -85,6 +85,20 @@ pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
     let _ = (from, lines);
 }
 
+/// Asks for some lines that will be read a little later: they come to the second-level cache only. Nothing happens if there
+/// are none at the address.
+#[inline(always)]
+pub(crate) fn prefetch_lines_l2(from: *const u8, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..lines {
+        use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: every x86-64 machine has SSE; it is a hint, for which every address will do.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(line * LINE).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, lines);
+}
+
 /// Calls [`publish`] in the end, also when a panic is the end: a thread that streamed has to do so itself.
 pub(super) struct Publish;
 

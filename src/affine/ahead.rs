@@ -1,0 +1,42 @@
+//! [`Ahead`]: a tile's items are asked for while the tile before it is written.
+
+use super::tiles::{Tiling, combinations};
+use crate::compact::cpu::memory::Base;
+use crate::compact::cpu::stream;
+
+/// The source's runs of a tiling, asked for in parts. The machine does not foresee them, and memory should never have nothing to
+/// do: a core that first reads a tile and then writes it takes the time of both.
+pub(super) struct Ahead {
+    /// What is added to a tile's index.
+    runs: Vec<u64>,
+    run_bits: u32,
+}
+
+impl Ahead {
+    pub(super) fn new(tiling: &Tiling) -> Self {
+        let run_bits = tiling.source_run;
+        Self { runs: combinations(&tiling.source[run_bits as usize..]), run_bits }
+    }
+
+    /// Asks for one of `2^parts` equal parts of the tile with an index.
+    ///
+    /// # Safety
+    ///
+    /// The index is that of one of the tiling's tiles, and there are items at `source` for all of the map's points; no more
+    /// parts than items, and the part is one of them.
+    #[inline(always)]
+    pub(super) unsafe fn ask<T>(&self, tile: u64, part: usize, parts: u32, source: &Base<T>) {
+        let bits = self.runs.len().ilog2() + self.run_bits - parts;
+        let piece = bits.min(self.run_bits);
+        let lines = (size_of::<T>() << piece).div_ceil(stream::LINE);
+        let pieces = part << (bits - piece)..(part + 1) << (bits - piece);
+        let in_run = self.run_bits - piece;
+        for number in pieces {
+            let index = tile ^ self.runs[number >> in_run];
+            let offset = (number & ((1 << in_run) - 1)) << piece;
+            // SAFETY: a point of the map.
+            let start = unsafe { source.at(index as usize + offset) };
+            stream::prefetch_lines_l2(start.cast(), lines);
+        }
+    }
+}
