@@ -152,7 +152,7 @@ fn same_statistic(a: &Row, b: &Row) -> bool {
 /// A p-value, by its distance from the nearer end.
 fn value(p: f64) -> String {
     match 1.0 - p {
-        above if above == 0.0 => "1".into(),
+        0.0 => "1".into(),
         above if above < 0.01 => format!("1 - {above:.1e}"),
         _ if p == 0.0 => "0".into(),
         _ if p < 1e-290 => "< 1e-290".into(),
