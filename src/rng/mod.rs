@@ -57,9 +57,11 @@ mod normal;
 mod number;
 mod philox4x32;
 mod philox4x32_rng;
+mod philox_lanes;
 mod rows;
 mod steps;
 mod streams;
+mod tuning;
 mod xorshift1024;
 mod xorwow;
 
