@@ -1,0 +1,307 @@
+//! [`Contender`]: a generator and the order in which its words are used.
+
+use std::error::Error;
+use std::fmt;
+
+use bijective_shuffle::rng::{
+    Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
+    Streams, XorShift1024Weyl, Xorwow,
+};
+use rand_mt::Mt;
+
+use crate::source::Source;
+
+/// A generator in one order.
+pub(crate) struct Contender {
+    /// Its name on the command line and in the results.
+    pub(crate) generator: &'static str,
+    /// The order, likewise.
+    pub(crate) order: &'static str,
+    /// What it is.
+    pub(crate) text: &'static str,
+    /// Starts it with a seed.
+    pub(crate) start: fn(u64) -> Box<dyn Source>,
+}
+
+impl Contender {
+    /// The generator and its order.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.generator, self.order)
+    }
+}
+
+impl fmt::Debug for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl PartialEq for Contender {
+    fn eq(&self, other: &Self) -> bool {
+        (self.generator, self.order) == (other.generator, other.order)
+    }
+}
+
+impl Eq for Contender {}
+
+impl std::hash::Hash for Contender {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.generator, self.order).hash(state);
+    }
+}
+
+/// All of them, in the order of the paper's table 2.
+pub(crate) fn all() -> &'static [Contender] {
+    &CONTENDERS
+}
+
+/// The one with this name.
+pub(crate) fn find(name: &str) -> Option<&'static Contender> {
+    CONTENDERS.iter().find(|contender| contender.name() == name)
+}
+
+/// Those with one of these names, as the names come, or all if there are no names; of them those with this order.
+pub(crate) fn matching(
+    names: &[String],
+    order: Option<&str>,
+) -> Result<Vec<&'static Contender>, Box<dyn Error>> {
+    let of_order = |contender: &&Contender| order.is_none_or(|order| contender.order == order);
+    let mut chosen: Vec<&Contender> = Vec::new();
+    for name in names {
+        let is = |contender: &&Contender| contender.generator == name || contender.name() == *name;
+        if !CONTENDERS.iter().any(|contender| is(&contender)) {
+            return Err(format!("{name}: no such generator; `testu01 list` names them").into());
+        }
+        for contender in CONTENDERS.iter().filter(is).filter(of_order) {
+            if !chosen.contains(&contender) {
+                chosen.push(contender);
+            }
+        }
+    }
+    if names.is_empty() {
+        chosen = CONTENDERS.iter().filter(of_order).collect();
+    }
+    if chosen.is_empty() { Err("no generator has this order".into()) } else { Ok(chosen) }
+}
+
+/// How many threads the paper's GPU program has, each with a word of a row: enough for an Ising model of 1024 x 1024.
+const THREADS: u64 = 1 << 18;
+
+/// One generator, whose words are used in order.
+struct Sequence<G>(G);
+
+impl<G: Generator> Source for Sequence<G> {
+    fn row(&self) -> usize {
+        G::BLOCK
+    }
+
+    fn fill(&mut self, out: &mut [u32]) {
+        self.0.fill_u32(out);
+    }
+}
+
+/// Many streams, a block of each in turn: the order in which the threads of a GPU use them.
+struct Rows<G>(Streams<G>);
+
+impl<G: Generator> Source for Rows<G> {
+    fn row(&self) -> usize {
+        self.0.row_len()
+    }
+
+    fn fill(&mut self, out: &mut [u32]) {
+        self.0.fill_u32(out);
+    }
+}
+
+/// One thread of the threads that share a state: the first word of each block.
+struct Lane<G>(G);
+
+impl<G: Generator> Source for Lane<G> {
+    fn row(&self) -> usize {
+        1
+    }
+
+    fn fill(&mut self, out: &mut [u32]) {
+        let mut block = vec![0; G::BLOCK];
+        for word in out {
+            self.0.fill_block(&mut block);
+            *word = block[0];
+        }
+    }
+}
+
+/// The Mersenne Twister.
+struct MersenneTwister(Mt);
+
+impl Source for MersenneTwister {
+    fn row(&self) -> usize {
+        1
+    }
+
+    fn fill(&mut self, out: &mut [u32]) {
+        for word in out {
+            *word = self.0.next_u32();
+        }
+    }
+}
+
+/// Stream 0 of a seed.
+fn sequence<G: Generator>(seed: u64) -> Box<dyn Source> {
+    Box::new(Sequence(G::new(seed, 0)))
+}
+
+/// So many streams of a seed that a row has a word for each thread: more only where a block is shorter than the threads
+/// that draw from it.
+fn rows<G: Generator>(seed: u64) -> Box<dyn Source> {
+    let streams = Streams::new(seed, 0..THREADS / G::BLOCK as u64)
+        .expect("there are streams, and memory for them");
+    Box::new(Rows::<G>(streams))
+}
+
+/// One lane of stream 0 of a seed.
+fn lane<G: Generator>(seed: u64) -> Box<dyn Source> {
+    Box::new(Lane(G::new(seed, 0)))
+}
+
+/// Streams with a multiplier each.
+fn multipliers(seed: u64) -> Box<dyn Source> {
+    Box::new(Rows(
+        Streams::different(seed, THREADS as usize).expect("there are streams, and memory for them"),
+    ))
+}
+
+fn mersenne_twister(seed: u64) -> Box<dyn Source> {
+    Box::new(MersenneTwister(Mt::new_with_key([seed as u32, (seed >> 32) as u32])))
+}
+
+type Start = fn(u64) -> Box<dyn Source>;
+
+const fn contender(
+    generator: &'static str,
+    order: &'static str,
+    text: &'static str,
+    start: Start,
+) -> Contender {
+    Contender { generator, order, text, start }
+}
+
+static CONTENDERS: [Contender; 21] = [
+    contender(
+        "lcg32",
+        "sequence",
+        "one Lcg32; and what GPU threads use that leapfrog",
+        sequence::<Lcg32>,
+    ),
+    contender(
+        "lcg32",
+        "streams",
+        "262144 of them with random starts, a word of each in turn",
+        rows::<Lcg32>,
+    ),
+    contender("lcg64", "sequence", "one Lcg64", sequence::<Lcg64>),
+    contender("lcg64", "streams", "262144 of them with random starts", rows::<Lcg64>),
+    contender("mwc", "sequence", "one Mwc with the multiplier 4294967118", sequence::<Mwc>),
+    contender(
+        "mwc",
+        "streams",
+        "262144 of them with this multiplier and random starts",
+        rows::<Mwc>,
+    ),
+    contender("mwc", "multipliers", "262144 of them with a multiplier each", multipliers),
+    contender("fibonacci521", "sequence", "one LaggedFibonacci521", sequence::<LaggedFibonacci521>),
+    contender(
+        "fibonacci521",
+        "streams",
+        "1024 of them, a block of 256 words of each in turn",
+        rows::<LaggedFibonacci521>,
+    ),
+    contender(
+        "fibonacci1279",
+        "sequence",
+        "one LaggedFibonacci1279",
+        sequence::<LaggedFibonacci1279>,
+    ),
+    contender(
+        "fibonacci1279",
+        "streams",
+        "512 of them, a block of 512 words of each in turn",
+        rows::<LaggedFibonacci1279>,
+    ),
+    contender("xorwow", "sequence", "one Xorwow", sequence::<Xorwow>),
+    contender("xorwow", "streams", "262144 of them with random starts", rows::<Xorwow>),
+    contender(
+        "xorshift",
+        "lane",
+        "the first lane of a XorShift1024Weyl: the paper's single-thread order",
+        lane::<XorShift1024Weyl>,
+    ),
+    contender(
+        "xorshift",
+        "warp",
+        "all 32 lanes of one in turn: the paper's warp order",
+        sequence::<XorShift1024Weyl>,
+    ),
+    contender("xorshift", "streams", "8192 warps, 2^137 steps apart", rows::<XorShift1024Weyl>),
+    contender("philox7", "sequence", "one Philox4x32Rng of 7 rounds", sequence::<Philox4x32Rng<7>>),
+    contender(
+        "philox7",
+        "streams",
+        "65536 streams of one key, 4 words of each in turn",
+        rows::<Philox4x32Rng<7>>,
+    ),
+    contender("philox10", "sequence", "one Philox4x32Rng of 10 rounds", sequence::<Philox4x32Rng>),
+    contender(
+        "philox10",
+        "streams",
+        "65536 streams of one key, 4 words of each in turn",
+        rows::<Philox4x32Rng>,
+    ),
+    contender(
+        "mt19937",
+        "sequence",
+        "the Mersenne Twister, by the crate rand_mt, for comparison",
+        mersenne_twister,
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::Feed;
+
+    #[test]
+    fn a_seed_gives_one_sequence_and_another_seed_another() {
+        // Without that whose start takes seconds.
+        for contender in all().iter().filter(|contender| contender.order != "multipliers") {
+            let words = |seed| {
+                let mut feed = Feed::new((contender.start)(seed));
+                (0..8).map(|_| feed.next()).collect::<Vec<_>>()
+            };
+            let first = words(1);
+            assert_eq!(first, words(1), "{}", contender.name());
+            // The upper half counts as well.
+            for other in [2, 1 | 1 << 32] {
+                assert_ne!(first, words(other), "{}", contender.name());
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_generators_or_one_order_of_them() {
+        let names = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(matching(&[], None).unwrap().len(), all().len());
+        assert_eq!(matching(&names("mt19937"), None).unwrap().len(), 1);
+        assert_eq!(matching(&names("mt19937/sequence,mt19937"), None).unwrap().len(), 1);
+        assert!(matching(&names("mt19937/streams"), None).is_err());
+        let order: Vec<_> = matching(&names("xorwow,lcg32/streams"), None)
+            .unwrap()
+            .iter()
+            .map(|c| c.name())
+            .collect();
+        assert_eq!(order, ["xorwow/sequence", "xorwow/streams", "lcg32/streams"]);
+        assert!(
+            matching(&[], Some("lane")).unwrap().iter().all(|contender| contender.order == "lane")
+        );
+        assert!(matching(&names("mt19937"), Some("streams")).is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! [`Job`]: one test of one generator; and which of them there are to run.
+
+use std::collections::HashSet;
+use std::error::Error;
+
+use crate::arguments::Batch;
+use crate::battery::Battery;
+use crate::contenders::{self, Contender};
+use crate::rows::Row;
+use crate::verdict::{Verdict, verdict};
+
+/// One test of one generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Job {
+    pub(crate) contender: &'static Contender,
+    pub(crate) battery: Battery,
+    pub(crate) test: usize,
+    pub(crate) seed: u32,
+}
+
+impl Job {
+    /// The seed of the generator: another one for each test, so that tests in processes of their own do not all see
+    /// the same words.
+    pub(crate) fn generator_seed(&self) -> u64 {
+        u64::from(self.seed) << 32 | (self.battery as u64) << 16 | self.test as u64
+    }
+}
+
+/// What a batch asks for: generator by generator.
+pub(crate) fn of_batch(battery: Battery, batch: &Batch) -> Result<Vec<Job>, Box<dyn Error>> {
+    let contenders = contenders::matching(&batch.only, batch.order.as_deref())?;
+    if let Some((_, last)) = batch.tests.iter().find(|(_, last)| *last > battery.tests()) {
+        return Err(format!("test {last}: the battery has {} tests", battery.tests()).into());
+    }
+    let chosen = |test: &usize| {
+        batch.tests.is_empty()
+            || batch.tests.iter().any(|(first, last)| (first..=last).contains(&test))
+    };
+    let tests: Vec<usize> = (1..=battery.tests()).filter(chosen).collect();
+    let seed = batch.seed;
+    Ok(contenders
+        .into_iter()
+        .flat_map(|contender| tests.iter().map(move |&test| Job { contender, battery, test, seed }))
+        .collect())
+}
+
+/// What these rows call for: tests with a suspicious statistic and none that failed, with each of these seeds.
+pub(crate) fn of_suspicious(rows: &[Row], battery: Option<Battery>, seeds: &[u32]) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    let mut failed = HashSet::new();
+    let key = |row: &Row| (row.generator.clone(), row.order.clone(), row.battery, row.test);
+    for row in rows.iter().filter(|row| verdict(row.p) == Verdict::Failed) {
+        failed.insert(key(row));
+    }
+    for row in rows {
+        let wanted = battery.is_none_or(|battery| battery == row.battery);
+        if !wanted || verdict(row.p) != Verdict::Suspicious || failed.contains(&key(row)) {
+            continue;
+        }
+        let Some(contender) = contenders::find(&format!("{}/{}", row.generator, row.order)) else {
+            continue;
+        };
+        for &seed in seeds {
+            let job = Job { contender, battery: row.battery, test: row.test, seed };
+            if !jobs.contains(&job) {
+                jobs.push(job);
+            }
+        }
+    }
+    jobs
+}
+
+/// Those jobs that have no rows yet.
+pub(crate) fn missing(jobs: Vec<Job>, rows: &[Row]) -> Vec<Job> {
+    let done: HashSet<_> = rows
+        .iter()
+        .map(|r| (r.generator.as_str(), r.order.as_str(), r.battery, r.test, r.seed))
+        .collect();
+    let is_done = |job: &Job| {
+        let contender = job.contender;
+        done.contains(&(contender.generator, contender.order, job.battery, job.test, job.seed))
+    };
+    jobs.into_iter().filter(|job| !is_done(job)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::arguments::{Arguments, Command};
+
+    fn batch(arguments: &str) -> Batch {
+        let line = format!("testu01 small --csv x.csv {arguments}");
+        let Command::Small(batch) = Arguments::parse_from(line.split_whitespace()).command else {
+            unreachable!()
+        };
+        batch
+    }
+
+    fn row(job: &Job, p: f64) -> Row {
+        Row {
+            generator: job.contender.generator.into(),
+            order: job.contender.order.into(),
+            battery: job.battery,
+            seed: job.seed,
+            test: job.test,
+            statistic: 1,
+            name: "x".into(),
+            p,
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn a_batch_is_what_was_asked_for_less_what_is_there() {
+        let all = of_batch(Battery::SmallCrush, &batch("")).unwrap();
+        assert_eq!(all.len(), 10 * contenders::all().len());
+        let some = of_batch(Battery::SmallCrush, &batch("--only mt19937 --tests 2,4-6")).unwrap();
+        assert_eq!(some.iter().map(|job| job.test).collect::<Vec<_>>(), [2, 4, 5, 6]);
+        let left = missing(some.clone(), &[row(&some[1], 0.5)]);
+        assert_eq!(left.iter().map(|job| job.test).collect::<Vec<_>>(), [2, 5, 6]);
+        let other_seed =
+            of_batch(Battery::SmallCrush, &batch("--only mt19937 --tests 4 --seed 2")).unwrap();
+        assert_eq!(missing(other_seed, &[row(&some[1], 0.5)]).len(), 1);
+        assert!(of_batch(Battery::SmallCrush, &batch("--tests 11")).is_err());
+        assert!(of_batch(Battery::SmallCrush, &batch("--only mt")).is_err());
+    }
+
+    #[test]
+    fn suspicious_tests_are_run_again_and_failed_ones_are_not() {
+        let jobs = of_batch(Battery::SmallCrush, &batch("--only mt19937")).unwrap();
+        let rows =
+            [row(&jobs[0], 1e-4), row(&jobs[1], 1e-20), row(&jobs[1], 1e-4), row(&jobs[2], 0.5)];
+        let again = of_suspicious(&rows, None, &[2, 3]);
+        assert_eq!(
+            again.iter().map(|job| (job.test, job.seed)).collect::<Vec<_>>(),
+            [(1, 2), (1, 3)]
+        );
+        assert!(of_suspicious(&rows, Some(Battery::Crush), &[2]).is_empty());
+    }
+
+    #[test]
+    fn no_two_tests_have_one_seed() {
+        let mut seeds = HashSet::new();
+        for battery in Battery::ALL {
+            for test in 1..=battery.tests() {
+                for seed in [0, 1, u32::MAX] {
+                    let job = Job { contender: &contenders::all()[0], battery, test, seed };
+                    assert!(seeds.insert(job.generator_seed()));
+                }
+            }
+        }
+    }
+}
