@@ -3,7 +3,6 @@
 //! Lanes of 64 bits hold words of 32, as in `lanes`; there is garbage above the words.
 
 use super::Generator;
-use super::number::{self, Draw};
 use super::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
 use super::philox4x32_rng::Philox4x32Rng;
 use super::rows::Rows;
@@ -137,14 +136,11 @@ fn pack<const LANES: usize>([a, b, c, d]: &[Lanes<LANES>; 4], out: &mut [[u32; 4
     }
 }
 
-/// The most blocks of a row's block of numbers: two words a number.
-const MOST_BLOCKS: usize = 2;
-
-/// Rows of several streams, one a lane.
+/// Rows of words of several streams, one a lane.
 #[inline(always)]
-pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize, D: Draw>(
+pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize>(
     streams: &mut [Philox4x32Rng<ROUNDS>],
-    mut out: Rows<'_, D::Number>,
+    mut out: Rows<'_, u32>,
 ) {
     const BLOCK: usize = Philox4x32Rng::<10>::BLOCK;
     for chunk in streams.chunks_mut(LANES) {
@@ -158,27 +154,15 @@ pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize, D: Draw>(
             columns[1][lane] = rng.stream;
             columns[2][lane] = rng.next;
         }
-        let blocks_of_row = D::WORDS / D::NUMBERS;
         let mut words = [[0; 4]; LANES];
-        let mut pairs = [[[0; 4]; MOST_BLOCKS]; LANES];
         for row in 0..rows.rows() {
-            let row = rows.row(row);
-            if blocks_of_row == 1 {
-                encrypt::<LANES, ROUNDS>(&mut columns, &mut words);
-                let words = &words.as_flattened()[..chunk.len() * BLOCK];
-                match D::as_words(row) {
-                    Some(row) => row.copy_from_slice(words),
-                    None => number::in_order::<D>(words, row),
-                }
-            } else {
-                for block in 0..MOST_BLOCKS {
+            let row = rows.row(row).as_chunks_mut().0;
+            match <&mut [[u32; 4]; LANES]>::try_from(&mut *row) {
+                Ok(row) => encrypt::<LANES, ROUNDS>(&mut columns, row),
+                Err(_) => {
                     encrypt::<LANES, ROUNDS>(&mut columns, &mut words);
-                    for (pair, words) in pairs.iter_mut().zip(&words) {
-                        pair[block] = *words;
-                    }
+                    row.copy_from_slice(&words[..row.len()]);
                 }
-                let words = pairs.as_flattened().as_flattened();
-                number::in_order::<D>(&words[..chunk.len() * BLOCK * MOST_BLOCKS], row);
             }
         }
         for (rng, &next) in chunk.iter_mut().zip(&columns[2]) {

@@ -23,6 +23,9 @@ pub(super) const STREAMS: usize = 1 << 10;
 /// See [`STREAMS`].
 pub(super) const LANES: usize = 64;
 
+/// Words of an ensemble that are drawn before they become numbers: 32 KiB. At least two of the longest blocks.
+pub(super) const BUFFER: usize = 1 << 13;
+
 /// Streams of `XorShift1024Weyl` that a thread finds one after another: to find the first takes as long as some 50 of
 /// the others.
 pub(super) const JUMPS: usize = 512;

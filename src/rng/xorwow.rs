@@ -1,6 +1,5 @@
 //! [`Xorwow`]: G. Marsaglia, *Xorshift RNGs*, Journal of Statistical Software 8 (2003), section 3.1.
 
-use super::number::Draw;
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
 use super::{Generator, generator};
@@ -102,8 +101,8 @@ impl Steps for Xorwow {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_columns::<32, Self, D>(streams, out);
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+        fill_columns::<32, Self>(streams, out);
     }
 }
 

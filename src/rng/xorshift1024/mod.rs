@@ -5,7 +5,6 @@ mod polynomial;
 use polynomial::Polynomial;
 use rayon::prelude::*;
 
-use super::number::Draw;
 use super::rows::{Rows, fill_blocks};
 use super::steps::Steps;
 use super::tuning;
@@ -251,8 +250,8 @@ impl Steps for XorShift1024Weyl {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_blocks::<Self, D, VECTOR>(streams, out);
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+        fill_blocks::<Self, VECTOR>(streams, out);
     }
 }
 
