@@ -20,7 +20,7 @@ pub trait Draw: Send + Sync + 'static {
     /// Turns groups into numbers. Words and numbers that a group does not have are ignored.
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<Self::Number, LANES>);
 
-    /// The numbers themselves, where they are words.
+    /// The numbers themselves, where they are words in a row.
     fn as_words(_numbers: &mut [Self::Number]) -> Option<&mut [u32]> {
         None
     }
@@ -101,6 +101,13 @@ impl Draw for U64 {
         for lane in 0..LANES {
             numbers[0][lane] = join(words[0][lane], words[1][lane]);
         }
+    }
+
+    #[cfg(target_endian = "little")]
+    fn as_words(numbers: &mut [u64]) -> Option<&mut [u32]> {
+        let len = 2 * numbers.len();
+        // SAFETY: the same memory, of which a word needs less alignment, and all bits are words and numbers.
+        Some(unsafe { core::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), len) })
     }
 }
 

@@ -11,9 +11,9 @@ pub(super) const TASK: usize = 64 * AT_ONCE;
 /// (`compact/cpu/tuning.rs`), and the fastest generator makes so many in about that time.
 const SEQUENTIAL_WORDS: usize = 1 << 16;
 
-/// Whether so many words are too few to share among threads.
+/// Whether so many words are too few to share among threads, or there is one thread only.
 pub(super) fn is_sequential(words: usize) -> bool {
-    words < SEQUENTIAL_WORDS
+    words < SEQUENTIAL_WORDS || rayon::current_num_threads() == 1
 }
 
 /// How many streams a thread steps at a time: a multiple of the lanes of every generator. Fewer if there are not enough for

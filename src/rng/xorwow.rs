@@ -65,6 +65,15 @@ impl Xorwow {
         self.weyl = self.weyl.wrapping_add(INCREMENT);
         self.weyl.wrapping_add(new)
     }
+
+    /// Writes the next words. Not inlined, and so without AVX, for which the compiler keeps the state in a vector and takes three
+    /// times as long: docs/results/rng.md.
+    #[inline(never)]
+    fn run(&mut self, out: &mut [u32]) {
+        for word in out {
+            *word = self.next_word();
+        }
+    }
 }
 
 impl Generator for Xorwow {
@@ -95,9 +104,7 @@ impl Steps for Xorwow {
 
     #[inline(always)]
     fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
-        for word in out {
-            *word = self.next_word();
-        }
+        self.run(out);
     }
 
     #[inline(always)]
