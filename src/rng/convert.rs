@@ -92,23 +92,23 @@ impl<D: Draw> Kernel for ByColumns<'_, D> {
         for (words, row) in words.chunks_exact(D::WORDS * columns).zip(rows) {
             let mut column = 0;
             while column + LANES <= columns {
-                for k in 0..D::WORDS {
-                    of[k].copy_from_slice(&words[k * columns + column..][..LANES]);
+                for (of, words) in of.iter_mut().zip(words.chunks_exact(columns)) {
+                    of.copy_from_slice(&words[column..][..LANES]);
                 }
                 D::draw(&of, &mut drawn);
-                for k in 0..D::NUMBERS {
-                    out.row(row + k)[column..][..LANES].copy_from_slice(&drawn[k]);
+                for (k, drawn) in drawn[..D::NUMBERS].iter().enumerate() {
+                    out.row(row + k)[column..][..LANES].copy_from_slice(drawn);
                 }
                 column += LANES;
             }
             let rest = columns - column;
             if rest > 0 {
-                for k in 0..D::WORDS {
-                    of[k][..rest].copy_from_slice(&words[k * columns + column..][..rest]);
+                for (of, words) in of.iter_mut().zip(words.chunks_exact(columns)) {
+                    of[..rest].copy_from_slice(&words[column..]);
                 }
                 D::draw(&of, &mut drawn);
-                for k in 0..D::NUMBERS {
-                    out.row(row + k)[column..].copy_from_slice(&drawn[k][..rest]);
+                for (k, drawn) in drawn[..D::NUMBERS].iter().enumerate() {
+                    out.row(row + k)[column..].copy_from_slice(&drawn[..rest]);
                 }
             }
         }

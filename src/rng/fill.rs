@@ -34,7 +34,6 @@ use crate::simd::{Kernel, Level};
 /// let mean = uniform.iter().sum::<f64>() / 100_000.0;
 /// assert!((0.49..0.51).contains(&mean));
 /// ```
-
 pub trait Fill: Draws {
     /// Fills with words.
     fn fill_u32(&mut self, out: &mut [u32]) {

@@ -5,6 +5,8 @@
 //! multiplication and addition are contracted into one. Coefficients of `f64`'s logarithm and of `f32`'s: FreeBSD's
 //! msun (`e_log.c`, `e_logf.c`, Sun Microsystems, 1993); of sine and cosine: S. Moshier's Cephes (`sin.c`, `sinf.c`).
 
+#![expect(clippy::excessive_precision, reason = "coefficients are as in their sources")]
+
 use core::f64::consts::TAU;
 
 /// Two normal numbers of two words: the first gives the radius, the second the angle.

@@ -20,7 +20,7 @@ unsafe impl<N: Send> Send for Rows<'_, N> {}
 impl<'a, N> Rows<'a, N> {
     /// All columns of whole rows.
     pub(super) fn new(numbers: &'a mut [N], columns: usize) -> Self {
-        let rows = if columns == 0 { 0 } else { numbers.len() / columns };
+        let rows = numbers.len().checked_div(columns).unwrap_or(0);
         Self { first: numbers.as_mut_ptr(), stride: columns, columns, rows, numbers: PhantomData }
     }
 

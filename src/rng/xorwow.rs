@@ -120,8 +120,8 @@ impl<const LANES: usize> Columns<LANES> for Xorwow {
     fn gather(streams: &[Self; LANES]) -> Self::State {
         let mut state = [[0; LANES]; 6];
         for (lane, stream) in streams.iter().enumerate() {
-            for k in 0..5 {
-                state[k][lane] = stream.words[k];
+            for (state, word) in state.iter_mut().zip(stream.words) {
+                state[lane] = word;
             }
             state[5][lane] = stream.weyl;
         }
@@ -146,8 +146,8 @@ impl<const LANES: usize> Columns<LANES> for Xorwow {
     #[inline(always)]
     fn scatter(state: &Self::State, streams: &mut [Self; LANES]) {
         for (lane, stream) in streams.iter_mut().enumerate() {
-            for k in 0..5 {
-                stream.words[k] = state[k][lane];
+            for (word, state) in stream.words.iter_mut().zip(state) {
+                *word = state[lane];
             }
             stream.weyl = state[5][lane];
         }
