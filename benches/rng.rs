@@ -1,4 +1,4 @@
-//! Words and numbers a second of every generator and of peers: one thread unless the name says otherwise.
+//! Words and numbers a second of every generator and of peers: one thread unless the name says otherwise. Results: docs/results/rng.md.
 
 use bijective_shuffle::rng::{
     Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Multipliers, Mwc,
@@ -10,6 +10,7 @@ use rand::rngs::{ChaCha8Rng, SmallRng};
 use rand::{Rng, SeedableRng};
 
 fn main() {
+    rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("made once");
     divan::main();
 }
 
@@ -19,17 +20,12 @@ const LENGTHS: [usize; 2] = [1 << 13, 1 << 26];
 /// Numbers of a fill in the caches.
 const FEW: usize = LENGTHS[0];
 
-/// One thread makes all; rayon's own thread, so that no other is woken.
-fn one_thread<R: Send>(run: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread").install(run)
-}
-
 /// Times fills, after checking that the first numbers are those of the second way.
 fn fills<N: Copy + Default + PartialEq + core::fmt::Debug + Send + Sync>(
-    bencher: Bencher<'_, '_>,
+    bencher: Bencher,
     len: usize,
     check: impl FnOnce(&[N]),
-    mut fill: impl FnMut(&mut [N]) + Send,
+    mut fill: impl FnMut(&mut [N]),
 ) {
     let mut out = vec![N::default(); len];
     fill(&mut out);
@@ -48,13 +44,15 @@ fn check_words<G: Generator>(words: &[u32]) {
 #[divan::bench(types = [Philox4x32Rng, Philox4x32Rng<7>, Lcg32, Lcg64, Mwc, LaggedFibonacci521, LaggedFibonacci1279, Xorwow, XorShift1024Weyl], args = LENGTHS)]
 fn words<G: Generator>(bencher: Bencher, len: usize) {
     let mut rng = G::new(1, 0);
-    one_thread(|| fills(bencher, len, check_words::<G>, |out: &mut [u32]| rng.fill_u32(out)));
+    fills(bencher, len, check_words::<G>, |out: &mut [u32]| rng.fill_u32(out));
 }
 
 #[divan::bench(types = [Philox4x32Rng, Lcg64], args = [1 << 26])]
 fn words_on_all_threads<G: Generator>(bencher: Bencher, len: usize) {
+    let threads = std::thread::available_parallelism().expect("known").get();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let mut rng = G::new(1, 0);
-    fills(bencher, len, check_words::<G>, |out: &mut [u32]| rng.fill_u32(out));
+    fills(bencher, len, check_words::<G>, |out: &mut [u32]| pool.install(|| rng.fill_u32(out)));
 }
 
 #[divan::bench(types = [Philox4x32Rng, Lcg64, Xorwow, XorShift1024Weyl])]
@@ -68,7 +66,7 @@ fn words_one_by_one<G: Generator>(bencher: Bencher) {
 }
 
 /// The generators of the crate `rand`, `fastrand` and `rand_pcg` through their own bulk interface, bytes.
-fn bytes(bencher: Bencher, len: usize, mut fill: impl FnMut(&mut [u8]) + Send) {
+fn bytes(bencher: Bencher, len: usize, mut fill: impl FnMut(&mut [u8])) {
     let mut out = vec![0_u8; 4 * len];
     fill(&mut out);
     assert!(out.iter().any(|&byte| byte != 0));
@@ -121,7 +119,7 @@ macro_rules! numbers {
                 G::new(1, 0).$fill(&mut few);
                 assert_eq!(few, numbers[..100]);
             };
-            one_thread(|| fills(bencher, len, check, |out: &mut [$type]| rng.$fill(out)));
+            fills(bencher, len, check, |out: &mut [$type]| rng.$fill(out));
         }
     };
 }
@@ -139,29 +137,29 @@ fn numbers_f64_peer_small(bencher: Bencher) {
     fills(bencher, FEW, |_| (), |out: &mut [f64]| out.fill_with(|| rng.random()));
 }
 
-/// Rows of 4096 streams, which fit the caches, or of 2^18; words in all.
-#[divan::bench(types = [Philox4x32Rng, Lcg32, Lcg64, Mwc, Xorwow, XorShift1024Weyl, LaggedFibonacci521], args = [(1 << 8, 1 << 14), (1 << 12, 1 << 24), (1 << 18, 1 << 26)])]
-fn streams<G: Generator>(bencher: Bencher, (count, words): (usize, usize)) {
-    one_thread(|| {
-        let count = count / G::BLOCK;
-        let mut streams = Streams::<G>::new(1, 0..count as u64).expect("some");
-        let check = |words: &[u32]| {
-            let mut rng = G::new(1, 3);
-            assert!(words[3 * G::BLOCK..][..G::BLOCK].iter().all(|&word| word == rng.next_u32()));
-        };
-        if count > 3 {
-            fills(bencher, words, check, |out: &mut [u32]| streams.fill_u32(out));
-        }
-    });
+/// How many streams have rows of so many words.
+fn streams_of<G: Generator>(words: usize) -> u64 {
+    (words / G::BLOCK) as u64
+}
+
+/// Words of a row, and of a fill.
+#[divan::bench(types = [Philox4x32Rng, Lcg32, Lcg64, Mwc, Xorwow, XorShift1024Weyl, LaggedFibonacci521], args = [(1 << 9, 1 << 13), (1 << 12, 1 << 24), (1 << 18, 1 << 26), (1 << 18, 1 << 18)])]
+fn streams<G: Generator>(bencher: Bencher, (row, words): (usize, usize)) {
+    let mut streams = Streams::<G>::new(1, 0..streams_of::<G>(row)).expect("some");
+    let check = |words: &[u32]| {
+        let last = streams_of::<G>(row) - 1;
+        let mut rng = G::new(1, last);
+        let block = &words[last as usize * G::BLOCK..][..G::BLOCK];
+        assert!(block.iter().all(|&word| word == rng.next_u32()));
+    };
+    fills(bencher, words, check, |out: &mut [u32]| streams.fill_u32(out));
 }
 
 #[divan::bench(sample_count = 5)]
 fn start_xorshift_streams(bencher: Bencher) {
-    one_thread(|| {
-        bencher
-            .counter(ItemsCount::new(4096_usize))
-            .bench_local(|| Streams::<XorShift1024Weyl>::new(1, 0..4096).expect("some"));
-    });
+    bencher
+        .counter(ItemsCount::new(4096_usize))
+        .bench_local(|| Streams::<XorShift1024Weyl>::new(1, 0..4096).expect("some"));
 }
 
 #[divan::bench(sample_count = 5)]

@@ -14,7 +14,7 @@
 //! | the engines | [`compact`] |
 //! | bit reversal, transposes and other affine maps of indexes | [`affine`] |
 //! | a bijection on a GPU | [`DeviceSource`] |
-//! | the generator behind the keys | [`rng`] |
+//! | random numbers, in bulk and in many streams | [`rng`] |
 //! | judging a shuffle | `stats`, with the feature of this name |
 
 pub mod affine;

@@ -112,6 +112,69 @@ fn blocks_are_stable() {
     }
 }
 
+/// The same promise, for the generators: streams and rows of numbers of every type, as bits.
+#[test]
+fn generators_are_stable() {
+    use bijective_shuffle::rng::{
+        Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
+        Streams, XorShift1024Weyl, Xorwow,
+    };
+
+    fn fill(kind: &str, rng: &mut impl Fill, len: usize) -> Vec<u64> {
+        macro_rules! drawn {
+            ($fill:ident, $bits:expr) => {{
+                let mut numbers = vec![Default::default(); len];
+                rng.$fill(&mut numbers);
+                numbers.into_iter().map($bits).collect()
+            }};
+        }
+        match kind {
+            "u32" => drawn!(fill_u32, u64::from),
+            "u64" => drawn!(fill_u64, u64::from),
+            "f32" => drawn!(fill_f32, |x| u64::from(f32::to_bits(x))),
+            "f64" => drawn!(fill_f64, f64::to_bits),
+            "normal_f32" => drawn!(fill_normal_f32, |x| u64::from(f32::to_bits(x))),
+            "normal_f64" => drawn!(fill_normal_f64, f64::to_bits),
+            other => panic!("an unknown type: {other}"),
+        }
+    }
+
+    fn check<G: Generator>(entry: &Value, seed: Seed, len: usize) {
+        let hash = u64::from_str_radix(entry["fnv1a64_le"].as_str().unwrap(), 16).unwrap();
+        let [first, count] = ["first", "count"].map(|name| entry[name].as_u64().unwrap());
+        let kind = entry["kind"].as_str().unwrap();
+        let mut streams = Streams::<G>::new(seed, first..first + count).unwrap();
+        let values = fill(kind, &mut streams, len);
+        assert!(
+            values.iter().copied().zip(numbers(&entry["head"])).all(|(a, b)| a == b),
+            "{entry}"
+        );
+        assert_eq!(fnv1a64(values.into_iter()), hash, "{entry}");
+        if count == 1 {
+            let values = fill(kind, &mut G::new(seed, first), len);
+            assert_eq!(fnv1a64(values.into_iter()), hash, "by itself: {entry}");
+        }
+    }
+
+    let entries = entries(include_str!("vectors/generators.json"));
+    assert!(entries.len() >= 250);
+    for entry in &entries {
+        let check = match entry["generator"].as_str().unwrap() {
+            "Philox4x32Rng" => check::<Philox4x32Rng>,
+            "Lcg32" => check::<Lcg32>,
+            "Lcg64" => check::<Lcg64>,
+            "Mwc" => check::<Mwc>,
+            "Xorwow" => check::<Xorwow>,
+            "LaggedFibonacci521" => check::<LaggedFibonacci521>,
+            "LaggedFibonacci1279" => check::<LaggedFibonacci1279>,
+            "XorShift1024Weyl" => check::<XorShift1024Weyl>,
+            other => panic!("an unknown generator: {other}"),
+        };
+        let (len, seed) = len_and_seed(entry);
+        check(entry, seed, len as usize);
+    }
+}
+
 /// The documentation's words for the order of a few lengths, so that a reader sees one.
 #[test]
 fn a_value_to_look_at() {

@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::Generator;
-use super::number::{self, Draw, F32, F64, NormalF32, NormalF64, U32, U64};
+use super::convert;
+use super::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
 use super::tuning::{self, AT_ONCE};
 use crate::simd::{Kernel, Level};
 
@@ -33,7 +34,6 @@ use crate::simd::{Kernel, Level};
 /// let mean = uniform.iter().sum::<f64>() / 100_000.0;
 /// assert!((0.49..0.51).contains(&mean));
 /// ```
-
 pub trait Fill: Draws {
     /// Fills with words.
     fn fill_u32(&mut self, out: &mut [u32]) {
@@ -74,7 +74,7 @@ pub trait Draws {
 
 /// Writes the next words of a generator.
 pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
-    Level::current().run(InOrder::<G, U32> { rng, out });
+    Level::current().run(NextWords { rng, out });
 }
 
 impl<G: Generator> Fill for G {}
@@ -85,49 +85,57 @@ impl<G: Generator> Draws for G {
     }
 }
 
+/// How many words give so many numbers.
+fn words_of<D: Draw>(numbers: usize) -> usize {
+    numbers.div_ceil(D::NUMBERS) * D::WORDS
+}
+
 /// Fills in order, with certain instructions.
 pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
-    let words = |numbers: usize| numbers.div_ceil(D::NUMBERS) * D::WORDS;
-    if !G::SKIPS || tuning::is_sequential(words(out.len())) {
-        return level.run(InOrder::<G, D> { rng, out });
+    let words = words_of::<D>(out.len());
+    if !G::SKIPS || tuning::is_sequential(words) {
+        return draw_part::<G, D>(level, rng, out);
     }
-    let task = tuning::TASK / D::WORDS * D::NUMBERS;
-    let len = out.len();
     let start = &*rng;
+    let task = tuning::TASK / D::WORDS * D::NUMBERS;
     out.par_chunks_mut(task).enumerate().for_each(|(number, out)| {
         let mut rng = start.clone();
         rng.skip_words(number as u64 * tuning::TASK as u64);
-        level.run(InOrder::<G, D> { rng: &mut rng, out });
+        draw_part::<G, D>(level, &mut rng, out);
     });
-    rng.skip_words(words(len) as u64);
+    rng.skip_words(words as u64);
 }
 
-/// A generator's numbers in order.
-struct InOrder<'a, G, D: Draw> {
+/// Fills in order, on the calling thread.
+fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+    if let Some(out) = D::as_words(out) {
+        return level.run(NextWords { rng, out });
+    }
+    let mut words = [0; AT_ONCE];
+    for numbers in out.chunks_mut(AT_ONCE / D::WORDS * D::NUMBERS) {
+        let words = &mut words[..words_of::<D>(numbers.len())];
+        level.run(NextWords { rng, out: words });
+        convert::in_order::<D>(level, words, numbers);
+    }
+}
+
+/// Words in order.
+struct NextWords<'a, G> {
     rng: &'a mut G,
-    out: &'a mut [D::Number],
+    out: &'a mut [u32],
 }
 
-impl<G: Generator, D: Draw> InOrder<'_, G, D> {
+impl<G: Generator> NextWords<'_, G> {
     #[inline(always)]
     fn fill<const VECTOR: usize>(self) {
-        let Self { rng, out } = self;
-        if let Some(out) = D::as_words(out) {
-            return rng.next_words::<VECTOR>(out);
-        }
-        let mut words = [0; AT_ONCE];
-        for numbers in out.chunks_mut(AT_ONCE / D::WORDS * D::NUMBERS) {
-            let words = &mut words[..numbers.len().div_ceil(D::NUMBERS) * D::WORDS];
-            rng.next_words::<VECTOR>(words);
-            number::in_order::<D>(words, numbers);
-        }
+        self.rng.next_words::<VECTOR>(self.out);
     }
 }
 
 /// Runs `fill` with vectors of 16, 32 or 64 bytes.
 macro_rules! kernel {
     ($type:ident) => {
-        impl<G: Generator, D: Draw> Kernel for $type<'_, G, D> {
+        impl<G: Generator> Kernel for $type<'_, G> {
             type Output = ();
 
             #[inline(always)]
@@ -150,6 +158,6 @@ macro_rules! kernel {
     };
 }
 
-kernel!(InOrder);
+kernel!(NextWords);
 
 pub(super) use kernel;

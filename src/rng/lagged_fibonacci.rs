@@ -1,6 +1,5 @@
 //! [`LaggedFibonacci`]: additive lagged Fibonacci generators, [Manssen et al., 2012], section 4.
 
-use super::number::Draw;
 use super::rows::{Rows, fill_blocks};
 use super::steps::Steps;
 use super::{Generator, generator};
@@ -136,8 +135,8 @@ impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_blocks::<Self, D, VECTOR>(streams, out);
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+        fill_blocks::<Self, VECTOR>(streams, out);
     }
 }
 

@@ -1,6 +1,5 @@
 //! [`Lcg32`] and [`Lcg64`]: linear congruential generators, [Manssen et al., 2012], section 2.
 
-use super::number::Draw;
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
 use super::{Generator, generator};
@@ -153,8 +152,8 @@ macro_rules! lcg {
             }
 
             #[inline(always)]
-            fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-                fill_columns::<$lanes, Self, D>(streams, out);
+            fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+                fill_columns::<$lanes, Self>(streams, out);
             }
         }
 

@@ -47,6 +47,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod convert;
 mod fill;
 mod generator;
 mod lagged_fibonacci;

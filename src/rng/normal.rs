@@ -5,6 +5,8 @@
 //! multiplication and addition are contracted into one. Coefficients of `f64`'s logarithm and of `f32`'s: FreeBSD's
 //! msun (`e_log.c`, `e_logf.c`, Sun Microsystems, 1993); of sine and cosine: S. Moshier's Cephes (`sin.c`, `sinf.c`).
 
+#![expect(clippy::excessive_precision, reason = "coefficients are as in their sources")]
+
 use core::f64::consts::TAU;
 
 /// Two normal numbers of two words: the first gives the radius, the second the angle.
@@ -166,8 +168,10 @@ mod tests {
         for word in spread(64) {
             let angle = (word >> 10) as f64 * (TAU / (1_u64 << 54) as f64);
             let (sine, cosine) = turn_f64(word);
-            assert!((sine - angle.sin()).abs() < 5e-16, "sine of {angle}");
-            assert!((cosine - angle.cos()).abs() < 5e-16, "cosine of {angle}");
+            // A large angle is known less exactly than its sine.
+            let most = if angle < 0.75 { 2.5e-16 } else { 1.2e-15 };
+            assert!((sine - angle.sin()).abs() < most, "sine of {angle}");
+            assert!((cosine - angle.cos()).abs() < most, "cosine of {angle}");
         }
     }
 

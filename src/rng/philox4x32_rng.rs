@@ -2,7 +2,6 @@
 
 use core::fmt;
 
-use super::number::Draw;
 use super::philox_lanes::{fill_lanes, run};
 use super::philox4x32::Philox4x32;
 use super::rows::Rows;
@@ -187,11 +186,11 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
         match VECTOR {
-            64 => fill_lanes::<32, ROUNDS, D>(streams, out),
-            32 => fill_lanes::<16, ROUNDS, D>(streams, out),
-            _ => fill_lanes::<8, ROUNDS, D>(streams, out),
+            64 => fill_lanes::<32, ROUNDS>(streams, out),
+            32 => fill_lanes::<16, ROUNDS>(streams, out),
+            _ => fill_lanes::<8, ROUNDS>(streams, out),
         }
     }
 }

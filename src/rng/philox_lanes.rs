@@ -3,7 +3,6 @@
 //! Lanes of 64 bits hold words of 32, as in `lanes`; there is garbage above the words.
 
 use super::Generator;
-use super::number::{self, Draw};
 use super::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
 use super::philox4x32_rng::Philox4x32Rng;
 use super::rows::Rows;
@@ -76,7 +75,7 @@ fn lanes<const LANES: usize, const ROUNDS: usize>(
     out: &mut [[u32; 4]; LANES],
 ) {
     const { assert!(2 <= ROUNDS && ROUNDS <= MOST_ROUNDS, "2 to 16 rounds") };
-    let ([low, high], [c, d]) = (halves(first), halves(stream));
+    let ([low, high], [stream_low, stream_high]) = (halves(first), halves(stream));
     if low > u32::MAX - LANES as u32 {
         let key = keys[0][0] | keys[0][1] << 32;
         for (block, k) in out.iter_mut().zip(0..) {
@@ -85,20 +84,21 @@ fn lanes<const LANES: usize, const ROUNDS: usize>(
         return;
     }
     // Of the first two rounds, what is the same in all lanes is done once.
-    let right = u64::from(c) * u64::from(MULTIPLIERS[1]);
+    let right = u64::from(stream_low) * u64::from(MULTIPLIERS[1]);
     let left = (right >> 32 ^ u64::from(high) ^ keys[0][0]) & LOW;
     let left = left * u64::from(MULTIPLIERS[0]);
-    let third = u64::from(d) ^ keys[0][1];
+    let third = u64::from(stream_high) ^ keys[0][1];
     let first_key = right & LOW ^ keys[1][0];
     let third_key = left >> 32 ^ keys[1][1];
     let mut x = [[0; LANES]; 4];
+    let [a, b, c, d] = &mut x;
     for lane in 0..LANES {
         let left_of_first = (u64::from(low) + lane as u64) * u64::from(MULTIPLIERS[0]);
         let right = ((left_of_first >> 32 ^ third) & LOW) * u64::from(MULTIPLIERS[1]);
-        x[0][lane] = right >> 32 ^ first_key;
-        x[1][lane] = right;
-        x[2][lane] = left_of_first ^ third_key;
-        x[3][lane] = left;
+        a[lane] = right >> 32 ^ first_key;
+        b[lane] = right;
+        c[lane] = left_of_first ^ third_key;
+        d[lane] = left;
     }
     // The compiler shall not know how many rounds there are: see `lanes::encrypt`.
     for &[left_key, right_key] in &keys[2..core::hint::black_box(ROUNDS)] {
@@ -137,14 +137,11 @@ fn pack<const LANES: usize>([a, b, c, d]: &[Lanes<LANES>; 4], out: &mut [[u32; 4
     }
 }
 
-/// The most blocks of a row's block of numbers: two words a number.
-const MOST_BLOCKS: usize = 2;
-
-/// Rows of several streams, one a lane.
+/// Rows of words of several streams, one a lane.
 #[inline(always)]
-pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize, D: Draw>(
+pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize>(
     streams: &mut [Philox4x32Rng<ROUNDS>],
-    mut out: Rows<'_, D::Number>,
+    mut out: Rows<'_, u32>,
 ) {
     const BLOCK: usize = Philox4x32Rng::<10>::BLOCK;
     for chunk in streams.chunks_mut(LANES) {
@@ -152,33 +149,22 @@ pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize, D: Draw>(
         out = others;
         // Keys, streams and next blocks; lanes to spare are as the first.
         let mut columns = [[0; LANES]; 3];
+        let [keys, streams, next] = &mut columns;
         for lane in 0..LANES {
             let rng = chunk.get(lane).unwrap_or(&chunk[0]);
-            columns[0][lane] = rng.key;
-            columns[1][lane] = rng.stream;
-            columns[2][lane] = rng.next;
+            keys[lane] = rng.key;
+            streams[lane] = rng.stream;
+            next[lane] = rng.next;
         }
-        let blocks_of_row = D::WORDS / D::NUMBERS;
         let mut words = [[0; 4]; LANES];
-        let mut pairs = [[[0; 4]; MOST_BLOCKS]; LANES];
         for row in 0..rows.rows() {
-            let row = rows.row(row);
-            if blocks_of_row == 1 {
-                encrypt::<LANES, ROUNDS>(&mut columns, &mut words);
-                let words = &words.as_flattened()[..chunk.len() * BLOCK];
-                match D::as_words(row) {
-                    Some(row) => row.copy_from_slice(words),
-                    None => number::in_order::<D>(words, row),
-                }
-            } else {
-                for block in 0..MOST_BLOCKS {
+            let row = rows.row(row).as_chunks_mut().0;
+            match <&mut [[u32; 4]; LANES]>::try_from(&mut *row) {
+                Ok(row) => encrypt::<LANES, ROUNDS>(&mut columns, row),
+                Err(_) => {
                     encrypt::<LANES, ROUNDS>(&mut columns, &mut words);
-                    for (pair, words) in pairs.iter_mut().zip(&words) {
-                        pair[block] = *words;
-                    }
+                    row.copy_from_slice(&words[..row.len()]);
                 }
-                let words = pairs.as_flattened().as_flattened();
-                number::in_order::<D>(&words[..chunk.len() * BLOCK * MOST_BLOCKS], row);
             }
         }
         for (rng, &next) in chunk.iter_mut().zip(&columns[2]) {

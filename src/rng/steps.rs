@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-use super::number::Draw;
 use super::rows::Rows;
 use super::tuning;
 use crate::seed::Seed;
@@ -53,7 +52,7 @@ pub trait Steps: Sized {
         unreachable!("a generator that skips says how");
     }
 
-    /// Writes numbers of streams that are at the start of a block: `out` has one column of [`Generator::BLOCK`](super::Generator::BLOCK) numbers a
-    /// stream. Its number of rows is a multiple of [`group`](super::rows::group), and vectors are of so many bytes.
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>);
+    /// Writes rows of words of streams that are at the start of a block, with vectors of so many bytes: `out` has one column of
+    /// [`Generator::BLOCK`](super::Generator::BLOCK) words a stream.
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>);
 }

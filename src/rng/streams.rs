@@ -5,9 +5,10 @@ use core::ops::Range;
 
 use rayon::prelude::*;
 
+use super::convert;
 use super::fill::{Draws, Fill, kernel};
 use super::number::Draw;
-use super::rows::{Rows, group};
+use super::rows::Rows;
 use super::tuning;
 use super::{Generator, Lcg32, Lcg64, Multipliers, Mwc, generator};
 use crate::compact::try_with_capacity;
@@ -175,48 +176,72 @@ pub(super) fn draw_at<G: Generator, D: Draw>(
     out: &mut [D::Number],
 ) {
     let row = streams.row_len();
-    let pair = row * group::<G, D>();
-    let (whole, rest) = out.split_at_mut(out.len() / pair * pair);
+    let group = row * convert::rows::<G, D>();
+    let (whole, rest) = out.split_at_mut(out.len() / group * group);
     draw_rows::<G, D>(level, &mut streams.streams, whole);
     if !rest.is_empty() {
-        let mut last = vec![D::Number::default(); rest.len().next_multiple_of(pair)];
+        let mut last = vec![D::Number::default(); group];
         draw_rows::<G, D>(level, &mut streams.streams, &mut last);
         rest.copy_from_slice(&last[..rest.len()]);
     }
 }
 
-/// Fills whole rows.
+/// Fills whole groups of rows.
 fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
     let words = out.len() / D::NUMBERS * D::WORDS;
-    let out = Rows::new(out, streams.len() * G::BLOCK);
+    let mut out = Rows::new(out, streams.len() * G::BLOCK);
     if tuning::is_sequential(words) {
-        return level.run(ByRows::<G, D> { streams, out });
+        return draw_part::<G, D>(level, streams, out);
     }
     let share = streams.len() / (4 * rayon::current_num_threads());
     let together = share.clamp(1, tuning::STREAMS).next_multiple_of(tuning::LANES);
-    let mut out = Some(out);
-    let tasks: Vec<_> = streams
-        .chunks_mut(together)
-        .map(|streams| {
-            let (first, others) = out.take().expect("put back").split(streams.len() * G::BLOCK);
-            out = Some(others);
-            ByRows::<G, D> { streams, out: first }
-        })
-        .collect();
-    tasks.into_par_iter().for_each(|task| level.run(task));
+    let mut tasks = Vec::with_capacity(streams.len().div_ceil(together));
+    for streams in streams.chunks_mut(together) {
+        let (part, others) = out.split(streams.len() * G::BLOCK);
+        out = others;
+        tasks.push((streams, part));
+    }
+    tasks.into_par_iter().for_each(|(streams, part)| draw_part::<G, D>(level, streams, part));
 }
 
-/// Numbers of streams, row by row.
-struct ByRows<'a, G, D: Draw> {
-    streams: &'a mut [G],
-    out: Rows<'a, D::Number>,
-}
-
-impl<G: Generator, D: Draw> ByRows<'_, G, D> {
-    #[inline(always)]
-    fn fill<const VECTOR: usize>(self) {
-        G::fill_rows::<D, VECTOR>(self.streams, self.out);
+/// Fills the rows of some streams, on the calling thread.
+fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Rows<'_, D::Number>) {
+    if let Some(out) = D::rows_of_words(out.reborrow()) {
+        return level.run(NextRows { streams, out });
+    }
+    let (rows, rows_of_words) = (convert::rows::<G, D>(), convert::rows_of_words::<G, D>());
+    let lanes = (tuning::LANES / G::BLOCK).max(1);
+    // As many rows as a buffer holds of a few streams, and then as many streams as it holds.
+    let groups = tuning::BUFFER / (rows_of_words * G::BLOCK * lanes);
+    let groups = groups.min(out.rows() / rows).max(1);
+    let together = tuning::BUFFER / (groups * rows_of_words * G::BLOCK) / lanes * lanes;
+    let mut words = [0; tuning::BUFFER];
+    for streams in streams.chunks_mut(together) {
+        let columns = streams.len() * G::BLOCK;
+        let (mut part, others) = out.split(columns);
+        out = others;
+        while part.rows() > 0 {
+            let groups = groups.min(part.rows() / rows);
+            let (now, later) = part.split_rows(groups * rows);
+            part = later;
+            let words = &mut words[..groups * rows_of_words * columns];
+            level.run(NextRows { streams, out: Rows::new(words, columns) });
+            convert::run::<G, D>(level, words, now);
+        }
     }
 }
 
-kernel!(ByRows);
+/// Rows of words.
+struct NextRows<'a, G> {
+    streams: &'a mut [G],
+    out: Rows<'a, u32>,
+}
+
+impl<G: Generator> NextRows<'_, G> {
+    #[inline(always)]
+    fn fill<const VECTOR: usize>(self) {
+        G::next_rows::<VECTOR>(self.streams, self.out);
+    }
+}
+
+kernel!(NextRows);

@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 
-use super::number::{
-    self, Draw, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32, NormalF64, U32, U64,
-};
+use super::number::{Draw, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32, NormalF64, U32, U64};
 use super::*;
 use crate::error::Error;
 use crate::seed::Seed;
@@ -308,7 +306,7 @@ proptest! {
     #[test]
     fn words_in_order_become_numbers_in_order(len in 0_usize..200, words in prop::collection::vec(any::<u32>(), 400)) {
         let mut out = vec![0.0; len];
-        number::in_order::<NormalF64>(&words[..len.div_ceil(2) * 4], &mut out);
+        convert::in_order::<NormalF64>(Level::current(), &words[..len.div_ceil(2) * 4], &mut out);
         prop_assert_eq!(bits(&out), bits(&numbers::<NormalF64>(&words)[..len]));
     }
 }

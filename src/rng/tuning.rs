@@ -4,16 +4,17 @@
 /// generator makes side by side.
 pub(super) const AT_ONCE: usize = 1536;
 
-/// How many words a thread draws at a time, of a generator that skips: a multiple of [`AT_ONCE`]. Twenty microseconds of work and more.
+/// How many words a thread draws at a time, of a generator that skips: a multiple of [`AT_ONCE`]. Philox takes
+/// 16 microseconds for them with AVX-512 (docs/results/rng.md). No other number was tried.
 pub(super) const TASK: usize = 64 * AT_ONCE;
 
 /// Fewer words are drawn by the calling thread alone: it takes ten microseconds or more to wake another
-/// (`compact/cpu/tuning.rs`), and the fastest generator makes so many in about that time.
+/// (`compact/cpu/tuning.rs`), and Philox makes so many in 11 with AVX-512. No other number was tried.
 const SEQUENTIAL_WORDS: usize = 1 << 16;
 
-/// Whether so many words are too few to share among threads.
+/// Whether so many words are too few to share among threads, or there is one thread only.
 pub(super) fn is_sequential(words: usize) -> bool {
-    words < SEQUENTIAL_WORDS
+    words < SEQUENTIAL_WORDS || rayon::current_num_threads() == 1
 }
 
 /// How many streams a thread steps at a time: a multiple of the lanes of every generator. Fewer if there are not enough for
@@ -23,6 +24,9 @@ pub(super) const STREAMS: usize = 1 << 10;
 /// See [`STREAMS`].
 pub(super) const LANES: usize = 64;
 
-/// Streams of `XorShift1024Weyl` that a thread finds one after another: to find the first takes as long as some 50 of
-/// the others.
+/// Words of an ensemble that are drawn before they become numbers: 32 KiB. At least two of the longest blocks.
+pub(super) const BUFFER: usize = 1 << 13;
+
+/// Streams of `XorShift1024Weyl` that a thread finds one after another: to find the first takes up to 128 products of polynomials
+/// more than the others, which are one jump each. No other number was tried.
 pub(super) const JUMPS: usize = 512;

@@ -1,6 +1,5 @@
 //! [`Xorwow`]: G. Marsaglia, *Xorshift RNGs*, Journal of Statistical Software 8 (2003), section 3.1.
 
-use super::number::Draw;
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
 use super::{Generator, generator};
@@ -66,6 +65,15 @@ impl Xorwow {
         self.weyl = self.weyl.wrapping_add(INCREMENT);
         self.weyl.wrapping_add(new)
     }
+
+    /// Writes the next words. Not inlined, and so without AVX, for which the compiler keeps the state in a vector and takes three
+    /// times as long: docs/results/rng.md.
+    #[inline(never)]
+    fn run(&mut self, out: &mut [u32]) {
+        for word in out {
+            *word = self.next_word();
+        }
+    }
 }
 
 impl Generator for Xorwow {
@@ -96,14 +104,12 @@ impl Steps for Xorwow {
 
     #[inline(always)]
     fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
-        for word in out {
-            *word = self.next_word();
-        }
+        self.run(out);
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_columns::<32, Self, D>(streams, out);
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+        fill_columns::<32, Self>(streams, out);
     }
 }
 
@@ -114,8 +120,8 @@ impl<const LANES: usize> Columns<LANES> for Xorwow {
     fn gather(streams: &[Self; LANES]) -> Self::State {
         let mut state = [[0; LANES]; 6];
         for (lane, stream) in streams.iter().enumerate() {
-            for k in 0..5 {
-                state[k][lane] = stream.words[k];
+            for (state, word) in state.iter_mut().zip(stream.words) {
+                state[lane] = word;
             }
             state[5][lane] = stream.weyl;
         }
@@ -140,8 +146,8 @@ impl<const LANES: usize> Columns<LANES> for Xorwow {
     #[inline(always)]
     fn scatter(state: &Self::State, streams: &mut [Self; LANES]) {
         for (lane, stream) in streams.iter_mut().enumerate() {
-            for k in 0..5 {
-                stream.words[k] = state[k][lane];
+            for (word, state) in stream.words.iter_mut().zip(state) {
+                *word = state[lane];
             }
             stream.weyl = state[5][lane];
         }

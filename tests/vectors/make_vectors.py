@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """Writes what seeds give, from a second implementation: `standard` for the default, `families` for families by name,
-`blocks` for shuffles of blocks.
+`blocks` for shuffles of blocks, `generators` for what the generators give.
 
 It shares no code with the crate: it is written from the papers and from the crate's documentation, so that a mistake
 would have to be made twice. Run it from this folder: `python3 make_vectors.py standard > standard.json`, and likewise
 for the others. The values are a promise; they change with a major version only.
 """
 
+import functools
 import json
+import math
+import struct
 import sys
 
 M32 = 2**32 - 1
@@ -271,8 +274,271 @@ def of_blocks():
     return [entry(blocks(*shape, s, e), shape[0], s, e, block=shape[1], window=shape[2]) for shape, s, e in of]
 
 
+# Generators: each is an endless run of words, with the number of words of a block.
+
+
+def generator_words(seed, epoch, stream, number):
+    """The words of state: the key stream of the seed's child, at an epoch that is the stream's number."""
+    domain = 2**29 | number
+    words = key_words(seed, epoch, domain)
+    if isinstance(seed, bytes):
+        seed = b"".join(next(words).to_bytes(4, "little") for _ in range(8))
+    else:
+        seed = word64(words)
+    return key_words(seed, stream, domain)
+
+
+def philox_rng(seed, epoch, stream):
+    key = word64(generator_words(seed, epoch, 0, 0))
+    block = 0
+    while True:
+        yield from philox4x32_10([block & M32, block >> 32, stream & M32, stream >> 32], [key & M32, key >> 32])
+        block += 1
+
+
+def lcg32(seed, epoch, stream):
+    x = word64(generator_words(seed, epoch, stream, 1)) & M32
+    while True:
+        x = (1664525 * x + 1013904223) & M32
+        yield x
+
+
+def lcg64(seed, epoch, stream):
+    x = word64(generator_words(seed, epoch, stream, 2))
+    while True:
+        x = (2862933555777941757 * x + 1442695040888963407) & M64
+        yield x >> 32
+
+
+def mwc(seed, epoch, stream, a=4294967118):
+    word = word64(generator_words(seed, epoch, stream, 3))
+    c, x = divmod((word * (a * 2**32 - 2) >> 64) + 1, 2**32)
+    while True:
+        c, x = divmod(a * x + c, 2**32)
+        yield x
+
+
+def xorwow(seed, epoch, stream):
+    """Marsaglia, Xorshift RNGs (2003)."""
+    words = generator_words(seed, epoch, stream, 4)
+    x, y, z, w, v, d = (next(words) for _ in range(6))
+    while True:
+        t = x ^ x >> 2
+        x, y, z, w = y, z, w, v
+        v = v ^ v << 4 & M32 ^ t ^ t << 1 & M32
+        d = d + 362437 & M32
+        yield d + v & M32
+
+
+def lagged_fibonacci(r, s):
+    def words(seed, epoch, stream):
+        key = generator_words(seed, epoch, stream, 2**24 | r << 12 | s)
+        x = [next(key) for _ in range(r)]
+        assert any(word % 2 for word in x)
+        while True:
+            x.append(x[-r] + x[-s] & M32)
+            x.pop(0)
+            yield x[-1]
+
+    return words
+
+
+def xorshift1024_step(x):
+    """Manssen et al. (2012), equation 8, on the whole number; its listing's lane 0 has the highest word."""
+    x ^= x << 329 & 2**1024 - 1
+    x ^= x >> 347
+    return x ^ x << 344 & 2**1024 - 1
+
+
+@functools.cache
+def xorshift1024_jump():
+    """z^(2^137) modulo the characteristic polynomial of the step, which one bit of the state gives (Massey, 1969)."""
+    x, bits = 1, []
+    for _ in range(2048):
+        bits.append(x & 1)
+        x = xorshift1024_step(x)
+    # Polynomials are numbers, the coefficient of 1 lowest; `seen` has the bits so far, the last one lowest.
+    connection, other, length, since, seen = 1, 1, 0, 1, 0
+    for n, bit in enumerate(bits):
+        seen = seen << 1 | bit
+        if (connection & seen).bit_count() % 2 == 0:
+            since += 1
+        elif 2 * length <= n:
+            connection, other, length, since = connection ^ other << since, connection, n + 1 - length, 1
+        else:
+            connection, since = connection ^ other << since, since + 1
+    assert length == 1024
+    characteristic = int(f"{connection:01025b}"[::-1], 2)
+    power = 2
+    for _ in range(137):
+        power = int("0".join(f"{power:b}"), 2)
+        while power >> 1024:
+            power ^= characteristic << (power.bit_length() - 1025)
+    return power
+
+
+@functools.cache
+def xorshift1024_start(seed, epoch, stream):
+    """The number of 1024 bits where a stream starts, and the word of the Weyl sequence."""
+    if stream == 0:
+        words = generator_words(seed, epoch, stream, 5)
+        x = 0
+        for _ in range(32):
+            x = x << 32 | next(words)
+        return x, next(words)
+    x, y = xorshift1024_start(seed, epoch, stream - 1)
+    total = 0
+    for power in range(1024):
+        if xorshift1024_jump() >> power & 1:
+            total ^= x
+        x = xorshift1024_step(x)
+    return total, y
+
+
+def xorshift1024_weyl(seed, epoch, stream):
+    x, y = xorshift1024_start(seed, epoch, stream)
+    while True:
+        x = xorshift1024_step(x)
+        y = y + 362437 & M32
+        for lane in range(32):
+            yield (y ^ y >> 16) + (x >> 32 * (31 - lane)) & M32
+
+
+GENERATORS = {
+    "Philox4x32Rng": (philox_rng, 4),
+    "Lcg32": (lcg32, 1),
+    "Lcg64": (lcg64, 1),
+    "Mwc": (mwc, 1),
+    "Xorwow": (xorwow, 1),
+    "LaggedFibonacci521": (lagged_fibonacci(521, 353), 256),
+    "LaggedFibonacci1279": (lagged_fibonacci(1279, 861), 512),
+    "XorShift1024Weyl": (xorshift1024_weyl, 32),
+}
+
+
+# Normal numbers: each operation is rounded, in Python for f64 and by `f32` for f32.
+
+
+def f32(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def of_bits(kind, bits):
+    return struct.unpack("<" + kind, bits.to_bytes(4 if kind == "f" else 8, "little"))[0]
+
+
+def to_bits(kind, x):
+    return int.from_bytes(struct.pack("<" + kind, x), "little")
+
+
+def horner(rounded, z, coefficients):
+    value = rounded(coefficients[-1])
+    for c in coefficients[-2::-1]:
+        value = rounded(rounded(c) + rounded(z * value))
+    return value
+
+
+def box_muller(rounded, kind, uniform, x, quarter, tables):
+    """Two normal numbers of a uniform number in (0, 1], and of an angle: quarter turns, and a rest in radians."""
+    r = rounded
+    root, one, shift, bias, odd, even, low, high, sines, cosines = tables
+    # The logarithm: uniform = 2^k (1 + f).
+    shifted = to_bits(kind, uniform) + one - root
+    k = r(float((shifted >> shift) - bias))
+    f = r(of_bits(kind, (shifted & (1 << shift) - 1) + root) - 1.0)
+    s = r(f / r(2.0 + f))
+    z = r(s * s)
+    w = r(z * z)
+    odd, even = r(w * horner(r, w, odd)), r(z * horner(r, w, even))
+    half_square = r(r(0.5 * f) * f)
+    rest = r(r(s * r(half_square + r(even + odd))) + r(k * r(low)))
+    log = r(r(k * r(high)) - r(r(half_square - rest) - f))
+    radius = r(math.sqrt(r(-2.0 * log)))
+    z = r(x * x)
+    sine = r(x + r(x * r(z * horner(r, z, sines))))
+    cosine = r(r(1.0 - r(0.5 * z)) + r(r(z * z) * horner(r, z, cosines)))
+    for _ in range(quarter):
+        sine, cosine = cosine, -sine
+    return [r(radius * cosine), r(radius * sine)]
+
+
+TABLES_F32 = (
+    0x3F3304F4, 0x3F800000, 23, 127,
+    [0.40000972, 0.24279079], [0.66666663, 0.28498787], 9.0580006e-6, 0.6931381,
+    [-1.6666655e-1, 8.332161e-3, -1.9515296e-4], [4.1666646e-2, -1.3887316e-3, 2.4433157e-5],
+)
+TABLES_F64 = (
+    0x3FE6A09E667F3BCD, 0x3FF0000000000000, 52, 1023,
+    [3.999999999940941908e-01, 2.222219843214978396e-01, 1.531383769920937332e-01],
+    [6.666666666666735130e-01, 2.857142874366239149e-01, 1.818357216161805012e-01, 1.479819860511658591e-01],
+    1.90821492927058770002e-10, 6.93147180369123816490e-01,
+    [-1.66666666666666307295e-1, 8.33333333332211858878e-3, -1.98412698295895385996e-4, 2.75573136213857245213e-6,
+     -2.50507477628578072866e-8, 1.58962301576546568060e-10],
+    [4.16666666666665929218e-2, -1.38888888888730564116e-3, 2.48015872888517045348e-5, -2.75573141792967388112e-7,
+     2.08757008419747316778e-9, -1.13585365213876817300e-11],
+)
+
+
+def signed(x, bits):
+    return x - 2**bits if x >> (bits - 1) else x
+
+
+def normal_f32(radius, angle):
+    uniform = f32(f32(f32(float(radius >> 1)) * 2.0**-31) + 2.0**-32)
+    x = f32(f32(float(signed(angle << 2 & M32, 32))) * f32(math.tau / 2**34))
+    return box_muller(f32, "f", uniform, x, (angle + 2**29 & M32) >> 30, TABLES_F32)
+
+
+def normal_f64(radius, angle):
+    uniform = 1.0 - (radius >> 12) * 2.0**-52
+    x = float(signed((angle << 2 & M64) >> 12 << 12, 64) >> 12) * (math.tau / 2**54)
+    return box_muller(float, "d", uniform, x, (angle + 2**61 & M64) >> 62, TABLES_F64)
+
+
+def pairs(words):
+    while True:
+        yield word64(words)
+
+
+NUMBERS = {
+    "u32": iter,
+    "u64": pairs,
+    "f32": lambda words: (to_bits("f", (word >> 8) / 2**24) for word in words),
+    "f64": lambda words: (to_bits("d", (pair >> 11) / 2**53) for pair in pairs(words)),
+    "normal_f32": lambda words: (to_bits("f", x) for a in words for x in normal_f32(a, next(words))),
+    "normal_f64": lambda words: (to_bits("d", x) for a in pairs(words) for x in normal_f64(a, word64(words))),
+}
+
+
+def rows(name, kind, seed, epoch, first, count, length):
+    """Rows of an ensemble: block t of stream i is at (t count + i) block."""
+    draw, block = GENERATORS[name]
+    streams = [NUMBERS[kind](draw(seed, epoch, stream)) for stream in range(first, first + count)]
+    values = []
+    while len(values) < length:
+        for stream in streams:
+            values += [next(stream) for _ in range(block)]
+    return values[:length]
+
+
+def generators():
+    entries = []
+    for name, (_, block) in GENERATORS.items():
+        for kind in NUMBERS:
+            for seed, epoch in [(42, 0), (bytes(range(32)), 3)]:
+                for first, count in [(0, 1), (1, 3), (5, 40 if block < 100 else 4)]:
+                    length = 2 * count * block if count > 1 else 1500
+                    values = rows(name, kind, seed, epoch, first, count, length)
+                    seed_name = {"seed_bytes": seed.hex()} if isinstance(seed, bytes) else {"seed": str(seed)}
+                    entries.append({
+                        "generator": name, "kind": kind, **seed_name, "epoch": str(epoch), "first": first, "count": count,
+                        "len": length, "head": values[:3], "fnv1a64_le": f"{fnv1a64(values):016x}",
+                    })
+    return entries
+
+
 def main():
-    entries = {"standard": standard, "families": families, "blocks": of_blocks}[sys.argv[1]]()
+    entries = {"standard": standard, "families": families, "blocks": of_blocks, "generators": generators}[sys.argv[1]]()
     print("[")
     print(",\n".join("  " + json.dumps(e) for e in entries))
     print("]")

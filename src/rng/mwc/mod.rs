@@ -5,7 +5,6 @@ mod prime;
 
 pub use multipliers::Multipliers;
 
-use super::number::Draw;
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
 use super::{Generator, generator};
@@ -202,8 +201,8 @@ impl Steps for Mwc {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_columns::<32, Self, D>(streams, out);
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+        fill_columns::<32, Self>(streams, out);
     }
 }
 

@@ -5,7 +5,6 @@ mod polynomial;
 use polynomial::Polynomial;
 use rayon::prelude::*;
 
-use super::number::Draw;
 use super::rows::{Rows, fill_blocks};
 use super::steps::Steps;
 use super::tuning;
@@ -27,7 +26,7 @@ const WORDS: usize = 32;
 /// 2^137 steps and never before. 2^137 is a multiple of the Weyl sequence's period, so its word is the same in all of them.
 ///
 /// A stream's start is found by a power of the step: `z^n` modulo the characteristic polynomial, applied to the state by as many steps as it has coefficients (H. Haramoto et al., *Efficient jump ahead for
-/// F2-linear random number generators*, 2008), about 20 microseconds a stream.
+/// F2-linear random number generators*, 2008), some 26 microseconds a stream.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -251,8 +250,8 @@ impl Steps for XorShift1024Weyl {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_blocks::<Self, D, VECTOR>(streams, out);
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+        fill_blocks::<Self, VECTOR>(streams, out);
     }
 }
 
