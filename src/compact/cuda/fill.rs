@@ -162,18 +162,9 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// [`Error::DeviceMemory`], [`Error::Driver`].
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
-        let len = streams.len();
-        let mut states = vec![0; G::STATE * len];
-        let mut words = vec![0; G::STATE];
-        for stream in 0..len {
-            streams.get(stream).save(&mut words);
-            for (word, &value) in words.iter().enumerate() {
-                states[place::<G>(len, stream, word)] = value;
-            }
-        }
-        let copied = cuda.stream.clone_htod(&states);
+        let copied = cuda.stream.clone_htod(&gather(streams));
         let states = copied.map_err(|error| failed(error, "copy states to the device"))?;
-        Ok(Self { cuda: cuda.clone(), states, len, generator: PhantomData })
+        Ok(Self { cuda: cuda.clone(), states, len: streams.len(), generator: PhantomData })
     }
 
     /// How many streams there are; at least one.
@@ -257,6 +248,20 @@ fn place<G: DeviceGenerator>(len: usize, stream: usize, word: usize) -> usize {
     }
 }
 
+/// The states of an ensemble, each word at its place.
+fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
+    let len = streams.len();
+    let mut states = vec![0; G::STATE * len];
+    let mut words = vec![0; G::STATE];
+    for (stream, generator) in streams.generators().iter().enumerate() {
+        generator.save(&mut words);
+        for (word, &value) in words.iter().enumerate() {
+            states[place::<G>(len, stream, word)] = value;
+        }
+    }
+    states
+}
+
 /// A kernel for streams, and how it is launched.
 struct Plan {
     text: String,
@@ -325,6 +330,24 @@ unsafe fn launch<const ARGUMENTS: usize>(
     unsafe { kernel.launch(stream.cu_stream(), (grid, 1), threads, 0, &arguments) }
 }
 
+/// Whether blocks of the generator come to aligned places, if so many words from an address on are filled, and no group
+/// of words lies across two blocks; with the arguments of the kernel for it: `(key, stream, block, out, first, end)`, or
+/// else those of the other, `(key, stream, block, skip, out, words)`.
+fn philox_plan<D: DeviceDraw, const ROUNDS: usize>(
+    rng: &Philox4x32Rng<ROUNDS>,
+    address: u64,
+    words: u64,
+) -> (bool, [u64; 6]) {
+    let (key, stream) = (rng.key(), rng.stream());
+    let (block, skip) = ((rng.position() / 4) as u64, (rng.position() % 4) as u64);
+    let before = address % 16 / 4;
+    if before == skip && skip.is_multiple_of(D::WORDS as u64) {
+        (true, [key, stream, block, address - 4 * before, skip, skip + words])
+    } else {
+        (false, [key, stream, block, skip, address, words])
+    }
+}
+
 /// The six methods that fill with a stream of Philox4x32.
 macro_rules! philox_fills {
     ($(#[doc = $what:literal] $name:ident: $kind:ident, $number:ty;)*) => {$(
@@ -377,31 +400,20 @@ impl Cuda {
         finish_earlier(stream)?;
         let (address, _guard) = out.device_ptr_mut(stream);
         check_slices(stream)?;
-        let (block, skip) = ((rng.position() / 4) as u64, (rng.position() % 4) as u64);
         let words = D::words(len);
-        let before = address % 16 / 4;
-        let (key, number) = (rng.key(), rng.stream());
-        // Blocks come to aligned places, and groups do not lie across them.
-        if before == skip && skip.is_multiple_of(D::WORDS as u64) {
+        let (aligned, arguments) = philox_plan::<D, ROUNDS>(rng, address, words);
+        let (text, shape) = if aligned {
             let shape = tuning::FILL_PHILOX;
-            let text = kernels::fill_philox(D::NAME, ROUNDS, shape);
-            let kernel = device.kernel(&Program::fill(text))?;
-            let end = skip + words;
-            let grid = self.waves(end.div_ceil(4), shape);
-            let arguments = [key, number, block, address - 4 * before, skip, end];
-            // SAFETY: these are the kernel's arguments. It writes words `skip` to `end` after an aligned place, which are
-            // the slice; it is of the context and borrowed for writing, and the guard cares that it is neither freed nor
-            // otherwise used before the stream has done with it.
-            unsafe { launch(&kernel, stream, grid, shape.threads, arguments) }?;
+            (kernels::fill_philox(D::NAME, ROUNDS, shape), shape)
         } else {
-            let text = kernels::fill_philox_anywhere(D::NAME, ROUNDS);
-            let kernel = device.kernel(&Program::fill(text))?;
-            let shape = FillShape { threads: tuning::THREADS, together: 1, blocks: 4 };
-            let grid = self.waves(words.div_ceil(4), shape);
-            let arguments = [key, number, block, skip, address, words];
-            // SAFETY: as above, with as many words from the address on.
-            unsafe { launch(&kernel, stream, grid, shape.threads, arguments) }?;
-        }
+            (kernels::fill_philox_anywhere(D::NAME, ROUNDS), tuning::FILL_ANYWHERE)
+        };
+        let kernel = device.kernel(&Program::fill(text))?;
+        let grid = self.waves((words + 3).div_ceil(4), shape);
+        // SAFETY: these are the kernel's arguments. It writes so many words from the address on, which are the slice; it is
+        // of the context and borrowed for writing, and the guard cares that it is neither freed nor otherwise used before the
+        // stream has done with it.
+        unsafe { launch(&kernel, stream, grid, shape.threads, arguments) }?;
         let groups = len.div_ceil(D::NUMBERS);
         rng.skip(groups as u128 * D::WORDS as u128);
         Ok(())
@@ -414,3 +426,6 @@ impl Cuda {
         blocks.div_ceil(u64::from(threads * together)).min(held)
     }
 }
+
+#[cfg(test)]
+mod tests;

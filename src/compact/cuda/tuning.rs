@@ -231,7 +231,10 @@ pub(super) struct FillShape {
 /// For a stream of Philox4x32, 16 bytes a thread and round. Chosen by reasoning, not yet by measurement.
 pub(super) const FILL_PHILOX: FillShape = FillShape { threads: THREADS, together: 4, blocks: 4 };
 
-/// Blocks a multiprocessor that take turns where a stream of Philox4x32 fills an array: as many times [`FILL_PHILOX`]'s.
+/// The same where it begins within a block or the array at any place.
+pub(super) const FILL_ANYWHERE: FillShape = FillShape { threads: THREADS, together: 1, blocks: 4 };
+
+/// Blocks a multiprocessor that take turns where a stream of Philox4x32 fills an array: as many times those it holds.
 pub(super) const FILL_WAVES: u32 = 4;
 
 /// For streams that step alone. Chosen by reasoning, not yet by measurement.
