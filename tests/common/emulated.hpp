@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -76,8 +77,7 @@ inline unsigned __shfl_down_sync(unsigned, unsigned word, unsigned by) { return 
 inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, -int(by)); }
 
 // Runs a kernel. Threads that do not wait for each other run one after another.
-template <class Kernel>
-void launch(unsigned grid, unsigned block, bool together, const Kernel& kernel) {
+inline void launch(unsigned grid, unsigned block, bool together, const std::function<void()>& kernel) {
     gridDim.x = grid;
     for (unsigned b = 0; b < grid; ++b) {
         if (!together) {

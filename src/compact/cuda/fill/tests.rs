@@ -28,6 +28,9 @@ fn program(main: &str) -> String {
                  while (reinterpret_cast<uint64_t>(place) % 16 != 0) --place;
                  return place + before;
              }
+             template <class Number> typename Number::Type* numbers() {
+                 return reinterpret_cast<typename Number::Type*>(out());
+             }
              void print() {
                  for (uint32_t* word = words.data(); word < words.data() + words.size(); ++word) {
                      const bool inside = word >= out() && word < out() + len;
@@ -36,7 +39,50 @@ fn program(main: &str) -> String {
                  }
                  std::printf(\"\\n\");
              }
-         };\n",
+         };
+         using Words = std::vector<uint32_t>;
+         // A function for each kernel, so that there is one of it, however often it is launched.
+         template <class G, class Number, unsigned STREAMS>
+         static void alone(Words& states, unsigned count, unsigned before, unsigned words, unsigned len) {
+             Memory memory(before, words);
+             launch((count + 8 * STREAMS - 1) / (8 * STREAMS), 8, false, [&] {
+                 fill_streams<G, Number, 8, STREAMS, 4>(states.data(), count, memory.numbers<Number>(), len);
+             });
+             memory.print();
+         }
+         template <class G, class Number>
+         static void part(Words& states, unsigned count, unsigned before, unsigned words) {
+             Memory memory(before, words);
+             launch((count * G::THREADS + 31) / 32, 32, true, [&] {
+                 fill_warps<G, Number, 32>(states.data(), count, memory.out(), words);
+             });
+             memory.print();
+         }
+         template <class G, class Number>
+         static void ring(Words& states, unsigned count, unsigned before, unsigned words) {
+             Memory memory(before, words);
+             launch(count, G::THREADS, true, [&] {
+                 fill_rings<G, Number>(states.data(), count, memory.out(), words);
+             });
+             memory.print();
+         }
+         // Two blocks, and tiles for both to take several.
+         template <class Number, int ROUNDS>
+         static void aligned(uint64_t key, uint64_t stream, uint64_t block, unsigned before, unsigned first, unsigned end) {
+             Memory memory(before, end - first);
+             launch(2, 8, false, [&] {
+                 fill_philox<Number, ROUNDS, 8, 2>(key, stream, block, memory.out() - before, first, end);
+             });
+             memory.print();
+         }
+         template <class Number, int ROUNDS>
+         static void anywhere(uint64_t key, uint64_t stream, uint64_t block, unsigned before, unsigned skip, unsigned words) {
+             Memory memory(before, words);
+             launch(2, 32, true, [&] {
+                 fill_philox_anywhere<Number, ROUNDS, 32>(key, stream, block, skip, memory.out(), words);
+             });
+             memory.print();
+         }\n",
         "int main() {\n",
         main,
         "}\n",
@@ -111,37 +157,28 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
     let count = streams.len();
     let words = states(&streams);
     let list: String = words.iter().fold(String::new(), |all, word| all + &format!("{word}u,"));
-    writeln!(cases.main, "{{ std::vector<uint32_t> states = {{{list}}};").unwrap();
+    writeln!(cases.main, "{{ Words states = {{{list}}};").unwrap();
     for len in lens {
-        let (kernel, grid, threads, together) = match G::threads() {
+        let (name, words) = (D::NAME, D::words(len));
+        match G::threads() {
             Threads::One(generator) => {
-                // As `plan` decides, but for small blocks.
-                let per = 16 / size_of::<D::Number>();
-                let many = before == 0 && count % per == 0;
-                let streams = if many { per } else { 1 };
-                let kernel = format!("fill_streams<{generator}, {}, 8, {streams}, 4>", D::NAME);
-                (kernel, count.div_ceil(8 * streams), 8, false)
+                // As `plan` decides.
+                let together = 16 / size_of::<D::Number>();
+                let streams = if before == 0 && count % together == 0 { together } else { 1 };
+                writeln!(
+                    cases.main,
+                    "alone<{generator}, {name}, {streams}>(states, {count}, {before}, {words}, {len});"
+                )
             }
-            Threads::Part(generator, threads) => {
-                let kernel = format!("fill_warps<{generator}, {}, 32>", D::NAME);
-                (kernel, (count * threads as usize).div_ceil(32), 32, true)
-            }
-            Threads::Block(generator, threads) => {
-                (format!("fill_rings<{generator}, {}>", D::NAME), count, threads as usize, true)
-            }
-        };
-        let words = D::words(len);
-        let (out, units) = match G::threads() {
-            Threads::One(_) => {
-                (format!("reinterpret_cast<{}::Type*>(memory.out())", D::NAME), len as u64)
-            }
-            _ => ("memory.out()".into(), words),
-        };
-        writeln!(
-            cases.main,
-            "{{ Memory memory({before}, {words}); launch({grid}, {threads}, {together}, [&] {{ \
-             {kernel}(states.data(), {count}, {out}, {units}); }}); memory.print(); }}"
-        )
+            Threads::Part(generator, _) => writeln!(
+                cases.main,
+                "part<{generator}, {name}>(states, {count}, {before}, {words});"
+            ),
+            Threads::Block(generator, _) => writeln!(
+                cases.main,
+                "ring<{generator}, {name}>(states, {count}, {before}, {words});"
+            ),
+        }
         .unwrap();
         let what = format!("{count} streams of {:?}, {} {len}", G::threads(), D::NAME);
         cases.expected.push((what, filled::<D>(&mut streams, len)));
@@ -204,22 +241,15 @@ fn philox_case<D: DeviceDraw<Number: Bits>, const ROUNDS: usize>(
     let mut rng = Philox4x32Rng::<ROUNDS>::from_key(0x0123_4567_89AB_CDEF, 1 << 40 | 3);
     rng.set_position(position);
     let words = D::words(len);
-    writeln!(cases.main, "{{ Memory memory({before}, {words});").unwrap();
-    // Two blocks, and tiles for both to take several.
-    match philox_plan::<D, ROUNDS>(&rng, before * 4, words) {
-        (true, [key, stream, block, _, first, end]) => writeln!(
-            cases.main,
-            "launch(2, 8, false, [&] {{ fill_philox<{}, {ROUNDS}, 8, 2>({key}u, {stream}u, {block}u, \
-             memory.out() - {before}, {first}, {end}); }}); memory.print(); }}",
-            D::NAME
-        ),
-        (false, [key, stream, block, skip, _, words]) => writeln!(
-            cases.main,
-            "launch(2, 32, true, [&] {{ fill_philox_anywhere<{}, {ROUNDS}, 32>({key}u, {stream}u, {block}u, {skip}, \
-             memory.out(), {words}); }}); memory.print(); }}",
-            D::NAME
-        ),
-    }
+    let (aligned, arguments) = philox_plan::<D, ROUNDS>(&rng, before * 4, words);
+    let [key, stream, block, fourth, fifth, sixth] = arguments;
+    let (kernel, [first, last]) =
+        if aligned { ("aligned", [fifth, sixth]) } else { ("anywhere", [fourth, sixth]) };
+    writeln!(
+        cases.main,
+        "{kernel}<{}, {ROUNDS}>({key}u, {stream}u, {block}u, {before}, {first}, {last});",
+        D::NAME
+    )
     .unwrap();
     let what = format!("{} {len} from {position}, {before} words on", D::NAME);
     cases.expected.push((what, filled::<D>(&mut rng, len)));
