@@ -41,6 +41,10 @@ fn program(main: &str) -> String {
              }
          };
          using Words = std::vector<uint32_t>;
+         static void print(const Words& words) {
+             for (uint32_t word : words) std::printf(\"%x \", unsigned(word));
+             std::printf(\"\\n\");
+         }
          // A function for each kernel, so that there is one of it, however often it is launched.
          template <class G, class Number, unsigned STREAMS>
          static void alone(Words& states, unsigned count, unsigned before, unsigned words, unsigned len) {
@@ -183,7 +187,7 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
         let what = format!("{count} streams of {:?}, {} {len}", G::threads(), D::NAME);
         cases.expected.push((what, filled::<D>(&mut streams, len)));
     }
-    cases.main += "for (uint32_t word : states) std::printf(\"%x \", unsigned(word)); std::printf(\"\\n\"); }\n";
+    cases.main += "print(states); }\n";
     let what = format!("states of {count} streams of {:?}, {} {lens:?}", G::threads(), D::NAME);
     cases.expected.push((what, states(&streams)));
 }
