@@ -182,10 +182,11 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         let copied = stream.clone_dtoh(&self.states);
         let states = copied.map_err(|error| failed(error, "copy states from the device"))?;
         stream.synchronize().map_err(|error| failed(error, "wait for the device"))?;
+        let layout = Layout::new::<G>(self.len);
         let mut words = vec![0; G::STATE];
         let generators = (0..self.len).map(|stream| {
             for (word, value) in words.iter_mut().enumerate() {
-                *value = states[place::<G>(self.len, stream, word)];
+                *value = states[layout.place(stream, word)];
             }
             G::load(&words)
         });
@@ -239,23 +240,33 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     }
 }
 
-/// Where a word of a stream's state is.
-fn place<G: DeviceGenerator>(len: usize, stream: usize, word: usize) -> usize {
-    match G::threads() {
-        Threads::One(_) => word * len + stream,
-        Threads::Part(..) | Threads::Block(..) => stream * G::STATE + word,
+/// Where the words of states are in device memory.
+struct Layout {
+    streams: usize,
+    state: usize,
+    /// Whether the same word of all streams lies together; else the words of a stream do.
+    columns: bool,
+}
+
+impl Layout {
+    fn new<G: DeviceGenerator>(streams: usize) -> Self {
+        Self { streams, state: G::STATE, columns: matches!(G::threads(), Threads::One(_)) }
+    }
+
+    fn place(&self, stream: usize, word: usize) -> usize {
+        if self.columns { word * self.streams + stream } else { stream * self.state + word }
     }
 }
 
 /// The states of an ensemble, each word at its place.
 fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
-    let len = streams.len();
-    let mut states = vec![0; G::STATE * len];
+    let layout = Layout::new::<G>(streams.len());
+    let mut states = vec![0; G::STATE * streams.len()];
     let mut words = vec![0; G::STATE];
     for (stream, generator) in streams.generators().iter().enumerate() {
         generator.save(&mut words);
         for (word, &value) in words.iter().enumerate() {
-            states[place::<G>(len, stream, word)] = value;
+            states[layout.place(stream, word)] = value;
         }
     }
     states

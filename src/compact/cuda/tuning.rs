@@ -234,8 +234,10 @@ pub(super) const FILL_PHILOX: FillShape = FillShape { threads: THREADS, together
 /// The same where it begins within a block or the array at any place.
 pub(super) const FILL_ANYWHERE: FillShape = FillShape { threads: THREADS, together: 1, blocks: 4 };
 
-/// Blocks a multiprocessor that take turns where a stream of Philox4x32 fills an array: as many times those it holds.
-pub(super) const FILL_WAVES: u32 = 4;
+/// How many times the blocks that the device holds are started at most where a stream of Philox4x32 fills an array; from there
+/// on a block takes several tiles. With few rounds the last one leaves multiprocessors without work. Chosen by reasoning, not yet by
+/// measurement.
+pub(super) const FILL_WAVES: u32 = 1024;
 
 /// For streams that step alone. Chosen by reasoning, not yet by measurement.
 pub(super) const FILL_STREAMS: FillShape = FillShape { threads: 128, together: 4, blocks: 1 };

@@ -41,13 +41,13 @@ fn program(main: &str) -> String {
              }
          };
          using Words = std::vector<uint32_t>;
-         static void print(const Words& words) {
+         inline void print(const Words& words) {
              for (uint32_t word : words) std::printf(\"%x \", unsigned(word));
              std::printf(\"\\n\");
          }
          // A function for each kernel, so that there is one of it, however often it is launched.
          template <class G, class Number, unsigned STREAMS>
-         static void alone(Words& states, unsigned count, unsigned before, unsigned words, unsigned len) {
+         void alone(Words& states, unsigned count, unsigned before, unsigned words, unsigned len) {
              Memory memory(before, words);
              launch((count + 8 * STREAMS - 1) / (8 * STREAMS), 8, false, [&] {
                  fill_streams<G, Number, 8, STREAMS, 4>(states.data(), count, memory.numbers<Number>(), len);
@@ -55,7 +55,7 @@ fn program(main: &str) -> String {
              memory.print();
          }
          template <class G, class Number>
-         static void part(Words& states, unsigned count, unsigned before, unsigned words) {
+         void part(Words& states, unsigned count, unsigned before, unsigned words) {
              Memory memory(before, words);
              launch((count * G::THREADS + 31) / 32, 32, true, [&] {
                  fill_warps<G, Number, 32>(states.data(), count, memory.out(), words);
@@ -63,7 +63,7 @@ fn program(main: &str) -> String {
              memory.print();
          }
          template <class G, class Number>
-         static void ring(Words& states, unsigned count, unsigned before, unsigned words) {
+         void ring(Words& states, unsigned count, unsigned before, unsigned words) {
              Memory memory(before, words);
              launch(count, G::THREADS, true, [&] {
                  fill_rings<G, Number>(states.data(), count, memory.out(), words);
@@ -72,7 +72,7 @@ fn program(main: &str) -> String {
          }
          // Two blocks, and tiles for both to take several.
          template <class Number, int ROUNDS>
-         static void aligned(uint64_t key, uint64_t stream, uint64_t block, unsigned before, unsigned first, unsigned end) {
+         void aligned(uint64_t key, uint64_t stream, uint64_t block, unsigned before, unsigned first, unsigned end) {
              Memory memory(before, end - first);
              launch(2, 8, false, [&] {
                  fill_philox<Number, ROUNDS, 8, 2>(key, stream, block, memory.out() - before, first, end);
@@ -80,7 +80,7 @@ fn program(main: &str) -> String {
              memory.print();
          }
          template <class Number, int ROUNDS>
-         static void anywhere(uint64_t key, uint64_t stream, uint64_t block, unsigned before, unsigned skip, unsigned words) {
+         void anywhere(uint64_t key, uint64_t stream, uint64_t block, unsigned before, unsigned skip, unsigned words) {
              Memory memory(before, words);
              launch(2, 32, true, [&] {
                  fill_philox_anywhere<Number, ROUNDS, 32>(key, stream, block, skip, memory.out(), words);
