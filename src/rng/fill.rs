@@ -1,7 +1,12 @@
 //! [`Fill`]: numbers of several types for a whole slice.
 
+use rayon::prelude::*;
+
 use super::Generator;
-use super::number::{self, Draw, F32, F64, NormalF32, NormalF64, U32, U64};
+use super::convert;
+use super::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
+use super::tuning::{self, AT_ONCE};
+use crate::simd::{Kernel, Level};
 
 /// Fills slices with numbers.
 ///
@@ -68,21 +73,92 @@ pub trait Draws {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]);
 }
 
-/// How many words are drawn before they become numbers: they stay in the first-level cache.
-const AT_ONCE: usize = 1 << 10;
+/// Writes the next words of a generator.
+pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
+    Level::current().run(NextWords { rng, out });
+}
 
 impl<G: Generator> Fill for G {}
 
 impl<G: Generator> Draws for G {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
-        if let Some(out) = D::as_words(out) {
-            return self.next_words(out);
-        }
-        let mut words = [0; AT_ONCE];
-        for numbers in out.chunks_mut(AT_ONCE / D::WORDS * D::NUMBERS) {
-            let words = &mut words[..numbers.len().div_ceil(D::NUMBERS) * D::WORDS];
-            self.next_words(words);
-            number::in_order::<D>(words, numbers);
-        }
+        draw_at::<G, D>(Level::current(), self, out);
     }
 }
+
+/// How many words give so many numbers.
+fn words_of<D: Draw>(numbers: usize) -> usize {
+    numbers.div_ceil(D::NUMBERS) * D::WORDS
+}
+
+/// Fills in order, with certain instructions.
+pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+    let words = words_of::<D>(out.len());
+    if !G::SKIPS || tuning::is_sequential(words) {
+        return draw_part::<G, D>(level, rng, out);
+    }
+    let start = &*rng;
+    let task = tuning::TASK / D::WORDS * D::NUMBERS;
+    out.par_chunks_mut(task).enumerate().for_each(|(number, out)| {
+        let mut rng = start.clone();
+        rng.skip_words(number as u64 * tuning::TASK as u64);
+        draw_part::<G, D>(level, &mut rng, out);
+    });
+    rng.skip_words(words as u64);
+}
+
+/// Fills in order, on the calling thread.
+fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+    if let Some(out) = D::as_words(out) {
+        return level.run(NextWords { rng, out });
+    }
+    let mut words = [0; AT_ONCE];
+    for numbers in out.chunks_mut(AT_ONCE / D::WORDS * D::NUMBERS) {
+        let words = &mut words[..words_of::<D>(numbers.len())];
+        level.run(NextWords { rng, out: words });
+        convert::in_order::<D>(level, words, numbers);
+    }
+}
+
+/// Words in order.
+struct NextWords<'a, G> {
+    rng: &'a mut G,
+    out: &'a mut [u32],
+}
+
+impl<G: Generator> NextWords<'_, G> {
+    #[inline(always)]
+    fn fill<const VECTOR: usize>(self) {
+        self.rng.next_words::<VECTOR>(self.out);
+    }
+}
+
+/// Runs `fill` with vectors of 16, 32 or 64 bytes.
+macro_rules! kernel {
+    ($type:ident) => {
+        impl<G: Generator> Kernel for $type<'_, G> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run(self) {
+                self.fill::<16>();
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn run_avx2(self) {
+                self.fill::<32>();
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn run_avx512(self) {
+                self.fill::<64>();
+            }
+        }
+    };
+}
+
+kernel!(NextWords);
+
+pub(super) use kernel;

@@ -47,6 +47,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod convert;
 #[cfg(feature = "cuda")]
 mod device;
 pub(crate) mod fill;
@@ -59,9 +60,11 @@ mod normal;
 pub(crate) mod number;
 mod philox4x32;
 mod philox4x32_rng;
+mod philox_lanes;
 mod rows;
 pub(crate) mod steps;
 mod streams;
+mod tuning;
 mod xorshift1024;
 mod xorwow;
 

@@ -166,8 +166,10 @@ mod tests {
         for word in spread(64) {
             let angle = (word >> 10) as f64 * (TAU / (1_u64 << 54) as f64);
             let (sine, cosine) = turn_f64(word);
-            assert!((sine - angle.sin()).abs() < 5e-16, "sine of {angle}");
-            assert!((cosine - angle.cos()).abs() < 5e-16, "cosine of {angle}");
+            // A large angle is known less exactly than its sine.
+            let most = if angle < 0.75 { 2.5e-16 } else { 1.2e-15 };
+            assert!((sine - angle.sin()).abs() < most, "sine of {angle}");
+            assert!((cosine - angle.cos()).abs() < most, "cosine of {angle}");
         }
     }
 

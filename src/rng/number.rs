@@ -1,6 +1,7 @@
 //! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU.
 
 use super::normal;
+use super::rows::Rows;
 
 /// How words become numbers of a type.
 ///
@@ -21,6 +22,11 @@ pub trait Draw: Send + Sync + 'static {
 
     /// The numbers themselves, where they are words.
     fn as_words(_numbers: &mut [Self::Number]) -> Option<&mut [u32]> {
+        None
+    }
+
+    /// The same for rows.
+    fn rows_of_words(_rows: Rows<'_, Self::Number>) -> Option<Rows<'_, u32>> {
         None
     }
 }
@@ -78,6 +84,10 @@ impl Draw for U32 {
 
     fn as_words(numbers: &mut [u32]) -> Option<&mut [u32]> {
         Some(numbers)
+    }
+
+    fn rows_of_words(rows: Rows<'_, u32>) -> Option<Rows<'_, u32>> {
+        Some(rows)
     }
 }
 
@@ -147,37 +157,6 @@ impl Draw for NormalF64 {
             let word = |k: usize| words[k][lane];
             [numbers[0][lane], numbers[1][lane]] =
                 normal::pair_f64(join(word(0), word(1)), join(word(2), word(3)));
-        }
-    }
-}
-
-/// How many groups are drawn side by side from words in a row.
-const SIDE_BY_SIDE: usize = 16;
-
-/// Turns words in a row into numbers in a row. What is left of the last group is dropped.
-#[inline(always)]
-pub(super) fn in_order<D: Draw>(words: &[u32], numbers: &mut [D::Number]) {
-    let mut groups = words.chunks(D::WORDS * SIDE_BY_SIDE);
-    let mut rest = numbers.chunks_mut(D::NUMBERS * SIDE_BY_SIDE);
-    for (words, numbers) in (&mut groups).zip(&mut rest) {
-        let mut of = [[0; SIDE_BY_SIDE]; MOST_WORDS];
-        let mut drawn = [[D::Number::default(); SIDE_BY_SIDE]; MOST_NUMBERS];
-        if words.len() == D::WORDS * SIDE_BY_SIDE && numbers.len() == D::NUMBERS * SIDE_BY_SIDE {
-            for k in 0..D::WORDS * SIDE_BY_SIDE {
-                of[k % D::WORDS][k / D::WORDS] = words[k];
-            }
-            D::draw(&of, &mut drawn);
-            for k in 0..D::NUMBERS * SIDE_BY_SIDE {
-                numbers[k] = drawn[k % D::NUMBERS][k / D::NUMBERS];
-            }
-        } else {
-            for (k, &word) in words.iter().enumerate() {
-                of[k % D::WORDS][k / D::WORDS] = word;
-            }
-            D::draw(&of, &mut drawn);
-            for (k, number) in numbers.iter_mut().enumerate() {
-                *number = drawn[k % D::NUMBERS][k / D::NUMBERS];
-            }
         }
     }
 }

@@ -3,7 +3,6 @@
 use core::marker::PhantomData;
 
 use super::Generator;
-use super::number::{self, Draw, MOST_NUMBERS, MOST_WORDS};
 
 /// A rectangle of numbers: some columns of some rows.
 #[derive(Debug)]
@@ -25,6 +24,12 @@ impl<'a, N> Rows<'a, N> {
         Self { first: numbers.as_mut_ptr(), stride: columns, columns, rows, numbers: PhantomData }
     }
 
+    /// How many columns there are.
+    #[inline(always)]
+    pub(super) fn columns(&self) -> usize {
+        self.columns
+    }
+
     /// How many rows there are.
     #[inline(always)]
     pub(super) fn rows(&self) -> usize {
@@ -41,6 +46,19 @@ impl<'a, N> Rows<'a, N> {
         unsafe { core::slice::from_raw_parts_mut(first, self.columns) }
     }
 
+    /// The same rectangle for a while.
+    pub(super) fn reborrow(&mut self) -> Rows<'_, N> {
+        Rows { numbers: PhantomData, ..*self }
+    }
+
+    /// The first rows, and the others.
+    pub(super) fn split_rows(self, rows: usize) -> (Self, Self) {
+        assert!(rows <= self.rows);
+        // Wrapping, as it may be past the end.
+        let second = self.first.wrapping_add(rows * self.stride);
+        (Self { rows, ..self }, Self { first: second, rows: self.rows - rows, ..self })
+    }
+
     /// The first columns, and the others.
     pub(super) fn split(self, columns: usize) -> (Self, Self) {
         assert!(columns <= self.columns);
@@ -49,11 +67,6 @@ impl<'a, N> Rows<'a, N> {
         let rest = self.columns - columns;
         (Self { columns, ..self }, Self { first: second, columns: rest, ..self })
     }
-}
-
-/// A fill takes a multiple of so many rows: pairs of normal numbers are in two rows, where a block is one word.
-pub(super) const fn group<G: Generator, D: Draw>() -> usize {
-    if G::BLOCK < D::NUMBERS { D::NUMBERS } else { 1 }
 }
 
 /// How a generator with blocks of one word steps many streams at once.
@@ -71,78 +84,47 @@ pub(super) trait Columns<const LANES: usize>: Generator {
     fn scatter(state: &Self::State, streams: &mut [Self; LANES]);
 }
 
-/// [`Steps::fill_rows`](super::steps::Steps::fill_rows) for blocks of one word, `LANES` streams at a time.
+/// [`Steps::next_rows`](super::steps::Steps::next_rows) for blocks of one word, `LANES` streams at a time.
 #[inline(always)]
-pub(super) fn fill_columns<const LANES: usize, G, D>(
+pub(super) fn fill_columns<const LANES: usize, G: Columns<LANES>>(
     streams: &mut [G],
-    mut out: Rows<'_, D::Number>,
-) where
-    G: Columns<LANES>,
-    D: Draw,
-{
+    mut out: Rows<'_, u32>,
+) {
     let (chunks, rest) = streams.as_chunks_mut::<LANES>();
     for chunk in chunks {
         let (mut rows, others) = out.split(LANES);
         out = others;
-        fill_lanes::<LANES, G, D>(chunk, rows.rows(), |row, numbers| {
-            rows.row(row).copy_from_slice(numbers);
-        });
+        let mut state = G::gather(chunk);
+        for row in 0..rows.rows() {
+            rows.row(row).copy_from_slice(&G::step(&mut state));
+        }
+        G::scatter(&state, chunk);
     }
     if let Some(last) = rest.last() {
         // Lanes to spare step as the last stream does, and are not written.
         let mut padded: [G; LANES] =
             core::array::from_fn(|lane| rest.get(lane).unwrap_or(last).clone());
-        fill_lanes::<LANES, G, D>(&mut padded, out.rows(), |row, numbers| {
-            let row = out.row(row);
-            let width = row.len();
-            row.copy_from_slice(&numbers[..width]);
-        });
+        let mut state = G::gather(&padded);
         let width = rest.len();
+        for row in 0..out.rows() {
+            out.row(row).copy_from_slice(&G::step(&mut state)[..width]);
+        }
+        G::scatter(&state, &mut padded);
         rest.clone_from_slice(&padded[..width]);
     }
 }
 
+/// [`Steps::next_rows`](super::steps::Steps::next_rows), stream by stream, for blocks that are long enough to be made in vectors.
 #[inline(always)]
-fn fill_lanes<const LANES: usize, G: Columns<LANES>, D: Draw>(
-    streams: &mut [G; LANES],
-    rows: usize,
-    mut write: impl FnMut(usize, &[D::Number; LANES]),
+pub(super) fn fill_blocks<G: Generator, const VECTOR: usize>(
+    streams: &mut [G],
+    mut out: Rows<'_, u32>,
 ) {
-    let mut state = G::gather(streams);
-    let mut words = [[0; LANES]; MOST_WORDS];
-    let mut numbers = [[D::Number::default(); LANES]; MOST_NUMBERS];
-    for first in (0..rows).step_by(D::NUMBERS) {
-        for word in &mut words[..D::WORDS] {
-            *word = G::step(&mut state);
-        }
-        D::draw(&words, &mut numbers);
-        for (k, numbers) in numbers[..D::NUMBERS].iter().enumerate() {
-            write(first + k, numbers);
-        }
-    }
-    G::scatter(&state, streams);
-}
-
-/// The most words of a block of numbers: two a number, of the longest block.
-const MOST_BLOCK: usize = 2 * 512;
-
-/// [`Steps::fill_rows`](super::steps::Steps::fill_rows), stream by stream, for blocks that are long enough to be made in vectors.
-#[inline(always)]
-pub(super) fn fill_blocks<G: Generator, D: Draw>(streams: &mut [G], mut out: Rows<'_, D::Number>) {
-    let words_of_block = G::BLOCK * D::WORDS / D::NUMBERS;
-    let mut words = [0; MOST_BLOCK];
-    let words = &mut words[..words_of_block];
     for stream in streams {
         let (mut rows, others) = out.split(G::BLOCK);
         out = others;
         for row in 0..rows.rows() {
-            let row = rows.row(row);
-            if let Some(row) = D::as_words(row) {
-                stream.next_words(row);
-            } else {
-                stream.next_words(words);
-                number::in_order::<D>(words, row);
-            }
+            stream.next_words::<VECTOR>(rows.row(row));
         }
     }
 }

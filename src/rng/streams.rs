@@ -3,13 +3,18 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::fill::{Draws, Fill};
+use rayon::prelude::*;
+
+use super::convert;
+use super::fill::{Draws, Fill, kernel};
 use super::number::Draw;
-use super::rows::{Rows, group};
+use super::rows::Rows;
+use super::tuning;
 use super::{Generator, Lcg32, Lcg64, Multipliers, Mwc, generator};
 use crate::compact::try_with_capacity;
 use crate::error::Error;
 use crate::seed::Seed;
+use crate::simd::{Kernel, Level};
 
 /// Streams of one generator that step together.
 ///
@@ -160,16 +165,83 @@ impl<G: Generator> Fill for Streams<G> {}
 
 impl<G: Generator> Draws for Streams<G> {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
-        let row = self.row_len();
-        let rows = out.len().div_ceil(row).next_multiple_of(group::<G, D>());
-        let whole = out.len() / row / group::<G, D>() * group::<G, D>();
-        let (numbers, rest) = out.split_at_mut(whole * row);
-        G::fill_rows::<D>(&mut self.streams, Rows::new(numbers, row));
-        if !rest.is_empty() {
-            let mut last = vec![D::Number::default(); (rows - whole) * row];
-            G::fill_rows::<D>(&mut self.streams, Rows::new(&mut last, row));
-            let len = rest.len();
-            rest.copy_from_slice(&last[..len]);
+        draw_at::<G, D>(Level::current(), self, out);
+    }
+}
+
+/// Fills row by row, with certain instructions.
+pub(super) fn draw_at<G: Generator, D: Draw>(
+    level: Level,
+    streams: &mut Streams<G>,
+    out: &mut [D::Number],
+) {
+    let row = streams.row_len();
+    let group = row * convert::rows::<G, D>();
+    let (whole, rest) = out.split_at_mut(out.len() / group * group);
+    draw_rows::<G, D>(level, &mut streams.streams, whole);
+    if !rest.is_empty() {
+        let mut last = vec![D::Number::default(); group];
+        draw_rows::<G, D>(level, &mut streams.streams, &mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
+}
+
+/// Fills whole groups of rows.
+fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
+    let words = out.len() / D::NUMBERS * D::WORDS;
+    let mut out = Rows::new(out, streams.len() * G::BLOCK);
+    if tuning::is_sequential(words) {
+        return draw_part::<G, D>(level, streams, out);
+    }
+    let share = streams.len() / (4 * rayon::current_num_threads());
+    let together = share.clamp(1, tuning::STREAMS).next_multiple_of(tuning::LANES);
+    let mut tasks = Vec::with_capacity(streams.len().div_ceil(together));
+    for streams in streams.chunks_mut(together) {
+        let (part, others) = out.split(streams.len() * G::BLOCK);
+        out = others;
+        tasks.push((streams, part));
+    }
+    tasks.into_par_iter().for_each(|(streams, part)| draw_part::<G, D>(level, streams, part));
+}
+
+/// Fills the rows of some streams, on the calling thread.
+fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Rows<'_, D::Number>) {
+    if let Some(out) = D::rows_of_words(out.reborrow()) {
+        return level.run(NextRows { streams, out });
+    }
+    let (rows, rows_of_words) = (convert::rows::<G, D>(), convert::rows_of_words::<G, D>());
+    let lanes = (tuning::LANES / G::BLOCK).max(1);
+    // As many rows as a buffer holds of a few streams, and then as many streams as it holds.
+    let groups = tuning::BUFFER / (rows_of_words * G::BLOCK * lanes);
+    let groups = groups.min(out.rows() / rows).max(1);
+    let together = tuning::BUFFER / (groups * rows_of_words * G::BLOCK) / lanes * lanes;
+    let mut words = [0; tuning::BUFFER];
+    for streams in streams.chunks_mut(together) {
+        let columns = streams.len() * G::BLOCK;
+        let (mut part, others) = out.split(columns);
+        out = others;
+        while part.rows() > 0 {
+            let groups = groups.min(part.rows() / rows);
+            let (now, later) = part.split_rows(groups * rows);
+            part = later;
+            let words = &mut words[..groups * rows_of_words * columns];
+            level.run(NextRows { streams, out: Rows::new(words, columns) });
+            convert::run::<G, D>(level, words, now);
         }
     }
 }
+
+/// Rows of words.
+struct NextRows<'a, G> {
+    streams: &'a mut [G],
+    out: Rows<'a, u32>,
+}
+
+impl<G: Generator> NextRows<'_, G> {
+    #[inline(always)]
+    fn fill<const VECTOR: usize>(self) {
+        G::next_rows::<VECTOR>(self.streams, self.out);
+    }
+}
+
+kernel!(NextRows);
