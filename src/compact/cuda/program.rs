@@ -398,11 +398,10 @@ mod tests {
             }
             texts.push(kernels::fill_philox_anywhere(number, 10));
             let together = if number.ends_with("32") { 4 } else { 2 };
+            let shape = tuning::FILL_STREAMS;
+            texts.push(kernels::fill_streams("Mwc", number, 1, shape));
             for generator in ["Lcg32", "Lcg64", "Mwc", "Xorwow"] {
-                for streams in [1, together] {
-                    let shape = tuning::FILL_STREAMS;
-                    texts.push(kernels::fill_streams(generator, number, streams, shape));
-                }
+                texts.push(kernels::fill_streams(generator, number, together, shape));
             }
             for generator in ["XorShift1024WeylQuads", "Philox4x32Stream<10>"] {
                 texts.push(kernels::fill_warps(generator, number, tuning::FILL_WARPS));
