@@ -187,9 +187,9 @@ pub enum Error {
     },
     /// The bijection has no [`device_source`](crate::Bijection::device_source), so it cannot run on a GPU.
     NoDeviceSource,
-    /// A bijection's device text, or its use in a kernel, does not compile.
+    /// A bijection's device text, or its use in a kernel, does not compile; or a kernel of a user's does not.
     DeviceCompile {
-        /// The type that the text should define.
+        /// The type, or the kernel, that the text should define.
         type_name: String,
         /// What the compiler says.
         log: String,
