@@ -37,6 +37,15 @@ pub enum Error {
     },
     /// A domain of no points was asked for.
     EmptyDomain,
+    /// An ensemble of no streams was asked for.
+    NoStreams,
+    /// A multiplier `a` does not give a [`Mwc`](crate::rng::Mwc) its full period: `2^32 a - 1` is no safe prime.
+    NotASafePrime {
+        /// The multiplier asked for.
+        multiplier: u32,
+    },
+    /// A generator cannot start from this state: it would give the same word for ever.
+    FixedState,
     /// A [`BlockShuffle`](crate::BlockShuffle) was asked for with no items a block, or no blocks a window.
     EmptyBlock {
         /// The items a block.
@@ -359,6 +368,11 @@ impl fmt::Display for Error {
                 write!(f, "the multiplier {multiplier} is even: only an odd one can be undone")
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
+            Self::NoStreams => f.write_str("an ensemble needs at least one stream"),
+            Self::NotASafePrime { multiplier } => {
+                write!(f, "the multiplier {multiplier} is not good: 2^32 times it, less 1, must be a safe prime")
+            }
+            Self::FixedState => f.write_str("a generator in this state gives the same word for ever"),
             Self::EmptyBlock { block, window } => write!(
                 f,
                 "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | key | the 64-bit seed, low word first |
 //! | counter word 0 | `j` |
-//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::BlockShuffle) |
+//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::BlockShuffle); `2^29` plus its number for a [generator](crate::rng) |
 //! | counter words 2 and 3 | the epoch, low word first |
 //!
 //! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed applies
@@ -159,17 +159,21 @@ pub enum KeyDomain {
     Exact(u64),
     /// The seed from which a [`BlockShuffle`](crate::BlockShuffle) draws its keys.
     Blocks,
+    /// The seed and the states of a generator of [`rng`](crate::rng), by its number there, below 2^29.
+    Generator(u32),
 }
 
 impl KeyDomain {
     /// Word 1 of the counters.
     pub(crate) fn word(self) -> u32 {
         const EXACT: u32 = 1 << 31;
+        const GENERATOR: u32 = 1 << 29;
         match self {
             Self::Bits(bits) => bits & !EXACT,
             Self::Exact(size) => (size ^ size >> 31 ^ size >> 62) as u32 | EXACT,
             // No width of a domain in bits is as large.
             Self::Blocks => 1 << 30,
+            Self::Generator(number) => number & (GENERATOR - 1) | GENERATOR,
         }
     }
 }
@@ -325,5 +329,8 @@ mod tests {
         assert_ne!(word(KeyDomain::Exact(7)), word(KeyDomain::Exact(8)));
         assert_ne!(word(KeyDomain::Blocks), word(KeyDomain::Exact(0)));
         assert_ne!(word(KeyDomain::Blocks), word(KeyDomain::Bits(0)));
+        assert_ne!(word(KeyDomain::Generator(0)), word(KeyDomain::Generator(1)));
+        assert_ne!(word(KeyDomain::Generator(0)), word(KeyDomain::Blocks));
+        assert_ne!(word(KeyDomain::Generator(7)), word(KeyDomain::Bits(7)));
     }
 }

@@ -1,4 +1,4 @@
-// Philox4x32: four words that belong to a counter; see src/rng/philox4x32.rs.
+// Philox4x32: four words that belong to a counter, and streams of words; see src/rng/philox4x32.rs.
 #ifndef BIJECTIVE_SHUFFLE_PHILOX4X32
 #define BIJECTIVE_SHUFFLE_PHILOX4X32
 
@@ -19,6 +19,46 @@ __device__ __forceinline__ void philox4x32(uint64_t key, uint32_t (&x)[4]) {
         right += 0xBB67AE85u;
     }
 }
+
+// A stream of a key: word k is word k % 4 of the block that belongs to the counter (k / 4, stream). There is no state but
+// the place in the stream, so any thread may begin anywhere.
+template <int ROUNDS = 10>
+struct Philox4x32Rng {
+    static constexpr uint32_t BLOCK = 4;
+
+    uint64_t key, stream;
+    // The number of the block that comes after `words`, of which so many have been used.
+    uint64_t block;
+    uint32_t words[BLOCK];
+    uint32_t used;
+
+    __device__ __forceinline__ Philox4x32Rng(uint64_t key, uint64_t stream, uint64_t word = 0)
+        : key(key), stream(stream), block(word / BLOCK), words(), used(BLOCK) {
+        if (word % BLOCK != 0) {
+            next_block(words);
+            used = uint32_t(word % BLOCK);
+        }
+    }
+
+    // The next block of four words, whatever is left of the one before.
+    __device__ __forceinline__ void next_block(uint32_t (&x)[BLOCK]) {
+        x[0] = uint32_t(block), x[1] = uint32_t(block >> 32);
+        x[2] = uint32_t(stream), x[3] = uint32_t(stream >> 32);
+        philox4x32<ROUNDS>(key, x);
+        ++block;
+        used = BLOCK;
+    }
+
+    __device__ __forceinline__ uint32_t next() {
+        if (used == BLOCK) {
+            next_block(words);
+            used = 0;
+        }
+        // Chosen and not looked up, so that the words stay in registers.
+        const uint32_t low = used == 0 ? words[0] : words[1], high = used == 2 ? words[2] : words[3];
+        return used++ < 2 ? low : high;
+    }
+};
 
 }  // namespace bijective_shuffle
 

@@ -1,9 +1,80 @@
-//! Counter-based generators.
+//! Random number generators for parallel programs, by one [`Generator`] trait: words and numbers in bulk, many streams at once, the same bits on every machine and on a GPU.
 //!
-//! [`Philox4x32`] turns a counter and a key into four words; the crate draws its keys with it (see
+//! They are those of Manssen, Weigel and Hartmann, *Random number generators for massively parallel simulations on GPU*,
+//! European Physical Journal Special Topics 210 (2012), with the quality that they found; Philox is the one to take.
+//!
+//! | | bits of state | period, words | streams |
+//! | --- | --- | --- | --- |
+//! | [`Philox4x32Rng`] | none, but for the place | 2^66 | 2^64 a key, without overlap |
+//! | [`XorShift1024Weyl`] | 1056 for 32 words a step | (2^1024 - 1) 2^37 | 2^142 words apart |
+//! | [`LaggedFibonacci1279`] | 1279 words | 2^31 (2^1279 - 1) | random starts |
+//! | [`Xorwow`] | 192 | 2^192 - 2^32 | random starts |
+//! | [`Mwc`] | 64, and 32 | 2^63 | random starts, or other multipliers |
+//! | [`Lcg64`] | 64 | 2^64 | random starts, or every S-th word |
+//! | [`Lcg32`] | 32 | 2^32 | random starts, or every S-th word |
+//!
+//! [`Philox4x32`] is the function itself, of a counter and a key; the crate draws its keys with it (see
 //! [`Seed`](crate::Seed)).
+//!
+//! # Seeds
+//!
+//! A generator is made of a seed and the number of a stream. The seed's [child](crate::KeyDomain::Generator), at an epoch that is the stream's
+//! number, gives the words of state, so that seed, epoch and stream never add up.
+//!
+//! # Examples
+//!
+//! ```
+//! use bijective_shuffle::prelude::*;
+//! use bijective_shuffle::rng::{Fill, Philox4x32Rng, Streams};
+//!
+//! // A million uniform numbers, on all cores; any part of them can be had by itself.
+//! let mut numbers = vec![0.0_f32; 1 << 20];
+//! Philox4x32Rng::new(42, 0).fill_f32(&mut numbers);
+//! let mut rng = Philox4x32Rng::new(42, 0);
+//! rng.skip(1000);
+//! let mut part = [0.0; 10];
+//! rng.fill_f32(&mut part);
+//! assert_eq!(part, numbers[1000..1010]);
+//!
+//! // Normal numbers for 64 walkers, each with a stream of its own.
+//! let mut walkers = Streams::<Philox4x32Rng>::new(42, 0..64)?;
+//! let mut steps = vec![0.0; walkers.row_len()];
+//! walkers.fill_normal_f64(&mut steps);
+//!
+//! // Each generator keys permutations.
+//! let bijection = VariablePhilox::<24>::from_rng(1000, &mut rng);
+//! assert_eq!(bijection.last(), 1023);
+//! # Ok::<(), Error>(())
+//! ```
 
+mod fill;
+mod generator;
+mod lagged_fibonacci;
 pub(crate) mod lanes;
+mod lcg;
+mod mwc;
+mod normal;
+mod number;
 mod philox4x32;
+mod philox4x32_rng;
+mod rows;
+mod steps;
+mod streams;
+mod xorshift1024;
+mod xorwow;
 
+pub use fill::Fill;
+pub use generator::Generator;
+pub use lagged_fibonacci::{LaggedFibonacci, LaggedFibonacci521, LaggedFibonacci1279};
+pub use lcg::{Lcg32, Lcg64};
+pub use mwc::{Multipliers, Mwc};
 pub use philox4x32::Philox4x32;
+pub use philox4x32_rng::Philox4x32Rng;
+pub use streams::Streams;
+pub use xorshift1024::XorShift1024Weyl;
+pub use xorwow::Xorwow;
+
+use generator::generator;
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,10 @@ pub(crate) enum Command {
     Small,
     /// Time the GPU engine: rows `name,item_bytes,length,seconds`, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
+    /// Time random numbers that fill device memory, beside cuRAND's: rows `name,numbers,length,seconds`, and tables
+    GpuRng(GpuNumbers),
+    /// Time shapes of the kernels that fill device memory with random numbers
+    GpuRngSweep(GpuNumbers),
     /// Make tables and a figure of rows that were measured on a GPU: `name,item_bytes,length,seconds`
     GpuTable(Files),
     /// Run everything once at small lengths, check the results, and print nothing
@@ -58,6 +62,17 @@ pub(crate) struct GpuLengths {
     /// The last length is one above 2 to this power
     #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
     pub(crate) to: u32,
+
+    /// Only contenders whose name contains this; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct GpuNumbers {
+    /// The array is of 4 bytes times 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(10..=38))]
+    pub(crate) power: u32,
 
     /// Only contenders whose name contains this; may be given several times
     #[arg(long, value_name = "TEXT")]

@@ -5,8 +5,10 @@ mod arena;
 mod arguments;
 mod bounds;
 mod contender;
+mod curand;
 mod figure;
 mod gpu;
+mod gpu_rng;
 mod gpu_rows;
 mod item;
 mod machine;
@@ -49,6 +51,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Sizes(amount) => sizes::run(amount, common),
         Command::Small => small::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
+        Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
+        Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
         Command::GpuTable(files) => gpu::run(&files.rows, common),
         Command::Test => trial::run(),
     }

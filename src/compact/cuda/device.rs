@@ -108,10 +108,19 @@ impl Device {
         if let Some(kernel) = kernels().get(program) {
             return Ok(kernel.clone());
         }
-        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let image = program.image(self.target, folder.as_deref())?;
+        let image = self.image(program)?;
         let kernel = Arc::new(Kernel::load(&self.context, &image, self.limits.shared_per_block)?);
         Ok(kernels().entry(program.clone()).or_insert(kernel).clone())
+    }
+
+    /// A program, compiled for this device if it is not yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceCompile`].
+    pub(super) fn image(&self, program: &Program) -> Result<Arc<[u8]>, Error> {
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        program.image(self.target, folder.as_deref())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The kernels' texts: each instantiates one function of gpu/ for a bijection `F` and the types it is used with.
 
-use super::tuning::{self, RowShape, Shape};
+use super::tuning::{self, FillShape, RowShape, Shape};
 
 /// The device type of slots and indexes.
 pub(super) fn index_type(last: u64) -> &'static str {
@@ -221,4 +221,56 @@ pub(super) fn order_pairs(number: &str) -> String {
         &format!("{number}* items, uint64_t pairs"),
         "order_pairs(items, pairs);",
     )
+}
+
+/// `(key, stream, block, out, first, end)`: numbers of a stream of Philox4x32, where its blocks come to aligned places.
+pub(super) fn fill_philox(number: &str, rounds: usize, shape: FillShape) -> String {
+    let parameters = "uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first, uint64_t end";
+    let FillShape { threads, together, blocks } = shape;
+    let body = format!(
+        "fill_philox<{number}, {rounds}, {threads}, {together}>(key, stream, block, out, first, end);"
+    );
+    entry(threads, blocks, parameters, &body)
+}
+
+/// `(key, stream, block, skip, out, words)`: the same anywhere.
+pub(super) fn fill_philox_anywhere(number: &str, rounds: usize) -> String {
+    let FillShape { threads, blocks, .. } = tuning::FILL_ANYWHERE;
+    let parameters =
+        "uint64_t key, uint64_t stream, uint64_t block, uint64_t skip, uint32_t* out, uint64_t words";
+    let body = format!(
+        "fill_philox_anywhere<{number}, {rounds}, {threads}>(key, stream, block, skip, out, words);"
+    );
+    entry(threads, blocks, parameters, &body)
+}
+
+/// `(states, count, out, len)`: numbers of streams that step alone, so many neighbouring ones a thread.
+pub(super) fn fill_streams(
+    generator: &str,
+    number: &str,
+    streams: u32,
+    shape: FillShape,
+) -> String {
+    let FillShape { threads, together, blocks } = shape;
+    let parameters =
+        format!("uint32_t* states, uint64_t count, {number}::Type* out, uint64_t len");
+    let body = format!(
+        "fill_streams<{generator}, {number}, {threads}, {streams}, {together}>(states, count, out, len);"
+    );
+    entry(threads, blocks, &parameters, &body)
+}
+
+/// `(states, count, out, words)`: numbers of streams that threads of a warp share.
+pub(super) fn fill_warps(generator: &str, number: &str, shape: FillShape) -> String {
+    let FillShape { threads, blocks, .. } = shape;
+    let parameters = "uint32_t* states, uint64_t count, uint32_t* out, uint64_t words";
+    let body = format!("fill_warps<{generator}, {number}, {threads}>(states, count, out, words);");
+    entry(threads, blocks, parameters, &body)
+}
+
+/// `(states, count, out, words)`: numbers of streams that a block of so many threads shares.
+pub(super) fn fill_rings(generator: &str, number: &str, threads: u32) -> String {
+    let parameters = "uint32_t* states, uint64_t count, uint32_t* out, uint64_t words";
+    let body = format!("fill_rings<{generator}, {number}>(states, count, out, words);");
+    entry(threads, 1, parameters, &body)
 }

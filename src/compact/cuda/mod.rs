@@ -7,10 +7,12 @@
 //! partition  sizes of a strategy           run        the strategies: which kernels, in what order
 //! workspace  on device memory              host       on host memory
 //! permute    affine maps, on device memory  memory     working memory
+//! fill       random numbers, on device memory
 //! link       copies between device and host
 //! ```
 
 mod device;
+mod fill;
 mod host;
 mod kernels;
 mod link;
@@ -28,13 +30,17 @@ mod workspace;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use cudarc::driver::{CudaStream, DeviceRepr};
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaFunction, CudaStream, DeviceRepr};
+use cudarc::nvrtc::Ptx;
 
+pub use fill::{CudaStreams, DeviceGenerator};
 pub use permute::DeviceNumber;
 pub use workspace::{CudaArrays, CudaWorkspace};
 
 use self::device::{Device, failed};
 use self::link::Link;
+use self::program::Program;
 use self::run::{Mode, Runner};
 use super::batch::Batch;
 use super::{Compactor, Direction, Fixed, Frame, sealed};
@@ -183,6 +189,78 @@ impl Cuda {
         out: &mut [N],
     ) -> Result<(), Error> {
         host::rows(self, batch, first, out)
+    }
+
+    /// Compiles a kernel of one's own that draws random numbers: a text in CUDA C++17 that follows
+    /// [`device_header`](crate::rng::device_header) and defines `extern "C" __global__ void name(..)`.
+    ///
+    /// What was compiled is kept, in memory and where [`keep_kernels_in`](Self::keep_kernels_in) says, so that the same text is compiled
+    /// once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DeviceCompile`], with the kernel's name and the compiler's log, if the text does not compile or has no such
+    /// kernel; [`Error::Driver`].
+    ///
+    /// # Examples
+    ///
+    /// An estimate of pi, from 2^20 points in a square, each thread with a stream of its own:
+    ///
+    /// ```
+    /// use bijective_shuffle::Cuda;
+    /// use bijective_shuffle::cudarc::driver::{LaunchConfig, PushKernelArg};
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle::rng::Philox4x32Rng;
+    ///
+    /// const TEXT: &str = r#"
+    /// using namespace bijective_shuffle;
+    ///
+    /// extern "C" __global__ void hits(uint64_t key, uint32_t points, uint32_t* hits) {
+    ///     Philox4x32Rng<> rng(key, uint64_t(blockIdx.x) * blockDim.x + threadIdx.x);
+    ///     uint32_t inside = 0;
+    ///     for (uint32_t k = 0; k < points; ++k) {
+    ///         const float x = uniform_f32(rng.next()), y = uniform_f32(rng.next());
+    ///         inside += x * x + y * y < 1;
+    ///     }
+    ///     atomicAdd(hits, inside);
+    /// }
+    /// "#;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = match Cuda::new() {
+    ///     Ok(cuda) => cuda,
+    ///     // No GPU, no driver or no compiler is an ordinary state.
+    ///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(error) => return Err(error.into()),
+    /// };
+    /// let kernel = cuda.kernel(TEXT, "hits")?;
+    /// let stream = cuda.stream();
+    /// let mut hits = stream.alloc_zeros::<u32>(1)?;
+    /// let (key, points) = (Philox4x32Rng::new(42, 0).key(), 1024_u32);
+    /// let shape = LaunchConfig { grid_dim: (4, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
+    /// let mut launch = stream.launch_builder(&kernel);
+    /// launch.arg(&key).arg(&points).arg(&mut hits);
+    /// // SAFETY: the arguments are the kernel's, which writes the one word and nothing else.
+    /// unsafe { launch.launch(shape) }?;
+    /// let hits = stream.clone_dtoh(&hits)?;
+    /// stream.synchronize()?;
+    /// let pi = 4.0 * f64::from(hits[0]) / f64::from(1 << 20);
+    /// assert!((pi - core::f64::consts::PI).abs() < 0.01);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn kernel(&self, text: &str, name: &str) -> Result<CudaFunction, Error> {
+        let wrong = |log: &str| Error::DeviceCompile { type_name: name.into(), log: log.into() };
+        if name.contains('\0') {
+            return Err(wrong("the name has a zero byte"));
+        }
+        let image = self.device.image(&Program::user(text, name))?;
+        let module = self.device.context.load_module(Ptx::from_binary(image.to_vec()));
+        let module = module.map_err(|error| failed(error, "load a program"))?;
+        module.load_function(name).map_err(|error| match error.0 {
+            CUresult::CUDA_ERROR_NOT_FOUND => wrong("the text has no such kernel with C linkage"),
+            _ => failed(error, "load a program"),
+        })
     }
 
     /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all engines on this

@@ -10,8 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::nvrtc::{Nvrtc, Target};
 use crate::bijection::DeviceSource;
 use crate::error::Error;
+use crate::rng::device_header;
 
-/// The layers that every program has, in the order in which they build on each other.
+/// The layers that every program of a bijection has, in the order in which they build on each other.
 const LAYERS: &[&str] = &[
     include_str!("../../../gpu/lookback.cuh"),
     include_str!("../../../gpu/scan.cuh"),
@@ -25,12 +26,24 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/affine.cuh"),
 ];
 
-/// The name of the kernel in every program.
+/// What a program is of, and so which layers it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Subject {
+    /// Permutations, perhaps by a bijection.
+    Permutation,
+    /// Random numbers: all generators, and arrays that are filled.
+    Fill,
+    /// A user's text after all generators.
+    User,
+}
+
+/// The name of the kernel in every program but a user's.
 pub(super) const ENTRY: &str = "entry";
 
 /// One kernel: what decides the compiled code, and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Program {
+    subject: Subject,
     /// The bijection's type, and the text that defines it.
     type_name: String,
     text: String,
@@ -44,12 +57,28 @@ impl Program {
     /// A kernel, for a bijection if it uses one.
     pub(super) fn new(source: Option<&DeviceSource>, kernel: String) -> Self {
         let (type_name, text, params) = Self::parts(source);
-        Self { type_name: type_name.into(), text: text.into(), params, kernel }
+        let subject = Subject::Permutation;
+        Self { subject, type_name: type_name.into(), text: text.into(), params, kernel }
+    }
+
+    /// A kernel that fills arrays with random numbers.
+    pub(super) fn fill(kernel: String) -> Self {
+        let (type_name, text, params) = Self::parts(None);
+        let subject = Subject::Fill;
+        Self { subject, type_name: type_name.into(), text: text.into(), params, kernel }
+    }
+
+    /// A user's text, which follows the generators' and has a kernel of this name.
+    pub(super) fn user(text: &str, name: &str) -> Self {
+        let subject = Subject::User;
+        Self { subject, type_name: name.into(), text: String::new(), params: 0, kernel: text.into() }
     }
 
     /// Whether this is the program that [`new`](Self::new) would make.
     pub(super) fn is(&self, source: Option<&DeviceSource>, kernel: &str) -> bool {
-        (&*self.type_name, &*self.text, self.params) == Self::parts(source) && self.kernel == kernel
+        self.subject == Subject::Permutation
+            && (&*self.type_name, &*self.text, self.params) == Self::parts(source)
+            && self.kernel == kernel
     }
 
     /// The type, the text and the size of the parameters; without a bijection, any type will do.
@@ -59,6 +88,18 @@ impl Program {
 
     /// The whole text.
     pub(super) fn full_text(&self) -> String {
+        match self.subject {
+            Subject::Permutation => self.permutation_text(),
+            Subject::Fill => {
+                let (header, fill) = (device_header(), include_str!("../../../gpu/fill.cuh"));
+                format!("{header}{fill}\nnamespace bijective_shuffle {{\n{}\n}}\n", self.kernel)
+            }
+            // Lines of the compiler's log are those of the user's own text.
+            Subject::User => format!("{}\n#line 1 \"kernel\"\n{}", device_header(), self.kernel),
+        }
+    }
+
+    fn permutation_text(&self) -> String {
         let mut text = String::from(DeviceSource::PRELUDE);
         for layer in LAYERS {
             text.push_str(layer);

@@ -216,3 +216,33 @@ pub(super) const fn affine(item: usize, whole: bool) -> AffineShape {
         _ => shape(0, 8, 4, 4),
     }
 }
+
+/// How a kernel that fills arrays with random numbers divides its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FillShape {
+    /// Threads of a block.
+    pub(super) threads: u32,
+    /// Rounds of a loop that stand one after the other.
+    pub(super) together: u32,
+    /// Blocks that a multiprocessor should hold, which limits their registers.
+    pub(super) blocks: u32,
+}
+
+/// For a stream of Philox4x32, 16 bytes a thread and round. Chosen by reasoning, not yet by measurement.
+pub(super) const FILL_PHILOX: FillShape = FillShape { threads: THREADS, together: 4, blocks: 4 };
+
+/// The same where it begins within a block or the array at any place.
+pub(super) const FILL_ANYWHERE: FillShape = FillShape { threads: THREADS, together: 1, blocks: 4 };
+
+/// Blocks a multiprocessor that take turns where a stream of Philox4x32 fills an array: as many times those it holds.
+pub(super) const FILL_WAVES: u32 = 4;
+
+/// For streams that step alone. Chosen by reasoning, not yet by measurement.
+pub(super) const FILL_STREAMS: FillShape = FillShape { threads: 128, together: 4, blocks: 1 };
+
+/// For streams that threads of a warp share. Chosen by reasoning, not yet by measurement.
+pub(super) const FILL_WARPS: FillShape = FillShape { threads: THREADS, together: 1, blocks: 1 };
+
+/// A thread takes several neighbouring streams, which make 16 bytes, if so many threads a multiprocessor are left.
+/// Chosen by reasoning, not yet by measurement.
+pub(super) const FILL_TOGETHER: u64 = 256;

@@ -1,0 +1,180 @@
+//! Times random numbers that fill device memory: ours, cuRAND's, and a kernel that only writes.
+
+mod contenders;
+mod sweep;
+
+use std::error::Error;
+
+use bijective_shuffle::Cuda;
+use bijective_shuffle::cudarc::driver::sys::CUevent_flags;
+use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
+
+use crate::arguments::{Common, GpuNumbers};
+use crate::curand;
+
+pub(crate) use sweep::run as sweep;
+
+/// How long the calls between two events take, at least.
+const MEASURED_MS: f32 = 3.0;
+/// The most calls between two events.
+const MOST_CALLS: usize = 1000;
+/// How many numbers at the beginning and at the end have their mean and variance looked at.
+const LOOKED_AT: usize = 1 << 16;
+
+/// What a contender answers.
+type Done = Result<(), Box<dyn Error>>;
+
+/// A number of device memory.
+pub(crate) trait Number: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Into<f64> {}
+
+impl Number for u32 {}
+impl Number for f32 {}
+impl Number for f64 {}
+
+/// Something that fills an array.
+pub(crate) struct Contender<'a, N> {
+    pub(crate) name: String,
+    pub(crate) fill: Box<dyn FnMut(&mut CudaViewMut<'_, N>) -> Done + 'a>,
+    /// What the first call shall write at the beginning, if that is known.
+    pub(crate) expected: Vec<N>,
+    /// The mean and the variance of its numbers, if it draws any.
+    pub(crate) moments: Option<(f64, f64)>,
+}
+
+/// Measures everything, and prints rows and tables.
+pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Done {
+    let cuda = Cuda::new()?;
+    println!(
+        "# bijective-shuffle {}, {}",
+        env!("CARGO_PKG_VERSION"),
+        cuda.stream().context().name()?
+    );
+    match curand::is_there().then(curand::version) {
+        Some(version) => println!("# cuRAND {}", version.unwrap_or(0)),
+        None => println!("# no cuRAND: put the folder of libcurand.so.10 in LD_LIBRARY_PATH"),
+    }
+    let mut memory = cuda.stream().alloc_zeros::<u32>(1 << numbers.power)?;
+    println!("name,numbers,length,seconds");
+    let mut tables = String::new();
+    let bench = Bench { cuda: &cuda, repeats: common.effort().repeats, only: &numbers.only };
+    tables += &bench.kind::<contenders::Words>(&mut memory)?;
+    tables += &bench.kind::<contenders::Uniform32>(&mut memory)?;
+    tables += &bench.kind::<contenders::Normal32>(&mut memory)?;
+    tables += &bench.kind::<contenders::Uniform64>(&mut memory)?;
+    tables += &bench.kind::<contenders::Normal64>(&mut memory)?;
+    println!("{tables}");
+    Ok(())
+}
+
+struct Bench<'a> {
+    cuda: &'a Cuda,
+    repeats: usize,
+    only: &'a [String],
+}
+
+impl Bench<'_> {
+    /// All contenders for a kind of numbers, as many as fill the memory; prints a row for each. The table.
+    fn kind<K: contenders::Kind>(
+        &self,
+        memory: &mut CudaSlice<u32>,
+    ) -> Result<String, Box<dyn Error>> {
+        let len = memory.len() * 4 / size_of::<K::Number>();
+        // SAFETY: all bits are a number, and there are as many bytes.
+        let mut out = unsafe { memory.transmute_mut::<K::Number>(len) }.ok_or("too short")?;
+        let mut contenders = contenders::all::<K>(self.cuda, len)?;
+        contenders.retain(|contender| {
+            self.only.is_empty() || self.only.iter().any(|only| contender.name.contains(&**only))
+        });
+        contenders.retain_mut(|contender| match self.check(contender, &mut out) {
+            Ok(()) => true,
+            Err(error) => {
+                println!("# {}, {}: {error}", contender.name, K::NAME);
+                false
+            }
+        });
+        let mut times = vec![Vec::new(); contenders.len()];
+        for _ in 0..self.repeats {
+            for (contender, times) in contenders.iter_mut().zip(&mut times) {
+                times.push(time(self.cuda.stream(), contender, &mut out)?);
+            }
+        }
+        let mut table = format!(
+            "\n{}, {len} at a time\n\n| generator | 10^9 a second | of write only |\n| --- | --- | --- |\n",
+            K::NAME
+        );
+        let mut write_only = f64::NAN;
+        for (contender, mut times) in contenders.iter().zip(times) {
+            times.sort_by(f64::total_cmp);
+            let seconds = times[times.len() / 2];
+            println!("{},{},{len},{seconds:e}", contender.name, K::NAME);
+            let speed = len as f64 / seconds / 1e9;
+            if contender.moments.is_none() {
+                write_only = speed;
+            }
+            let share = speed / write_only;
+            table += &format!("| {} | {speed:.0} | {share:.2} |\n", contender.name);
+        }
+        Ok(table)
+    }
+
+    /// Lets a contender work once, and looks at what it wrote.
+    fn check<N: Number>(
+        &self,
+        contender: &mut Contender<'_, N>,
+        out: &mut CudaViewMut<'_, N>,
+    ) -> Done {
+        let stream = self.cuda.stream();
+        stream.memset_zeros(&mut zeros(out)?)?;
+        (contender.fill)(out)?;
+        let len = contender.expected.len();
+        let got = stream.clone_dtoh(&out.slice(..len.min(out.len())))?;
+        stream.synchronize()?;
+        if !contender.expected.starts_with(&got) {
+            return Err("other numbers than the CPU's".into());
+        }
+        let Some((mean, variance)) = contender.moments else { return Ok(()) };
+        let looked_at = LOOKED_AT.min(out.len());
+        for start in [0, out.len() - looked_at] {
+            let numbers = stream.clone_dtoh(&out.slice(start..start + looked_at))?;
+            stream.synchronize()?;
+            let numbers = || numbers.iter().map(|&x| x.into());
+            let count = looked_at as f64;
+            let found = numbers().sum::<f64>() / count;
+            let spread = numbers().map(|x: f64| (x - mean).powi(2)).sum::<f64>() / count;
+            // Six standard deviations of the mean; the variance's is at most sqrt(2 / count) of it.
+            let (off, wide) = ((found - mean).abs(), (spread / variance - 1.0).abs());
+            if off > 6.0 * (variance / count).sqrt() || wide > 6.0 * (2.0 / count).sqrt() {
+                return Err(format!("mean {found}, variance {spread}").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same memory as bytes, which may be set to zero.
+fn zeros<'a, N>(out: &'a mut CudaViewMut<'_, N>) -> Result<CudaViewMut<'a, u8>, Box<dyn Error>> {
+    let bytes = out.len() * size_of::<N>();
+    // SAFETY: all bits are bytes.
+    Ok(unsafe { out.transmute_mut::<u8>(bytes) }.ok_or("too short")?)
+}
+
+/// The time of a call in seconds, by events around several.
+pub(crate) fn time<N>(
+    stream: &CudaStream,
+    contender: &mut Contender<'_, N>,
+    out: &mut CudaViewMut<'_, N>,
+) -> Result<f64, Box<dyn Error>> {
+    let mut timed = |calls: usize| -> Result<f32, Box<dyn Error>> {
+        let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let start = event()?;
+        for _ in 0..calls {
+            (contender.fill)(out)?;
+        }
+        let end = event()?;
+        end.synchronize()?;
+        Ok(start.elapsed_ms(&end)? / calls as f32)
+    };
+    let one = timed(1)?;
+    let calls = ((MEASURED_MS / one).ceil() as usize).clamp(1, MOST_CALLS);
+    Ok(f64::from(timed(calls)?) / 1e3)
+}

@@ -1,0 +1,230 @@
+//! Times shapes of the kernels that fill, to choose those in `src/compact/cuda/tuning.rs`.
+
+use std::error::Error;
+
+use bijective_shuffle::cudarc::driver::{
+    CudaFunction, CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg,
+};
+use bijective_shuffle::rng::{
+    Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg64, Mwc, Streams, XorShift1024Weyl,
+    Xorwow,
+};
+use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
+use rayon::prelude::*;
+
+use super::contenders::multiprocessors;
+use super::{Contender, time};
+use crate::arguments::{Common, GpuNumbers};
+
+/// The kernels' text.
+const FILL: &str = include_str!("../../../../gpu/fill.cuh");
+
+/// A kernel that is measured.
+struct Candidate {
+    name: String,
+    /// What it is compared with: the others of the same group.
+    group: String,
+    /// Parameters and body.
+    text: (&'static str, String),
+    threads: u32,
+    grid: u32,
+    /// For kernels of streams: how many streams, and of which generator.
+    streams: Option<(&'static str, u64)>,
+}
+
+const PHILOX: &str = "uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first, uint64_t end";
+const STREAMS: &str = "uint32_t* states, uint64_t count, uint32_t* out, uint64_t len";
+
+/// Measures every candidate, and prints each group with the fastest first.
+pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Result<(), Box<dyn Error>> {
+    let cuda = Cuda::new()?;
+    let mut candidates = candidates(multiprocessors(&cuda)?);
+    candidates.retain(|candidate| {
+        let wanted = |only: &String| candidate.name.contains(&**only);
+        numbers.only.is_empty() || numbers.only.iter().any(wanted)
+    });
+    let kernels: Vec<CudaFunction> = candidates
+        .par_iter()
+        .map(|Candidate { text: (parameters, body), threads, .. }| {
+            let text = format!(
+                "{FILL}\nusing namespace bijective_shuffle;\n\
+                 extern \"C\" __global__ void __launch_bounds__({threads}) entry({parameters}) {{ {body} }}"
+            );
+            cuda.kernel(&text, "entry")
+        })
+        .collect::<Result<_, _>>()?;
+    let mut memory = cuda.stream().alloc_zeros::<u32>(1 << numbers.power)?;
+    let mut out = memory.slice_mut(..);
+    let mut rows: Vec<(String, f64, String)> = Vec::new();
+    for (candidate, kernel) in candidates.iter().zip(&kernels) {
+        let mut contender = contender(&cuda, candidate, kernel)?;
+        let mut times = Vec::new();
+        for _ in 0..common.effort().repeats {
+            times.push(time(cuda.stream(), &mut contender, &mut out)?);
+        }
+        times.sort_by(f64::total_cmp);
+        let speed = out.len() as f64 / times[times.len() / 2] / 1e9;
+        rows.push((candidate.group.clone(), speed, candidate.name.clone()));
+    }
+    rows.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+    println!("words,10^9 words a second,shape");
+    for (group, speed, name) in rows {
+        println!("{group},{speed:.0},{name}");
+    }
+    Ok(())
+}
+
+/// All shapes.
+fn candidates(multiprocessors: u32) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for (number, rounds) in [("U32", 10), ("U32", 7), ("NormalF32", 10), ("NormalF64", 10)] {
+        for threads in [128, 256, 512] {
+            for unroll in [1, 2, 4, 8] {
+                for waves in [2048, 8192, 1 << 20] {
+                    // As many blocks as hold so many threads a multiprocessor; the last is a block a tile.
+                    let grid = (multiprocessors * (waves / threads)).max(1);
+                    all.push(Candidate {
+                        name: format!("{threads} threads; {unroll} blocks; {waves} threads a multiprocessor"),
+                        group: format!("Philox4x32-{rounds} {number}"),
+                        text: (
+                            PHILOX,
+                            format!("fill_philox<{number}, {rounds}, {threads}, {unroll}>(key, stream, block, out, first, end);"),
+                        ),
+                        threads,
+                        grid,
+                        streams: None,
+                    });
+                }
+            }
+        }
+    }
+    for generator in ["Lcg64", "Mwc", "Xorwow"] {
+        for threads in [64, 128, 256] {
+            for streams in [1, 4] {
+                for unroll in [1, 4, 8] {
+                    for power in [16, 17, 18, 19, 20] {
+                        let count = 1_u64 << power;
+                        all.push(Candidate {
+                            name: format!("2^{power} streams; {threads} threads; {streams} a thread; {unroll} rows"),
+                            group: generator.into(),
+                            text: (
+                                STREAMS,
+                                format!("fill_streams<{generator}, U32, {threads}, {streams}, {unroll}>(states, count, out, len);"),
+                            ),
+                            threads,
+                            grid: (count / u64::from(threads * streams)) as u32,
+                            streams: Some((generator, count)),
+                        });
+                    }
+                }
+            }
+        }
+    }
+    for threads in [64, 128, 256, 512] {
+        for power in [13, 14, 15, 16, 17] {
+            let count = 1_u64 << power;
+            all.push(Candidate {
+                name: format!("2^{power} streams; {threads} threads"),
+                group: "XorShift1024Weyl".into(),
+                text: (
+                    STREAMS,
+                    format!("fill_warps<XorShift1024WeylQuads, U32, {threads}>(states, count, out, len);"),
+                ),
+                threads,
+                grid: (count * 8 / u64::from(threads)) as u32,
+                streams: Some(("XorShift1024Weyl", count)),
+            });
+        }
+    }
+    for (generator, lags, threads) in
+        [("LaggedFibonacci521", "521, 353", 64), ("LaggedFibonacci1279", "1279, 861", 128)]
+    {
+        for power in [10, 11, 12, 13, 14] {
+            all.push(Candidate {
+                name: format!("2^{power} streams; {threads} threads"),
+                group: generator.into(),
+                text: (
+                    STREAMS,
+                    format!("fill_rings<LaggedFibonacci<{lags}, {threads}>, U32>(states, count, out, len);"),
+                ),
+                threads,
+                grid: 1 << power,
+                streams: Some((generator, 1 << power)),
+            });
+        }
+    }
+    all
+}
+
+/// A candidate that is ready to fill.
+fn contender<'a>(
+    cuda: &'a Cuda,
+    candidate: &Candidate,
+    kernel: &'a CudaFunction,
+) -> Result<Contender<'a, u32>, Box<dyn Error>> {
+    match candidate.streams {
+        None => Ok(philox(cuda, candidate, kernel)),
+        Some(("Lcg64", count)) => streams::<Lcg64>(cuda, candidate, kernel, count),
+        Some(("Mwc", count)) => streams::<Mwc>(cuda, candidate, kernel, count),
+        Some(("Xorwow", count)) => streams::<Xorwow>(cuda, candidate, kernel, count),
+        Some(("LaggedFibonacci521", count)) => {
+            streams::<LaggedFibonacci521>(cuda, candidate, kernel, count)
+        }
+        Some(("LaggedFibonacci1279", count)) => {
+            streams::<LaggedFibonacci1279>(cuda, candidate, kernel, count)
+        }
+        Some((_, count)) => streams::<XorShift1024Weyl>(cuda, candidate, kernel, count),
+    }
+}
+
+fn shape(candidate: &Candidate) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (candidate.grid, 1, 1),
+        block_dim: (candidate.threads, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+fn named<'a>(
+    candidate: &Candidate,
+    fill: impl FnMut(&mut CudaViewMut<'_, u32>) -> Result<(), Box<dyn Error>> + 'a,
+) -> Contender<'a, u32> {
+    let name = candidate.name.clone();
+    Contender { name, fill: Box::new(fill), expected: Vec::new(), moments: None }
+}
+
+fn philox<'a>(
+    cuda: &'a Cuda,
+    candidate: &Candidate,
+    kernel: &'a CudaFunction,
+) -> Contender<'a, u32> {
+    let (stream, shape) = (cuda.stream(), shape(candidate));
+    named(candidate, move |out| {
+        let words = out.len() as u64;
+        let (address, _guard) = out.device_ptr_mut(stream);
+        let mut launch = stream.launch_builder(kernel);
+        launch.arg(&42_u64).arg(&0_u64).arg(&0_u64).arg(&address).arg(&0_u64).arg(&words);
+        // SAFETY: the arguments are the kernel's, which writes so many words: the slice, borrowed for writing.
+        unsafe { launch.launch(shape) }?;
+        Ok(())
+    })
+}
+
+fn streams<'a, G: DeviceGenerator + Generator>(
+    cuda: &'a Cuda,
+    candidate: &Candidate,
+    kernel: &'a CudaFunction,
+    count: u64,
+) -> Result<Contender<'a, u32>, Box<dyn Error>> {
+    let mut on_device = CudaStreams::new(cuda, &Streams::<G>::new(1, 0..count)?)?;
+    let (stream, shape) = (cuda.stream(), shape(candidate));
+    Ok(named(candidate, move |out| {
+        let words = out.len() as u64;
+        let (address, _guard) = out.device_ptr_mut(stream);
+        let mut launch = stream.launch_builder(kernel);
+        launch.arg(on_device.states_mut()).arg(&count).arg(&address).arg(&words);
+        // SAFETY: the arguments are the kernel's, for so many streams and words; the slice is borrowed for writing.
+        unsafe { launch.launch(shape) }?;
+        Ok(())
+    }))
+}

@@ -1,0 +1,263 @@
+// Arrays filled with random numbers: of one stream of Philox4x32, in order, or of many streams that step together. The
+// order of the numbers is that of src/rng/fill.rs and does not depend on threads, blocks or the device.
+//
+// For every kind of number four words are 16 bytes of the array, so the kernels count in words: the array is one of
+// `words` words, and what is made of four words of a stream is stored at once.
+#ifndef BIJECTIVE_SHUFFLE_FILL
+#define BIJECTIVE_SHUFFLE_FILL
+
+namespace bijective_shuffle {
+
+// Stores for data that this kernel does not read again.
+template <class T>
+__device__ __forceinline__ void stream_out(T* place, T value) {
+    __stcs(place, value);
+}
+__device__ __forceinline__ void stream_out(uint64_t* place, uint64_t value) {
+    __stcs(reinterpret_cast<unsigned long long*>(place), (unsigned long long)value);
+}
+__device__ __forceinline__ void stream_out(Words4* place, const Words4& four) {
+    __stcs(reinterpret_cast<uint4*>(place), make_uint4(four.words[0], four.words[1], four.words[2], four.words[3]));
+}
+
+// Those of four words that lie within an array: from `first` to before `end`, where the four are from `at` on.
+__device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, uint64_t at, uint64_t first, uint64_t end) {
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (uint32_t k = 0; k < 4; ++k) {
+        if (at + k >= first && at + k < end) out[at + k] = four.words[k];
+    }
+}
+
+// The numbers of a block of Philox4x32.
+template <class Number, int ROUNDS>
+__device__ __forceinline__ Words4 philox_numbers(uint64_t key, uint64_t stream, uint64_t block) {
+    uint32_t x[4] = {uint32_t(block), uint32_t(block >> 32), uint32_t(stream), uint32_t(stream >> 32)};
+    philox4x32<ROUNDS>(key, x);
+    return numbers_of<Number>(x);
+}
+
+// Fills where blocks of the generator come to places of 16 aligned bytes. `out` is such a place, perhaps before the
+// array, which is `out[first], .., out[end - 1]`; its word 0 is the first of a block.
+template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
+__device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first,
+                                            uint64_t end) {
+    constexpr uint32_t TILE = THREADS * UNROLL;
+    const uint64_t blocks = (end + 3) / 4;
+    for (uint64_t tile = uint64_t(blockIdx.x) * TILE; tile < blocks; tile += uint64_t(gridDim.x) * TILE) {
+        const uint64_t mine = tile + threadIdx.x;
+        if (4 * tile >= first && 4 * (tile + TILE) <= end) {
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t k = 0; k < UNROLL; ++k) {
+                const uint64_t place = mine + k * THREADS;
+                const Words4 numbers = philox_numbers<Number, ROUNDS>(key, stream, block + place);
+                stream_out(reinterpret_cast<Words4*>(out) + place, numbers);
+            }
+        } else {
+            for (uint64_t place = mine; place < tile + TILE && place < blocks; place += THREADS) {
+                const Words4 numbers = philox_numbers<Number, ROUNDS>(key, stream, block + place);
+                store_within(out, numbers, 4 * place, first, end);
+            }
+        }
+    }
+}
+
+// Four words from the k-th of this thread on, the last of which the next thread has. 0 < k < 4.
+__device__ __forceinline__ Words4 moved_down(const Words4& four, uint32_t k) {
+    uint32_t all[7];
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (uint32_t n = 0; n < 4; ++n) all[n] = four.words[n];
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (uint32_t n = 0; n < 3; ++n) all[4 + n] = __shfl_down_sync(0xFFFFFFFFu, four.words[n], 1);
+    Words4 moved;
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (uint32_t n = 0; n < 4; ++n) moved.words[n] = k == 1 ? all[n + 1] : k == 2 ? all[n + 2] : all[n + 3];
+    return moved;
+}
+
+// Fills any array, from any word of the stream on: number 0 is made of the words from `skip` on, less than 4, of a block.
+// A thread makes 16 bytes of numbers, of two blocks if it must, and stores 16 aligned bytes, of two threads' if it must.
+template <class Number, int ROUNDS, uint32_t THREADS>
+__device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stream, uint64_t block, uint64_t skip,
+                                                     uint32_t* out, uint64_t words) {
+    const uint32_t lane = threadIdx.x % 32;
+    // Words before the first aligned place.
+    const uint32_t before = uint32_t(0 - reinterpret_cast<uint64_t>(out) / 4) % 4;
+    const uint64_t fours = (words + 3) / 4;
+    for (uint64_t base = uint64_t(blockIdx.x) * THREADS; base < fours; base += uint64_t(gridDim.x) * THREADS) {
+        const uint64_t mine = base + threadIdx.x;
+        Philox4x32Rng<ROUNDS> rng(key, stream);
+        rng.block = block + mine;
+        uint32_t all[8] = {}, x[4];
+        rng.next_block(x);
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t n = 0; n < 4; ++n) all[n] = x[n];
+        if (skip != 0) {
+            rng.next_block(x);
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t n = 0; n < 4; ++n) all[4 + n] = x[n];
+        }
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t n = 0; n < 4; ++n) {
+            const uint32_t low = skip == 0 ? all[n] : all[n + 1], high = skip == 2 ? all[n + 2] : all[n + 3];
+            x[n] = skip < 2 ? low : high;
+        }
+        const Words4 numbers = numbers_of<Number>(x);
+        const uint64_t at = 4 * mine, warp = at - 4 * lane;
+        if (warp + 128 > words) {
+            store_within(out, numbers, at, 0, words);
+        } else if (before == 0) {
+            stream_out(reinterpret_cast<Words4*>(out + at), numbers);
+        } else {
+            const Words4 moved = moved_down(numbers, before);
+            if (lane < 31) stream_out(reinterpret_cast<Words4*>(out + at + before), moved);
+            // The ends of what the warp has.
+            if (lane == 0) store_within(out, numbers, at, at, at + before);
+            if (lane == 31) store_within(out, numbers, at, at + before, at + 4);
+        }
+    }
+}
+
+// Neighbouring numbers, stored at once.
+template <class Type, uint32_t STREAMS>
+__device__ __forceinline__ void store_row(Type* place, const Type (&numbers)[STREAMS]) {
+    if constexpr (STREAMS == 1) {
+        stream_out(place, numbers[0]);
+    } else {
+        static_assert(sizeof(numbers) == 16, "16 bytes");
+        Words4 four;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t k = 0; k < STREAMS; ++k) bits_of(numbers[k], four.words + k * (sizeof(Type) / 4));
+        stream_out(reinterpret_cast<Words4*>(place), four);
+    }
+}
+
+// Fills with the streams of a generator that steps alone: number t of stream i comes to place t * count + i. A thread has
+// STREAMS neighbouring streams: one, or as many as make 16 bytes of numbers, if they divide `count` and `out` is aligned.
+// Words that belong to numbers beyond `len` are drawn as well, so that all streams stay together.
+template <class G, class Number, uint32_t THREADS, uint32_t STREAMS, uint32_t UNROLL>
+__device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, typename Number::Type* out, uint64_t len) {
+    using Type = typename Number::Type;
+    constexpr uint32_t NUMBERS = Number::NUMBERS;
+    const uint64_t mine = (uint64_t(blockIdx.x) * THREADS + threadIdx.x) * STREAMS;
+    if (mine >= count) return;
+    G generators[STREAMS];
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (uint32_t k = 0; k < STREAMS; ++k) generators[k].load(states, count, mine + k);
+
+    // A group of each stream: that many rows.
+    Type numbers[NUMBERS][STREAMS];
+    const auto draw = [&] {
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t k = 0; k < STREAMS; ++k) {
+            uint32_t words[Number::WORDS];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t n = 0; n < Number::WORDS; ++n) words[n] = generators[k].next();
+            Type made[NUMBERS];
+            Number::make(words, made);
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t n = 0; n < NUMBERS; ++n) numbers[n][k] = made[n];
+        }
+    };
+
+    Type* place = out + mine;
+    const uint64_t whole = len / (count * NUMBERS);
+#if defined(__CUDACC__)
+#pragma unroll UNROLL
+#endif
+    for (uint64_t t = 0; t < whole; ++t) {
+        draw();
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t n = 0; n < NUMBERS; ++n) {
+            store_row(place, numbers[n]);
+            place += count;
+        }
+    }
+    const uint64_t done = whole * count * NUMBERS;
+    if (done < len) {
+        draw();
+        for (uint32_t n = 0; n < NUMBERS; ++n) {
+            for (uint32_t k = 0; k < STREAMS; ++k) {
+                const uint64_t at = done + n * count + mine + k;
+                if (at < len) out[at] = numbers[n][k];
+            }
+        }
+    }
+    for (uint32_t k = 0; k < STREAMS; ++k) generators[k].store(states, count, mine + k);
+}
+
+// Fills with the streams of a generator that several threads share, four words a thread: block t of numbers of stream i
+// comes to place (t * count + i) * BLOCK. `generator` is this thread's, of stream `stream`; a thread without one, so that
+// `stream >= count`, goes along, since threads wait for each other.
+template <class Number, class G>
+__device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint64_t count, uint32_t* out, uint64_t words) {
+    constexpr uint32_t STEPS = Number::WORDS / Number::NUMBERS;
+    const bool aligned = reinterpret_cast<uint64_t>(out) % 16 == 0;
+    // Words of a row, and of a stream in it.
+    constexpr uint32_t SHARE = G::BLOCK * STEPS;
+    const uint64_t row = count * SHARE;
+    uint64_t at = stream * SHARE + 4 * generator.thread;
+    for (uint64_t begin = 0; begin < words; begin += row, at += row) {
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t step = 0; step < STEPS; ++step) {
+            uint32_t x[4];
+            generator.next4(x);
+            if (stream >= count) continue;
+            const Words4 numbers = numbers_of<Number>(x);
+            const uint64_t here = at + step * G::BLOCK;
+            if (aligned && here + 4 <= words) {
+                stream_out(reinterpret_cast<Words4*>(out + here), numbers);
+            } else {
+                store_within(out, numbers, here, 0, words);
+            }
+        }
+    }
+}
+
+// A stream of Philox4x32 among others, each of which a thread has.
+template <int ROUNDS>
+struct Philox4x32Stream {
+    static constexpr uint32_t STATE = 6, BLOCK = 4, THREADS = 1;
+
+    Philox4x32Rng<ROUNDS> rng;
+    uint32_t thread;
+
+    __device__ __forceinline__ explicit Philox4x32Stream(uint32_t thread) : rng(0, 0), thread(thread) {}
+
+    // The words of a stream are side by side: key, stream and block, the low word of each first.
+    __device__ __forceinline__ void load(const uint32_t* states, uint64_t, uint64_t stream) {
+        const uint32_t* words = states + stream * STATE;
+        rng.key = joined(words[0], words[1]), rng.stream = joined(words[2], words[3]), rng.block = joined(words[4], words[5]);
+    }
+
+    __device__ __forceinline__ void store(uint32_t* states, uint64_t, uint64_t stream) const {
+        uint32_t* words = states + stream * STATE;
+        words[4] = uint32_t(rng.block), words[5] = uint32_t(rng.block >> 32);
+    }
+
+    __device__ __forceinline__ void next4(uint32_t (&words)[4]) { rng.next_block(words); }
+};
+
+// Fills with generators that so many neighbouring threads of a warp share.
+template <class G, class Number, uint32_t THREADS>
+__device__ __forceinline__ void fill_warps(uint32_t* states, uint64_t count, uint32_t* out, uint64_t words) {
+    const uint64_t stream = (uint64_t(blockIdx.x) * THREADS + threadIdx.x) / G::THREADS;
+    G generator(threadIdx.x % G::THREADS);
+    if (stream < count) generator.load(states, count, stream);
+    fill_blocks<Number>(generator, stream, count, out, words);
+    if (stream < count) generator.store(states, count, stream);
+}
+
+// Fills with generators that a block shares.
+template <class G, class Number>
+__device__ __forceinline__ void fill_rings(uint32_t* states, uint64_t count, uint32_t* out, uint64_t words) {
+    alignas(16) __shared__ uint32_t ring[G::RING];
+    G generator(ring, threadIdx.x);
+    generator.load(states, count, blockIdx.x);
+    __syncthreads();
+    fill_blocks<Number>(generator, blockIdx.x, count, out, words);
+    generator.store(states, count, blockIdx.x);
+}
+
+}  // namespace bijective_shuffle
+
+#endif

@@ -1,0 +1,117 @@
+// Numbers of words: integers, uniform numbers in [0, 1) and normal ones, with the same bits as src/rng/number.rs and
+// src/rng/normal.rs.
+#ifndef BIJECTIVE_SHUFFLE_NUMBER
+#define BIJECTIVE_SHUFFLE_NUMBER
+
+namespace bijective_shuffle {
+
+// Four words that are loaded and stored at once.
+struct alignas(16) Words4 {
+    uint32_t words[4];
+};
+
+// A number of two words, low word first.
+__device__ __forceinline__ uint64_t joined(uint32_t low, uint32_t high) { return uint64_t(high) << 32 | low; }
+
+// A number in [0, 1), a multiple of 2^-24.
+__device__ __forceinline__ float uniform_f32(uint32_t word) { return float(word >> 8) * 0x1p-24f; }
+
+// A number in [0, 1), a multiple of 2^-53.
+__device__ __forceinline__ double uniform_f64(uint64_t words) { return double(words >> 11) * 0x1p-53; }
+
+// The kinds of numbers that arrays are filled with: a group of `WORDS` words gives a group of `NUMBERS` numbers.
+struct U32 {
+    using Type = uint32_t;
+    static constexpr uint32_t WORDS = 1, NUMBERS = 1;
+
+    __device__ __forceinline__ static void make(const uint32_t* words, Type* numbers) { numbers[0] = words[0]; }
+};
+
+struct U64 {
+    using Type = uint64_t;
+    static constexpr uint32_t WORDS = 2, NUMBERS = 1;
+
+    __device__ __forceinline__ static void make(const uint32_t* words, Type* numbers) {
+        numbers[0] = joined(words[0], words[1]);
+    }
+};
+
+struct F32 {
+    using Type = float;
+    static constexpr uint32_t WORDS = 1, NUMBERS = 1;
+
+    __device__ __forceinline__ static void make(const uint32_t* words, Type* numbers) {
+        numbers[0] = uniform_f32(words[0]);
+    }
+};
+
+struct F64 {
+    using Type = double;
+    static constexpr uint32_t WORDS = 2, NUMBERS = 1;
+
+    __device__ __forceinline__ static void make(const uint32_t* words, Type* numbers) {
+        numbers[0] = uniform_f64(joined(words[0], words[1]));
+    }
+};
+
+struct NormalF32 {
+    using Type = float;
+    static constexpr uint32_t WORDS = 2, NUMBERS = 2;
+
+    __device__ __forceinline__ static void make(const uint32_t* words, Type* numbers) {
+        normal_f32(words[0], words[1], numbers);
+    }
+};
+
+struct NormalF64 {
+    using Type = double;
+    static constexpr uint32_t WORDS = 4, NUMBERS = 2;
+
+    __device__ __forceinline__ static void make(const uint32_t* words, Type* numbers) {
+        normal_f64(joined(words[0], words[1]), joined(words[2], words[3]), numbers);
+    }
+};
+
+// The bits of a number.
+__device__ __forceinline__ void bits_of(uint32_t number, uint32_t* bits) { bits[0] = number; }
+
+__device__ __forceinline__ void bits_of(uint64_t number, uint32_t* bits) {
+    bits[0] = uint32_t(number);
+    bits[1] = uint32_t(number >> 32);
+}
+
+__device__ __forceinline__ void bits_of(float number, uint32_t* bits) {
+#if defined(__CUDACC__)
+    bits[0] = __float_as_uint(number);
+#else
+    __builtin_memcpy(bits, &number, sizeof number);
+#endif
+}
+
+__device__ __forceinline__ void bits_of(double number, uint32_t* bits) {
+#if defined(__CUDACC__)
+    bits_of(uint64_t(__double_as_longlong(number)), bits);
+#else
+    __builtin_memcpy(bits, &number, sizeof number);
+#endif
+}
+
+// Four words as the bits of the numbers that are made of them: for every kind four words are 16 bytes of numbers.
+template <class Number>
+__device__ __forceinline__ Words4 numbers_of(const uint32_t (&words)[4]) {
+    constexpr uint32_t PER_NUMBER = Number::WORDS / Number::NUMBERS;
+    static_assert(sizeof(typename Number::Type) == 4 * PER_NUMBER, "as many bits as the words have");
+    Words4 bits;
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (uint32_t k = 0; k < 4; k += Number::WORDS) {
+        typename Number::Type numbers[Number::NUMBERS];
+        Number::make(words + k, numbers);
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t n = 0; n < Number::NUMBERS; ++n) bits_of(numbers[n], bits.words + k + n * PER_NUMBER);
+    }
+    return bits;
+}
+
+}  // namespace bijective_shuffle
+
+#endif

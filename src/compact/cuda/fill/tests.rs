@@ -1,0 +1,244 @@
+//! The kernels as plain C++, with emulated threads, against the CPU's fills.
+
+use std::fmt::Write as _;
+
+use super::*;
+use crate::rng::{Fill, device_header};
+
+#[path = "../../../../tests/common/cplusplus.rs"]
+mod cplusplus;
+
+/// A program whose threads are emulated, with this main function.
+fn program(main: &str) -> String {
+    [
+        include_str!("../../../../tests/common/emulated.hpp"),
+        device_header(),
+        include_str!("../../../../gpu/fill.cuh"),
+        "using namespace bijective_shuffle;
+         // Memory whose words before and after an array have to stay as they are.
+         struct Memory {
+             static constexpr unsigned GUARD = 16;
+             std::vector<uint32_t> words;
+             unsigned before, len;
+             Memory(unsigned before, unsigned len) : words(before + len + 2 * GUARD + 4, 0xABABABAB), before(before), len(len) {}
+             uint32_t* out() {
+                 // At so many words from a multiple of 16 bytes.
+                 uint32_t* place = words.data() + GUARD;
+                 while (reinterpret_cast<uint64_t>(place) % 16 != 0) --place;
+                 return place + before;
+             }
+             void print() {
+                 for (uint32_t* word = words.data(); word < words.data() + words.size(); ++word) {
+                     const bool inside = word >= out() && word < out() + len;
+                     if (inside) std::printf(\"%x \", unsigned(*word));
+                     else if (*word != 0xABABABAB) std::abort();
+                 }
+                 std::printf(\"\\n\");
+             }
+         };\n",
+        "int main() {\n",
+        main,
+        "}\n",
+    ]
+    .concat()
+}
+
+/// What a program prints, and what it should.
+#[derive(Default)]
+struct Cases {
+    main: String,
+    expected: Vec<(String, Vec<u32>)>,
+}
+
+impl Cases {
+    fn check(&self) {
+        let Some(output) = cplusplus::run(&program(&self.main)) else {
+            println!("skipped: no C++ compiler");
+            return;
+        };
+        assert_eq!(output.lines().count(), self.expected.len());
+        for (line, (what, expected)) in output.lines().zip(&self.expected) {
+            let words = line.split_whitespace();
+            let got: Vec<u32> = words.map(|word| u32::from_str_radix(word, 16).unwrap()).collect();
+            assert!(got == *expected, "{what}");
+        }
+    }
+}
+
+/// A number as its words.
+trait Bits: Copy + Default {
+    fn words(self) -> Vec<u32>;
+}
+
+macro_rules! bits {
+    ($($number:ty: $to_bits:expr;)*) => {$(
+        impl Bits for $number {
+            fn words(self) -> Vec<u32> {
+                let bits: u64 = $to_bits(self);
+                [bits as u32, (bits >> 32) as u32][..size_of::<$number>() / 4].to_vec()
+            }
+        }
+    )*};
+}
+
+bits! {
+    u32: u64::from;
+    u64: |x| x;
+    f32: |x: f32| u64::from(x.to_bits());
+    f64: f64::to_bits;
+}
+
+/// What the CPU's fill gives.
+fn filled<D: Draw<Number: Bits>>(fill: &mut impl Fill, len: usize) -> Vec<u32> {
+    let mut numbers = vec![D::Number::default(); len];
+    fill.fill::<D>(&mut numbers);
+    numbers.into_iter().flat_map(Bits::words).collect()
+}
+
+/// The states of an ensemble, as they lie in device memory.
+fn states<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
+    gather(streams)
+}
+
+/// Two fills of an ensemble, one after the other, and its states after them.
+fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
+    cases: &mut Cases,
+    mut streams: Streams<G>,
+    lens: [usize; 2],
+    before: usize,
+) {
+    let count = streams.len();
+    let words = states(&streams);
+    let list: String = words.iter().fold(String::new(), |all, word| all + &format!("{word}u,"));
+    writeln!(cases.main, "{{ std::vector<uint32_t> states = {{{list}}};").unwrap();
+    for len in lens {
+        let (kernel, grid, threads, together) = match G::threads() {
+            Threads::One(generator) => {
+                // As `plan` decides, but for small blocks.
+                let per = 16 / size_of::<D::Number>();
+                let many = before == 0 && count % per == 0;
+                let streams = if many { per } else { 1 };
+                let kernel = format!("fill_streams<{generator}, {}, 8, {streams}, 4>", D::NAME);
+                (kernel, count.div_ceil(8 * streams), 8, false)
+            }
+            Threads::Part(generator, threads) => {
+                let kernel = format!("fill_warps<{generator}, {}, 32>", D::NAME);
+                (kernel, (count * threads as usize).div_ceil(32), 32, true)
+            }
+            Threads::Block(generator, threads) => {
+                (format!("fill_rings<{generator}, {}>", D::NAME), count, threads as usize, true)
+            }
+        };
+        let words = D::words(len);
+        let (out, units) = match G::threads() {
+            Threads::One(_) => (format!("reinterpret_cast<{}::Type*>(memory.out())", D::NAME), len as u64),
+            _ => ("memory.out()".into(), words),
+        };
+        writeln!(
+            cases.main,
+            "{{ Memory memory({before}, {words}); launch({grid}, {threads}, {together}, [&] {{ \
+             {kernel}(states.data(), {count}, {out}, {units}); }}); memory.print(); }}"
+        )
+        .unwrap();
+        let what = format!("{count} streams of {:?}, {} {len}", G::threads(), D::NAME);
+        cases.expected.push((what, filled::<D>(&mut streams, len)));
+    }
+    cases.main +=
+        "for (uint32_t word : states) std::printf(\"%x \", unsigned(word)); std::printf(\"\\n\"); }\n";
+    let what = format!("states of {count} streams of {:?}, {} {lens:?}", G::threads(), D::NAME);
+    cases.expected.push((what, states(&streams)));
+}
+
+/// Every kind of numbers.
+fn streams_cases<G: DeviceGenerator>(cases: &mut Cases, count: u64, lens: [usize; 2]) {
+    let streams = || Streams::<G>::new(7, 5..5 + count).unwrap();
+    streams_case::<G, U32>(cases, streams(), lens, 0);
+    streams_case::<G, U32>(cases, streams(), lens, 3);
+    streams_case::<G, U64>(cases, streams(), lens, 2);
+    streams_case::<G, F32>(cases, streams(), lens, 1);
+    streams_case::<G, F64>(cases, streams(), lens, 0);
+    streams_case::<G, NormalF32>(cases, streams(), lens, 0);
+    streams_case::<G, NormalF64>(cases, streams(), lens, 0);
+}
+
+#[test]
+fn streams_of_a_thread_are_those_of_the_cpu() {
+    let mut cases = Cases::default();
+    // Whole rows and parts of one, rows that are multiples of 16 bytes and others, with more rows than stand one after the other.
+    for (count, lens) in [(1, [7, 1]), (12, [12 * 9 + 5, 24]), (21, [100, 21 * 5])] {
+        streams_cases::<Lcg32>(&mut cases, count, lens);
+        streams_cases::<Lcg64>(&mut cases, count, lens);
+        streams_cases::<Mwc>(&mut cases, count, lens);
+        streams_cases::<Xorwow>(&mut cases, count, lens);
+    }
+    streams_case::<Mwc, U32>(&mut cases, Streams::<Mwc>::different(7, 9).unwrap(), [50, 3], 0);
+    let leapfrog = Streams::<Lcg64>::leapfrog(7, 9).unwrap();
+    streams_case::<Lcg64, U32>(&mut cases, leapfrog, [50, 3], 0);
+    cases.check();
+}
+
+#[test]
+fn streams_of_several_threads_are_those_of_the_cpu() {
+    let mut cases = Cases::default();
+    for (count, lens) in [(1, [100, 7]), (5, [5 * 32 * 3 + 50, 33])] {
+        streams_cases::<XorShift1024Weyl>(&mut cases, count, lens);
+        streams_cases::<Philox4x32Rng>(&mut cases, count, lens);
+    }
+    streams_cases::<Philox4x32Rng<7>>(&mut cases, 37, [700, 9]);
+    for (count, lens) in [(1, [1000, 7]), (2, [2 * 512 + 100, 30])] {
+        streams_cases::<LaggedFibonacci521>(&mut cases, count, lens);
+        streams_cases::<LaggedFibonacci1279>(&mut cases, count, lens);
+    }
+    cases.check();
+}
+
+/// A fill of a stream of Philox4x32 from some word on, at so many words from an aligned place.
+fn philox_case<D: DeviceDraw<Number: Bits>, const ROUNDS: usize>(
+    cases: &mut Cases,
+    position: u128,
+    before: u64,
+    len: usize,
+) {
+    let mut rng = Philox4x32Rng::<ROUNDS>::from_key(0x0123_4567_89AB_CDEF, 1 << 40 | 3);
+    rng.set_position(position);
+    let words = D::words(len);
+    writeln!(cases.main, "{{ Memory memory({before}, {words});").unwrap();
+    // Two blocks, and tiles for both to take several.
+    match philox_plan::<D, ROUNDS>(&rng, before * 4, words) {
+        (true, [key, stream, block, _, first, end]) => writeln!(
+            cases.main,
+            "launch(2, 8, false, [&] {{ fill_philox<{}, {ROUNDS}, 8, 2>({key}u, {stream}u, {block}u, \
+             memory.out() - {before}, {first}, {end}); }}); memory.print(); }}",
+            D::NAME
+        ),
+        (false, [key, stream, block, skip, _, words]) => writeln!(
+            cases.main,
+            "launch(2, 32, true, [&] {{ fill_philox_anywhere<{}, {ROUNDS}, 32>({key}u, {stream}u, {block}u, {skip}, \
+             memory.out(), {words}); }}); memory.print(); }}",
+            D::NAME
+        ),
+    }
+    .unwrap();
+    let what = format!("{} {len} from {position}, {before} words on", D::NAME);
+    cases.expected.push((what, filled::<D>(&mut rng, len)));
+}
+
+#[test]
+fn a_stream_of_philox_is_that_of_the_cpu_anywhere() {
+    let mut cases = Cases::default();
+    for len in [1, 2, 31, 333] {
+        for position in [0, 1, 2, 3, (1 << 66) - 101] {
+            for before in 0..4 {
+                philox_case::<U32, 10>(&mut cases, position, before, len);
+                philox_case::<NormalF32, 10>(&mut cases, position, before, len);
+            }
+            for before in [0, 2] {
+                philox_case::<F64, 7>(&mut cases, position, before, len);
+                philox_case::<NormalF64, 7>(&mut cases, position, before, len);
+            }
+        }
+    }
+    philox_case::<F32, 10>(&mut cases, (1 << 34) - 3, 1, 100);
+    philox_case::<U64, 10>(&mut cases, (1 << 34) - 2, 2, 100);
+    cases.check();
+}

@@ -1,0 +1,126 @@
+//! [`LaggedFibonacci`]: additive lagged Fibonacci generators, [Manssen et al., 2012], section 4.
+
+use super::number::Draw;
+use super::rows::{Rows, fill_blocks};
+use super::steps::Steps;
+use super::{Generator, generator};
+use crate::seed::{KeyDomain, Seed};
+
+/// `x[n] = x[n - R] + x[n - S]` modulo 2^32, for `R > S`, [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].
+///
+/// Where `z^R + z^S + 1` is primitive modulo 2, as it is for these two, and one of the first words is odd, the period is
+/// `2^31 (2^R - 1)`. In [Manssen et al., 2012], section 4 (with numbers of floating point instead of words), `R = 521` fails two tests of Crush and a simulation,
+/// and `R = 1279` passes but for one test of BigCrush.
+///
+/// Streams have their first `R` words drawn from a seed: they lie anywhere on very many long cycles, and overlaps are
+/// out of the question.
+///
+/// A block is the largest power of two not above `S`, 512 at most: so many words do not need each other.
+///
+/// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::rand_core::Rng;
+/// use bijective_shuffle::rng::LaggedFibonacci521;
+///
+/// let mut rng = LaggedFibonacci521::new(42, 0);
+/// let words: Vec<u32> = (0..1000).map(|_| rng.next_u32()).collect();
+/// assert_eq!(words[999], words[999 - 521].wrapping_add(words[999 - 353]));
+/// ```
+#[derive(Clone)]
+pub struct LaggedFibonacci<const R: usize, const S: usize> {
+    /// The last `R` words, from `oldest` on around.
+    ring: [u32; R],
+    oldest: usize,
+}
+
+/// Lags 521 and 353.
+pub type LaggedFibonacci521 = LaggedFibonacci<521, 353>;
+
+/// Lags 1279 and 861.
+pub type LaggedFibonacci1279 = LaggedFibonacci<1279, 861>;
+
+generator!([const R: usize, const S: usize] LaggedFibonacci<R, S>, new: [const R: usize, const S: usize] LaggedFibonacci<R, S>);
+
+impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
+    /// The generator that continues these words, the oldest first. If all are even, all that follow are.
+    pub const fn from_words(words: [u32; R]) -> Self {
+        const { assert!(0 < S && S < R && R < 4096, "the lags are S < R < 4096") };
+        Self { ring: words, oldest: 0 }
+    }
+
+    /// The last `R` words, the oldest first.
+    pub fn words(&self) -> [u32; R] {
+        core::array::from_fn(|k| self.ring[(self.oldest + k) % R])
+    }
+
+    #[inline(always)]
+    fn next_word(&mut self) -> u32 {
+        let other = self.oldest + (R - S);
+        let other = if other < R { other } else { other - R };
+        let word = self.ring[self.oldest].wrapping_add(self.ring[other]);
+        self.ring[self.oldest] = word;
+        self.oldest = if self.oldest + 1 == R { 0 } else { self.oldest + 1 };
+        word
+    }
+}
+
+/// Generators are equal if they give the same words.
+impl<const R: usize, const S: usize> PartialEq for LaggedFibonacci<R, S> {
+    fn eq(&self, other: &Self) -> bool {
+        self.words() == other.words()
+    }
+}
+
+impl<const R: usize, const S: usize> Eq for LaggedFibonacci<R, S> {}
+
+impl<const R: usize, const S: usize> core::fmt::Debug for LaggedFibonacci<R, S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("LaggedFibonacci").field("lags", &(R, S)).finish_non_exhaustive()
+    }
+}
+
+impl<const R: usize, const S: usize> Generator for LaggedFibonacci<R, S> {
+    const BLOCK: usize = if S < 512 { 1 << S.ilog2() } else { 512 };
+}
+
+impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
+    // The lags tell the key streams apart.
+    const NUMBER: u32 = 1 << 24 | (R as u32) << 12 | S as u32;
+    // The words, the oldest first.
+    const STATE: usize = R;
+
+    fn from_child(child: Seed, stream: u64) -> Self {
+        let mut key = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+        let mut words = [0; R];
+        for word in &mut words {
+            *word = rand_core::Rng::next_u32(&mut key);
+        }
+        if words.iter().all(|word| word % 2 == 0) {
+            words[0] |= 1;
+        }
+        Self::from_words(words)
+    }
+
+    fn save(&self, words: &mut [u32]) {
+        words.copy_from_slice(&self.words());
+    }
+
+    fn load(words: &[u32]) -> Self {
+        Self::from_words(core::array::from_fn(|k| words[k]))
+    }
+
+    #[inline(always)]
+    fn next_words(&mut self, out: &mut [u32]) {
+        for word in out {
+            *word = self.next_word();
+        }
+    }
+
+    #[inline(always)]
+    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+        fill_blocks::<Self, D>(streams, out);
+    }
+}

@@ -1,0 +1,232 @@
+//! [`Lcg32`] and [`Lcg64`]: linear congruential generators, [Manssen et al., 2012], section 2.
+
+use super::number::Draw;
+use super::rows::{Columns, Rows, fill_columns};
+use super::steps::Steps;
+use super::{Generator, generator};
+use crate::error::Error;
+use crate::seed::{KeyDomain, Seed};
+
+macro_rules! lcg {
+    (
+        $(#[$documentation:meta])*
+        $name:ident, $state:ty, $number:literal, $multiplier:literal, $increment:literal, $lanes:literal,
+        word: $word:expr, state: $from_words:expr, words: $to_words:expr
+    ) => {
+        $(#[$documentation])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name {
+            state: $state,
+            multiplier: $state,
+            increment: $state,
+        }
+
+        generator!([] $name, new: [] $name);
+
+        impl $name {
+            /// The multiplier of the whole sequence.
+            pub const MULTIPLIER: $state = $multiplier;
+            /// The increment of the whole sequence.
+            pub const INCREMENT: $state = $increment;
+
+            /// The generator of the whole sequence, in a given state: the first word is of the state after it.
+            pub const fn from_state(state: $state) -> Self {
+                Self { state, multiplier: Self::MULTIPLIER, increment: Self::INCREMENT }
+            }
+
+            /// The state: that of the last word that was given.
+            pub const fn state(&self) -> $state {
+                self.state
+            }
+
+            /// Leaves out as many words, in a time that goes with the number's logarithm: \[Manssen et al., 2012\], equations 2 and 3.
+            pub const fn skip(&mut self, words: u64) {
+                let (multiplier, increment) = self.power(words);
+                self.state = multiplier.wrapping_mul(self.state).wrapping_add(increment);
+            }
+
+            /// Of every `of` words that would come, the one with number `k`: `of` such generators share a sequence, each with
+            /// steps of its own. (*Leapfrog*; \[Manssen et al., 2012\], the variant that is not *random*.)
+            ///
+            /// # Errors
+            ///
+            /// [`Error::NoSuchShard`] if `k` is not less than `of`.
+            pub const fn leapfrog(self, k: u64, of: u64) -> Result<Self, Error> {
+                if k >= of {
+                    return Err(Error::NoSuchShard { rank: k, world: of });
+                }
+                let mut first = self;
+                // To word k, and one of the new steps back; steps are counted modulo 2^64, which is a multiple of the
+                // order of every such map.
+                first.skip(k.wrapping_add(1).wrapping_sub(of));
+                let (multiplier, increment) = self.power(of);
+                Ok(Self { state: first.state, multiplier, increment })
+            }
+
+            /// Multiplier and increment of many steps in one.
+            const fn power(&self, mut steps: u64) -> ($state, $state) {
+                let (mut multiplier, mut increment): ($state, $state) = (1, 0);
+                let (mut a, mut c) = (self.multiplier, self.increment);
+                while steps > 0 {
+                    if steps % 2 == 1 {
+                        multiplier = multiplier.wrapping_mul(a);
+                        increment = increment.wrapping_mul(a).wrapping_add(c);
+                    }
+                    c = a.wrapping_add(1).wrapping_mul(c);
+                    a = a.wrapping_mul(a);
+                    steps /= 2;
+                }
+                (multiplier, increment)
+            }
+
+            #[inline(always)]
+            fn next_word(&mut self) -> u32 {
+                self.state = self.multiplier.wrapping_mul(self.state).wrapping_add(self.increment);
+                $word(self.state)
+            }
+        }
+
+        impl Generator for $name {
+            const BLOCK: usize = 1;
+        }
+
+        impl Steps for $name {
+            const NUMBER: u32 = $number;
+            // State, multiplier and increment.
+            const STATE: usize = 3 * size_of::<$state>() / 4;
+            const SKIPS: bool = true;
+
+            fn from_child(child: Seed, stream: u64) -> Self {
+                let mut words = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+                Self::from_state(rand_core::Rng::next_u64(&mut words) as $state)
+            }
+
+            fn save(&self, words: &mut [u32]) {
+                const WORDS: usize = size_of::<$state>() / 4;
+                for (words, value) in words
+                    .chunks_exact_mut(WORDS)
+                    .zip([self.state, self.multiplier, self.increment])
+                {
+                    words.copy_from_slice(&$to_words(value));
+                }
+            }
+
+            fn load(words: &[u32]) -> Self {
+                const WORDS: usize = size_of::<$state>() / 4;
+                let value = |k: usize| $from_words(&words[k * WORDS..][..WORDS]);
+                Self { state: value(0), multiplier: value(1), increment: value(2) }
+            }
+
+            #[inline(always)]
+            fn next_words(&mut self, out: &mut [u32]) {
+                for word in out {
+                    *word = self.next_word();
+                }
+            }
+
+            fn skip_words(&mut self, count: u64) {
+                self.skip(count);
+            }
+
+            #[inline(always)]
+            fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+                fill_columns::<$lanes, Self, D>(streams, out);
+            }
+        }
+
+        impl<const LANES: usize> Columns<LANES> for $name {
+            type State = [[$state; LANES]; 3];
+
+            #[inline(always)]
+            fn gather(streams: &[Self; LANES]) -> Self::State {
+                let mut state = [[0; LANES]; 3];
+                for (lane, stream) in streams.iter().enumerate() {
+                    state[0][lane] = stream.state;
+                    state[1][lane] = stream.multiplier;
+                    state[2][lane] = stream.increment;
+                }
+                state
+            }
+
+            #[inline(always)]
+            fn step(state: &mut Self::State) -> [u32; LANES] {
+                let mut words = [0; LANES];
+                for lane in 0..LANES {
+                    let next = state[1][lane].wrapping_mul(state[0][lane]);
+                    state[0][lane] = next.wrapping_add(state[2][lane]);
+                    words[lane] = $word(state[0][lane]);
+                }
+                words
+            }
+
+            #[inline(always)]
+            fn scatter(state: &Self::State, streams: &mut [Self; LANES]) {
+                for (stream, &state) in streams.iter_mut().zip(&state[0]) {
+                    stream.state = state;
+                }
+            }
+        }
+    };
+}
+
+lcg!(
+    /// `x = 1664525 x + 1013904223` modulo 2^32, every word the whole state: *Numerical Recipes*' `ranqd1`.
+    ///
+    /// The period is 2^32, and that of a word's bit `k` only 2^(k + 1). It is a bad generator and a fast one: its words lie on few planes, most tests of SmallCrush
+    /// find that, and no more than the root of the period, 2^16 words, should be used ([Manssen et al., 2012], section 2, has
+    /// a simulation that goes wrong). It is here for comparison.
+    ///
+    /// Streams of [`new`](Generator::new) start anywhere in the one sequence, the *random* variant of the paper: they overlap as soon as
+    /// there are some 2^16 words in all. [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) part the sequence without overlap, which the paper
+    /// found to be worse still.
+    ///
+    /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::rand_core::Rng;
+    /// use bijective_shuffle::rng::Lcg32;
+    ///
+    /// let mut rng = Lcg32::from_state(0);
+    /// assert_eq!([rng.next_u32(), rng.next_u32()], [0x3C6E_F35F, 0x4750_2932]);
+    ///
+    /// // Four generators that share the sequence.
+    /// let mut third = Lcg32::from_state(0).leapfrog(2, 4)?;
+    /// assert_eq!(third.next_u32(), rng.next_u32());
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    Lcg32, u32, 1, 1_664_525, 1_013_904_223, 64,
+    word: |state: u32| state,
+    state: |words: &[u32]| words[0],
+    words: |state: u32| [state]
+);
+
+lcg!(
+    /// `x = 2862933555777941757 x + 1442695040888963407` modulo 2^64; a word is the upper half of the state.
+    ///
+    /// The period is 2^64. It passes SmallCrush and fails some tests of Crush; as the *random* variant it nearly passes
+    /// ([Manssen et al., 2012], section 2). Streams of [`new`](Generator::new) start anywhere in the one sequence: `s` streams of `n` words overlap with a probability of about
+    /// `s^2 n / 2^64`. [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) part the sequence without overlap, which the paper found to be worse.
+    ///
+    /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::rand_core::Rng;
+    /// use bijective_shuffle::rng::Lcg64;
+    ///
+    /// let mut rng = Lcg64::new(42, 0);
+    /// let mut later = rng;
+    /// later.skip(1_000_000);
+    /// for _ in 0..1_000_000 {
+    ///     rng.next_u32();
+    /// }
+    /// assert_eq!(rng, later);
+    /// ```
+    Lcg64, u64, 2, 2_862_933_555_777_941_757, 1_442_695_040_888_963_407, 32,
+    word: |state: u64| (state >> 32) as u32,
+    state: |words: &[u32]| u64::from(words[1]) << 32 | u64::from(words[0]),
+    words: |state: u64| [state as u32, (state >> 32) as u32]
+);

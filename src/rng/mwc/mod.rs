@@ -1,0 +1,209 @@
+//! [`Mwc`]: multiply with carry, [Manssen et al., 2012], section 3.
+
+mod multipliers;
+mod prime;
+
+pub use multipliers::Multipliers;
+
+use super::number::Draw;
+use super::rows::{Columns, Rows, fill_columns};
+use super::steps::Steps;
+use super::{Generator, generator};
+use crate::error::Error;
+use crate::seed::{KeyDomain, Seed};
+
+/// Multiply with carry: `a x + c` has the next word as its low half and the next carry as its high one (Marsaglia).
+///
+/// With `p = 2^32 a - 1`, the state `n = 2^32 c + x` is multiplied by `a` modulo `p`, which is undone by 2^32. Where `p` is a safe prime, as
+/// it has to be here, all states but the two fixed ones lie on two cycles of `(p - 1) / 2 = 2^31 a - 1` words: 2^32 is a square, so its order is no
+/// larger. ([Manssen et al., 2012], section 3, says `2^32 a - 2`, which is twice that.) It passes SmallCrush and fails some tests of Crush.
+///
+/// Streams of [`new`](Generator::new) have the same multiplier and start anywhere: `s` streams of `n` words overlap with a
+/// probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream has a multiplier, and so a sequence, of its own: see
+/// [`with_multiplier`](Self::with_multiplier) and [`Streams::different`](super::Streams::different).
+///
+/// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::rand_core::Rng;
+/// use bijective_shuffle::rng::Mwc;
+///
+/// let mut rng = Mwc::from_state(1, 2, Mwc::MULTIPLIER)?;
+/// assert_eq!(rng.next_u32(), Mwc::MULTIPLIER + 2);
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mwc {
+    word: u32,
+    carry: u32,
+    multiplier: u32,
+}
+
+generator!([] Mwc, new: [] Mwc);
+
+impl Mwc {
+    /// The largest good multiplier, which [`new`](Generator::new) takes.
+    pub const MULTIPLIER: u32 = 4_294_967_118;
+
+    /// The generator of one of a seed's streams, with a multiplier of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotASafePrime`] if the multiplier does not give the full period.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Error;
+    /// use bijective_shuffle::rng::{Multipliers, Mwc};
+    ///
+    /// let second = Multipliers::new().nth(1).unwrap();
+    /// assert!(Mwc::with_multiplier(second, 42, 0).is_ok());
+    /// let error = Mwc::with_multiplier(second - 1, 42, 0).unwrap_err();
+    /// assert_eq!(error, Error::NotASafePrime { multiplier: second - 1 });
+    /// ```
+    pub fn with_multiplier(
+        multiplier: u32,
+        seed: impl Into<Seed>,
+        stream: u64,
+    ) -> Result<Self, Error> {
+        check(multiplier)?;
+        Ok(Self::start(super::generator::child::<Self>(seed), stream, multiplier))
+    }
+
+    /// The generator in a given state: a word that was given, and the carry.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotASafePrime`]; [`Error::FixedState`] if the state is one of the two that are followed by themselves, (0, 0)
+    /// and (2^32 - 1, `multiplier` - 1), or if the carry is not below the multiplier.
+    pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, Error> {
+        check(multiplier)?;
+        let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));
+        if fixed || carry >= multiplier {
+            return Err(Error::FixedState);
+        }
+        Ok(Self { word, carry, multiplier })
+    }
+
+    /// The multiplier.
+    pub const fn multiplier(&self) -> u32 {
+        self.multiplier
+    }
+
+    /// The word that was given last, and the carry.
+    pub const fn state(&self) -> (u32, u32) {
+        (self.word, self.carry)
+    }
+
+    /// Leaves out as many words, in a time that goes with the number's logarithm.
+    pub const fn skip(&mut self, words: u64) {
+        let modulus = modulus(self.multiplier);
+        let factor = prime::power(self.multiplier as u64, words, modulus);
+        let state = prime::multiply((self.carry as u64) << 32 | self.word as u64, factor, modulus);
+        self.word = state as u32;
+        self.carry = (state >> 32) as u32;
+    }
+
+    /// A stream of a [child](super::generator::child), with a multiplier that is known to be good.
+    pub(super) fn start(child: Seed, stream: u64, multiplier: u32) -> Self {
+        let mut words = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+        let random = rand_core::Rng::next_u64(&mut words);
+        // From 1 up to p - 1: neither of the fixed states.
+        let choices = u128::from(modulus(multiplier) - 1);
+        let state = ((u128::from(random) * choices) >> 64) as u64 + 1;
+        Self { word: state as u32, carry: (state >> 32) as u32, multiplier }
+    }
+
+    #[inline(always)]
+    fn next_word(&mut self) -> u32 {
+        let sum = u64::from(self.multiplier) * u64::from(self.word) + u64::from(self.carry);
+        self.word = sum as u32;
+        self.carry = (sum >> 32) as u32;
+        self.word
+    }
+}
+
+/// The number modulo which the state is multiplied.
+const fn modulus(multiplier: u32) -> u64 {
+    ((multiplier as u64) << 32).wrapping_sub(1)
+}
+
+fn check(multiplier: u32) -> Result<(), Error> {
+    if prime::is_good(multiplier) { Ok(()) } else { Err(Error::NotASafePrime { multiplier }) }
+}
+
+impl Generator for Mwc {
+    const BLOCK: usize = 1;
+}
+
+impl Steps for Mwc {
+    const NUMBER: u32 = 3;
+    // Word, carry and multiplier.
+    const STATE: usize = 3;
+    const SKIPS: bool = true;
+
+    fn from_child(child: Seed, stream: u64) -> Self {
+        Self::start(child, stream, Self::MULTIPLIER)
+    }
+
+    fn save(&self, words: &mut [u32]) {
+        words.copy_from_slice(&[self.word, self.carry, self.multiplier]);
+    }
+
+    fn load(words: &[u32]) -> Self {
+        Self { word: words[0], carry: words[1], multiplier: words[2] }
+    }
+
+    #[inline(always)]
+    fn next_words(&mut self, out: &mut [u32]) {
+        for word in out {
+            *word = self.next_word();
+        }
+    }
+
+    fn skip_words(&mut self, count: u64) {
+        self.skip(count);
+    }
+
+    #[inline(always)]
+    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+        fill_columns::<32, Self, D>(streams, out);
+    }
+}
+
+impl<const LANES: usize> Columns<LANES> for Mwc {
+    /// The word and the carry as one, and the multiplier, in lanes as wide as the product.
+    type State = [[u64; LANES]; 2];
+
+    #[inline(always)]
+    fn gather(streams: &[Self; LANES]) -> Self::State {
+        let mut state = [[0; LANES]; 2];
+        for (lane, stream) in streams.iter().enumerate() {
+            state[0][lane] = u64::from(stream.carry) << 32 | u64::from(stream.word);
+            state[1][lane] = u64::from(stream.multiplier);
+        }
+        state
+    }
+
+    #[inline(always)]
+    fn step(state: &mut Self::State) -> [u32; LANES] {
+        let mut words = [0; LANES];
+        for lane in 0..LANES {
+            let last = state[0][lane];
+            state[0][lane] = (last & 0xFFFF_FFFF) * (state[1][lane] & 0xFFFF_FFFF) + (last >> 32);
+            words[lane] = state[0][lane] as u32;
+        }
+        words
+    }
+
+    #[inline(always)]
+    fn scatter(state: &Self::State, streams: &mut [Self; LANES]) {
+        for (stream, &state) in streams.iter_mut().zip(&state[0]) {
+            stream.word = state as u32;
+            stream.carry = (state >> 32) as u32;
+        }
+    }
+}

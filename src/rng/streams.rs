@@ -1,0 +1,175 @@
+//! [`Streams`]: an ensemble of streams that step together.
+
+use core::fmt;
+use core::ops::Range;
+
+use super::fill::{Draws, Fill};
+use super::number::Draw;
+use super::rows::{Rows, group};
+use super::{Generator, Lcg32, Lcg64, Multipliers, Mwc, generator};
+use crate::compact::try_with_capacity;
+use crate::error::Error;
+use crate::seed::Seed;
+
+/// Streams of one generator that step together.
+///
+/// # The order of the numbers
+///
+/// A *row* is one block of [`BLOCK`](Generator::BLOCK) numbers of each stream, in the streams' order: with `S` streams, block `t` of stream `i` is at
+/// `out[(t * S + i) * BLOCK ..][.. BLOCK]`. So the numbers do not depend on the threads, nor on whether a CPU or a GPU makes
+/// them.
+///
+/// A [fill](Fill) takes whole rows; what is left of the last is dropped. Each stream turns its words into numbers by itself, as
+/// [`Fill`] says: where a number takes two words, a row takes two blocks of each stream. Normal numbers come in pairs, and a stream's pair
+/// is in two rows where a block is a single word; then a fill takes an even number of rows.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::rand_core::Rng;
+/// use bijective_shuffle::rng::{Fill, Streams, Xorwow};
+///
+/// // Three rows of 100 streams.
+/// let mut streams = Streams::<Xorwow>::new(42, 0..100)?;
+/// let mut words = [0; 300];
+/// streams.fill_u32(&mut words);
+///
+/// let mut stream = Xorwow::new(42, 7);
+/// assert_eq!([words[7], words[107], words[207]], [(); 3].map(|()| stream.next_u32()));
+/// # Ok::<(), bijective_shuffle::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Streams<G> {
+    /// Each is at the start of a block.
+    streams: Vec<G>,
+}
+
+impl<G: Generator> Streams<G> {
+    /// The streams of a seed that have these numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoStreams`] if there are none, [`Error::OutOfMemory`].
+    pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
+        if streams.is_empty() {
+            return Err(Error::NoStreams);
+        }
+        let len = streams.end - streams.start;
+        let bytes = len.saturating_mul(size_of::<G>() as u64);
+        let len = usize::try_from(len).map_err(|_| Error::OutOfMemory { bytes })?;
+        let mut generators = try_with_capacity(len)?;
+        G::extend(generator::child::<G>(seed), streams.start, len, &mut generators);
+        Ok(Self { streams: generators })
+    }
+
+    /// These generators, in this order. What is left of a block that one of them began is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoStreams`] if there are none.
+    pub fn from_generators(mut generators: Vec<G>) -> Result<Self, Error> {
+        if generators.is_empty() {
+            return Err(Error::NoStreams);
+        }
+        generators.iter_mut().for_each(G::start_block);
+        Ok(Self { streams: generators })
+    }
+
+    /// How many streams there are; at least one.
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// How many numbers a row has: a block of each stream.
+    pub fn row_len(&self) -> usize {
+        self.streams.len() * G::BLOCK
+    }
+
+    /// A stream, which goes on after the last row that was drawn.
+    pub fn get(&self, stream: usize) -> Option<&G> {
+        self.streams.get(stream)
+    }
+
+    /// The streams, in order.
+    pub fn generators(&self) -> &[G] {
+        &self.streams
+    }
+}
+
+impl Streams<Lcg32> {
+    /// As many generators that share the sequence of `Lcg32::new(seed, 0)`: the rows one after another are the sequence itself ([`Lcg32::leapfrog`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`].
+    pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
+        let first = Lcg32::new(seed, 0);
+        Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
+    }
+}
+
+impl Streams<Lcg64> {
+    /// As many generators that share the sequence of `Lcg64::new(seed, 0)`: the rows one after another are the sequence itself ([`Lcg64::leapfrog`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`].
+    pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
+        let first = Lcg64::new(seed, 0);
+        Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
+    }
+}
+
+impl Streams<Mwc> {
+    /// Streams `0..count` of a seed, each with a multiplier of its own, the good ones from the largest down ([`Multipliers`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`], also if there are not so many multipliers.
+    pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
+        let child = generator::child::<Mwc>(seed);
+        let streams = Multipliers::new()
+            .zip(0..)
+            .map(|(multiplier, stream)| Ok(Mwc::start(child, stream, multiplier)));
+        Self::collect(count, streams)
+    }
+}
+
+impl<G: Generator> Streams<G> {
+    /// The first generators of several.
+    fn collect(
+        count: usize,
+        generators: impl Iterator<Item = Result<G, Error>>,
+    ) -> Result<Self, Error> {
+        let mut streams = try_with_capacity(count)?;
+        for generator in generators.take(count) {
+            streams.push(generator?);
+        }
+        Self::from_generators(streams)
+    }
+}
+
+impl<G: Generator> fmt::Debug for Streams<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streams").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl<G: Generator> Fill for Streams<G> {}
+
+impl<G: Generator> Draws for Streams<G> {
+    fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
+        let row = self.row_len();
+        let rows = out.len().div_ceil(row).next_multiple_of(group::<G, D>());
+        let whole = out.len() / row / group::<G, D>() * group::<G, D>();
+        let (numbers, rest) = out.split_at_mut(whole * row);
+        G::fill_rows::<D>(&mut self.streams, Rows::new(numbers, row));
+        if !rest.is_empty() {
+            let mut last = vec![D::Number::default(); (rows - whole) * row];
+            G::fill_rows::<D>(&mut self.streams, Rows::new(&mut last, row));
+            let len = rest.len();
+            rest.copy_from_slice(&last[..len]);
+        }
+    }
+}

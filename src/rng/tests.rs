@@ -1,0 +1,262 @@
+//! What all generators have in common.
+
+use proptest::prelude::*;
+use rand_core::SeedableRng;
+
+use super::fill::Draws;
+use super::number::{
+    self, Draw, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32, NormalF64, U32, U64,
+};
+use super::*;
+use crate::error::Error;
+use crate::seed::Seed;
+
+/// Runs a generic function for every generator.
+macro_rules! for_each_generator {
+    ($function:ident $(, $argument:expr)*) => {
+        $function::<Philox4x32Rng>($($argument),*);
+        $function::<Philox4x32Rng<7>>($($argument),*);
+        $function::<Lcg32>($($argument),*);
+        $function::<Lcg64>($($argument),*);
+        $function::<Mwc>($($argument),*);
+        $function::<LaggedFibonacci521>($($argument),*);
+        $function::<LaggedFibonacci1279>($($argument),*);
+        $function::<Xorwow>($($argument),*);
+        $function::<XorShift1024Weyl>($($argument),*);
+    };
+}
+
+/// The first words of a generator, one by one.
+fn words<G: Generator>(rng: &mut G, count: usize) -> Vec<u32> {
+    (0..count).map(|_| rng.next_u32()).collect()
+}
+
+/// The numbers that a run of words gives, group by group.
+fn numbers<D: Draw>(words: &[u32]) -> Vec<D::Number> {
+    let mut all = Vec::new();
+    for group in words.chunks_exact(D::WORDS) {
+        let mut of = [[0]; MOST_WORDS];
+        for (of, &word) in of.iter_mut().zip(group) {
+            of[0] = word;
+        }
+        let mut drawn = [[D::Number::default()]; MOST_NUMBERS];
+        D::draw(&of, &mut drawn);
+        all.extend(drawn[..D::NUMBERS].iter().map(|number| number[0]));
+    }
+    all
+}
+
+/// Numbers as bits, so that zeros of both signs differ.
+fn bits<N: Copy + num_traits::ToPrimitive>(numbers: &[N]) -> Vec<u64> {
+    numbers.iter().map(|x| x.to_f64().unwrap().to_bits()).collect()
+}
+
+fn fills_are_the_words_in_order<G: Generator>() {
+    fn check<G: Generator, D: Draw<Number: num_traits::ToPrimitive>>() {
+        for skipped in [0, 1, 7] {
+            for len in [0_usize, 1, 2, 3, 5, 31, 64, 100, 1000, 2049, 5000] {
+                let mut one_by_one = G::new(42, 3);
+                words(&mut one_by_one, skipped);
+                let mut rng = one_by_one.clone();
+                let groups = len.div_ceil(D::NUMBERS);
+                let expected = numbers::<D>(&words(&mut one_by_one, groups * D::WORDS));
+                let mut out = vec![D::Number::default(); len];
+                rng.draw::<D>(&mut out);
+                assert_eq!(bits(&out), bits(&expected[..len]), "{rng:?}, {len}");
+                assert_eq!(rng.next_u64(), one_by_one.next_u64(), "{rng:?}, after {len}");
+            }
+        }
+    }
+    check::<G, U32>();
+    check::<G, U64>();
+    check::<G, F32>();
+    check::<G, F64>();
+    check::<G, NormalF32>();
+    check::<G, NormalF64>();
+}
+
+#[test]
+fn every_generator_fills_in_order() {
+    for_each_generator!(fills_are_the_words_in_order);
+}
+
+fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
+    fn check<G: Generator, D: Draw<Number: num_traits::ToPrimitive>>(count: usize, rows: usize) {
+        let mut streams = Streams::<G>::new(Seed::new(5).epoch(2), 3..3 + count as u64).unwrap();
+        let mut generators = streams.generators().to_vec();
+        let row = streams.row_len();
+        let paired = rows.next_multiple_of(D::NUMBERS);
+        // Whole rows and a part of one, twice.
+        for len in [rows * row, rows * row - row / 2, row / 3 + 1] {
+            let rows = if len > row { paired } else { D::NUMBERS };
+            let rows = if G::BLOCK == 1 { rows } else { len.div_ceil(row) };
+            let mut expected = vec![D::Number::default(); rows * row];
+            for (i, generator) in generators.iter_mut().enumerate() {
+                let drawn = rows * G::BLOCK / D::NUMBERS * D::WORDS;
+                let numbers = numbers::<D>(&words(generator, drawn));
+                for (t, block) in numbers.chunks_exact(G::BLOCK).enumerate() {
+                    expected[(t * count + i) * G::BLOCK..][..G::BLOCK].copy_from_slice(block);
+                }
+            }
+            let mut out = vec![D::Number::default(); len];
+            streams.draw::<D>(&mut out);
+            assert_eq!(bits(&out), bits(&expected[..len]), "{count} streams, {rows} rows");
+        }
+        let next = |rng: &G| rng.clone().next_u64();
+        assert!(streams.generators().iter().map(next).eq(generators.iter().map(next)));
+    }
+    for &count in counts {
+        for rows in [1, 2, 3, 4] {
+            check::<G, U32>(count, rows);
+            check::<G, U64>(count, rows);
+            check::<G, F32>(count, rows);
+            check::<G, F64>(count, rows);
+            check::<G, NormalF32>(count, rows);
+            check::<G, NormalF64>(count, rows);
+        }
+    }
+}
+
+#[test]
+fn rows_of_every_generator_are_laid_out_as_documented() {
+    for_each_generator!(rows_are_laid_out_as_documented, &[1, 2, 5, 33]);
+    let counts = [31, 32, 63, 64, 65, 200];
+    rows_are_laid_out_as_documented::<Philox4x32Rng>(&counts);
+    rows_are_laid_out_as_documented::<Lcg32>(&counts);
+    rows_are_laid_out_as_documented::<Mwc>(&counts);
+}
+
+fn streams_of_all_kinds_differ<G: Generator>() {
+    let mut seen = Vec::new();
+    for seed in 0..3 {
+        for epoch in 0..3 {
+            for stream in 0..3 {
+                let mut rng = G::new(Seed::new(seed).epoch(epoch), stream);
+                let mut again = G::new(Seed::new(seed).epoch(epoch), stream);
+                assert_eq!(words(&mut rng, 70), words(&mut again, 70));
+                seen.push(rng.next_u64());
+            }
+        }
+    }
+    seen.push(G::new([0; 32], 0).next_u64());
+    let count = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), count);
+    assert_eq!(G::new(7, 0).next_u64(), <G as Generator>::new(Seed::new(7).epoch(0), 0).next_u64());
+}
+
+#[test]
+fn seeds_epochs_and_streams_do_not_add_up() {
+    for_each_generator!(streams_of_all_kinds_differ);
+}
+
+fn states_are_complete<G: Generator>() {
+    let mut rng = G::new(9, 1 << 40);
+    words(&mut rng, G::BLOCK * 3);
+    let mut state = vec![0; G::STATE];
+    rng.save(&mut state);
+    // A whole number of blocks.
+    assert_eq!(words(&mut G::load(&state), 2560), words(&mut rng, 2560));
+    // What is left of a block is dropped.
+    let mut block = vec![0; G::BLOCK];
+    let mut begun = rng.clone();
+    begun.next_u32();
+    begun.fill_block(&mut block);
+    let mut expected = words(&mut rng, 2 * G::BLOCK + 1);
+    // A generator without blocks of its own drops nothing.
+    let first = if begun_blocks_are_dropped::<G>() { G::BLOCK } else { 1 };
+    expected.drain(..first);
+    assert_eq!(block, expected[..G::BLOCK]);
+}
+
+/// Whether the state moves on by whole blocks.
+fn begun_blocks_are_dropped<G: Generator>() -> bool {
+    let mut begun = G::new(1, 1);
+    begun.next_u32();
+    let mut next = begun.clone();
+    next.start_block();
+    begun.next_u32() != next.next_u32()
+}
+
+#[test]
+fn states_of_every_generator_are_complete() {
+    for_each_generator!(states_are_complete);
+}
+
+fn seedable<G: Generator + SeedableRng<Seed = [u8; 32]>>() {
+    assert_eq!(G::from_seed([3; 32]).next_u64(), <G as Generator>::new([3; 32], 0).next_u64());
+    assert_eq!(G::seed_from_u64(3).next_u64(), <G as Generator>::new(3, 0).next_u64());
+    // Bytes are those of the words.
+    let mut bytes = [0; 11];
+    let mut rng = G::seed_from_u64(3);
+    let mut same = rng.clone();
+    rng.fill_bytes(&mut bytes);
+    assert_eq!(bytes[..8], same.next_u64().to_le_bytes());
+    assert_eq!(bytes[8..], same.next_u32().to_le_bytes()[..3]);
+}
+
+#[test]
+fn every_generator_is_seedable() {
+    for_each_generator!(seedable);
+}
+
+fn keys_shuffles<G: Generator>() {
+    use crate::prelude::*;
+    let mut rng = G::new(1, 2);
+    let mut drawn: Vec<Vec<u64>> = Vec::new();
+    for f in [
+        Box::new(VariablePhilox::<24>::from_rng(1000, &mut rng)) as Box<dyn Bijection>,
+        Box::new(MulXorshift::<10>::from_rng(1000, &mut rng)),
+        Box::new(GridFeistel::<12>::from_rng(1000, &mut rng)),
+        Box::new(Table::<u64>::from_rng(1000, &mut rng)),
+        Box::new(Standard::from_rng(1000, &mut rng)),
+        Box::new(Affine::<u64>::from_rng(1000, &mut rng)),
+    ] {
+        drawn.push(Permutation::with_bijection(1000, f).unwrap().to_vec());
+    }
+    let seed = Seed::from_rng(&mut rng);
+    drawn.push(Permutation::new(1000, seed).to_vec());
+    for order in &mut drawn {
+        assert!(!order.is_sorted());
+        order.sort_unstable();
+        assert!(order.iter().copied().eq(0..1000));
+    }
+}
+
+#[test]
+fn every_generator_keys_bijections() {
+    for_each_generator!(keys_shuffles);
+}
+
+#[test]
+fn ensembles_need_streams() {
+    assert_eq!(Streams::<Xorwow>::new(1, 5..5).unwrap_err(), Error::NoStreams);
+    assert_eq!(Streams::<Mwc>::from_generators(Vec::new()).unwrap_err(), Error::NoStreams);
+    assert_eq!(Streams::<Mwc>::different(1, 0).unwrap_err(), Error::NoStreams);
+    assert_eq!(Streams::<Lcg32>::leapfrog(1, 0).unwrap_err(), Error::NoStreams);
+    let error = Streams::<LaggedFibonacci1279>::new(1, 0..u64::MAX).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { .. }));
+}
+
+#[test]
+fn numbers_are_as_documented() {
+    assert_eq!(numbers::<U64>(&[1, 2]), [1 | 2 << 32]);
+    assert_eq!(
+        numbers::<F32>(&[255, 256, u32::MAX]),
+        [0.0, 0.5_f32.powi(24), 1.0 - 0.5_f32.powi(24)]
+    );
+    let top = [u32::MAX, u32::MAX];
+    assert_eq!(numbers::<F64>(&top), [1.0 - 0.5_f64.powi(53)]);
+    assert_eq!(numbers::<F64>(&[1 << 11, 0]), [0.5_f64.powi(53)]);
+    assert_eq!(numbers::<F64>(&[0, 1 << 31]), [0.5]);
+}
+
+proptest! {
+    #[test]
+    fn words_in_order_become_numbers_in_order(len in 0_usize..200, words in prop::collection::vec(any::<u32>(), 400)) {
+        let mut out = vec![0.0; len];
+        number::in_order::<NormalF64>(&words[..len.div_ceil(2) * 4], &mut out);
+        prop_assert_eq!(bits(&out), bits(&numbers::<NormalF64>(&words)[..len]));
+    }
+}

@@ -1,0 +1,224 @@
+//! [`XorShift1024Weyl`]: [Manssen et al., 2012], section 6 and listing 1.
+
+mod polynomial;
+
+use polynomial::Polynomial;
+
+use super::number::Draw;
+use super::rows::{Rows, fill_blocks};
+use super::steps::Steps;
+use super::{Generator, generator};
+use crate::error::Error;
+use crate::seed::{KeyDomain, Seed};
+
+/// Words of the state, and lanes of a warp.
+const WORDS: usize = 32;
+
+/// A xorshift generator of 1024 bits, which gives 32 words a step, to which a Weyl sequence is added ([Manssen et al., 2012], section 6 and listing 1).
+///
+/// With the state as one number `x` of 1024 bits, word 0 the highest, a step is `x ^= x << 329`, `x ^= x >> 347`, `x ^= x << 344`; the
+/// Weyl word goes on by 362437, and word `i` of the block is `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive, so that the period is `(2^1024 - 1) 2^32` steps.
+/// It passes all tests of TestU01 in the paper, word by word and by lanes.
+///
+/// All streams of a seed are of one sequence, and stream `s` starts `s 2^137` steps after stream 0: streams with neighbouring numbers overlap after
+/// 2^137 steps and never before. 2^137 is a multiple of the Weyl sequence's period, so its word is the same in all of them.
+///
+/// A stream's start is found by a power of the step: `z^n` modulo the characteristic polynomial, applied to the state by as many steps as it has coefficients (H. Haramoto et al., *Efficient jump ahead for
+/// F2-linear random number generators*, 2008), about 20 microseconds a stream.
+///
+/// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::rng::XorShift1024Weyl;
+///
+/// let mut rng = XorShift1024Weyl::new(42, 0);
+/// rng.jump(3);
+/// assert_eq!(rng, XorShift1024Weyl::new(42, 3));
+/// ```
+#[derive(Clone, Copy)]
+pub struct XorShift1024Weyl {
+    words: [u32; WORDS],
+    weyl: u32,
+    /// How many words of this state were given.
+    used: usize,
+}
+
+/// What the Weyl sequence goes on by.
+const INCREMENT: u32 = 362_437;
+
+generator!([] XorShift1024Weyl, new: [] XorShift1024Weyl);
+
+/// One step of the 1024 bits.
+#[inline(always)]
+fn step(x: &mut [u32; WORDS]) {
+    left::<9>(x);
+    right::<27>(x);
+    left::<24>(x);
+}
+
+/// `x ^= x << (320 + BITS)`; word 0 is the highest.
+#[inline(always)]
+fn left<const BITS: u32>(x: &mut [u32; WORDS]) {
+    let old = *x;
+    for i in 0..WORDS - 11 {
+        x[i] ^= old[i + 10] << BITS | old[i + 11] >> (32 - BITS);
+    }
+    x[WORDS - 11] ^= old[WORDS - 1] << BITS;
+}
+
+/// `x ^= x >> (320 + BITS)`.
+#[inline(always)]
+fn right<const BITS: u32>(x: &mut [u32; WORDS]) {
+    let old = *x;
+    x[10] ^= old[0] >> BITS;
+    for i in 11..WORDS {
+        x[i] ^= old[i - 11] << (32 - BITS) | old[i - 10] >> BITS;
+    }
+}
+
+impl XorShift1024Weyl {
+    /// The generator in a given state: the words of the listing's 32 lanes, and the word of the Weyl sequence. The first word is of
+    /// the step after it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FixedState`] if the words are all zero.
+    pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, Error> {
+        if words == [0; WORDS] {
+            Err(Error::FixedState)
+        } else {
+            Ok(Self { words, weyl, used: WORDS })
+        }
+    }
+
+    /// The state of the last word that was given, as [`from_state`](Self::from_state) takes it.
+    pub const fn state(&self) -> ([u32; 32], u32) {
+        (self.words, self.weyl)
+    }
+
+    /// Leaves out as many steps, of 32 words each, in a time that goes with the number's logarithm.
+    pub fn skip(&mut self, steps: u128) {
+        self.transform(&Polynomial::Z.power(steps));
+        self.weyl = self.weyl.wrapping_add((steps as u32).wrapping_mul(INCREMENT));
+    }
+
+    /// Goes to the stream that has a number greater by so much: leaves out `2^137` steps as many times.
+    pub fn jump(&mut self, streams: u64) {
+        self.transform(&Polynomial::JUMP.power(u128::from(streams)));
+    }
+
+    /// Applies a polynomial of the step to the state.
+    fn transform(&mut self, polynomial: &Polynomial) {
+        let mut sum = [0; WORDS];
+        for coefficient in polynomial.coefficients() {
+            let mask = u32::from(coefficient).wrapping_neg();
+            for (sum, word) in sum.iter_mut().zip(&self.words) {
+                *sum ^= word & mask;
+            }
+            step(&mut self.words);
+        }
+        self.words = sum;
+    }
+
+    #[inline(always)]
+    fn step(&mut self) {
+        step(&mut self.words);
+        self.weyl = self.weyl.wrapping_add(INCREMENT);
+    }
+
+    #[inline(always)]
+    fn word(&self, lane: usize) -> u32 {
+        (self.weyl ^ (self.weyl >> 16)).wrapping_add(self.words[lane])
+    }
+
+    #[inline]
+    fn next_word(&mut self) -> u32 {
+        if self.used == WORDS {
+            self.step();
+            self.used = 0;
+        }
+        let word = self.word(self.used);
+        self.used += 1;
+        word
+    }
+}
+
+/// Generators are equal if they give the same words.
+impl PartialEq for XorShift1024Weyl {
+    fn eq(&self, other: &Self) -> bool {
+        (self.words, self.weyl, self.used) == (other.words, other.weyl, other.used)
+    }
+}
+
+impl Eq for XorShift1024Weyl {}
+
+impl core::fmt::Debug for XorShift1024Weyl {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("XorShift1024Weyl").finish_non_exhaustive()
+    }
+}
+
+impl Generator for XorShift1024Weyl {
+    const BLOCK: usize = WORDS;
+}
+
+impl Steps for XorShift1024Weyl {
+    const NUMBER: u32 = 5;
+    // The words of the lanes, and that of the Weyl sequence.
+    const STATE: usize = WORDS + 1;
+
+    fn from_child(child: Seed, stream: u64) -> Self {
+        let mut key = child.key_stream(KeyDomain::Generator(Self::NUMBER));
+        let mut words = [(); WORDS].map(|()| rand_core::Rng::next_u32(&mut key));
+        if words == [0; WORDS] {
+            words[0] = 1;
+        }
+        let weyl = rand_core::Rng::next_u32(&mut key);
+        let mut first = Self { words, weyl, used: WORDS };
+        if stream > 0 {
+            first.jump(stream);
+        }
+        first
+    }
+
+    fn extend(child: Seed, first: u64, count: usize, streams: &mut Vec<Self>) {
+        let mut next = Self::from_child(child, first);
+        for k in 0..count {
+            if first.wrapping_add(k as u64) == 0 {
+                next = Self::from_child(child, 0);
+            }
+            streams.push(next);
+            if k + 1 < count {
+                next.transform(&Polynomial::JUMP);
+            }
+        }
+    }
+
+    fn start_block(&mut self) {
+        self.used = WORDS;
+    }
+
+    fn save(&self, words: &mut [u32]) {
+        words[..WORDS].copy_from_slice(&self.words);
+        words[WORDS] = self.weyl;
+    }
+
+    fn load(words: &[u32]) -> Self {
+        let lanes = core::array::from_fn(|k| words[k]);
+        Self { words: lanes, weyl: words[WORDS], used: WORDS }
+    }
+
+    #[inline(always)]
+    fn next_words(&mut self, out: &mut [u32]) {
+        for word in out {
+            *word = self.next_word();
+        }
+    }
+
+    #[inline(always)]
+    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+        fill_blocks::<Self, D>(streams, out);
+    }
+}
