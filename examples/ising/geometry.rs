@@ -138,7 +138,7 @@ mod tests {
     fn neighbours_are_next_to_the_tile_and_of_the_other_colour() {
         let geometry = Geometry::new(24, 4).unwrap();
         for (row, column) in (0..36).map(|k| (4 * (k / 6), 4 * (k % 6))) {
-            let place = |row, column| geometry.place(row % 24, column % 24);
+            let place = |row: usize, column: usize| geometry.place(row % 24, column % 24);
             let Place { colour, pair, .. } = place(row, column);
             let Neighbours { above, below, left, right } = geometry.neighbours(colour, pair);
             let beside = [(20, 0, above), (4, 0, below), (0, 20, left), (0, 4, right)];

@@ -58,7 +58,7 @@ impl<G: TileWords> Gpu<G> {
         let metropolis = self.setup.metropolis();
         let shape = LaunchConfig {
             grid_dim: (geometry.pairs() as u32, 1, 1),
-            block_dim: (G::threads(geometry.tile) as u32, 1, 1),
+            block_dim: (G::block_threads(geometry.tile) as u32, 1, 1),
             shared_mem_bytes: 0,
         };
         let (key, states) = match &mut self.states {
@@ -130,3 +130,6 @@ fn text<G: TileWords>(tile: usize) -> String {
         include_str!("update.cuh")
     )
 }
+
+#[cfg(test)]
+mod tests;

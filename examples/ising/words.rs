@@ -33,18 +33,18 @@ pub(crate) trait TileWords: DeviceGenerator {
     }
 
     /// Threads that update a tile.
-    fn threads(tile: usize) -> usize {
+    fn block_threads(tile: usize) -> usize {
         tile * tile / 2 / Self::PAIRS
     }
 
     /// Streams of a pair of tiles.
     fn states(geometry: Geometry) -> usize {
-        Self::threads(geometry.tile) / Self::SHARED
+        Self::block_threads(geometry.tile) / Self::SHARED
     }
 
     /// Whether tiles of a side are possible: whole warps, and whole states.
     fn fits(tile: usize) -> bool {
-        let threads = Self::threads(tile);
+        let threads = Self::block_threads(tile);
         (32..=1024).contains(&threads)
             && threads.is_multiple_of(32)
             && threads.is_multiple_of(Self::SHARED)
@@ -103,7 +103,7 @@ impl<const ROUNDS: usize> TileWords for Philox4x32Rng<ROUNDS> {
     }
 
     fn word(tile: usize, parity: usize, pair: usize) -> usize {
-        let threads = Self::threads(tile);
+        let threads = Self::block_threads(tile);
         let (thread, pair) = (pair % threads, pair / threads);
         4 * thread + 2 * parity + pair
     }
