@@ -45,7 +45,9 @@ pub use bijection::{
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[cfg(feature = "cuda")]
 #[doc(inline)]
-pub use compact::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace, DeviceNumber};
+pub use compact::{
+    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, DeviceNumber,
+};
 pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
 pub use permutations::Permutations;

@@ -23,7 +23,9 @@ mod serial;
 pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 #[cfg(feature = "cuda")]
-pub use cuda::{Cuda, CudaArrays, CudaStrategy, CudaWorkspace, DeviceNumber};
+pub use cuda::{
+    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, DeviceNumber,
+};
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};

@@ -47,22 +47,26 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-mod fill;
+#[cfg(feature = "cuda")]
+mod device;
+pub(crate) mod fill;
 mod generator;
 mod lagged_fibonacci;
 pub(crate) mod lanes;
 mod lcg;
 mod mwc;
 mod normal;
-mod number;
+pub(crate) mod number;
 mod philox4x32;
 mod philox4x32_rng;
 mod rows;
-mod steps;
+pub(crate) mod steps;
 mod streams;
 mod xorshift1024;
 mod xorwow;
 
+#[cfg(feature = "cuda")]
+pub use device::device_header;
 pub use fill::Fill;
 pub use generator::Generator;
 pub use lagged_fibonacci::{LaggedFibonacci, LaggedFibonacci521, LaggedFibonacci1279};

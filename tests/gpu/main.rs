@@ -7,6 +7,7 @@ mod common;
 mod agreement;
 mod batches;
 mod device;
+mod fill;
 mod permute;
 mod protocol;
 mod refusals;

@@ -25,7 +25,10 @@ const LOOKED_AT: usize = 1 << 16;
 type Done = Result<(), Box<dyn Error>>;
 
 /// A number of device memory.
-pub(crate) trait Number: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Into<f64> {}
+pub(crate) trait Number:
+    DeviceRepr + Copy + PartialEq + core::fmt::Debug + Into<f64>
+{
+}
 
 impl Number for u32 {}
 impl Number for f32 {}

@@ -11,7 +11,6 @@ use super::workspace::{check_device, check_slices, finish_earlier};
 use super::{Cuda, kernels};
 use crate::error::Error;
 use crate::rng::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
-use crate::rng::steps::Steps;
 use crate::rng::{
     Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
@@ -277,8 +276,7 @@ fn plan<G: DeviceGenerator, D: DeviceDraw>(count: u64, address: u64, multiproces
         Threads::One(generator) => {
             let shape = tuning::FILL_STREAMS;
             let together = (16 / size_of::<D::Number>()) as u32;
-            let whole =
-                count.is_multiple_of(u64::from(together)) && address.is_multiple_of(16);
+            let whole = count.is_multiple_of(u64::from(together)) && address.is_multiple_of(16);
             let enough = tuning::FILL_TOGETHER * u64::from(multiprocessors);
             let many = count / u64::from(together) >= enough;
             let streams = if whole && many { together } else { 1 };

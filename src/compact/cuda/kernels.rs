@@ -236,8 +236,7 @@ pub(super) fn fill_philox(number: &str, rounds: usize, shape: FillShape) -> Stri
 /// `(key, stream, block, skip, out, words)`: the same anywhere.
 pub(super) fn fill_philox_anywhere(number: &str, rounds: usize) -> String {
     let FillShape { threads, blocks, .. } = tuning::FILL_ANYWHERE;
-    let parameters =
-        "uint64_t key, uint64_t stream, uint64_t block, uint64_t skip, uint32_t* out, uint64_t words";
+    let parameters = "uint64_t key, uint64_t stream, uint64_t block, uint64_t skip, uint32_t* out, uint64_t words";
     let body = format!(
         "fill_philox_anywhere<{number}, {rounds}, {threads}>(key, stream, block, skip, out, words);"
     );
@@ -252,8 +251,7 @@ pub(super) fn fill_streams(
     shape: FillShape,
 ) -> String {
     let FillShape { threads, together, blocks } = shape;
-    let parameters =
-        format!("uint32_t* states, uint64_t count, {number}::Type* out, uint64_t len");
+    let parameters = format!("uint32_t* states, uint64_t count, {number}::Type* out, uint64_t len");
     let body = format!(
         "fill_streams<{generator}, {number}, {threads}, {streams}, {together}>(states, count, out, len);"
     );

@@ -71,7 +71,13 @@ impl Program {
     /// A user's text, which follows the generators' and has a kernel of this name.
     pub(super) fn user(text: &str, name: &str) -> Self {
         let subject = Subject::User;
-        Self { subject, type_name: name.into(), text: String::new(), params: 0, kernel: text.into() }
+        Self {
+            subject,
+            type_name: name.into(),
+            text: String::new(),
+            params: 0,
+            kernel: text.into(),
+        }
     }
 
     /// Whether this is the program that [`new`](Self::new) would make.
@@ -223,12 +229,17 @@ mod tests {
 
     /// Compiles several kernels of a bijection at once.
     fn compile_all(source: Option<&DeviceSource>, texts: &[String]) {
+        compile_together(texts, |text| Program::new(source, text));
+    }
+
+    /// Compiles several kernels as one program.
+    fn compile_together(texts: &[String], program: impl Fn(String) -> Program) {
         let Some(nvrtc) = compiler() else { return };
         let named = texts.iter().enumerate();
         let all: Vec<String> = named
             .map(|(k, text)| text.replace(&format!(" {ENTRY}("), &format!(" {ENTRY}_{k}(")))
             .collect();
-        let program = Program::new(source, all.join("\n"));
+        let program = program(all.join("\n"));
         for target in targets(nvrtc) {
             let image =
                 program.compile(target).unwrap_or_else(|error| panic!("{target:?}: {error}"));
@@ -376,6 +387,61 @@ mod tests {
         }
         let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];
         compile_all(None, &numbers.map(kernels::order_pairs));
+    }
+
+    #[test]
+    fn kernels_that_fill_compile() {
+        let mut texts = Vec::new();
+        for number in ["U32", "U64", "F32", "F64", "NormalF32", "NormalF64"] {
+            for rounds in [7, 10] {
+                texts.push(kernels::fill_philox(number, rounds, tuning::FILL_PHILOX));
+            }
+            texts.push(kernels::fill_philox_anywhere(number, 10));
+            let together = if number.ends_with("32") { 4 } else { 2 };
+            for generator in ["Lcg32", "Lcg64", "Mwc", "Xorwow"] {
+                for streams in [1, together] {
+                    let shape = tuning::FILL_STREAMS;
+                    texts.push(kernels::fill_streams(generator, number, streams, shape));
+                }
+            }
+            for generator in ["XorShift1024WeylQuads", "Philox4x32Stream<10>"] {
+                texts.push(kernels::fill_warps(generator, number, tuning::FILL_WARPS));
+            }
+            texts.push(kernels::fill_rings("LaggedFibonacci<521, 353, 64>", number, 64));
+            texts.push(kernels::fill_rings("LaggedFibonacci<1279, 861, 128>", number, 128));
+        }
+        compile_together(&texts, Program::fill);
+    }
+
+    #[test]
+    fn a_users_text_finds_every_generator() {
+        let Some(nvrtc) = compiler() else { return };
+        let text = "
+            using namespace bijective_shuffle;
+            extern \"C\" __global__ void draw(uint32_t* states, uint64_t count, uint32_t* out, double* normal) {
+                alignas(16) __shared__ uint32_t ring[LaggedFibonacci521::RING];
+                LaggedFibonacci521 all(ring, threadIdx.x);
+                all.load(states, count, blockIdx.x);
+                __syncthreads();
+                XorShift1024Weyl warp(threadIdx.x % 32);
+                warp.load(states, count, threadIdx.x / 32);
+                Xorwow alone;
+                alone.load(states, count, threadIdx.x);
+                Philox4x32Rng<7> rng(42, threadIdx.x, 3);
+                out[threadIdx.x] = all.next() ^ warp.next() ^ alone.next() ^ rng.next();
+                normal_f64(joined(rng.next(), rng.next()), joined(rng.next(), rng.next()), normal);
+                warp.store(states, count, threadIdx.x / 32);
+            }
+        ";
+        for target in targets(nvrtc) {
+            assert!(!Program::user(text, "draw").compile(target).unwrap().is_empty());
+            let wrong = Program::user("\nint wrong = ;", "wrong").compile(target);
+            let Err(Error::DeviceCompile { type_name, log }) = wrong else {
+                panic!("it should not compile");
+            };
+            assert_eq!(type_name, "wrong");
+            assert!(log.starts_with("kernel(2)"), "{log}");
+        }
     }
 
     #[test]

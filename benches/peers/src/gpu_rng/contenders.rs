@@ -2,9 +2,7 @@
 
 use std::error::Error;
 
-use bijective_shuffle::cudarc::driver::{
-    CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg,
-};
+use bijective_shuffle::cudarc::driver::{CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg};
 use bijective_shuffle::rng::{
     Fill, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
@@ -23,7 +21,8 @@ const COMPARED: usize = 1 << 20;
 /// Streams of generators with a state a thread, a state eight threads, and a state a block.
 const ALONE: u64 = 1 << 18;
 const EIGHTS: u64 = 1 << 15;
-const BLOCKS: u64 = 1 << 12;
+const BLOCKS_OF_64: u64 = 1 << 12;
+const BLOCKS_OF_128: u64 = 1 << 11;
 
 /// A kind of numbers, and who makes them.
 pub(crate) trait Kind {
@@ -115,8 +114,8 @@ pub(crate) fn all<K: Kind>(
         streams::<K, Mwc>(cuda, "Mwc", ALONE, few)?,
         streams::<K, Xorwow>(cuda, "Xorwow", ALONE, few)?,
         streams::<K, XorShift1024Weyl>(cuda, "XorShift1024Weyl", EIGHTS, few)?,
-        streams::<K, LaggedFibonacci521>(cuda, "LaggedFibonacci521", BLOCKS, few)?,
-        streams::<K, LaggedFibonacci1279>(cuda, "LaggedFibonacci1279", BLOCKS, few)?,
+        streams::<K, LaggedFibonacci521>(cuda, "LaggedFibonacci521", BLOCKS_OF_64, few)?,
+        streams::<K, LaggedFibonacci1279>(cuda, "LaggedFibonacci1279", BLOCKS_OF_128, few)?,
         streams::<K, Philox4x32Rng>(cuda, "Philox4x32Rng", ALONE, few)?,
     ];
     if curand::is_there() {

@@ -32,7 +32,8 @@ struct Candidate {
     streams: Option<(&'static str, u64)>,
 }
 
-const PHILOX: &str = "uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first, uint64_t end";
+const PHILOX: &str =
+    "uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first, uint64_t end";
 const STREAMS: &str = "uint32_t* states, uint64_t count, uint32_t* out, uint64_t len";
 
 /// Measures every candidate, and prints each group with the fastest first.

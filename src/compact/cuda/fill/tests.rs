@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::*;
-use crate::rng::{Fill, device_header};
+use crate::rng::device_header;
+use crate::rng::fill::Draws;
 
 #[path = "../../../../tests/common/cplusplus.rs"]
 mod cplusplus;
@@ -89,9 +90,9 @@ bits! {
 }
 
 /// What the CPU's fill gives.
-fn filled<D: Draw<Number: Bits>>(fill: &mut impl Fill, len: usize) -> Vec<u32> {
+fn filled<D: Draw<Number: Bits>>(fill: &mut impl Draws, len: usize) -> Vec<u32> {
     let mut numbers = vec![D::Number::default(); len];
-    fill.fill::<D>(&mut numbers);
+    fill.draw::<D>(&mut numbers);
     numbers.into_iter().flat_map(Bits::words).collect()
 }
 
@@ -131,7 +132,9 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
         };
         let words = D::words(len);
         let (out, units) = match G::threads() {
-            Threads::One(_) => (format!("reinterpret_cast<{}::Type*>(memory.out())", D::NAME), len as u64),
+            Threads::One(_) => {
+                (format!("reinterpret_cast<{}::Type*>(memory.out())", D::NAME), len as u64)
+            }
             _ => ("memory.out()".into(), words),
         };
         writeln!(
@@ -143,8 +146,7 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
         let what = format!("{count} streams of {:?}, {} {len}", G::threads(), D::NAME);
         cases.expected.push((what, filled::<D>(&mut streams, len)));
     }
-    cases.main +=
-        "for (uint32_t word : states) std::printf(\"%x \", unsigned(word)); std::printf(\"\\n\"); }\n";
+    cases.main += "for (uint32_t word : states) std::printf(\"%x \", unsigned(word)); std::printf(\"\\n\"); }\n";
     let what = format!("states of {count} streams of {:?}, {} {lens:?}", G::threads(), D::NAME);
     cases.expected.push((what, states(&streams)));
 }
