@@ -14,7 +14,8 @@ const SIGMAS: f64 = 5.0;
 pub(crate) fn small_lattice(engine: Engine, method: Method, seed: u64) -> Result<(), Failure> {
     let setup = Setup { geometry: Geometry::new(32, 16)?, beta: 0.4, hits: 1, seed };
     let length = Length { equilibration: 500, sweeps: 8000, every: 2 };
-    let Findings { observables, exact, .. } = measure(method, engine, setup, length)?;
+    let Findings { observables, exact, .. } =
+        measure(&mut *method.simulation(engine, setup)?, setup, length)?;
     println!("{}, 32 x 32 spins, beta = 0.4, {} sweeps:", method.title(), length.sweeps);
     let quantities = [
         ("energy", observables.energy, exact.energy),

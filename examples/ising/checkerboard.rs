@@ -67,6 +67,10 @@ impl<G: TileWords> Simulation for Checkerboard<G> {
         u64::from(self.setup.hits)
     }
 
+    fn set_hits(&mut self, hits: u32) {
+        self.setup.hits = hits;
+    }
+
     fn measure(&mut self, count: usize, every: u64) -> Result<Vec<i32>, Failure> {
         let mut energies = Vec::with_capacity(count);
         for _ in 0..count {
@@ -125,8 +129,7 @@ impl Framed {
                         + self.spins[at + width]
                         + self.spins[at - 1]
                         + self.spins[at + 1];
-                    self.spins[at] =
-                        if metropolis.accepts(spin * sum, word) { -spin } else { spin };
+                    self.spins[at] = metropolis.next(spin, sum, word);
                 }
             }
         }
@@ -141,18 +144,21 @@ impl Framed {
     /// The sum over bonds: those within the tile, and if asked for those to its neighbours.
     fn bonds(&self, with_neighbours: bool) -> i32 {
         let (tile, width) = (self.tile, self.tile + 2);
+        let row = |row: usize| &self.spins[row * width + 1..][..tile];
+        let dot =
+            |a: &[i8], b: &[i8]| a.iter().zip(b).map(|(&a, &b)| i32::from(a * b)).sum::<i32>();
         let mut sum = 0;
-        for (row, column) in (0..tile * tile).map(|site| (site / tile, site % tile)) {
-            let at = self.at(row, column);
-            let bond = |other: usize| i32::from(self.spins[at]) * i32::from(self.spins[other]);
-            let ends = [
-                (at + 1, column + 1 < tile || with_neighbours),
-                (at + width, row + 1 < tile || with_neighbours),
-                (at - 1, column == 0 && with_neighbours),
-                (at - width, row == 0 && with_neighbours),
-            ];
-            sum += ends.iter().filter(|end| end.1).map(|end| bond(end.0)).sum::<i32>();
+        for number in 1..=tile {
+            let across = &self.spins[number * width..][..width];
+            if with_neighbours {
+                sum += dot(&across[1..], &across[..width - 1]);
+            } else {
+                sum += dot(&across[2..width - 1], &across[1..width - 2]);
+            }
+            if number > 1 || with_neighbours {
+                sum += dot(row(number), row(number - 1));
+            }
         }
-        sum
+        if with_neighbours { sum + dot(row(tile), row(tile + 1)) } else { sum }
     }
 }

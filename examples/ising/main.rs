@@ -223,7 +223,9 @@ fn has_gpu() -> bool {
 }
 
 fn run_one(method: Method, work: Work) -> Result<(), Failure> {
-    let found = run::measure(method, work.engine, work.setup()?, work.length())?;
+    let setup = work.setup()?;
+    let mut simulation = method.simulation(work.engine, setup)?;
+    let found = run::measure(&mut *simulation, setup, work.length())?;
     let Findings { observables, exact, interval, sweeps, seconds } = found;
     println!("{}: {sweeps} sweeps, measured every {interval}, in {seconds:.2} s", method.title());
     let quantities = [

@@ -23,7 +23,16 @@ impl Metropolis {
     /// Whether a flip is accepted, for s h and a random word.
     #[inline]
     pub(crate) fn accepts(self, alignment: i8, word: u32) -> bool {
-        alignment <= 0 || word < if alignment == 2 { self.two } else { self.four }
+        let threshold = if alignment == 2 { self.two } else { self.four };
+        // Both are looked at, since a branch would be taken by chance.
+        (alignment <= 0) | (word < threshold)
+    }
+
+    /// The spin after a word has decided, for the sum of its neighbours.
+    #[inline]
+    pub(crate) fn next(self, spin: i8, sum: i8, word: u32) -> i8 {
+        let flip = i8::from(self.accepts(spin * sum, word));
+        spin * (1 - 2 * flip)
     }
 }
 

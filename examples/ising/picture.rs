@@ -61,7 +61,7 @@ pub(crate) fn energy(
 ) -> Result<(), Failure> {
     let mut curves = Vec::new();
     for &method in methods {
-        let (energies, interval) = energies(method, engine, setup, length)?;
+        let (energies, interval) = energies(&mut *method.simulation(engine, setup)?, length)?;
         let part = (energies.len() / POINTS).max(1);
         let sites = setup.geometry.sites() as f64;
         let points: Vec<(f64, f64)> = energies

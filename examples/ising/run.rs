@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::Failure;
 use crate::exact::Exact;
-use crate::methods::{Engine, Method};
-use crate::simulation::Setup;
+use crate::simulation::{Setup, Simulation};
 use crate::statistics::Observables;
 
 /// How long a run is, in sweeps.
@@ -33,12 +32,9 @@ pub(crate) struct Findings {
 
 /// The energies of a run, and the sweeps between them.
 pub(crate) fn energies(
-    method: Method,
-    engine: Engine,
-    setup: Setup,
+    simulation: &mut dyn Simulation,
     length: Length,
 ) -> Result<(Vec<i32>, u64), Failure> {
-    let mut simulation = method.simulation(engine, setup)?;
     let a_round = simulation.sweeps();
     let every = length.every.div_ceil(a_round).max(1);
     simulation.advance(length.equilibration.div_ceil(a_round))?;
@@ -49,13 +45,12 @@ pub(crate) fn energies(
 
 /// Makes a run and evaluates it.
 pub(crate) fn measure(
-    method: Method,
-    engine: Engine,
+    simulation: &mut dyn Simulation,
     setup: Setup,
     length: Length,
 ) -> Result<Findings, Failure> {
     let start = Instant::now();
-    let (energies, interval) = energies(method, engine, setup, length)?;
+    let (energies, interval) = energies(simulation, length)?;
     let side = u32::try_from(setup.geometry.side)?;
     Ok(Findings {
         observables: Observables::new(&energies, setup.geometry.sites(), setup.beta)?,
@@ -70,8 +65,7 @@ pub(crate) fn measure(
 const TIMED: Duration = Duration::from_millis(500);
 
 /// Nanoseconds that an update of a spin takes, without measurements.
-pub(crate) fn time(method: Method, engine: Engine, setup: Setup) -> Result<f64, Failure> {
-    let mut simulation = method.simulation(engine, setup)?;
+pub(crate) fn time(simulation: &mut dyn Simulation, setup: Setup) -> Result<f64, Failure> {
     let mut rounds = 1;
     loop {
         simulation.wait()?;

@@ -43,7 +43,7 @@ impl<G: Generator> Sequential<G> {
                         + left
                         + self.spins[row + right];
                     let spin = self.spins[row + column];
-                    left = if metropolis.accepts(spin * sum, word) { -spin } else { spin };
+                    left = metropolis.next(spin, sum, word);
                     self.spins[row + column] = left;
                 }
             }
@@ -52,13 +52,14 @@ impl<G: Generator> Sequential<G> {
 
     fn bonds(&self) -> i32 {
         let side = self.setup.geometry.side;
-        let rows = self.spins.chunks_exact(side);
-        let below = rows.clone().cycle().skip(1);
-        rows.zip(below)
-            .map(|(row, below)| {
-                let across = row.iter().zip(row.iter().cycle().skip(1));
-                let down = row.iter().zip(below);
-                across.chain(down).map(|(&a, &b)| i32::from(a * b)).sum::<i32>()
+        let dot =
+            |a: &[i8], b: &[i8]| a.iter().zip(b).map(|(&a, &b)| i32::from(a * b)).sum::<i32>();
+        let row = |number: usize| &self.spins[number % side * side..][..side];
+        (0..side)
+            .map(|number| {
+                let row_here = row(number);
+                let around = i32::from(row_here[side - 1] * row_here[0]);
+                dot(&row_here[1..], &row_here[..side - 1]) + around + dot(row_here, row(number + 1))
             })
             .sum()
     }
@@ -76,6 +77,9 @@ impl<G: Generator> Simulation for Sequential<G> {
     fn sweeps(&self) -> u64 {
         1
     }
+
+    /// There are no tiles.
+    fn set_hits(&mut self, _hits: u32) {}
 
     fn measure(&mut self, count: usize, every: u64) -> Result<Vec<i32>, Failure> {
         let mut energies = Vec::with_capacity(count);

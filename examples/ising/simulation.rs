@@ -35,6 +35,9 @@ pub(crate) trait Simulation {
     /// Sweeps in a round.
     fn sweeps(&self) -> u64;
 
+    /// Sets k, where there are tiles.
+    fn set_hits(&mut self, hits: u32);
+
     /// Makes `count` times `every` rounds. Gives the sum over bonds of the products of their spins after every so many.
     fn measure(&mut self, count: usize, every: u64) -> Result<Vec<i32>, Failure>;
 

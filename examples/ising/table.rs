@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::Failure;
 use crate::methods::{Engine, Method, Published};
-use crate::run::{Findings, Length, measure, time};
+use crate::run::{self, Findings, Length, measure};
 use crate::simulation::Setup;
 use crate::statistics::Estimate;
 
@@ -19,11 +19,21 @@ pub(crate) fn print(
     println!(
         "| generator | e | deviation | C_V | deviation | ns an update, k = 1 | k = 100 | tau of e, sweeps | sweeps | seconds |"
     );
+    // Without tiles there is no k, and one time.
+    let timed_ks = match engine {
+        _ if !timed => 0,
+        Engine::Sequential => 1,
+        _ => KS.len(),
+    };
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
     for &method in methods {
-        let found = measure(method, engine, setup, length)?;
-        let times =
-            if timed { times(method, engine, setup)? } else { [String::new(), String::new()] };
+        let mut simulation = method.simulation(engine, setup)?;
+        let found = measure(&mut *simulation, setup, length)?;
+        let mut times = [String::new(), String::new()];
+        for (time, hits) in times.iter_mut().zip(KS).take(timed_ks) {
+            simulation.set_hits(hits);
+            *time = digits(run::time(&mut *simulation, setup)?);
+        }
         println!("{}", row(method, &found, &times));
         if let Some(published) = method.published(engine) {
             println!("{}", published_row(&published));
@@ -33,14 +43,8 @@ pub(crate) fn print(
     Ok(())
 }
 
-fn times(method: Method, engine: Engine, setup: Setup) -> Result<[String; 2], Failure> {
-    let of = |hits| time(method, engine, Setup { hits, ..setup });
-    if engine == Engine::Sequential {
-        // Without tiles there is no k.
-        return Ok([digits(of(1)?), String::new()]);
-    }
-    Ok([digits(of(1)?), digits(of(100)?)])
-}
+/// The numbers of hits that are timed.
+const KS: [u32; 2] = [1, 100];
 
 /// Three digits that count.
 fn digits(x: f64) -> String {
