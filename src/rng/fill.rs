@@ -1,7 +1,11 @@
 //! [`Fill`]: numbers of several types for a whole slice.
 
+use rayon::prelude::*;
+
 use super::Generator;
 use super::number::{self, Draw, F32, F64, NormalF32, NormalF64, U32, U64};
+use super::tuning::{self, AT_ONCE};
+use crate::simd::{Kernel, Level};
 
 /// Fills slices with numbers.
 ///
@@ -68,21 +72,84 @@ pub trait Draws {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]);
 }
 
-/// How many words are drawn before they become numbers: they stay in the first-level cache.
-const AT_ONCE: usize = 1 << 10;
+/// Writes the next words of a generator.
+pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
+    Level::current().run(InOrder::<G, U32> { rng, out });
+}
 
 impl<G: Generator> Fill for G {}
 
 impl<G: Generator> Draws for G {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
+        draw_at::<G, D>(Level::current(), self, out);
+    }
+}
+
+/// Fills in order, with certain instructions.
+pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+    let words = |numbers: usize| numbers.div_ceil(D::NUMBERS) * D::WORDS;
+    if !G::SKIPS || tuning::is_sequential(words(out.len())) {
+        return level.run(InOrder::<G, D> { rng, out });
+    }
+    let task = tuning::TASK / D::WORDS * D::NUMBERS;
+    let len = out.len();
+    let start = &*rng;
+    out.par_chunks_mut(task).enumerate().for_each(|(number, out)| {
+        let mut rng = start.clone();
+        rng.skip_words(number as u64 * tuning::TASK as u64);
+        level.run(InOrder::<G, D> { rng: &mut rng, out });
+    });
+    rng.skip_words(words(len) as u64);
+}
+
+/// A generator's numbers in order.
+struct InOrder<'a, G, D: Draw> {
+    rng: &'a mut G,
+    out: &'a mut [D::Number],
+}
+
+impl<G: Generator, D: Draw> InOrder<'_, G, D> {
+    #[inline(always)]
+    fn fill<const VECTOR: usize>(self) {
+        let Self { rng, out } = self;
         if let Some(out) = D::as_words(out) {
-            return self.next_words(out);
+            return rng.next_words::<VECTOR>(out);
         }
         let mut words = [0; AT_ONCE];
         for numbers in out.chunks_mut(AT_ONCE / D::WORDS * D::NUMBERS) {
             let words = &mut words[..numbers.len().div_ceil(D::NUMBERS) * D::WORDS];
-            self.next_words(words);
+            rng.next_words::<VECTOR>(words);
             number::in_order::<D>(words, numbers);
         }
     }
 }
+
+/// Runs `fill` with vectors of 16, 32 or 64 bytes.
+macro_rules! kernel {
+    ($type:ident) => {
+        impl<G: Generator, D: Draw> Kernel for $type<'_, G, D> {
+            type Output = ();
+
+            #[inline(always)]
+            fn run(self) {
+                self.fill::<16>();
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn run_avx2(self) {
+                self.fill::<32>();
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[inline(always)]
+            unsafe fn run_avx512(self) {
+                self.fill::<64>();
+            }
+        }
+    };
+}
+
+kernel!(InOrder);
+
+pub(super) use kernel;

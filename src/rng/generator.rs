@@ -4,6 +4,7 @@ use core::fmt::Debug;
 
 use rand_core::Rng;
 
+use super::fill;
 use super::steps::Steps;
 use crate::seed::{KeyDomain, Seed};
 
@@ -45,7 +46,7 @@ pub trait Generator: Steps + Rng + Clone + Debug + Send + Sync + 'static {
     fn fill_block(&mut self, out: &mut [u32]) {
         assert_eq!(out.len(), Self::BLOCK, "a block has so many words");
         self.start_block();
-        self.next_words(out);
+        fill::words(self, out);
     }
 }
 

@@ -113,14 +113,67 @@ impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
     }
 
     #[inline(always)]
-    fn next_words(&mut self, out: &mut [u32]) {
-        for word in out {
-            *word = self.next_word();
+    fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
+        let mut out = out;
+        while !out.is_empty() {
+            // As far as neither run wraps and none needs the other's new words.
+            let (oldest, other) = (self.oldest, (self.oldest + (R - S)) % R);
+            let count = out.len().min(R - oldest.max(other)).min(oldest.abs_diff(other));
+            let (words, rest) = out.split_at_mut(count);
+            out = rest;
+            let (low, high) = self.ring.split_at_mut(oldest.max(other));
+            let (old, other) = if oldest < other {
+                (&mut low[oldest..][..count], &high[..count])
+            } else {
+                (&mut high[..count], &low[other..][..count])
+            };
+            for ((old, other), word) in old.iter_mut().zip(other).zip(words) {
+                *old = old.wrapping_add(*other);
+                *word = *old;
+            }
+            self.oldest = (oldest + count) % R;
         }
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_blocks::<Self, D>(streams, out);
+    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+        fill_blocks::<Self, D, VECTOR>(streams, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::Rng;
+
+    use super::super::Fill;
+    use super::*;
+
+    #[test]
+    fn words_follow_the_recurrence() {
+        fn check<const R: usize, const S: usize>() {
+            let mut rng = LaggedFibonacci::<R, S>::new(3, 4);
+            let mut words = rng.words().to_vec();
+            assert!(words.iter().any(|word| word % 2 == 1));
+            for n in R..3 * R {
+                words.push(words[n - R].wrapping_add(words[n - S]));
+            }
+            assert_eq!(LaggedFibonacci::<R, S>::from_words(words[..R].try_into().unwrap()), rng);
+            // In fills of all lengths up to more than a lag.
+            let mut at = R;
+            let mut len = 0;
+            while at + len < 3 * R {
+                let mut out = vec![0; len];
+                rng.fill_u32(&mut out);
+                assert_eq!(out, words[at..at + len]);
+                at += len;
+                len += 37;
+            }
+            assert_eq!(rng.words(), words[at - R..at]);
+            assert_eq!(rng.next_u32(), words[at]);
+        }
+        check::<521, 353>();
+        check::<1279, 861>();
+        check::<10, 7>();
+        check::<3, 1>();
     }
 }

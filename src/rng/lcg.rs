@@ -118,8 +118,32 @@ macro_rules! lcg {
             }
 
             #[inline(always)]
-            fn next_words(&mut self, out: &mut [u32]) {
-                for word in out {
+            fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
+                // One lane a word, each of which leaps over the others.
+                const LANES: usize = 2 * $lanes;
+                let (lanes, rest) = out.as_chunks_mut::<LANES>();
+                if lanes.len() > 1 {
+                    let (multiplier, increment) = self.power(LANES as u64);
+                    let mut state = [0; LANES];
+                    for state in &mut state {
+                        self.next_word();
+                        *state = self.state;
+                    }
+                    for words in lanes {
+                        for lane in 0..LANES {
+                            words[lane] = $word(state[lane]);
+                        }
+                        self.state = state[LANES - 1];
+                        for state in &mut state {
+                            *state = multiplier.wrapping_mul(*state).wrapping_add(increment);
+                        }
+                    }
+                } else {
+                    for word in lanes.as_flattened_mut() {
+                        *word = self.next_word();
+                    }
+                }
+                for word in rest {
                     *word = self.next_word();
                 }
             }
@@ -129,7 +153,7 @@ macro_rules! lcg {
             }
 
             #[inline(always)]
-            fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+            fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
                 fill_columns::<$lanes, Self, D>(streams, out);
             }
         }
@@ -230,3 +254,89 @@ lcg!(
     state: |words: &[u32]| u64::from(words[1]) << 32 | u64::from(words[0]),
     words: |state: u64| [state as u32, (state >> 32) as u32]
 );
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand_core::Rng;
+
+    use super::super::{Fill, Streams};
+    use super::*;
+
+    /// *Numerical Recipes in C*, section 7.1, prints the first words of `ranqd1` from 0.
+    #[test]
+    fn known_answers() {
+        let mut rng = Lcg32::from_state(0);
+        for word in [
+            0x3C6E_F35F,
+            0x4750_2932,
+            0xD1CC_F6E9,
+            0xAAF9_5334,
+            0x6252_E503,
+            0x9F2E_C686,
+            0x57FE_6C2D,
+            0xA3D9_5FA8,
+            0x81FD_BEE7,
+            0x94F0_AF1A,
+            0xCBF6_33B1,
+        ] {
+            assert_eq!(rng.next_u32(), word);
+        }
+        let mut rng = Lcg64::from_state(0);
+        assert_eq!(rng.next_u32(), (Lcg64::INCREMENT >> 32) as u32);
+        let second = Lcg64::MULTIPLIER.wrapping_add(1).wrapping_mul(Lcg64::INCREMENT);
+        assert_eq!(rng.next_u32(), (second >> 32) as u32);
+    }
+
+    #[test]
+    fn a_whole_period_leads_back() {
+        let mut rng = Lcg32::from_state(7);
+        rng.skip(1 << 32);
+        assert_eq!(rng, Lcg32::from_state(7));
+        rng.skip(1 << 31);
+        assert_ne!(rng, Lcg32::from_state(7));
+        let mut rng = Lcg64::from_state(7);
+        rng.skip(1 << 63);
+        assert_ne!(rng, Lcg64::from_state(7));
+        rng.skip(1 << 63);
+        assert_eq!(rng, Lcg64::from_state(7));
+    }
+
+    #[test]
+    fn rows_of_a_leapfrog_are_the_sequence() {
+        for count in [1, 2, 7, 100] {
+            let mut out = vec![0; 3000];
+            Streams::<Lcg32>::leapfrog(9, count).unwrap().fill_u32(&mut out);
+            let mut rng = Lcg32::new(9, 0);
+            assert!(out.iter().all(|&word| word == rng.next_u32()), "{count}");
+            Streams::<Lcg64>::leapfrog(9, count).unwrap().fill_u32(&mut out);
+            let mut rng = Lcg64::new(9, 0);
+            assert!(out.iter().all(|&word| word == rng.next_u32()), "{count}");
+        }
+        let error = Lcg64::new(1, 1).leapfrog(3, 3).unwrap_err();
+        assert_eq!(error, Error::NoSuchShard { rank: 3, world: 3 });
+    }
+
+    proptest! {
+        #[test]
+        fn skips_are_steps(state: u64, steps in 0_u64..1000, far: u64, of in 1_u64..50) {
+            let (mut narrow, mut wide) = (Lcg32::from_state(state as u32), Lcg64::from_state(state));
+            let (mut skipped_narrow, mut skipped_wide) = (narrow, wide);
+            skipped_narrow.skip(steps);
+            skipped_wide.skip(steps);
+            for _ in 0..steps {
+                narrow.next_u32();
+                wide.next_u32();
+            }
+            prop_assert_eq!(narrow, skipped_narrow);
+            prop_assert_eq!(wide, skipped_wide);
+            // Skips compose, also those of a leapfrog.
+            let mut frog = wide.leapfrog(far % of, of).unwrap();
+            let mut same = frog;
+            frog.skip(far);
+            frog.skip(steps);
+            same.skip(far.wrapping_add(steps));
+            prop_assert_eq!(frog, same);
+        }
+    }
+}

@@ -59,9 +59,11 @@ mod normal;
 pub(crate) mod number;
 mod philox4x32;
 mod philox4x32_rng;
+mod philox_lanes;
 mod rows;
 pub(crate) mod steps;
 mod streams;
+mod tuning;
 mod xorshift1024;
 mod xorwow;
 

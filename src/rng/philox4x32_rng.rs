@@ -3,8 +3,9 @@
 use core::fmt;
 
 use super::number::Draw;
+use super::philox_lanes::{fill_lanes, run};
 use super::philox4x32::Philox4x32;
-use super::rows::{Rows, fill_blocks};
+use super::rows::Rows;
 use super::steps::Steps;
 use super::{Generator, generator};
 use crate::seed::{KeyDomain, Seed};
@@ -37,10 +38,10 @@ use crate::seed::{KeyDomain, Seed};
 /// ```
 #[derive(Clone)]
 pub struct Philox4x32Rng<const ROUNDS: usize = 10> {
-    key: u64,
-    stream: u64,
+    pub(super) key: u64,
+    pub(super) stream: u64,
     /// The block after the one in `block`.
-    next: u64,
+    pub(super) next: u64,
     block: [u32; 4],
     /// How many words of `block` were given; 4 if it holds nothing.
     used: usize,
@@ -161,8 +162,22 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
     }
 
     #[inline(always)]
-    fn next_words(&mut self, out: &mut [u32]) {
-        for word in out {
+    fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
+        let begun = (4 - self.used).min(out.len());
+        let (begun, out) = out.split_at_mut(begun);
+        for word in begun {
+            *word = self.next_word();
+        }
+        let (blocks, rest) = out.as_chunks_mut::<4>();
+        let (key, stream, first) = (self.key, self.stream, self.next);
+        // As many lanes as the registers hold: docs/results/rng.md.
+        match VECTOR {
+            64 => run::<48, ROUNDS>(key, stream, first, blocks),
+            32 => run::<24, ROUNDS>(key, stream, first, blocks),
+            _ => run::<16, ROUNDS>(key, stream, first, blocks),
+        }
+        self.next = first.wrapping_add(blocks.len() as u64);
+        for word in rest {
             *word = self.next_word();
         }
     }
@@ -172,7 +187,79 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_blocks::<Self, D>(streams, out);
+    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+        match VECTOR {
+            64 => fill_lanes::<32, ROUNDS, D>(streams, out),
+            32 => fill_lanes::<16, ROUNDS, D>(streams, out),
+            _ => fill_lanes::<8, ROUNDS, D>(streams, out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand_core::Rng;
+
+    use super::super::{Fill, Streams};
+    use super::*;
+
+    /// The known answers of Random123, which cuRAND's generator gives as well: the counter is the stream and the place.
+    #[test]
+    fn known_answers() {
+        let mut rng = Philox4x32Rng::<10>::from_key(0, 0);
+        assert_eq!(
+            [(); 4].map(|()| rng.next_u32()),
+            [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]
+        );
+        let mut rng = Philox4x32Rng::<10>::from_key(0x299f_31d0_a409_3822, 0x0370_7344_1319_8a2e);
+        rng.set_position(0x85a3_08d3_243f_6a88 * 4);
+        assert_eq!(
+            [(); 4].map(|()| rng.next_u32()),
+            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
+        );
+        let mut rng = Philox4x32Rng::<7>::from_key(u64::MAX, u64::MAX);
+        rng.set_position((1 << 66) - 4);
+        let mut words = [0; 4];
+        rng.fill_u32(&mut words);
+        assert_eq!(words, [0x5207_ddc2, 0x4516_5e59, 0x4d8e_e751, 0x8c52_f662]);
+        assert_eq!(rng.position(), 0);
+    }
+
+    /// Runs of lanes where the counter's low word wraps, and its high word.
+    #[test]
+    fn counters_carry() {
+        for block in [1 << 32, 1 << 63, 0_u64] {
+            let mut rng = Philox4x32Rng::<10>::from_key(5, 6);
+            rng.set_position((u128::from(block.wrapping_sub(100))) * 4 + 3);
+            let mut out = vec![0; 1500];
+            rng.clone().fill_u32(&mut out);
+            assert!(out.iter().all(|&word| word == rng.next_u32()), "around block {block}");
+            let mut rng = Philox4x32Rng::<10>::from_key(5, 6);
+            rng.set_position(u128::from(block.wrapping_sub(2)) * 4);
+            let mut streams = Streams::from_generators(vec![rng.clone(); 3]).unwrap();
+            let mut out = vec![0; 60];
+            streams.fill_u32(&mut out);
+            for row in out.chunks(12) {
+                let words = [(); 4].map(|()| rng.next_u32());
+                assert_eq!(row, [words; 3].as_flattened());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn skips_are_steps(key: u64, stream: u64, start in 0_u128..1 << 66, steps in 0_u128..100) {
+            let mut rng = Philox4x32Rng::<10>::from_key(key, stream);
+            rng.set_position(start);
+            prop_assert_eq!(rng.position(), start);
+            let mut skipped = rng.clone();
+            skipped.skip(steps);
+            for _ in 0..steps {
+                rng.next_u32();
+            }
+            prop_assert_eq!(&rng, &skipped);
+            prop_assert_eq!(rng.next_u64(), skipped.next_u64());
+        }
     }
 }

@@ -128,7 +128,10 @@ const MOST_BLOCK: usize = 2 * 512;
 
 /// [`Steps::fill_rows`](super::steps::Steps::fill_rows), stream by stream, for blocks that are long enough to be made in vectors.
 #[inline(always)]
-pub(super) fn fill_blocks<G: Generator, D: Draw>(streams: &mut [G], mut out: Rows<'_, D::Number>) {
+pub(super) fn fill_blocks<G: Generator, D: Draw, const VECTOR: usize>(
+    streams: &mut [G],
+    mut out: Rows<'_, D::Number>,
+) {
     let words_of_block = G::BLOCK * D::WORDS / D::NUMBERS;
     let mut words = [0; MOST_BLOCK];
     let words = &mut words[..words_of_block];
@@ -138,9 +141,9 @@ pub(super) fn fill_blocks<G: Generator, D: Draw>(streams: &mut [G], mut out: Row
         for row in 0..rows.rows() {
             let row = rows.row(row);
             if let Some(row) = D::as_words(row) {
-                stream.next_words(row);
+                stream.next_words::<VECTOR>(row);
             } else {
-                stream.next_words(words);
+                stream.next_words::<VECTOR>(words);
                 number::in_order::<D>(words, row);
             }
         }

@@ -1,7 +1,10 @@
 //! [`Steps`]: what the ensembles, the fills and the GPU ask of a generator.
 
+use rayon::prelude::*;
+
 use super::number::Draw;
 use super::rows::Rows;
+use super::tuning;
 use crate::seed::Seed;
 
 /// The inner side of a [`Generator`](super::Generator). It is named nowhere outside, so that nobody else can implement it.
@@ -17,9 +20,17 @@ pub trait Steps: Sized {
     /// The generator of a stream, of the seed that [`child`](super::generator::child) gives.
     fn from_child(child: Seed, stream: u64) -> Self;
 
-    /// Streams with consecutive numbers, which wrap.
-    fn extend(child: Seed, first: u64, count: usize, streams: &mut Vec<Self>) {
-        streams.extend((0..count as u64).map(|k| Self::from_child(child, first.wrapping_add(k))));
+    /// Streams with consecutive numbers, of a range that does not wrap.
+    fn extend(child: Seed, first: u64, count: usize, streams: &mut Vec<Self>)
+    where
+        Self: Send,
+    {
+        let start = |k: u64| Self::from_child(child, first + k);
+        if tuning::is_sequential(count * Self::STATE) {
+            streams.extend((0..count as u64).map(start));
+        } else {
+            streams.par_extend((0..count).into_par_iter().map(|k| start(k as u64)));
+        }
     }
 
     /// Drops what is left of a block that was begun.
@@ -31,8 +42,8 @@ pub trait Steps: Sized {
     /// The generator with these words of state.
     fn load(words: &[u32]) -> Self;
 
-    /// Writes the next words.
-    fn next_words(&mut self, out: &mut [u32]);
+    /// Writes the next words, with vectors of so many bytes.
+    fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]);
 
     /// Whether [`skip_words`](Self::skip_words) is quick.
     const SKIPS: bool = false;
@@ -43,6 +54,6 @@ pub trait Steps: Sized {
     }
 
     /// Writes numbers of streams that are at the start of a block: `out` has one column of [`Generator::BLOCK`](super::Generator::BLOCK) numbers a
-    /// stream. Its number of rows is a multiple of [`group`](super::rows::group).
-    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>);
+    /// stream. Its number of rows is a multiple of [`group`](super::rows::group), and vectors are of so many bytes.
+    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>);
 }

@@ -3,13 +3,17 @@
 use core::fmt;
 use core::ops::Range;
 
-use super::fill::{Draws, Fill};
+use rayon::prelude::*;
+
+use super::fill::{Draws, Fill, kernel};
 use super::number::Draw;
 use super::rows::{Rows, group};
+use super::tuning;
 use super::{Generator, Lcg32, Lcg64, Multipliers, Mwc, generator};
 use crate::compact::try_with_capacity;
 use crate::error::Error;
 use crate::seed::Seed;
+use crate::simd::{Kernel, Level};
 
 /// Streams of one generator that step together.
 ///
@@ -160,16 +164,59 @@ impl<G: Generator> Fill for Streams<G> {}
 
 impl<G: Generator> Draws for Streams<G> {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
-        let row = self.row_len();
-        let rows = out.len().div_ceil(row).next_multiple_of(group::<G, D>());
-        let whole = out.len() / row / group::<G, D>() * group::<G, D>();
-        let (numbers, rest) = out.split_at_mut(whole * row);
-        G::fill_rows::<D>(&mut self.streams, Rows::new(numbers, row));
-        if !rest.is_empty() {
-            let mut last = vec![D::Number::default(); (rows - whole) * row];
-            G::fill_rows::<D>(&mut self.streams, Rows::new(&mut last, row));
-            let len = rest.len();
-            rest.copy_from_slice(&last[..len]);
-        }
+        draw_at::<G, D>(Level::current(), self, out);
     }
 }
+
+/// Fills row by row, with certain instructions.
+pub(super) fn draw_at<G: Generator, D: Draw>(
+    level: Level,
+    streams: &mut Streams<G>,
+    out: &mut [D::Number],
+) {
+    let row = streams.row_len();
+    let pair = row * group::<G, D>();
+    let (whole, rest) = out.split_at_mut(out.len() / pair * pair);
+    draw_rows::<G, D>(level, &mut streams.streams, whole);
+    if !rest.is_empty() {
+        let mut last = vec![D::Number::default(); rest.len().next_multiple_of(pair)];
+        draw_rows::<G, D>(level, &mut streams.streams, &mut last);
+        rest.copy_from_slice(&last[..rest.len()]);
+    }
+}
+
+/// Fills whole rows.
+fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
+    let words = out.len() / D::NUMBERS * D::WORDS;
+    let out = Rows::new(out, streams.len() * G::BLOCK);
+    if tuning::is_sequential(words) {
+        return level.run(ByRows::<G, D> { streams, out });
+    }
+    let share = streams.len() / (4 * rayon::current_num_threads());
+    let together = share.clamp(1, tuning::STREAMS).next_multiple_of(tuning::LANES);
+    let mut out = Some(out);
+    let tasks: Vec<_> = streams
+        .chunks_mut(together)
+        .map(|streams| {
+            let (first, others) = out.take().expect("put back").split(streams.len() * G::BLOCK);
+            out = Some(others);
+            ByRows::<G, D> { streams, out: first }
+        })
+        .collect();
+    tasks.into_par_iter().for_each(|task| level.run(task));
+}
+
+/// Numbers of streams, row by row.
+struct ByRows<'a, G, D: Draw> {
+    streams: &'a mut [G],
+    out: Rows<'a, D::Number>,
+}
+
+impl<G: Generator, D: Draw> ByRows<'_, G, D> {
+    #[inline(always)]
+    fn fill<const VECTOR: usize>(self) {
+        G::fill_rows::<D, VECTOR>(self.streams, self.out);
+    }
+}
+
+kernel!(ByRows);

@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 
-use super::fill::Draws;
 use super::number::{
     self, Draw, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32, NormalF64, U32, U64,
 };
 use super::*;
 use crate::error::Error;
 use crate::seed::Seed;
+use crate::simd::Level;
 
 /// Runs a generic function for every generator.
 macro_rules! for_each_generator {
@@ -57,13 +57,17 @@ fn fills_are_the_words_in_order<G: Generator>() {
             for len in [0_usize, 1, 2, 3, 5, 31, 64, 100, 1000, 2049, 5000] {
                 let mut one_by_one = G::new(42, 3);
                 words(&mut one_by_one, skipped);
-                let mut rng = one_by_one.clone();
+                let rng = one_by_one.clone();
                 let groups = len.div_ceil(D::NUMBERS);
                 let expected = numbers::<D>(&words(&mut one_by_one, groups * D::WORDS));
                 let mut out = vec![D::Number::default(); len];
-                rng.draw::<D>(&mut out);
-                assert_eq!(bits(&out), bits(&expected[..len]), "{rng:?}, {len}");
-                assert_eq!(rng.next_u64(), one_by_one.next_u64(), "{rng:?}, after {len}");
+                for level in Level::all() {
+                    let mut rng = rng.clone();
+                    fill::draw_at::<G, D>(level, &mut rng, &mut out);
+                    let what = format!("{rng:?}, {}, {len}", level.name());
+                    assert_eq!(bits(&out), bits(&expected[..len]), "{what}");
+                    assert_eq!(rng.next_u64(), one_by_one.clone().next_u64(), "after {what}");
+                }
             }
         }
     }
@@ -82,9 +86,10 @@ fn every_generator_fills_in_order() {
 
 fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
     fn check<G: Generator, D: Draw<Number: num_traits::ToPrimitive>>(count: usize, rows: usize) {
-        let mut streams = Streams::<G>::new(Seed::new(5).epoch(2), 3..3 + count as u64).unwrap();
+        let streams = Streams::<G>::new(Seed::new(5).epoch(2), 3..3 + count as u64).unwrap();
         let mut generators = streams.generators().to_vec();
         let row = streams.row_len();
+        let mut at_levels: Vec<_> = Level::all().map(|level| (level, streams.clone())).collect();
         let paired = rows.next_multiple_of(D::NUMBERS);
         // Whole rows and a part of one, twice.
         for len in [rows * row, rows * row - row / 2, row / 3 + 1] {
@@ -98,12 +103,17 @@ fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
                     expected[(t * count + i) * G::BLOCK..][..G::BLOCK].copy_from_slice(block);
                 }
             }
-            let mut out = vec![D::Number::default(); len];
-            streams.draw::<D>(&mut out);
-            assert_eq!(bits(&out), bits(&expected[..len]), "{count} streams, {rows} rows");
+            for (level, streams) in &mut at_levels {
+                let mut out = vec![D::Number::default(); len];
+                streams::draw_at::<G, D>(*level, streams, &mut out);
+                let what = format!("{count} streams, {rows} rows, {}", level.name());
+                assert_eq!(bits(&out), bits(&expected[..len]), "{what}");
+            }
         }
         let next = |rng: &G| rng.clone().next_u64();
-        assert!(streams.generators().iter().map(next).eq(generators.iter().map(next)));
+        for (_, streams) in at_levels {
+            assert!(streams.generators().iter().map(next).eq(generators.iter().map(next)));
+        }
     }
     for &count in counts {
         for rows in [1, 2, 3, 4] {
@@ -149,6 +159,48 @@ fn streams_of_all_kinds_differ<G: Generator>() {
 #[test]
 fn seeds_epochs_and_streams_do_not_add_up() {
     for_each_generator!(streams_of_all_kinds_differ);
+}
+
+/// The same on any number of threads: so many numbers are shared among them.
+#[test]
+fn long_fills_do_not_depend_on_the_threads() {
+    fn check<F: Fill + Clone + Send + Sync>(what: &str, start: &F, len: usize) {
+        let fill = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut rng = start.clone();
+            let (mut words, mut normal) = (vec![0; len], vec![0.0; len / 2]);
+            pool.install(|| {
+                rng.fill_u32(&mut words);
+                rng.fill_normal_f64(&mut normal);
+                rng.fill_u32(&mut words[len / 2..]);
+            });
+            (words, bits(&normal))
+        };
+        let expected = fill(1);
+        for threads in [2, 3, 16] {
+            assert!(fill(threads) == expected, "{what}, {threads} threads");
+        }
+    }
+    fn both<G: Generator>() {
+        let what = core::any::type_name::<G>();
+        let mut rng = G::new(1, 2);
+        rng.next_u32();
+        check(what, &rng, 300_001);
+        check(what, &Streams::<G>::new(1, 7..307).unwrap(), 300 * G::BLOCK * 2 + 170_000);
+    }
+    for_each_generator!(both);
+}
+
+/// A long fill against words one by one.
+#[test]
+fn long_fills_are_in_order() {
+    fn check<G: Generator>() {
+        let mut rng = G::new(1, 2);
+        let mut out = vec![0; 2 * tuning::TASK + 1000];
+        rng.clone().fill_u32(&mut out);
+        assert!(out.iter().all(|&word| word == rng.next_u32()), "{rng:?}");
+    }
+    for_each_generator!(check);
 }
 
 fn states_are_complete<G: Generator>() {

@@ -95,14 +95,14 @@ impl Steps for Xorwow {
     }
 
     #[inline(always)]
-    fn next_words(&mut self, out: &mut [u32]) {
+    fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
         for word in out {
             *word = self.next_word();
         }
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
         fill_columns::<32, Self, D>(streams, out);
     }
 }
@@ -145,5 +145,32 @@ impl<const LANES: usize> Columns<LANES> for Xorwow {
             }
             stream.weyl = state[5][lane];
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_core::Rng;
+
+    use super::*;
+
+    /// Marsaglia's seeds; the words are those of his C text.
+    #[test]
+    fn known_answers() {
+        let words = [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321];
+        let mut rng = Xorwow::from_state(words, 6_615_241).unwrap();
+        for word in [
+            246_875_399,
+            3_690_007_200,
+            1_264_581_005,
+            3_906_711_041,
+            1_866_187_943,
+            2_481_925_219,
+            2_464_530_826,
+            1_604_040_631,
+        ] {
+            assert_eq!(rng.next_u32(), word);
+        }
+        assert_eq!(Xorwow::from_state([0; 5], 1), Err(Error::FixedState));
     }
 }

@@ -126,6 +126,35 @@ impl Mwc {
     }
 }
 
+/// How many parts of a sequence are made side by side.
+const LANES: usize = 16;
+
+/// How many words of each. It costs about as much as a dozen words to find where a part starts.
+const RUN: usize = 96;
+
+impl Mwc {
+    /// Writes the next words, several parts of them at a time.
+    #[inline(always)]
+    fn next_runs(&mut self, out: &mut [u32; LANES * RUN]) {
+        let modulus = modulus(self.multiplier);
+        let factor = prime::power(u64::from(self.multiplier), RUN as u64, modulus);
+        let mut start = u64::from(self.carry) << 32 | u64::from(self.word);
+        let mut state = [[0; LANES], [u64::from(self.multiplier); LANES]];
+        for state in &mut state[0] {
+            *state = start;
+            start = prime::multiply(start, factor, modulus);
+        }
+        for k in 0..RUN {
+            let words = <Self as Columns<LANES>>::step(&mut state);
+            for lane in 0..LANES {
+                out[lane * RUN + k] = words[lane];
+            }
+        }
+        let last = state[0][LANES - 1];
+        (self.word, self.carry) = (last as u32, (last >> 32) as u32);
+    }
+}
+
 /// The number modulo which the state is multiplied.
 const fn modulus(multiplier: u32) -> u64 {
     ((multiplier as u64) << 32).wrapping_sub(1)
@@ -158,8 +187,12 @@ impl Steps for Mwc {
     }
 
     #[inline(always)]
-    fn next_words(&mut self, out: &mut [u32]) {
-        for word in out {
+    fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
+        let (runs, rest) = out.as_chunks_mut::<{ LANES * RUN }>();
+        for run in runs {
+            self.next_runs(run);
+        }
+        for word in rest {
             *word = self.next_word();
         }
     }
@@ -169,7 +202,7 @@ impl Steps for Mwc {
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
         fill_columns::<32, Self, D>(streams, out);
     }
 }
@@ -204,6 +237,70 @@ impl<const LANES: usize> Columns<LANES> for Mwc {
         for (stream, &state) in streams.iter_mut().zip(&state[0]) {
             stream.word = state as u32;
             stream.carry = (state >> 32) as u32;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand_core::Rng;
+
+    use super::super::Streams;
+    use super::*;
+
+    #[test]
+    fn half_of_all_states_are_a_cycle() {
+        let half = (u64::from(Mwc::MULTIPLIER) << 31) - 1;
+        let start = Mwc::new(1, 1);
+        let mut rng = start;
+        rng.skip(half);
+        assert_eq!(rng, start);
+        // The half is prime, so that no shorter way leads back.
+        assert!(prime::is_prime(half));
+        rng.skip(1);
+        assert_ne!(rng, start);
+    }
+
+    #[test]
+    fn fixed_states_are_refused() {
+        let a = Mwc::MULTIPLIER;
+        for (word, carry) in [(0, 0), (u32::MAX, a - 1), (0, a), (5, u32::MAX)] {
+            assert_eq!(Mwc::from_state(word, carry, a), Err(Error::FixedState));
+        }
+        assert!(Mwc::from_state(0, 1, a).is_ok());
+        for multiplier in [0, 1, 5, u32::MAX] {
+            let error = Error::NotASafePrime { multiplier };
+            assert_eq!(Mwc::from_state(1, 1, multiplier), Err(error.clone()));
+            assert_eq!(Mwc::with_multiplier(multiplier, 1, 1), Err(error));
+        }
+    }
+
+    #[test]
+    fn multipliers_are_those_of_the_search() {
+        let streams = Streams::<Mwc>::different(5, 20).unwrap();
+        for (k, (rng, multiplier)) in
+            streams.generators().iter().zip(Multipliers::new()).enumerate()
+        {
+            assert_eq!(*rng, Mwc::with_multiplier(multiplier, 5, k as u64).unwrap());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn skips_are_steps(seed: u64, multiplier in 0_usize..5, steps in 0_u64..1000, far: u64) {
+            let multiplier = Multipliers::new().nth(multiplier).unwrap();
+            let mut rng = Mwc::with_multiplier(multiplier, seed, 0).unwrap();
+            let mut skipped = rng;
+            skipped.skip(steps);
+            for _ in 0..steps {
+                rng.next_u32();
+            }
+            prop_assert_eq!(rng, skipped);
+            rng.skip(far / 2);
+            rng.skip(far - far / 2);
+            skipped.skip(far);
+            prop_assert_eq!(rng, skipped);
         }
     }
 }

@@ -3,13 +3,16 @@
 mod polynomial;
 
 use polynomial::Polynomial;
+use rayon::prelude::*;
 
 use super::number::Draw;
 use super::rows::{Rows, fill_blocks};
 use super::steps::Steps;
+use super::tuning;
 use super::{Generator, generator};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
+use crate::simd::{Kernel, Level};
 
 /// Words of the state, and lanes of a warp.
 const WORDS: usize = 32;
@@ -111,15 +114,7 @@ impl XorShift1024Weyl {
 
     /// Applies a polynomial of the step to the state.
     fn transform(&mut self, polynomial: &Polynomial) {
-        let mut sum = [0; WORDS];
-        for coefficient in polynomial.coefficients() {
-            let mask = u32::from(coefficient).wrapping_neg();
-            for (sum, word) in sum.iter_mut().zip(&self.words) {
-                *sum ^= word & mask;
-            }
-            step(&mut self.words);
-        }
-        self.words = sum;
+        self.words = Level::current().run(Transform { words: self.words, polynomial });
     }
 
     #[inline(always)]
@@ -142,6 +137,29 @@ impl XorShift1024Weyl {
         let word = self.word(self.used);
         self.used += 1;
         word
+    }
+}
+
+/// A polynomial of the step, applied to a state.
+struct Transform<'a> {
+    words: [u32; WORDS],
+    polynomial: &'a Polynomial,
+}
+
+impl Kernel for Transform<'_> {
+    type Output = [u32; WORDS];
+
+    #[inline(always)]
+    fn run(mut self) -> [u32; WORDS] {
+        let mut sum = [0; WORDS];
+        for coefficient in self.polynomial.coefficients() {
+            let mask = u32::from(coefficient).wrapping_neg();
+            for (sum, word) in sum.iter_mut().zip(&self.words) {
+                *sum ^= word & mask;
+            }
+            step(&mut self.words);
+        }
+        sum
     }
 }
 
@@ -184,16 +202,18 @@ impl Steps for XorShift1024Weyl {
     }
 
     fn extend(child: Seed, first: u64, count: usize, streams: &mut Vec<Self>) {
-        let mut next = Self::from_child(child, first);
-        for k in 0..count {
-            if first.wrapping_add(k as u64) == 0 {
-                next = Self::from_child(child, 0);
-            }
-            streams.push(next);
-            if k + 1 < count {
+        let base = Self::from_child(child, 0);
+        streams.resize(streams.len() + count, base);
+        let new = streams.len() - count;
+        streams[new..].par_chunks_mut(tuning::JUMPS).enumerate().for_each(|(number, streams)| {
+            // The number of a stream is below 2^64: jumps do not wrap, as ranges do not.
+            let mut next = base;
+            next.jump(first + (number * tuning::JUMPS) as u64);
+            for stream in streams {
+                *stream = next;
                 next.transform(&Polynomial::JUMP);
             }
-        }
+        });
     }
 
     fn start_block(&mut self) {
@@ -211,14 +231,108 @@ impl Steps for XorShift1024Weyl {
     }
 
     #[inline(always)]
-    fn next_words(&mut self, out: &mut [u32]) {
-        for word in out {
+    fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
+        let left = (WORDS - self.used).min(out.len());
+        let (begun, out) = out.split_at_mut(left);
+        for word in begun {
+            *word = self.next_word();
+        }
+        let (blocks, rest) = out.as_chunks_mut::<WORDS>();
+        for block in blocks {
+            self.step();
+            let weyl = self.weyl ^ (self.weyl >> 16);
+            for (word, lane) in block.iter_mut().zip(&self.words) {
+                *word = weyl.wrapping_add(*lane);
+            }
+        }
+        for word in rest {
             *word = self.next_word();
         }
     }
 
     #[inline(always)]
-    fn fill_rows<D: Draw>(streams: &mut [Self], out: Rows<'_, D::Number>) {
-        fill_blocks::<Self, D>(streams, out);
+    fn fill_rows<D: Draw, const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, D::Number>) {
+        fill_blocks::<Self, D, VECTOR>(streams, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand_core::Rng;
+
+    use super::super::Streams;
+    use super::*;
+
+    /// The step as the definition has it: shifts of one number of 1024 bits, the highest word first.
+    fn step_by_bits(words: [u32; WORDS]) -> [u32; WORDS] {
+        let bit = |x: &[bool], k: usize| x.get(k).copied().unwrap_or(false);
+        let mut x: Vec<bool> =
+            words.iter().flat_map(|word| (0..32).rev().map(move |k| word >> k & 1 == 1)).collect();
+        for (shift, to_the_left) in [(329, true), (347, false), (344, true)] {
+            let old = x.clone();
+            for (k, to) in x.iter_mut().enumerate() {
+                // The bit that comes to place k, counted from the highest.
+                *to ^= bit(&old, if to_the_left { k + shift } else { k.wrapping_sub(shift) });
+            }
+        }
+        core::array::from_fn(|i| {
+            x[32 * i..][..32].iter().fold(0, |word, &bit| word << 1 | u32::from(bit))
+        })
+    }
+
+    #[test]
+    fn a_step_is_three_shifts() {
+        let mut words = core::array::from_fn(|k| (k as u32 + 1).wrapping_mul(0x9E37_79B9));
+        for _ in 0..50 {
+            let expected = step_by_bits(words);
+            step(&mut words);
+            assert_eq!(words, expected);
+        }
+    }
+
+    #[test]
+    fn streams_are_jumps_apart() {
+        let streams = Streams::<XorShift1024Weyl>::new(5, 1000..1700).unwrap();
+        let mut rng = XorShift1024Weyl::new(5, 1000);
+        for stream in 0..700 {
+            if [0, 1, 2, 511, 512, 513, 699].contains(&stream) {
+                assert_eq!(streams.generators()[stream as usize], rng, "{stream}");
+            }
+            rng.transform(&Polynomial::JUMP);
+        }
+        assert_eq!(rng, XorShift1024Weyl::new(5, 1700));
+        // By squarings of the step, 2^137 steps.
+        let mut rng = XorShift1024Weyl::new(5, 0);
+        rng.transform(&Polynomial::Z.power(1 << 127).power(1 << 10));
+        assert_eq!(rng, XorShift1024Weyl::new(5, 1));
+        assert_eq!(XorShift1024Weyl::from_state([0; 32], 1), Err(Error::FixedState));
+    }
+
+    #[test]
+    fn last_streams_can_be_had() {
+        let last = Streams::<XorShift1024Weyl>::new(5, u64::MAX - 3..u64::MAX).unwrap();
+        assert_eq!(last.generators()[2], XorShift1024Weyl::new(5, u64::MAX - 1));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn skips_are_steps_and_compose(seed: u64, steps in 0_u128..300, far: u128, begun in 0_usize..40) {
+            let mut rng = XorShift1024Weyl::new(seed, 0);
+            for _ in 0..begun {
+                rng.next_u32();
+            }
+            let mut skipped = rng;
+            skipped.skip(steps);
+            for _ in 0..32 * steps {
+                rng.next_u32();
+            }
+            prop_assert_eq!(rng, skipped);
+            rng.skip(far / 2);
+            rng.skip(far - far / 2);
+            skipped.skip(far);
+            prop_assert_eq!(rng, skipped);
+        }
     }
 }

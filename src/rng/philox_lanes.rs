@@ -1,0 +1,214 @@
+//! [`Philox4x32Rng`] on many counters at once: of one stream, or of several.
+//!
+//! Lanes of 64 bits hold words of 32, as in `lanes`; there is garbage above the words.
+
+use super::Generator;
+use super::number::{self, Draw};
+use super::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
+use super::philox4x32_rng::Philox4x32Rng;
+use super::rows::Rows;
+
+const LOW: u64 = 0xFFFF_FFFF;
+
+/// The most rounds that are made in lanes.
+const MOST_ROUNDS: usize = 16;
+
+/// A word of every lane.
+type Lanes<const LANES: usize> = [u64; LANES];
+
+#[inline(always)]
+fn halves(x: u64) -> [u32; 2] {
+    [x as u32, (x >> 32) as u32]
+}
+
+/// The key words of each round.
+#[inline(always)]
+fn round_keys(key: u64) -> [[u64; 2]; MOST_ROUNDS] {
+    let mut keys = [[0; 2]; MOST_ROUNDS];
+    let [mut left, mut right] = halves(key);
+    for words in &mut keys {
+        *words = [u64::from(left), u64::from(right)];
+        left = left.wrapping_add(WEYL[0]);
+        right = right.wrapping_add(WEYL[1]);
+    }
+    keys
+}
+
+/// Blocks of one stream, from `first` on; blocks wrap.
+#[inline(always)]
+pub(super) fn run<const LANES: usize, const ROUNDS: usize>(
+    key: u64,
+    stream: u64,
+    mut first: u64,
+    out: &mut [[u32; 4]],
+) {
+    let keys = round_keys(key);
+    let (whole, rest) = out.as_chunks_mut::<LANES>();
+    for blocks in whole {
+        lanes::<LANES, ROUNDS>(&keys, stream, first, blocks);
+        first = first.wrapping_add(LANES as u64);
+    }
+    // Fewer are not worth all lanes.
+    if rest.len() > LANES / 8 {
+        let mut blocks = [[0; 4]; LANES];
+        lanes::<LANES, ROUNDS>(&keys, stream, first, &mut blocks);
+        rest.copy_from_slice(&blocks[..rest.len()]);
+    } else {
+        for block in rest {
+            *block = one::<ROUNDS>(key, stream, first);
+            first = first.wrapping_add(1);
+        }
+    }
+}
+
+#[inline(always)]
+fn one<const ROUNDS: usize>(key: u64, stream: u64, block: u64) -> [u32; 4] {
+    let ([a, b], [c, d]) = (halves(block), halves(stream));
+    Philox4x32::<ROUNDS>::new(halves(key)).block([a, b, c, d])
+}
+
+/// Blocks whose counters differ in the first word alone, but where that wraps.
+#[inline(always)]
+fn lanes<const LANES: usize, const ROUNDS: usize>(
+    keys: &[[u64; 2]; MOST_ROUNDS],
+    stream: u64,
+    first: u64,
+    out: &mut [[u32; 4]; LANES],
+) {
+    const { assert!(2 <= ROUNDS && ROUNDS <= MOST_ROUNDS, "2 to 16 rounds") };
+    let ([low, high], [c, d]) = (halves(first), halves(stream));
+    if low > u32::MAX - LANES as u32 {
+        let key = keys[0][0] | keys[0][1] << 32;
+        for (block, k) in out.iter_mut().zip(0..) {
+            *block = one::<ROUNDS>(key, stream, first.wrapping_add(k));
+        }
+        return;
+    }
+    // Of the first two rounds, what is the same in all lanes is done once.
+    let right = u64::from(c) * u64::from(MULTIPLIERS[1]);
+    let left = (right >> 32 ^ u64::from(high) ^ keys[0][0]) & LOW;
+    let left = left * u64::from(MULTIPLIERS[0]);
+    let third = u64::from(d) ^ keys[0][1];
+    let first_key = right & LOW ^ keys[1][0];
+    let third_key = left >> 32 ^ keys[1][1];
+    let mut x = [[0; LANES]; 4];
+    for lane in 0..LANES {
+        let left_of_first = (u64::from(low) + lane as u64) * u64::from(MULTIPLIERS[0]);
+        let right = ((left_of_first >> 32 ^ third) & LOW) * u64::from(MULTIPLIERS[1]);
+        x[0][lane] = right >> 32 ^ first_key;
+        x[1][lane] = right;
+        x[2][lane] = left_of_first ^ third_key;
+        x[3][lane] = left;
+    }
+    // The compiler shall not know how many rounds there are: see `lanes::encrypt`.
+    for &[left_key, right_key] in &keys[2..core::hint::black_box(ROUNDS)] {
+        round(&mut x, |_| left_key, |_| right_key);
+    }
+    pack(&x, out);
+}
+
+#[inline(always)]
+fn round<const LANES: usize>(
+    [a, b, c, d]: &mut [Lanes<LANES>; 4],
+    left_key: impl Fn(usize) -> u64,
+    right_key: impl Fn(usize) -> u64,
+) {
+    for lane in 0..LANES {
+        let left = (a[lane] & LOW) * u64::from(MULTIPLIERS[0]);
+        let right = (c[lane] & LOW) * u64::from(MULTIPLIERS[1]);
+        a[lane] = (right >> 32) ^ b[lane] ^ left_key(lane);
+        b[lane] = right;
+        c[lane] = (left >> 32) ^ d[lane] ^ right_key(lane);
+        d[lane] = left;
+    }
+}
+
+/// Puts the words of each lane together.
+#[inline(always)]
+fn pack<const LANES: usize>([a, b, c, d]: &[Lanes<LANES>; 4], out: &mut [[u32; 4]; LANES]) {
+    let mut pairs = [[0; LANES]; 2];
+    for lane in 0..LANES {
+        pairs[0][lane] = a[lane] & LOW | b[lane] << 32;
+        pairs[1][lane] = c[lane] & LOW | d[lane] << 32;
+    }
+    for lane in 0..LANES {
+        let ([a, b], [c, d]) = (halves(pairs[0][lane]), halves(pairs[1][lane]));
+        out[lane] = [a, b, c, d];
+    }
+}
+
+/// The most blocks of a row's block of numbers: two words a number.
+const MOST_BLOCKS: usize = 2;
+
+/// Rows of several streams, one a lane.
+#[inline(always)]
+pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize, D: Draw>(
+    streams: &mut [Philox4x32Rng<ROUNDS>],
+    mut out: Rows<'_, D::Number>,
+) {
+    const BLOCK: usize = Philox4x32Rng::<10>::BLOCK;
+    for chunk in streams.chunks_mut(LANES) {
+        let (mut rows, others) = out.split(chunk.len() * BLOCK);
+        out = others;
+        // Keys, streams and next blocks; lanes to spare are as the first.
+        let mut columns = [[0; LANES]; 3];
+        for lane in 0..LANES {
+            let rng = chunk.get(lane).unwrap_or(&chunk[0]);
+            columns[0][lane] = rng.key;
+            columns[1][lane] = rng.stream;
+            columns[2][lane] = rng.next;
+        }
+        let blocks_of_row = D::WORDS / D::NUMBERS;
+        let mut words = [[0; 4]; LANES];
+        let mut pairs = [[[0; 4]; MOST_BLOCKS]; LANES];
+        for row in 0..rows.rows() {
+            let row = rows.row(row);
+            if blocks_of_row == 1 {
+                encrypt::<LANES, ROUNDS>(&mut columns, &mut words);
+                let words = &words.as_flattened()[..chunk.len() * BLOCK];
+                match D::as_words(row) {
+                    Some(row) => row.copy_from_slice(words),
+                    None => number::in_order::<D>(words, row),
+                }
+            } else {
+                for block in 0..MOST_BLOCKS {
+                    encrypt::<LANES, ROUNDS>(&mut columns, &mut words);
+                    for (pair, words) in pairs.iter_mut().zip(&words) {
+                        pair[block] = *words;
+                    }
+                }
+                let words = pairs.as_flattened().as_flattened();
+                number::in_order::<D>(&words[..chunk.len() * BLOCK * MOST_BLOCKS], row);
+            }
+        }
+        for (rng, &next) in chunk.iter_mut().zip(&columns[2]) {
+            rng.next = next;
+        }
+    }
+}
+
+/// The next block of each lane, of a key, a stream and a block's number.
+#[inline(always)]
+fn encrypt<const LANES: usize, const ROUNDS: usize>(
+    columns: &mut [Lanes<LANES>; 3],
+    out: &mut [[u32; 4]; LANES],
+) {
+    let [keys, streams, next] = columns;
+    let mut x = [*next, [0; LANES], *streams, [0; LANES]];
+    let mut round_keys = [*keys, [0; LANES]];
+    for lane in 0..LANES {
+        x[1][lane] = next[lane] >> 32;
+        x[3][lane] = streams[lane] >> 32;
+        round_keys[1][lane] = keys[lane] >> 32;
+        next[lane] = next[lane].wrapping_add(1);
+    }
+    for _ in 0..core::hint::black_box(ROUNDS) {
+        round(&mut x, |lane| round_keys[0][lane], |lane| round_keys[1][lane]);
+        for (keys, weyl) in round_keys.iter_mut().zip(WEYL) {
+            for key in keys {
+                *key = key.wrapping_add(u64::from(weyl));
+            }
+        }
+    }
+    pack(&x, out);
+}
