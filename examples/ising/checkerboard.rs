@@ -46,7 +46,7 @@ impl<G: TileWords> Checkerboard<G> {
             let mut words = vec![0; geometry.tile_sites()];
             for _ in 0..hits {
                 streams.fill_u32(&mut words);
-                tile.hit::<G>(metropolis, &words);
+                tile.hit::<G>(&metropolis, &words);
             }
             tile.copy_to(spins);
             if measured { tile.bonds(colour == 1) } else { 0 }
@@ -116,7 +116,7 @@ impl Framed {
     ///
     /// Threads have pairs of sites that are neighbours in a row, one of each parity. The pairs are counted along the
     /// rows; thread t has those with numbers t, t + threads, ...
-    fn hit<G: TileWords>(&mut self, metropolis: Metropolis, words: &[u32]) {
+    fn hit<G: TileWords>(&mut self, metropolis: &Metropolis, words: &[u32]) {
         let (tile, width) = (self.tile, self.tile + 2);
         for parity in 0..2 {
             for row in 0..tile {

@@ -10,6 +10,8 @@ pub(crate) struct Metropolis {
     pub(crate) two: u32,
     /// A word below this accepts a flip with s h = 4.
     pub(crate) four: u32,
+    /// The same for every s h, modulo 16; where any word accepts, it is 2^32.
+    limits: [u64; 16],
 }
 
 impl Metropolis {
@@ -17,22 +19,20 @@ impl Metropolis {
     pub(crate) fn new(beta: f64) -> Self {
         // Saturates where the probability rounds to 1.
         let threshold = |cost: f64| ((-beta * cost).exp() * 2_f64.powi(32)).round() as u32;
-        Self { two: threshold(4.0), four: threshold(8.0) }
-    }
-
-    /// Whether a flip is accepted, for s h and a random word.
-    #[inline]
-    pub(crate) fn accepts(self, alignment: i8, word: u32) -> bool {
-        let threshold = if alignment == 2 { self.two } else { self.four };
-        // Both are looked at, since a branch would be taken by chance.
-        (alignment <= 0) | (word < threshold)
+        let (two, four) = (threshold(4.0), threshold(8.0));
+        let mut limits = [1 << 32; 16];
+        (limits[2], limits[4]) = (two.into(), four.into());
+        Self { two, four, limits }
     }
 
     /// The spin after a word has decided, for the sum of its neighbours.
+    ///
+    /// By arithmetic alone: a branch would be taken by chance, and cost more than all the rest.
     #[inline]
-    pub(crate) fn next(self, spin: i8, sum: i8, word: u32) -> i8 {
-        let flip = i8::from(self.accepts(spin * sum, word));
-        spin * (1 - 2 * flip)
+    pub(crate) fn next(&self, spin: i8, sum: i8, word: u32) -> i8 {
+        let limit = self.limits[usize::from((spin * sum) as u8 % 16)];
+        let flip = u64::from(word).wrapping_sub(limit) >> 63;
+        spin - 2 * spin * flip as i8
     }
 }
 
@@ -46,15 +46,18 @@ mod tests {
             let metropolis = Metropolis::new(beta);
             // The share of words that accept.
             for (alignment, threshold) in [(2_i8, metropolis.two), (4, metropolis.four)] {
-                assert!(metropolis.accepts(alignment, threshold - 1));
-                assert!(!metropolis.accepts(alignment, threshold));
-                // The way back is always accepted.
-                assert!(metropolis.accepts(-alignment, u32::MAX));
+                for spin in [1, -1] {
+                    let sum = spin * alignment;
+                    assert_eq!(metropolis.next(spin, sum, threshold - 1), -spin);
+                    assert_eq!(metropolis.next(spin, sum, threshold), spin);
+                    // The way back is always accepted.
+                    assert_eq!(metropolis.next(-spin, sum, u32::MAX), spin);
+                }
                 let share = f64::from(threshold) * 2_f64.powi(-32);
                 let odds = (-beta * 2.0 * f64::from(alignment)).exp();
                 assert!((share - odds).abs() < 2_f64.powi(-32), "{beta}, {alignment}");
             }
-            assert!(metropolis.accepts(0, u32::MAX));
+            assert_eq!(metropolis.next(1, 0, u32::MAX), -1);
         }
     }
 }

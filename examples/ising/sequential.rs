@@ -38,12 +38,16 @@ impl<G: Generator> Sequential<G> {
                 let mut left = self.spins[row + side - 1];
                 for (column, &word) in words.iter().enumerate() {
                     let right = if column + 1 < side { column + 1 } else { 0 };
-                    let sum = self.spins[above + column]
+                    let others = self.spins[above + column]
                         + self.spins[below + column]
-                        + left
                         + self.spins[row + right];
+                    // What follows from either left neighbour is known before the neighbour is: a site waits for the
+                    // one before it only to choose.
                     let spin = self.spins[row + column];
-                    left = metropolis.next(spin, sum, word);
+                    let after_up = metropolis.next(spin, others + 1, word);
+                    let after_down = metropolis.next(spin, others - 1, word);
+                    let down = left >> 7;
+                    left = after_up & !down | after_down & down;
                     self.spins[row + column] = left;
                 }
             }
