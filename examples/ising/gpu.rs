@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bijective_shuffle::cudarc::driver::{
-    CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg,
+    CudaFunction, CudaSlice, CudaStream, DevicePtrMut, LaunchConfig, PushKernelArg,
 };
 use bijective_shuffle::rng::Streams;
 use bijective_shuffle::{Cuda, CudaStreams};
@@ -52,8 +52,9 @@ impl<G: TileWords> Gpu<G> {
         Ok(Self { setup, stream, update, spins, states, energies, hits: 0 })
     }
 
-    /// Updates both colours, and adds to a slot what the sum over bonds is, if there is one.
-    fn round(&mut self, slot: Option<usize>) -> Result<(), Failure> {
+    /// Makes a round for each item: updates both colours, and adds to the slot that the item is, if it is one, the sum
+    /// over bonds.
+    fn rounds(&mut self, slots: impl Iterator<Item = Option<usize>>) -> Result<(), Failure> {
         let Setup { geometry, hits, .. } = self.setup;
         let metropolis = self.setup.metropolis();
         let shape = LaunchConfig {
@@ -61,22 +62,30 @@ impl<G: TileWords> Gpu<G> {
             block_dim: (G::block_threads(geometry.tile) as u32, 1, 1),
             shared_mem_bytes: 0,
         };
+        let tiles = (geometry.side / geometry.tile) as u32;
         let (key, states) = match &mut self.states {
             States::Kept(streams) => (0, streams.states_mut()),
             States::Counted(key, states) => (*key, states),
         };
-        let tiles = (geometry.side / geometry.tile) as u32;
-        let (slot, measured) = (slot.unwrap_or(0) as u32, u32::from(slot.is_some()));
-        for colour in 0..2_u32 {
-            let mut launch = self.stream.launch_builder(&self.update);
-            launch.arg(&mut self.spins).arg(&mut *states).arg(&key).arg(&self.hits);
-            launch.arg(&tiles).arg(&colour).arg(&hits);
-            launch.arg(&metropolis.two).arg(&metropolis.four);
-            launch.arg(&mut self.energies).arg(&slot).arg(&measured);
-            // SAFETY: the arguments are the kernel's. It reads and writes the spins of the pairs' tiles, the states of
-            // the threads and one energy, all of which are as many as were allocated.
-            unsafe { launch.launch(shape) }?;
-            self.hits += u64::from(hits);
+        // Addresses, and events when all is done: with slices as arguments each launch would have its own events, which
+        // take longer than an update for k = 1.
+        let (spins, _spins) = self.spins.device_ptr_mut(&self.stream);
+        let (states, _states) = states.device_ptr_mut(&self.stream);
+        let (energies, _energies) = self.energies.device_ptr_mut(&self.stream);
+        for slot in slots {
+            let (slot, measured) = (slot.unwrap_or(0) as u32, u32::from(slot.is_some()));
+            for colour in 0..2_u32 {
+                let mut launch = self.stream.launch_builder(&self.update);
+                launch.arg(&spins).arg(&states).arg(&key).arg(&self.hits);
+                launch.arg(&tiles).arg(&colour).arg(&hits);
+                launch.arg(&metropolis.two).arg(&metropolis.four);
+                launch.arg(&energies).arg(&slot).arg(&measured);
+                // SAFETY: the arguments are the kernel's. It reads and writes the spins of the pairs' tiles, the states
+                // of the threads and one energy, all of which are as many as were allocated, and stay borrowed until
+                // the launches are in the stream.
+                unsafe { launch.launch(shape) }?;
+                self.hits += u64::from(hits);
+            }
         }
         Ok(())
     }
@@ -84,10 +93,7 @@ impl<G: TileWords> Gpu<G> {
 
 impl<G: TileWords> Simulation for Gpu<G> {
     fn advance(&mut self, rounds: u64) -> Result<(), Failure> {
-        for _ in 0..rounds {
-            self.round(None)?;
-        }
-        Ok(())
+        self.rounds((0..rounds).map(|_| None))
     }
 
     fn wait(&mut self) -> Result<(), Failure> {
@@ -107,10 +113,8 @@ impl<G: TileWords> Simulation for Gpu<G> {
         while energies.len() < count {
             let slots = (count - energies.len()).min(SLOTS);
             self.stream.memset_zeros(&mut self.energies)?;
-            for slot in 0..slots {
-                self.advance(every - 1)?;
-                self.round(Some(slot))?;
-            }
+            let measured = |slot| (1..every).map(|_| None).chain([Some(slot)]);
+            self.rounds((0..slots).flat_map(measured))?;
             let fetched = self.stream.clone_dtoh(&self.energies.slice(..slots))?;
             self.stream.synchronize()?;
             energies.extend(fetched);

@@ -49,7 +49,11 @@ pub(crate) fn lattice(file: &Path, engine: Engine, seed: u64, sweeps: u64) -> Re
 }
 
 /// A curve has so many points, each the mean of what was measured in its part of the run.
-const POINTS: usize = 200;
+const POINTS: usize = 100;
+
+/// Of the curves.
+const COLOURS: [RGBColor; 3] =
+    [RGBColor(200, 30, 60), RGBColor(30, 120, 200), RGBColor(40, 140, 60)];
 
 /// Draws the energy in parts of a run against sweeps, for some methods, with the exact value as a line.
 pub(crate) fn energy(
@@ -111,10 +115,11 @@ fn draw(
         .y_desc("energy a spin, means of parts of the run")
         .x_label_formatter(&|x| format!("{x:.1e}"))
         .y_label_formatter(&|y| format!("{y:.5}"))
+        .label_style(("sans-serif", 15))
         .light_line_style(WHITE)
         .draw()?;
     for (number, (name, points)) in curves.iter().enumerate() {
-        let style = Palette99::pick(number).to_rgba().stroke_width(1);
+        let style = COLOURS[number % COLOURS.len()].stroke_width(1);
         chart
             .draw_series(LineSeries::new(points.iter().copied(), style))?
             .label(*name)
@@ -126,7 +131,8 @@ fn draw(
         .legend(|(x, y)| PathElement::new([(x, y), (x + 20, y)], BLACK.stroke_width(2)));
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::MiddleRight)
+        .position(SeriesLabelPosition::MiddleLeft)
+        .label_font(("sans-serif", 15))
         .background_style(WHITE.mix(0.85))
         .border_style(BLACK.mix(0.3))
         .draw()?;
