@@ -70,6 +70,18 @@ mod tests {
         small_lattice(Engine::Sequential, Method::Philox10, 3).unwrap();
     }
 
+    /// What the whole example is for: a bad generator shows.
+    #[test]
+    fn leapfrog_in_a_small_sequence_is_caught() {
+        let setup =
+            Setup { geometry: Geometry::new(128, 32).unwrap(), beta: 0.4, hits: 1, seed: 1 };
+        let length = Length { equilibration: 500, sweeps: 10_000, every: 1 };
+        let mut simulation = Method::Lcg32.simulation(Engine::Cpu, setup).unwrap();
+        let found = measure(&mut *simulation, setup, length).unwrap();
+        let deviation = found.observables.energy.deviation(found.exact.energy);
+        assert!(deviation.abs() > SIGMAS, "{deviation}");
+    }
+
     #[test]
     fn energies_are_those_of_the_spins() {
         let geometry = Geometry::new(128, 32).unwrap();
