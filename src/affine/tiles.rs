@@ -11,6 +11,7 @@
 //! constant, since the coset's image may have other low bits than the coset. Tiles are numbered by the vectors of a
 //! complement of `V`, in the order of the Gray code: from one to the next a single vector is added.
 
+use super::BitMatrix;
 use super::subspace::Echelon;
 use crate::bijection::Affine;
 use crate::word::Word;
@@ -47,6 +48,12 @@ pub(crate) struct Tile {
 }
 
 impl Tile {
+    /// What a vector adds, where slots are the target's coordinates and `low` has the bits of a run.
+    fn step(a: &BitMatrix, source: u64, low: u64) -> Self {
+        let image = a.apply(source);
+        Self { source, target: image & !low, shift: (image & low) as u32 }
+    }
+
     fn plus(self, other: Self) -> Self {
         Self {
             source: self.source ^ other.source,
@@ -82,8 +89,7 @@ impl Tiling {
             if source.len() < least as usize {
                 source.push(vector & !low);
             } else {
-                let (source, image) = (vector & !low, a.apply(vector & !low));
-                steps.push(Tile { source, target: image & !low, shift: (image & low) as u32 });
+                steps.push(Tile::step(&a, vector & !low, low));
             }
         }
         let mut span = Echelon::default();
@@ -105,6 +111,17 @@ impl Tiling {
             start,
             steps,
         }
+    }
+
+    /// Lets the tiles follow each other in the order of the source alone. The slots have to be those of [`new`](Self::new)
+    /// still.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs do better by both sides"))]
+    pub(crate) fn in_order_of_source(&mut self, map: &Affine) {
+        let (a, low) = (map.matrix(), u64::low_mask(self.source_run));
+        let mut span = Echelon::span(self.source.iter().copied());
+        let bits = (self.source_run..map.bits()).map(|j| 1 << j);
+        let steps = bits.filter(|&vector| span.insert(vector));
+        self.steps = steps.map(|vector| Tile::step(&a, vector, low)).collect();
     }
 
     /// Changes the slots so that shared memory can be read and written without conflicts of banks.

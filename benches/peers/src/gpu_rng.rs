@@ -34,10 +34,13 @@ impl Number for u32 {}
 impl Number for f32 {}
 impl Number for f64 {}
 
+/// What fills an array.
+type Fill<'a, N> = dyn FnMut(&mut CudaViewMut<'_, N>) -> Done + 'a;
+
 /// Something that fills an array.
 pub(crate) struct Contender<'a, N> {
     pub(crate) name: String,
-    pub(crate) fill: Box<dyn FnMut(&mut CudaViewMut<'_, N>) -> Done + 'a>,
+    pub(crate) fill: Box<Fill<'a, N>>,
     /// What the first call shall write at the beginning, if that is known.
     pub(crate) expected: Vec<N>,
     /// The mean and the variance of its numbers, if it draws any.

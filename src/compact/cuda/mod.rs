@@ -27,6 +27,10 @@ mod run;
 mod tuning;
 mod workspace;
 
+#[cfg(test)]
+#[path = "../../../tests/common/cplusplus.rs"]
+mod cplusplus;
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 

@@ -188,7 +188,7 @@ struct Bench {
     // Of items of COUNT words each.
     template <class S, class Word = Item, int COUNT = 1>
     void ours_by(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, Slots slots = Slots::FREE,
-                 Order order = Order::BOTH) {
+                 Order order = sizeof(Word) == 2 || sizeof(Word) == 4 ? Order::SOURCE : Order::BOTH) {
         constexpr bool GAPS = (COUNT & (COUNT - 1)) != 0;
         int more = 0, block_bits = S::TILES, step_bits = 0;
         while (1 << more < COUNT) ++more;
@@ -234,7 +234,7 @@ struct Bench {
         const std::string name = "ours: tiles of 2^" + std::to_string(S::TILE) + " - " + std::to_string(1 << S::T) +
                                  " threads - " + std::to_string(1 << S::TILES) + " tiles a block - " +
                                  std::to_string(S::BLOCKS) + " blocks";
-        ours_by<S>(matrix, a, 0, name);
+        ours_by<S>(matrix, a, 0, name, Slots::FREE, Order::BOTH);
         ours_by<S>(matrix, a, 0, name + " - in the order of the source", Slots::FREE, Order::SOURCE);
     }
 

@@ -3,11 +3,9 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::compact::cuda::cplusplus;
 use crate::rng::device_header;
 use crate::rng::fill::Draws;
-
-#[path = "../../../../tests/common/cplusplus.rs"]
-mod cplusplus;
 
 /// A program whose threads are emulated, with this main function.
 fn program(main: &str) -> String {
@@ -168,7 +166,7 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
             Threads::One(generator) => {
                 // As `plan` decides.
                 let together = 16 / size_of::<D::Number>();
-                let streams = if before == 0 && count % together == 0 { together } else { 1 };
+                let streams = if before == 0 && count.is_multiple_of(together) { together } else { 1 };
                 writeln!(
                     cases.main,
                     "alone<{generator}, {name}, {streams}>(states, {count}, {before}, {words}, {len});"

@@ -79,22 +79,24 @@ impl Runner {
     /// such numbers.
     pub(in crate::compact::cuda) unsafe fn order_by_network<'a>(
         &mut self,
-        maps: impl ExactSizeIterator<Item = &'a Affine> + Clone,
+        maps: impl Iterator<Item = &'a Affine>,
         array: Array,
         number: &str,
         bits: u32,
     ) -> Result<(), Error> {
         let bytes = array_bytes(array.item, bits)?;
         let pairs = (bytes >> array.item.ilog2()) / 2;
+        let maps: Vec<_> = maps.collect();
         self.bind()?;
         // All that it takes comes first, so that nothing is half done.
         let ready = self.kernel(None, kernels::order_pairs(number), tuning::THREADS, 0)?;
         let grid = self.resident(&ready, pairs.div_ceil(u64::from(tuning::THREADS)).max(1));
         let mut here = array.out;
-        let mut there = if maps.clone().all(is_identity) { here } else { self.scratch(bytes)? };
+        let mut there =
+            if maps.iter().all(|map| is_identity(map)) { here } else { self.scratch(bytes)? };
         let mover = self.mover(bits, Array { out: there, ..array })?;
         let last = maps.len() - 1;
-        for (k, map) in maps.enumerate() {
+        for (k, map) in maps.into_iter().enumerate() {
             if !is_identity(map) {
                 let array = Array { source: here, out: there, item: array.item };
                 self.move_by(&mover, map, array)?;

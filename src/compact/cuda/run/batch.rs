@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
     use crate::bijection::{DeviceSource, Table, rejected};
-    use crate::compact::cuda::run::cplusplus;
+    use crate::compact::cuda::cplusplus;
 
     const SEEDS: [fn() -> Seed; 2] =
         [|| Seed::new(0x0123_4567_89AB_CDEF), || Seed::from_bytes([0xA5; 32])];

@@ -6,10 +6,6 @@ mod checked;
 mod direct;
 mod partitioned;
 
-#[cfg(test)]
-#[path = "../../../../tests/common/cplusplus.rs"]
-mod cplusplus;
-
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;

@@ -73,6 +73,14 @@ const fn shapes(word: usize, whole: bool) -> Shapes {
     }
 }
 
+/// Whether tiles with words of so many bytes follow each other in the order of the source, and not of both sides in turn.
+///
+/// With 2 bytes that makes 0.920 to 0.938, for 0.908 to 0.949, and with 4 bytes 0.919 to 0.930, for 0.911 to 0.932, and for arrays of 2^24
+/// items 0.916 to 0.931, for 0.898 to 0.914. Words of 1, 8 and 16 bytes gain at most 0.002 of the least.
+pub(in crate::compact::cuda) const fn by_source(word: usize) -> bool {
+    matches!(word, 2 | 4)
+}
+
 /// The shape for `2^bits` words of so many bytes, `whole` if 16 bytes are loaded and stored at once; `None` if they are fewer than
 /// a tile.
 ///

@@ -4,6 +4,7 @@ use crate::affine::BitMatrix;
 use crate::affine::tiles::{Tile, Tiling, combinations};
 use crate::bijection::Affine;
 use crate::compact::cuda::kernels::AffineShape;
+use crate::compact::cuda::tuning;
 use crate::error::Error;
 
 /// `MOST_STEPS` in gpu/affine.cuh.
@@ -34,6 +35,9 @@ pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
 pub(super) fn tiling(map: &Affine, word: usize, shape: AffineShape) -> Tiling {
     let bits = shape.tile_bits();
     let mut tiling = Tiling::new(map, bits / 2, bits);
+    if tuning::affine::by_source(word) {
+        tiling.in_order_of_source(map);
+    }
     let log = word.ilog2();
     tiling.avoid_conflicts(shape.item_bits, 7 - log.max(2), 2_u32.saturating_sub(log));
     tiling
@@ -90,9 +94,8 @@ mod tests {
     use super::*;
     use crate::affine::subspace::Echelon;
     use crate::bijection::{Bijection, DeviceSource, FromSeed};
+    use crate::compact::cuda::cplusplus;
     use crate::compact::cuda::movement::word_type;
-    use crate::compact::cuda::run::cplusplus;
-    use crate::compact::cuda::tuning;
 
     /// How many bytes `Tiles` has, by the sizes of its fields.
     fn tiles_size(shape: AffineShape) -> usize {
