@@ -411,14 +411,14 @@ impl Cuda {
         check_slices(stream)?;
         let words = D::words(len);
         let (aligned, arguments) = philox_plan::<D, ROUNDS>(rng, address, words);
-        let (text, shape) = if aligned {
-            let shape = tuning::FILL_PHILOX;
-            (kernels::fill_philox(D::NAME, ROUNDS, shape), shape)
+        let (text, (shape, waves)) = if aligned {
+            let tuned = tuning::fill_philox(ROUNDS);
+            (kernels::fill_philox(D::NAME, ROUNDS, tuned.0), tuned)
         } else {
             (kernels::fill_philox_anywhere(D::NAME, ROUNDS), tuning::FILL_ANYWHERE)
         };
         let kernel = device.kernel(&Program::fill(text))?;
-        let grid = self.waves((words + 3).div_ceil(4), shape);
+        let grid = self.grid((words + 3).div_ceil(4), shape, waves);
         // SAFETY: these are the kernel's arguments. It writes so many words from the address on, which are the slice; it is
         // of the context and borrowed for writing, and the guard cares that it is neither freed nor otherwise used before the
         // stream has done with it.
@@ -429,9 +429,9 @@ impl Cuda {
     }
 
     /// How many blocks take turns at so many blocks of the generator.
-    fn waves(&self, blocks: u64, shape: FillShape) -> u64 {
+    fn grid(&self, blocks: u64, shape: FillShape, waves: u32) -> u64 {
         let FillShape { threads, together, blocks: resident } = shape;
-        let held = u64::from(self.device.limits.multiprocessors * resident * tuning::FILL_WAVES);
+        let held = u64::from(self.device.limits.multiprocessors * resident * waves);
         blocks.div_ceil(u64::from(threads * together)).min(held)
     }
 }

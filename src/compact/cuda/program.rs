@@ -397,7 +397,7 @@ mod tests {
         let mut texts = Vec::new();
         for number in ["U32", "U64", "F32", "F64", "NormalF32", "NormalF64"] {
             for rounds in [7, 10] {
-                texts.push(kernels::fill_philox(number, rounds, tuning::FILL_PHILOX));
+                texts.push(kernels::fill_philox(number, rounds, tuning::fill_philox(rounds).0));
             }
             texts.push(kernels::fill_philox_anywhere(number, 10));
             let together = if number.ends_with("32") { 4 } else { 2 };

@@ -209,16 +209,19 @@ pub(super) struct FillShape {
     pub(super) blocks: u32,
 }
 
-/// For a stream of Philox4x32, 16 bytes a thread and round. For 2^30 words of 10 rounds 1.08 words a ns, with four blocks 1.05; for normal
-/// numbers 0.44 and 0.43.
-pub(super) const FILL_PHILOX: FillShape = FillShape { threads: THREADS, together: 4, blocks: 8 };
+/// For a stream of Philox4x32 of so many rounds, 16 bytes a thread and round of the loop; and how many times the blocks that the device
+/// holds are started at most, from where on a block takes several tiles.
+///
+/// 2^30 words of 10 rounds: 1.07 words a ns, 1.00 of `f32`. With four blocks and 1024 waves, as 7 rounds have them, 1.07 and 0.96; 7 rounds
+/// make 1.17 and 1.17 with them, and 0.95 and 1.02 with the shape of 10: little work is best done a tile a block.
+pub(super) const fn fill_philox(rounds: usize) -> (FillShape, u32) {
+    let (blocks, waves) = if rounds <= 7 { (4, 1024) } else { (8, 4) };
+    (FillShape { threads: THREADS, together: 4, blocks }, waves)
+}
 
 /// The same where it begins within a block or the array at any place. Chosen by reasoning, not yet by measurement.
-pub(super) const FILL_ANYWHERE: FillShape = FillShape { threads: THREADS, together: 1, blocks: 4 };
-
-/// How many times the blocks that the device holds are started at most where a stream of Philox4x32 fills an array; from there
-/// on a block takes several tiles. With few rounds the last one leaves multiprocessors without work.
-pub(super) const FILL_WAVES: u32 = 4;
+pub(super) const FILL_ANYWHERE: (FillShape, u32) =
+    (FillShape { threads: THREADS, together: 1, blocks: 4 }, 4);
 
 /// For streams that step alone: 1.06 to 1.07 words a ns for 2^17 to 2^19 streams. With one row after the other, eight rows, or 64 or 256
 /// threads it is the same within one percent.
