@@ -44,8 +44,15 @@ pub enum Error {
         /// The multiplier asked for.
         multiplier: u32,
     },
-    /// A generator cannot start from this state: it would give the same word for ever.
-    FixedState,
+    /// A generator cannot start from this state: it is none of its cycle, such as a xorshift of zeros.
+    InvalidState,
+    /// An ensemble of more streams with multipliers of their own was asked for than there are multipliers.
+    TooFewMultipliers {
+        /// The streams asked for.
+        streams: usize,
+        /// The multipliers that there are.
+        multipliers: usize,
+    },
     /// A [`BlockShuffle`](crate::BlockShuffle) was asked for with no items a block, or no blocks a window.
     EmptyBlock {
         /// The items a block.
@@ -379,7 +386,10 @@ impl fmt::Display for Error {
             Self::NotASafePrime { multiplier } => {
                 write!(f, "the multiplier {multiplier} is not good: 2^32 times it, less 1, must be a safe prime")
             }
-            Self::FixedState => f.write_str("a generator in this state gives the same word for ever"),
+            Self::InvalidState => f.write_str("the state is none of the generator's cycle, such as a xorshift of zeros"),
+            Self::TooFewMultipliers { streams, multipliers } => {
+                write!(f, "{streams} streams with multipliers of their own were asked for: there are {multipliers} multipliers")
+            }
             Self::EmptyBlock { block, window } => write!(
                 f,
                 "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"

@@ -42,13 +42,16 @@ impl Geometry {
     /// If the tiles are not a checkerboard: an even number of them on a side, and an even number of sites on a side of
     /// a tile.
     pub(crate) fn new(side: usize, tile: usize) -> Result<Self, Failure> {
-        // Up to the side, sums of products of neighbours fit in 32 bits.
         let fits = tile > 0 && tile.is_multiple_of(2) && side.is_multiple_of(2 * tile);
-        if !fits || !(1..=1 << 15).contains(&side) {
+        if !fits || side == 0 {
             return Err(format!(
                 "a lattice of side {side} is no checkerboard of tiles of even side {tile}"
             )
             .into());
+        }
+        // The sum over bonds, two a site if all are alike, has to fit in 32 bits.
+        if side >= 1 << 15 {
+            return Err(format!("a lattice of side {side} is too large: up to 32767").into());
         }
         Ok(Self { side, tile })
     }

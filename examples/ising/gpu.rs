@@ -63,9 +63,9 @@ impl<G: TileWords> Gpu<G> {
             shared_mem_bytes: 0,
         };
         let tiles = (geometry.side / geometry.tile) as u32;
-        let (key, states) = match &mut self.states {
+        let (key, mut states) = match &mut self.states {
             States::Kept(streams) => (0, streams.states_mut()),
-            States::Counted(key, states) => (*key, states),
+            States::Counted(key, states) => (*key, states.as_view_mut()),
         };
         // Addresses, and events when all is done: with slices as arguments each launch would have its own events, which
         // take longer than an update for k = 1.

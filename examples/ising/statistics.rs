@@ -17,7 +17,9 @@ impl Estimate {
 
     /// The value with its error in units of the last two digits, as physicists write it: 1.1060788(15).
     pub(crate) fn rounded(self) -> String {
-        let digits = (1 - self.error.log10().floor() as i32).clamp(0, 15);
+        // Without an error, as of a frozen lattice, all digits are good.
+        let exponent = self.error.log10().floor().clamp(-14.0, 1.0);
+        let digits = 1 - exponent as i32;
         let units = (self.error * 10_f64.powi(digits)).round();
         format!("{:.*}({units})", digits as usize, self.value)
     }

@@ -1,4 +1,4 @@
-// The linear congruential generator modulo 2^64, of whose state the high word is given; see src/rng/lcg64.rs.
+// The linear congruential generator modulo 2^64, of whose state the high word is given; see src/rng/lcg.rs.
 #ifndef BIJECTIVE_SHUFFLE_LCG64
 #define BIJECTIVE_SHUFFLE_LCG64
 

@@ -1,4 +1,4 @@
-// An xorshift of 1024 bits, which a warp or a part of it shares, and a Weyl sequence; see src/rng/xorshift1024_weyl.rs.
+// An xorshift of 1024 bits, which a warp or a part of it shares, and a Weyl sequence; see src/rng/xorshift1024/mod.rs.
 //
 // The state is a number of 32 words, the first of which is the most significant. With << and >> for shifts of the whole
 // number, a step is x ^= x << 329, x ^= x >> 347, x ^= x << 344. All three are shifts by ten words and some bits, so what
@@ -15,7 +15,7 @@ __device__ __forceinline__ uint32_t shifted_high(uint32_t high, uint32_t low, ui
     return high << bits | low >> (32 - bits);
 }
 
-// A warp a stream, a word a thread: [RNG], section 6, by shuffles. All threads of a warp call its functions together.
+// A warp a stream, a word a thread: section 6 of Manssen, Weigel and Hartmann (2012), by shuffles. All threads of a warp call its functions together.
 struct XorShift1024Weyl {
     static constexpr uint32_t STATE = 33, BLOCK = 32, THREADS = 32, WEYL = 362437;
 

@@ -27,8 +27,9 @@ impl Shares {
             if tuning::is_sequential::<T>(all) { 1 } else { rayon::current_num_threads() };
         let share = tuning::share::<T>(tiles, items, threads);
         let workers = tiles.div_ceil(share).min(threads as u64) as usize;
-        // Not none, so that there are as many pieces of it as workers.
-        Self { tiles, share, workers, room: room.max(1).next_multiple_of(stream::LINE) }
+        // Whole lines, and not none, so that there are as many pieces of it as workers.
+        let line = stream::LINE >> size_of::<T>().trailing_zeros().min(stream::LINE.ilog2());
+        Self { tiles, share, workers, room: room.max(1).next_multiple_of(line) }
     }
 
     /// How many items of working memory there have to be.
@@ -108,6 +109,13 @@ mod tests {
                 check(threads, tiles, 3);
             }
         }
+    }
+
+    #[test]
+    fn room_is_whole_lines() {
+        assert_eq!(Shares::new::<[u8; 1 << 20]>(1, 1, 1).room(), 1);
+        assert_eq!(Shares::new::<u64>(1, 8, 9).room(), 16);
+        assert_eq!(Shares::new::<[u8; 3]>(1, 8, 0).room(), 64);
     }
 
     #[test]

@@ -280,6 +280,8 @@ mod tests {
     fn check(map: &Affine, run: u32, least: u32) {
         follow(map, run, least, &Tiling::new(map, run, least));
         let mut tiling = Tiling::new(map, run, least);
+        tiling.in_order_of_source(map);
+        follow(map, run, least, &tiling);
         tiling.count_by_source();
         let units: Vec<u32> = (0..tiling.tile_bits()).map(|j| 1 << j).collect();
         assert_eq!(tiling.source_slots, units, "{map:?}");

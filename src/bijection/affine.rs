@@ -356,6 +356,18 @@ mod tests {
     }
 
     #[test]
+    fn the_identity_is_known() {
+        for bits in [0, 1, 5, 64] {
+            assert!(Affine::translation(bits, 0).unwrap().is_identity(), "{bits} bits");
+        }
+        for bits in [1, 5, 64] {
+            assert!(!Affine::translation(bits, 1).unwrap().is_identity(), "{bits} bits");
+        }
+        assert!(!Affine::from_seed(1 << 5, 1).is_identity());
+        assert!(!Affine::new(&BitMatrix::bit_reversal(2).unwrap(), 0).unwrap().is_identity());
+    }
+
+    #[test]
     fn bad_parameters_are_refused() {
         let singular = BitMatrix::from_columns(&[1, 1]).unwrap();
         let error = Error::SingularMatrix { bits: 2, rank: 1 };

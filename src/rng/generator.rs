@@ -38,7 +38,8 @@ pub trait Generator: Steps + Rng + Clone + Debug + Send + Sync + 'static {
         Self::from_child(child::<Self>(seed), stream)
     }
 
-    /// Writes the next block of words; what is left of one that was begun word by word is dropped.
+    /// Writes the next block of words. Where the state goes on by whole blocks, as those of `Philox4x32Rng` and `XorShift1024Weyl`
+    /// do, what is left of one that was begun word by word is dropped.
     ///
     /// # Panics
     ///

@@ -9,7 +9,7 @@ use crate::seed::{KeyDomain, Seed};
 ///
 /// Where `z^R + z^S + 1` is primitive modulo 2, as it is for these two, and one of the first words is odd, the period is
 /// `2^31 (2^R - 1)`. In [Manssen et al., 2012], section 4 (with numbers of floating point instead of words), `R = 521` fails two tests of Crush and a simulation,
-/// and `R = 1279` passes but for one test of BigCrush.
+/// and `R = 1279` passes Crush and fails one of BigCrush, with a suspicious one in each.
 ///
 /// Streams have their first `R` words drawn from a seed: they lie anywhere on very many long cycles, and overlaps are
 /// out of the question.

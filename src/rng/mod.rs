@@ -8,8 +8,9 @@
 //! | [`Philox4x32Rng`] | none, but for the place | 2^66 | 2^64 a key, without overlap |
 //! | [`XorShift1024Weyl`] | 1056 for 32 words a step | (2^1024 - 1) 2^37 | 2^142 words apart |
 //! | [`LaggedFibonacci1279`] | 1279 words | 2^31 (2^1279 - 1) | random starts |
+//! | [`LaggedFibonacci521`] | 521 words | 2^31 (2^521 - 1) | random starts |
 //! | [`Xorwow`] | 192 | 2^192 - 2^32 | random starts |
-//! | [`Mwc`] | 64, and 32 | 2^63 | random starts, or other multipliers |
+//! | [`Mwc`] | 64, and 32 of the multiplier | 2^63 | random starts, or other multipliers |
 //! | [`Lcg64`] | 64 | 2^64 | random starts, or every S-th word |
 //! | [`Lcg32`] | 32 | 2^32 | random starts, or every S-th word |
 //!

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::philox_lanes::{fill_lanes, run};
+use super::philox_lanes::{MOST_ROUNDS, fill_lanes, run};
 use super::philox4x32::Philox4x32;
 use super::rows::Rows;
 use super::steps::Steps;
@@ -13,7 +13,7 @@ use crate::seed::{KeyDomain, Seed};
 ///
 /// Word `k` of stream `s` is word `k % 4` of the [block](Philox4x32::block) of the counter that has `k / 4` in its first two words and
 /// `s` in the others, the low word first. A stream has 2^66 words and starts again after them; a key has 2^64
-/// streams. They share no counter, and nobody knows how to tell them from unrelated ones: with 10 rounds, and with 7, the
+/// streams. They share no counter, and no statistical test is known that tells them from unrelated ones: with 10 rounds, and with 7, the
 /// fewest that will do, all tests of TestU01 pass (\[R123\], and \[Manssen et al., 2012\], section 7).
 ///
 /// [`from_key`](Self::from_key) gives the words that cuRAND's device functions give after
@@ -49,8 +49,9 @@ pub struct Philox4x32Rng<const ROUNDS: usize = 10> {
 generator!([const ROUNDS: usize] Philox4x32Rng<ROUNDS>, new: [] Philox4x32Rng<10>);
 
 impl<const ROUNDS: usize> Philox4x32Rng<ROUNDS> {
-    /// A stream of a key, at its start.
+    /// A stream of a key, at its start. There are 2 to 16 rounds: others do not compile.
     pub const fn from_key(key: u64, stream: u64) -> Self {
+        const { assert!(2 <= ROUNDS && ROUNDS <= MOST_ROUNDS, "2 to 16 rounds") };
         Self { key, stream, next: 0, block: [0; 4], used: 4 }
     }
 

@@ -10,7 +10,7 @@ use super::rows::Rows;
 const LOW: u64 = 0xFFFF_FFFF;
 
 /// The most rounds that are made in lanes.
-const MOST_ROUNDS: usize = 16;
+pub(super) const MOST_ROUNDS: usize = 16;
 
 /// A word of every lane.
 type Lanes<const LANES: usize> = [u64; LANES];

@@ -67,7 +67,8 @@ impl<G: Generator> Streams<G> {
         Ok(Self { streams: generators })
     }
 
-    /// These generators, in this order. What is left of a block that one of them began is dropped.
+    /// These generators, in this order. Where a state goes on by whole blocks, as those of `Philox4x32Rng` and
+    /// `XorShift1024Weyl` do, what is left of a block that one of them began is dropped.
     ///
     /// # Errors
     ///
@@ -131,13 +132,17 @@ impl Streams<Mwc> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`], also if there are not so many multipliers.
+    /// [`Error::NoStreams`] if `count` is 0, [`Error::TooFewMultipliers`] if there are not so many, [`Error::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()
             .zip(0..)
             .map(|(multiplier, stream)| Ok(Mwc::start(child, stream, multiplier)));
-        Self::collect(count, streams)
+        let streams = Self::collect(count, streams)?;
+        if streams.len() < count {
+            return Err(Error::TooFewMultipliers { streams: count, multipliers: streams.len() });
+        }
+        Ok(streams)
     }
 }
 
@@ -194,7 +199,8 @@ fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [
         return draw_part::<G, D>(level, streams, out);
     }
     let share = streams.len() / (4 * rayon::current_num_threads());
-    let together = share.clamp(1, tuning::STREAMS).next_multiple_of(tuning::LANES);
+    let lanes = (tuning::LANES / G::BLOCK).max(1);
+    let together = share.clamp(1, tuning::STREAMS).next_multiple_of(lanes);
     let mut tasks = Vec::with_capacity(streams.len().div_ceil(together));
     for streams in streams.chunks_mut(together) {
         let (part, others) = out.split(streams.len() * G::BLOCK);

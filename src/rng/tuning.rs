@@ -21,7 +21,7 @@ pub(super) fn is_sequential(words: usize) -> bool {
 /// all threads.
 pub(super) const STREAMS: usize = 1 << 10;
 
-/// See [`STREAMS`].
+/// Words that generators make side by side, at most; see [`STREAMS`].
 pub(super) const LANES: usize = 64;
 
 /// Words of an ensemble that are drawn before they become numbers: 32 KiB. At least two of the longest blocks.

@@ -196,7 +196,8 @@ fn drawn<G: DeviceGenerator>(
     let mut out = stream.alloc_zeros::<u32>(len).unwrap();
     let (streams, drawn) = (u64::from(count), rows as u32);
     let mut launch = stream.launch_builder(&kernel);
-    launch.arg(on_device.states_mut()).arg(&streams).arg(&drawn).arg(&mut out);
+    let mut states = on_device.states_mut();
+    launch.arg(&mut states).arg(&streams).arg(&drawn).arg(&mut out);
     let shape =
         LaunchConfig { grid_dim: (count, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
     // SAFETY: the arguments are the kernel's, which writes a row of blocks at a time.

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// SmallCrush: 10 tests, 15 statistics, seconds
     Small(Batch),
-    /// Crush: 96 tests, 144 statistics, the better part of an hour
+    /// Crush: 96 tests, 144 statistics, a quarter of an hour and more
     Crush(Batch),
     /// BigCrush: 106 tests, 160 statistics, hours
     Big(Batch),

@@ -150,8 +150,7 @@ fn sequence<G: Generator>(seed: u64) -> Box<dyn Source> {
     Box::new(Sequence(G::new(seed, 0)))
 }
 
-/// So many streams of a seed that a row has a word for each thread: more only where a block is shorter than the threads
-/// that draw from it.
+/// So many streams of a seed that a row has a word for each thread.
 fn rows<G: Generator>(seed: u64) -> Box<dyn Source> {
     let streams = Streams::new(seed, 0..THREADS / G::BLOCK as u64)
         .expect("there are streams, and memory for them");

@@ -126,6 +126,7 @@ fn findings(rows: &[Row]) -> String {
                 let again: BTreeMap<u32, String> = rows
                     .iter()
                     .filter(|other| other.seed != row.seed && same_statistic(other, row))
+                    .filter(|other| verdict(other.p) != Verdict::Absent)
                     .map(|other| (other.seed, value(other.p)))
                     .collect();
                 let again: Vec<String> = again.into_values().collect();

@@ -55,9 +55,9 @@ mod linked {
         fn bbattery_RepeatSmallCrush(generator: *mut Generator, repeats: *mut c_int);
         fn bbattery_RepeatCrush(generator: *mut Generator, repeats: *mut c_int);
         fn bbattery_RepeatBigCrush(generator: *mut Generator, repeats: *mut c_int);
-        static bbattery_NTests: c_int;
-        static bbattery_pVal: [c_double; ROOM];
-        static bbattery_TestNames: [*const c_char; ROOM];
+        static mut bbattery_NTests: c_int;
+        static mut bbattery_pVal: [c_double; ROOM];
+        static mut bbattery_TestNames: [*const c_char; ROOM];
         static mut swrite_Basic: c_int;
     }
 
@@ -104,10 +104,10 @@ mod linked {
         unsafe { run(&raw mut generator, repeats.as_mut_ptr()) };
         // SAFETY: an `int` that the call above has written.
         let count = usize::try_from(unsafe { bbattery_NTests })?;
-        // SAFETY: an array that the call above has written.
-        let values = unsafe { &bbattery_pVal };
+        // SAFETY: an array that the call above has written, copied while nothing writes it.
+        let values = unsafe { bbattery_pVal };
         // SAFETY: the same.
-        let names = unsafe { &bbattery_TestNames };
+        let names = unsafe { bbattery_TestNames };
         let statistic = |i: usize| {
             if names[i].is_null() {
                 return (String::new(), values[i]);

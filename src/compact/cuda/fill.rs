@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, DeviceRepr};
+use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DevicePtrMut, DeviceRepr};
 
 use super::device::{Kernel, failed};
 use super::program::Program;
@@ -198,8 +198,8 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     /// `w * len + i`.
     ///
     /// A kernel that writes other states than a generator's own changes the numbers, and does no harm beyond.
-    pub fn states_mut(&mut self) -> &mut CudaSlice<u32> {
-        &mut self.states
+    pub fn states_mut(&mut self) -> CudaViewMut<'_, u32> {
+        self.states.as_view_mut()
     }
 
     fills! {

@@ -23,7 +23,7 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items; [`Error::ItemTooLarge`] beyond 64 KiB;
-    /// [`Error::WrongDevice`]; [`Error::DomainTooWide`] if there are 2^31 tiles or more; [`Error::DeviceCompile`];
+    /// [`Error::WrongDevice`]; [`Error::DomainTooWide`] if a launch would have 2^31 blocks or more; [`Error::DeviceCompile`];
     /// [`Error::DeviceMemory`] if the kernel cannot be loaded; [`Error::Driver`]. Nothing has been written then,
     /// unless it is the last of these.
     ///
@@ -146,12 +146,11 @@ impl CudaWorkspace {
         network: &Network,
         items: &mut impl DevicePtrMut<T>,
     ) -> Result<(), Error> {
-        for map in network.maps() {
-            check_length(map, items.len())?;
-        }
+        let bits = index_bits(items.len())?;
+        // All maps are of one width.
+        network.maps().take(1).try_for_each(|map| check_length(map, items.len()))?;
         check_device(&self.stream, items.stream())?;
         finish_earlier(&self.stream)?;
-        let bits = index_bits(items.len())?;
         let (items, _guard) = items.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let array = Array { source: items, out: items, item: size_of::<T>() };

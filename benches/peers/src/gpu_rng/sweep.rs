@@ -223,7 +223,8 @@ fn streams<'a, G: DeviceGenerator + Generator>(
         let words = out.len() as u64;
         let (address, _guard) = out.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(kernel);
-        launch.arg(on_device.states_mut()).arg(&count).arg(&address).arg(&words);
+        let mut states = on_device.states_mut();
+        launch.arg(&mut states).arg(&count).arg(&address).arg(&words);
         // SAFETY: the arguments are the kernel's, for so many streams and words; the slice is borrowed for writing.
         unsafe { launch.launch(shape) }?;
         Ok(())

@@ -40,7 +40,7 @@ impl Runner {
             return Ok(());
         }
         self.bind()?;
-        if is_identity(map) {
+        if map.is_identity() {
             // SAFETY: both are of so many bytes.
             return unsafe { self.copy(array.source, array.out, bytes) };
         }
@@ -59,7 +59,7 @@ impl Runner {
         array: Array,
     ) -> Result<(), Error> {
         let bytes = array_bytes(array.item, map.bits())?;
-        if bytes == 0 || is_identity(map) {
+        if bytes == 0 || map.is_identity() {
             return Ok(());
         }
         self.bind()?;
@@ -93,11 +93,11 @@ impl Runner {
         let grid = self.resident(&ready, pairs.div_ceil(u64::from(tuning::THREADS)).max(1));
         let mut here = array.out;
         let mut there =
-            if maps.iter().all(|map| is_identity(map)) { here } else { self.scratch(bytes)? };
+            if maps.iter().all(|map| map.is_identity()) { here } else { self.scratch(bytes)? };
         let mover = self.mover(bits, Array { out: there, ..array })?;
         let last = maps.len() - 1;
         for (k, map) in maps.into_iter().enumerate() {
-            if !is_identity(map) {
+            if !map.is_identity() {
                 let array = Array { source: here, out: there, item: array.item };
                 self.move_by(&mover, map, array)?;
                 core::mem::swap(&mut here, &mut there);
@@ -196,17 +196,9 @@ pub(in crate::compact::cuda) fn array_bytes(item: usize, bits: u32) -> Result<u6
     u64::try_from((item as u128) << bits).map_err(|_| Error::DeviceMemory)
 }
 
-/// Whether a map leaves every item where it is.
-fn is_identity(map: &Affine) -> bool {
-    let matrix = map.matrix();
-    let mut units = matrix.columns().iter().zip(0..);
-    map.offset() == 0 && units.all(|(&column, j)| column == 1 << j)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::FromSeed;
 
     #[test]
     fn bytes_are_counted_without_overflow() {
@@ -221,18 +213,6 @@ mod tests {
         assert_eq!(array_bytes(0, 64), Ok(0));
         let large = Error::ItemTooLarge { bytes: most + 1, most };
         assert_eq!(array_bytes(most + 1, 64), Err(large));
-    }
-
-    #[test]
-    fn the_identity_is_known() {
-        for bits in [0, 1, 5, 64] {
-            assert!(is_identity(&Affine::translation(bits, 0).unwrap()), "{bits} bits");
-        }
-        for bits in [1, 5, 64] {
-            assert!(!is_identity(&Affine::translation(bits, 1).unwrap()), "{bits} bits");
-        }
-        assert!(!is_identity(&Affine::from_seed(1 << 5, 1)));
-        assert!(!is_identity(&Affine::new(&BitMatrix::bit_reversal(2).unwrap(), 0).unwrap()));
     }
 
     #[test]
