@@ -241,7 +241,7 @@ lcg!(
     /// use bijective_shuffle::rng::Lcg64;
     ///
     /// let mut rng = Lcg64::new(42, 0);
-    /// let mut later = rng;
+    /// let mut later = rng.clone();
     /// later.skip(1_000_000);
     /// for _ in 0..1_000_000 {
     ///     rng.next_u32();
