@@ -50,7 +50,7 @@ mod linked {
         write: extern "C" fn(*mut c_void),
     }
 
-    #[allow(non_upper_case_globals)]
+    #[allow(non_upper_case_globals, reason = "the names are TestU01's")]
     unsafe extern "C" {
         fn bbattery_RepeatSmallCrush(generator: *mut Generator, repeats: *mut c_int);
         fn bbattery_RepeatCrush(generator: *mut Generator, repeats: *mut c_int);
