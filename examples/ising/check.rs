@@ -1,5 +1,7 @@
 //! What the example checks of itself when it is run without a command.
 
+use bijective_shuffle::rng::Mwc;
+
 use crate::Failure;
 use crate::geometry::Geometry;
 use crate::methods::{Engine, Method};
@@ -12,7 +14,13 @@ const SIGMAS: f64 = 5.0;
 
 /// A short simulation of a small lattice, which must give the exact energy and specific heat.
 pub(crate) fn small_lattice(engine: Engine, method: Method, seed: u64) -> Result<(), Failure> {
-    let setup = Setup { geometry: Geometry::new(32, 16)?, beta: 0.4, hits: 1, seed };
+    let setup = Setup {
+        geometry: Geometry::new(32, 16)?,
+        beta: 0.4,
+        hits: 1,
+        seed,
+        multiplier: Mwc::MULTIPLIER,
+    };
     let length = Length { equilibration: 500, sweeps: 8000, every: 2 };
     let Findings { observables, exact, .. } =
         measure(&mut *method.simulation(engine, setup)?, setup, length)?;
@@ -40,7 +48,13 @@ fn within(name: &str, estimate: Estimate, exact: f64) -> Result<(), Failure> {
 
 /// Runs a lattice on two engines: measured energies and spins must be the same, bit for bit.
 pub(crate) fn agreement(engines: [Engine; 2], method: Method, hits: u32) -> Result<(), Failure> {
-    let setup = Setup { geometry: Geometry::new(128, 32)?, beta: 0.43, hits, seed: 7 };
+    let setup = Setup {
+        geometry: Geometry::new(128, 32)?,
+        beta: 0.43,
+        hits,
+        seed: 7,
+        multiplier: Mwc::MULTIPLIER,
+    };
     let run = |engine| -> Result<_, Failure> {
         let mut simulation = method.simulation(engine, setup)?;
         // A second call goes on where the first ended.
@@ -73,8 +87,13 @@ mod tests {
     /// What the whole example is for: a bad generator shows.
     #[test]
     fn leapfrog_in_a_small_sequence_is_caught() {
-        let setup =
-            Setup { geometry: Geometry::new(128, 32).unwrap(), beta: 0.4, hits: 1, seed: 1 };
+        let setup = Setup {
+            geometry: Geometry::new(128, 32).unwrap(),
+            beta: 0.4,
+            hits: 1,
+            seed: 1,
+            multiplier: Mwc::MULTIPLIER,
+        };
         let length = Length { equilibration: 500, sweeps: 10_000, every: 1 };
         let mut simulation = Method::Lcg32.simulation(Engine::Cpu, setup).unwrap();
         let found = measure(&mut *simulation, setup, length).unwrap();
@@ -83,11 +102,29 @@ mod tests {
     }
 
     #[test]
+    fn generators_do_not_take_tiles_that_their_states_do_not_cover() {
+        for (method, tile, fits) in [
+            (Method::Fibonacci521, 32, true),
+            (Method::Fibonacci521, 64, false),
+            (Method::Fibonacci1279, 64, false),
+            (Method::Philox10, 64, true),
+            (Method::XorshiftWeyl, 16, true),
+            (Method::XorshiftWeyl, 4, false),
+        ] {
+            let geometry = Geometry::new(128, tile).unwrap();
+            let setup =
+                Setup { geometry, beta: 0.4, hits: 1, seed: 1, multiplier: Mwc::MULTIPLIER };
+            assert_eq!(method.simulation(Engine::Cpu, setup).is_ok(), fits, "{method:?}, {tile}");
+        }
+    }
+
+    #[test]
     fn energies_are_those_of_the_spins() {
         let geometry = Geometry::new(128, 32).unwrap();
         for engine in [Engine::Sequential, Engine::Cpu] {
             for method in Method::ALL {
-                let setup = Setup { geometry, beta: 0.4, hits: 2, seed: 5 };
+                let setup =
+                    Setup { geometry, beta: 0.4, hits: 2, seed: 5, multiplier: Mwc::MULTIPLIER };
                 let mut simulation = method.simulation(engine, setup).unwrap();
                 let energies = simulation.measure(3, 2).unwrap();
                 let spins = simulation.spins().unwrap();
@@ -105,7 +142,8 @@ mod tests {
             let pool = bijective_shuffle::rayon::ThreadPoolBuilder::new().num_threads(threads);
             pool.build().unwrap().install(|| {
                 let geometry = Geometry::new(128, 32).unwrap();
-                let setup = Setup { geometry, beta: 0.4, hits: 3, seed: 5 };
+                let setup =
+                    Setup { geometry, beta: 0.4, hits: 3, seed: 5, multiplier: Mwc::MULTIPLIER };
                 let mut simulation = Method::Fibonacci1279.simulation(Engine::Cpu, setup).unwrap();
                 simulation.advance(3).unwrap();
                 simulation.spins().unwrap()

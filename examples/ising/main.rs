@@ -30,6 +30,7 @@ mod words;
 use std::error::Error;
 use std::path::PathBuf;
 
+use bijective_shuffle::rng::Mwc;
 use clap::{Args, Parser, Subcommand};
 
 use crate::exact::Exact;
@@ -52,7 +53,7 @@ struct Arguments {
 enum Command {
     /// Checks the example itself; this is what is done without a command.
     Check {
-        /// An engine that must agree with the CPU, bit for bit. Without one: a GPU, if there is one.
+        /// The engine that must agree with the CPU, bit for bit: `cuda`. Without it: a GPU, if there is one.
         #[arg(long)]
         engine: Option<Engine>,
     },
@@ -113,6 +114,9 @@ struct Work {
     hits: u32,
     #[arg(long, default_value_t = 20_261_122)]
     seed: u64,
+    /// The multiplier of `mwc`, which is the largest good one otherwise.
+    #[arg(long, default_value_t = Mwc::MULTIPLIER)]
+    multiplier: u32,
     /// Sweeps that are measured, such as 1e6.
     #[arg(long, default_value = "1e5", value_parser = count)]
     sweeps: u64,
@@ -152,7 +156,7 @@ impl Work {
             return Err("a tile is updated at least once".into());
         }
         let geometry = Geometry::new(side, self.tile)?;
-        Ok(Setup { geometry, beta, hits: self.hits, seed: self.seed })
+        Ok(Setup { geometry, beta, hits: self.hits, seed: self.seed, multiplier: self.multiplier })
     }
 
     fn length(self) -> Length {
@@ -193,7 +197,10 @@ fn main() -> Result<(), Failure> {
 fn check_all(engine: Option<Engine>) -> Result<(), Failure> {
     check::small_lattice(Engine::Cpu, Method::Philox10, 42)?;
     let other = match engine {
-        Some(engine) => engine,
+        Some(Engine::Cuda) => Engine::Cuda,
+        Some(engine) => {
+            return Err(format!("{engine:?} has no lattice to compare bit for bit").into());
+        }
         None if has_gpu() => Engine::Cuda,
         None => return Ok(()),
     };

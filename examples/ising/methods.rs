@@ -157,7 +157,10 @@ impl Method {
             Self::Lcg64 => start(engine, setup, |n| all(Streams::<Lcg64>::leapfrog(seed, n))),
             Self::Lcg32Random => start::<Lcg32>(engine, setup, |n| streams(seed, n)),
             Self::Lcg64Random => start::<Lcg64>(engine, setup, |n| streams(seed, n)),
-            Self::Mwc => start::<Mwc>(engine, setup, |n| streams(seed, n)),
+            Self::Mwc => start(engine, setup, |n| {
+                let start = |stream| Mwc::with_multiplier(setup.multiplier, seed, stream);
+                Ok((0..n as u64).map(start).collect::<Result<_, _>>()?)
+            }),
             Self::MwcDifferent => start(engine, setup, |n| all(Streams::<Mwc>::different(seed, n))),
             Self::Fibonacci521 => start::<LaggedFibonacci521>(engine, setup, |n| streams(seed, n)),
             Self::Fibonacci1279 => {

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use bijective_shuffle::rng::Mwc;
 use plotters::prelude::*;
 
 use crate::Failure;
@@ -19,7 +20,7 @@ const SIDE: usize = 256;
 /// Draws the lattice at the critical point of the infinite one, after so many sweeps.
 pub(crate) fn lattice(file: &Path, engine: Engine, seed: u64, sweeps: u64) -> Result<(), Failure> {
     let geometry = Geometry::new(SIDE, 32)?;
-    let setup = Setup { geometry, beta: CRITICAL, hits: 1, seed };
+    let setup = Setup { geometry, beta: CRITICAL, hits: 1, seed, multiplier: Mwc::MULTIPLIER };
     let mut simulation = Method::Philox10.simulation(engine, setup)?;
     simulation.advance(sweeps)?;
     let spins = simulation.spins()?;

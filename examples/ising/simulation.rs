@@ -14,6 +14,8 @@ pub(crate) struct Setup {
     /// without tiles.
     pub(crate) hits: u32,
     pub(crate) seed: u64,
+    /// The multiplier of [`Method::Mwc`](crate::methods::Method::Mwc).
+    pub(crate) multiplier: u32,
 }
 
 impl Setup {

@@ -42,12 +42,12 @@ pub(crate) trait TileWords: DeviceGenerator {
         Self::block_threads(geometry.tile) / Self::SHARED
     }
 
-    /// Whether tiles of a side are possible: whole warps, and whole states.
+    /// Whether tiles of a side are possible: whole warps, and a block for a state that more than a warp share.
     fn fits(tile: usize) -> bool {
         let threads = Self::block_threads(tile);
         (32..=1024).contains(&threads)
             && threads.is_multiple_of(32)
-            && threads.is_multiple_of(Self::SHARED)
+            && (Self::SHARED <= 32 || threads == Self::SHARED)
     }
 
     /// Where the word for a pair's site of a parity is among the words of one hit, in the order of
