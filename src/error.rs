@@ -39,6 +39,13 @@ pub enum Error {
     EmptyDomain,
     /// An ensemble of no streams was asked for.
     NoStreams,
+    /// A stream was asked for that is none of those that share a sequence.
+    NoSuchStream {
+        /// The number of the stream, which must be below the number of streams.
+        stream: u64,
+        /// The number of streams.
+        streams: u64,
+    },
     /// A multiplier `a` does not give a [`Mwc`](crate::rng::Mwc) its full period: `2^32 a - 1` is no safe prime.
     NotASafePrime {
         /// The multiplier asked for.
@@ -383,6 +390,9 @@ impl fmt::Display for Error {
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
             Self::NoStreams => f.write_str("an ensemble needs at least one stream"),
+            Self::NoSuchStream { stream, streams } => {
+                write!(f, "there is no stream {stream} of {streams}: streams are counted from 0")
+            }
             Self::NotASafePrime { multiplier } => {
                 write!(f, "the multiplier {multiplier} is not good: 2^32 times it, less 1, must be a safe prime")
             }

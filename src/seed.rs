@@ -23,7 +23,7 @@ use core::convert::Infallible;
 use rand_core::{Rng, TryRng};
 
 use crate::rng::Philox4x32;
-use crate::rng::lanes::{Counters, encrypt};
+use crate::rng::philox4x32_lanes::{Counters, encrypt};
 
 /// The seed and epoch that choose a permutation.
 ///

@@ -1,6 +1,6 @@
 //! [`Generator`]: what the generators have in common.
 
-use core::fmt::Debug;
+use core::fmt::{self, Debug};
 
 use rand_core::Rng;
 
@@ -54,6 +54,15 @@ pub trait Generator: Steps + Rng + Clone + Debug + Send + Sync + 'static {
 /// The seed from which a generator's streams are drawn.
 pub(super) fn child<G: Steps>(seed: impl Into<Seed>) -> Seed {
     seed.into().child(KeyDomain::Generator(G::NUMBER))
+}
+
+/// The first words of a long state, as `Debug` shows them.
+pub(super) struct FirstWords<'a>(pub(super) &'a [u32]);
+
+impl Debug for FirstWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().take(4)).finish_non_exhaustive()
+    }
 }
 
 /// What all generators have: the traits of `rand_core` on top of a method `next_word`, and `new`.

@@ -2,7 +2,8 @@
 
 use super::rows::{Rows, fill_blocks};
 use super::steps::Steps;
-use super::{Generator, generator};
+use super::{FirstWords, Generator, generator};
+use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
 
 /// `x[n] = x[n - R] + x[n - S]` modulo 2^32, for `R > S`, [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].
@@ -44,14 +45,43 @@ pub type LaggedFibonacci1279 = LaggedFibonacci<1279, 861>;
 generator!([const R: usize, const S: usize] LaggedFibonacci<R, S>, new: [const R: usize, const S: usize] LaggedFibonacci<R, S>);
 
 impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
-    /// The generator that continues these words, the oldest first. If all are even, all that follow are.
-    pub const fn from_words(words: [u32; R]) -> Self {
+    /// The generator in a given state: the words before the first one that it gives, the oldest first. The lags are
+    /// `0 < S < R < 4096`: others do not compile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InvalidState`] if all words are even: then all that follow are, and the period is shorter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::rand_core::Rng;
+    /// use bijective_shuffle::rng::LaggedFibonacci;
+    ///
+    /// // The numbers of Fibonacci.
+    /// let mut rng = LaggedFibonacci::<2, 1>::from_state([1, 1])?;
+    /// assert_eq!([(); 5].map(|()| rng.next_u32()), [2, 3, 5, 8, 13]);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub const fn from_state(words: [u32; R]) -> Result<Self, Error> {
+        let mut k = 0;
+        while k < R {
+            if words[k] % 2 == 1 {
+                return Ok(Self::continuing(words));
+            }
+            k += 1;
+        }
+        Err(Error::InvalidState)
+    }
+
+    /// The generator that continues these words, of which one is odd.
+    const fn continuing(words: [u32; R]) -> Self {
         const { assert!(0 < S && S < R && R < 4096, "the lags are S < R < 4096") };
         Self { ring: words, oldest: 0 }
     }
 
-    /// The last `R` words, the oldest first.
-    pub fn words(&self) -> [u32; R] {
+    /// The state, as [`from_state`](Self::from_state) takes it: the last `R` words.
+    pub fn state(&self) -> [u32; R] {
         core::array::from_fn(|k| self.ring[(self.oldest + k) % R])
     }
 
@@ -69,7 +99,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
 /// Generators are equal if they give the same words.
 impl<const R: usize, const S: usize> PartialEq for LaggedFibonacci<R, S> {
     fn eq(&self, other: &Self) -> bool {
-        self.words() == other.words()
+        self.state() == other.state()
     }
 }
 
@@ -77,7 +107,10 @@ impl<const R: usize, const S: usize> Eq for LaggedFibonacci<R, S> {}
 
 impl<const R: usize, const S: usize> core::fmt::Debug for LaggedFibonacci<R, S> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("LaggedFibonacci").field("lags", &(R, S)).finish_non_exhaustive()
+        f.debug_struct("LaggedFibonacci")
+            .field("lags", &(R, S))
+            .field("words", &FirstWords(&self.state()))
+            .finish()
     }
 }
 
@@ -100,15 +133,15 @@ impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
         if words.iter().all(|word| word % 2 == 0) {
             words[0] |= 1;
         }
-        Self::from_words(words)
+        Self::continuing(words)
     }
 
     fn save(&self, words: &mut [u32]) {
-        words.copy_from_slice(&self.words());
+        words.copy_from_slice(&self.state());
     }
 
     fn load(words: &[u32]) -> Self {
-        Self::from_words(core::array::from_fn(|k| words[k]))
+        Self::continuing(core::array::from_fn(|k| words[k]))
     }
 
     #[inline(always)]
@@ -151,12 +184,13 @@ mod tests {
     fn words_follow_the_recurrence() {
         fn check<const R: usize, const S: usize>() {
             let mut rng = LaggedFibonacci::<R, S>::new(3, 4);
-            let mut words = rng.words().to_vec();
+            let mut words = rng.state().to_vec();
             assert!(words.iter().any(|word| word % 2 == 1));
             for n in R..3 * R {
                 words.push(words[n - R].wrapping_add(words[n - S]));
             }
-            assert_eq!(LaggedFibonacci::<R, S>::from_words(words[..R].try_into().unwrap()), rng);
+            let first = words[..R].try_into().unwrap();
+            assert_eq!(LaggedFibonacci::<R, S>::from_state(first).unwrap(), rng);
             // In fills of all lengths up to more than a lag.
             let mut at = R;
             let mut len = 0;
@@ -167,12 +201,35 @@ mod tests {
                 at += len;
                 len += 37;
             }
-            assert_eq!(rng.words(), words[at - R..at]);
+            assert_eq!(rng.state(), words[at - R..at]);
             assert_eq!(rng.next_u32(), words[at]);
         }
         check::<521, 353>();
         check::<1279, 861>();
         check::<10, 7>();
         check::<3, 1>();
+    }
+
+    #[test]
+    fn one_word_has_to_be_odd() {
+        let mut words = [2; 521];
+        assert_eq!(LaggedFibonacci521::from_state(words), Err(Error::InvalidState));
+        assert_eq!(LaggedFibonacci521::from_state([0; 521]), Err(Error::InvalidState));
+        for place in [0, 520] {
+            words[place] ^= 1;
+            assert_eq!(LaggedFibonacci521::from_state(words).unwrap().state(), words);
+            words[place] ^= 1;
+        }
+        // The whole cycle of the smallest one, z^2 + z + 1: 2^31 (2^2 - 1) in small, modulo 2^4.
+        let period = |first: [u32; 2]| {
+            let mut rng = LaggedFibonacci::<2, 1>::from_state(first).unwrap();
+            let low = |rng: &LaggedFibonacci<2, 1>| rng.state().map(|word| word % 16);
+            (1..).find(|_| {
+                rng.next_u32();
+                low(&rng) == first
+            })
+        };
+        assert_eq!(period([0, 1]), Some(8 * 3));
+        assert_eq!(period([4, 7]), Some(8 * 3));
     }
 }

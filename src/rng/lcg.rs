@@ -2,7 +2,8 @@
 
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
-use super::{Generator, generator};
+use super::words::{halves, joined};
+use super::{Generator, Streams, generator};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
 
@@ -49,10 +50,10 @@ macro_rules! lcg {
             ///
             /// # Errors
             ///
-            /// [`Error::NoSuchShard`] if `k` is not less than `of`.
+            /// [`Error::NoSuchStream`] if `k` is not less than `of`.
             pub const fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
                 if k >= of {
-                    return Err(Error::NoSuchShard { rank: k, world: of });
+                    return Err(Error::NoSuchStream { stream: k, streams: of });
                 }
                 let mut first = Self { ..*self };
                 // To word k, and one of the new steps back; steps are counted modulo 2^64, which is a multiple of the
@@ -82,6 +83,18 @@ macro_rules! lcg {
             fn next_word(&mut self) -> u32 {
                 self.state = self.multiplier.wrapping_mul(self.state).wrapping_add(self.increment);
                 $word(self.state)
+            }
+        }
+
+        impl Streams<$name> {
+            #[doc = concat!("As many generators that share the sequence of `", stringify!($name), "::new(seed, 0)`: the rows one after another are the sequence itself ([`", stringify!($name), "::leapfrog`]).")]
+            ///
+            /// # Errors
+            ///
+            /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`].
+            pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
+                let first = $name::new(seed, 0);
+                Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
             }
         }
 
@@ -250,8 +263,8 @@ lcg!(
     /// ```
     Lcg64, u64, 2, 2_862_933_555_777_941_757, 1_442_695_040_888_963_407, 32,
     word: |state: u64| (state >> 32) as u32,
-    state: |words: &[u32]| u64::from(words[1]) << 32 | u64::from(words[0]),
-    words: |state: u64| [state as u32, (state >> 32) as u32]
+    state: |words: &[u32]| joined([words[0], words[1]]),
+    words: halves
 );
 
 #[cfg(test)]
@@ -259,7 +272,7 @@ mod tests {
     use proptest::prelude::*;
     use rand_core::Rng;
 
-    use super::super::{Fill, Streams};
+    use super::super::Fill;
     use super::*;
 
     /// *Numerical Recipes in C*, section 7.1, prints the first words of `ranqd1` from 0.
@@ -313,7 +326,7 @@ mod tests {
             assert!(out.iter().all(|&word| word == rng.next_u32()), "{count}");
         }
         let error = Lcg64::new(1, 1).leapfrog(3, 3).unwrap_err();
-        assert_eq!(error, Error::NoSuchShard { rank: 3, world: 3 });
+        assert_eq!(error, Error::NoSuchStream { stream: 3, streams: 3 });
     }
 
     proptest! {

@@ -54,18 +54,19 @@ mod device;
 pub(crate) mod fill;
 mod generator;
 mod lagged_fibonacci;
-pub(crate) mod lanes;
 mod lcg;
 mod mwc;
 mod normal;
 pub(crate) mod number;
 mod philox4x32;
+mod philox4x32_fill;
+pub(crate) mod philox4x32_lanes;
 mod philox4x32_rng;
-mod philox_lanes;
 mod rows;
 pub(crate) mod steps;
 mod streams;
 mod tuning;
+mod words;
 mod xorshift1024;
 mod xorwow;
 
@@ -82,7 +83,7 @@ pub use streams::Streams;
 pub use xorshift1024::XorShift1024Weyl;
 pub use xorwow::Xorwow;
 
-use generator::generator;
+use generator::{FirstWords, generator};
 
 #[cfg(test)]
 mod tests;

@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::philox_lanes::{MOST_ROUNDS, fill_lanes, run};
-use super::philox4x32::Philox4x32;
+use super::philox4x32_fill::{MOST_ROUNDS, block_at, fill_stream, fill_streams};
 use super::rows::Rows;
 use super::steps::Steps;
+use super::words::{halves, joined};
 use super::{Generator, generator};
 use crate::seed::{KeyDomain, Seed};
 
@@ -89,13 +89,7 @@ impl<const ROUNDS: usize> Philox4x32Rng<ROUNDS> {
     }
 
     const fn block_at(&self, block: u64) -> [u32; 4] {
-        let key = [self.key as u32, (self.key >> 32) as u32];
-        Philox4x32::<ROUNDS>::new(key).block([
-            block as u32,
-            (block >> 32) as u32,
-            self.stream as u32,
-            (self.stream >> 32) as u32,
-        ])
+        block_at::<ROUNDS>(self.key, self.stream, block)
     }
 
     #[inline]
@@ -123,6 +117,7 @@ impl<const ROUNDS: usize> Eq for Philox4x32Rng<ROUNDS> {}
 impl<const ROUNDS: usize> fmt::Debug for Philox4x32Rng<ROUNDS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Philox4x32Rng")
+            .field("rounds", &ROUNDS)
             .field("key", &self.key)
             .field("stream", &self.stream)
             .field("position", &self.position())
@@ -152,12 +147,12 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
 
     fn save(&self, words: &mut [u32]) {
         for (pair, value) in words.chunks_exact_mut(2).zip([self.key, self.stream, self.next]) {
-            pair.copy_from_slice(&[value as u32, (value >> 32) as u32]);
+            pair.copy_from_slice(&halves(value));
         }
     }
 
     fn load(words: &[u32]) -> Self {
-        let value = |k: usize| u64::from(words[2 * k + 1]) << 32 | u64::from(words[2 * k]);
+        let value = |k: usize| joined([words[2 * k], words[2 * k + 1]]);
         Self { next: value(2), ..Self::from_key(value(0), value(1)) }
     }
 
@@ -172,9 +167,9 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
         let (key, stream, first) = (self.key, self.stream, self.next);
         // As many lanes as the registers hold: docs/results/rng.md.
         match VECTOR {
-            64 => run::<48, ROUNDS>(key, stream, first, blocks),
-            32 => run::<24, ROUNDS>(key, stream, first, blocks),
-            _ => run::<16, ROUNDS>(key, stream, first, blocks),
+            64 => fill_stream::<48, ROUNDS>(key, stream, first, blocks),
+            32 => fill_stream::<24, ROUNDS>(key, stream, first, blocks),
+            _ => fill_stream::<16, ROUNDS>(key, stream, first, blocks),
         }
         self.next = first.wrapping_add(blocks.len() as u64);
         for word in rest {
@@ -189,9 +184,9 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
     #[inline(always)]
     fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
         match VECTOR {
-            64 => fill_lanes::<32, ROUNDS>(streams, out),
-            32 => fill_lanes::<16, ROUNDS>(streams, out),
-            _ => fill_lanes::<8, ROUNDS>(streams, out),
+            64 => fill_streams::<32, ROUNDS>(streams, out),
+            32 => fill_streams::<16, ROUNDS>(streams, out),
+            _ => fill_streams::<8, ROUNDS>(streams, out),
         }
     }
 }

@@ -10,7 +10,7 @@ use super::fill::{Draws, Fill, kernel};
 use super::number::Draw;
 use super::rows::Rows;
 use super::tuning;
-use super::{Generator, Lcg32, Lcg64, Multipliers, Mwc, generator};
+use super::{Generator, Multipliers, Mwc, generator};
 use crate::compact::try_with_capacity;
 use crate::error::Error;
 use crate::seed::Seed;
@@ -43,7 +43,7 @@ use crate::simd::{Kernel, Level};
 /// assert_eq!([words[7], words[107], words[207]], [(); 3].map(|()| stream.next_u32()));
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Streams<G> {
     /// Each is at the start of a block.
     streams: Vec<G>,
@@ -103,30 +103,6 @@ impl<G: Generator> Streams<G> {
     }
 }
 
-impl Streams<Lcg32> {
-    /// As many generators that share the sequence of `Lcg32::new(seed, 0)`: the rows one after another are the sequence itself ([`Lcg32::leapfrog`]).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`].
-    pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
-        let first = Lcg32::new(seed, 0);
-        Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
-    }
-}
-
-impl Streams<Lcg64> {
-    /// As many generators that share the sequence of `Lcg64::new(seed, 0)`: the rows one after another are the sequence itself ([`Lcg64::leapfrog`]).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`].
-    pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
-        let first = Lcg64::new(seed, 0);
-        Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
-    }
-}
-
 impl Streams<Mwc> {
     /// Streams `0..count` of a seed, each with a multiplier of its own, the good ones from the largest down ([`Multipliers`]).
     ///
@@ -148,7 +124,7 @@ impl Streams<Mwc> {
 
 impl<G: Generator> Streams<G> {
     /// The first generators of several.
-    fn collect(
+    pub(super) fn collect(
         count: usize,
         generators: impl Iterator<Item = Result<G, Error>>,
     ) -> Result<Self, Error> {
@@ -162,7 +138,10 @@ impl<G: Generator> Streams<G> {
 
 impl<G: Generator> fmt::Debug for Streams<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Streams").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Streams")
+            .field("len", &self.len())
+            .field("first", &self.streams[0])
+            .finish_non_exhaustive()
     }
 }
 

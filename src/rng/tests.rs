@@ -247,6 +247,30 @@ fn every_generator_is_seedable() {
     for_each_generator!(seedable);
 }
 
+fn shows_its_state<G: Generator>(name: &str) {
+    let mut rng = G::new(1, 2);
+    let before = format!("{rng:?}");
+    assert!(before.starts_with(name) && before.len() < 160, "{before}");
+    for _ in 0..G::BLOCK {
+        rng.next_u32();
+    }
+    assert_ne!(format!("{rng:?}"), before);
+    let streams = format!("{:?}", Streams::<G>::new(1, 2..5).unwrap());
+    assert_eq!(streams, format!("Streams {{ len: 3, first: {before}, .. }}"));
+}
+
+#[test]
+fn debug_is_short() {
+    shows_its_state::<Philox4x32Rng>("Philox4x32Rng { rounds: 10, ");
+    shows_its_state::<Lcg32>("Lcg32 { ");
+    shows_its_state::<Lcg64>("Lcg64 { ");
+    shows_its_state::<Mwc>("Mwc { ");
+    shows_its_state::<LaggedFibonacci521>("LaggedFibonacci { lags: (521, 353), ");
+    shows_its_state::<LaggedFibonacci1279>("LaggedFibonacci { lags: (1279, 861), ");
+    shows_its_state::<Xorwow>("Xorwow { ");
+    shows_its_state::<XorShift1024Weyl>("XorShift1024Weyl { ");
+}
+
 fn keys_shuffles<G: Generator>() {
     use crate::prelude::*;
     let mut rng = G::new(1, 2);

@@ -7,6 +7,7 @@ pub use multipliers::Multipliers;
 
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
+use super::words::{halves, joined};
 use super::{Generator, generator};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
@@ -102,9 +103,8 @@ impl Mwc {
     pub const fn skip(&mut self, words: u64) {
         let modulus = modulus(self.multiplier);
         let factor = prime::power(self.multiplier as u64, words, modulus);
-        let state = prime::multiply((self.carry as u64) << 32 | self.word as u64, factor, modulus);
-        self.word = state as u32;
-        self.carry = (state >> 32) as u32;
+        let state = prime::multiply(joined([self.word, self.carry]), factor, modulus);
+        [self.word, self.carry] = halves(state);
     }
 
     /// A stream of a [child](super::generator::child), with a multiplier that is known to be good.
@@ -114,14 +114,14 @@ impl Mwc {
         // From 1 up to p - 1: neither of the fixed states.
         let choices = u128::from(modulus(multiplier) - 1);
         let state = ((u128::from(random) * choices) >> 64) as u64 + 1;
-        Self { word: state as u32, carry: (state >> 32) as u32, multiplier }
+        let [word, carry] = halves(state);
+        Self { word, carry, multiplier }
     }
 
     #[inline(always)]
     fn next_word(&mut self) -> u32 {
         let sum = u64::from(self.multiplier) * u64::from(self.word) + u64::from(self.carry);
-        self.word = sum as u32;
-        self.carry = (sum >> 32) as u32;
+        [self.word, self.carry] = halves(sum);
         self.word
     }
 }
@@ -138,7 +138,7 @@ impl Mwc {
     fn next_runs(&mut self, out: &mut [u32; LANES * RUN]) {
         let modulus = modulus(self.multiplier);
         let factor = prime::power(u64::from(self.multiplier), RUN as u64, modulus);
-        let mut start = u64::from(self.carry) << 32 | u64::from(self.word);
+        let mut start = joined([self.word, self.carry]);
         let mut state = [[0; LANES], [u64::from(self.multiplier); LANES]];
         for state in &mut state[0] {
             *state = start;
@@ -150,8 +150,7 @@ impl Mwc {
                 out[lane * RUN + k] = words[lane];
             }
         }
-        let last = state[0][LANES - 1];
-        (self.word, self.carry) = (last as u32, (last >> 32) as u32);
+        [self.word, self.carry] = halves(state[0][LANES - 1]);
     }
 }
 
@@ -215,7 +214,7 @@ impl<const LANES: usize> Columns<LANES> for Mwc {
     fn gather(streams: &[Self; LANES]) -> Self::State {
         let mut state = [[0; LANES]; 2];
         for (lane, stream) in streams.iter().enumerate() {
-            state[0][lane] = u64::from(stream.carry) << 32 | u64::from(stream.word);
+            state[0][lane] = joined([stream.word, stream.carry]);
             state[1][lane] = u64::from(stream.multiplier);
         }
         state
@@ -235,8 +234,7 @@ impl<const LANES: usize> Columns<LANES> for Mwc {
     #[inline(always)]
     fn scatter(state: &Self::State, streams: &mut [Self; LANES]) {
         for (stream, &state) in streams.iter_mut().zip(&state[0]) {
-            stream.word = state as u32;
-            stream.carry = (state >> 32) as u32;
+            [stream.word, stream.carry] = halves(state);
         }
     }
 }

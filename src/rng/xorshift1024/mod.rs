@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::rows::{Rows, fill_blocks};
 use super::steps::Steps;
 use super::tuning;
-use super::{Generator, generator};
+use super::{FirstWords, Generator, generator};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
 use crate::simd::{Kernel, Level};
@@ -19,7 +19,8 @@ const WORDS: usize = 32;
 /// A xorshift generator of 1024 bits, which gives 32 words a step, to which a Weyl sequence is added ([Manssen et al., 2012], section 6 and listing 1).
 ///
 /// With the state as one number `x` of 1024 bits, word 0 the highest, a step is `x ^= x << 329`, `x ^= x >> 347`, `x ^= x << 344`; the
-/// Weyl word goes on by 362437, and word `i` of the block is `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive, so that the period is `(2^1024 - 1) 2^32` steps.
+/// Weyl word goes on by 362437, and word `i` of the block is `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive (the crate's tests prove it,
+/// by the known factors of `2^1024 - 1`), so that the period is `(2^1024 - 1) 2^32` steps.
 /// It passes all tests of TestU01 in the paper, word by word and by lanes.
 ///
 /// All streams of a seed are of one sequence, and stream `s` starts `s 2^137` steps after stream 0: streams with neighbouring numbers overlap after
@@ -39,7 +40,7 @@ const WORDS: usize = 32;
 /// rng.jump(3);
 /// assert_eq!(rng, XorShift1024Weyl::new(42, 3));
 /// ```
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct XorShift1024Weyl {
     words: [u32; WORDS],
     weyl: u32,
@@ -162,18 +163,13 @@ impl Kernel for Transform<'_> {
     }
 }
 
-/// Generators are equal if they give the same words.
-impl PartialEq for XorShift1024Weyl {
-    fn eq(&self, other: &Self) -> bool {
-        (self.words, self.weyl, self.used) == (other.words, other.weyl, other.used)
-    }
-}
-
-impl Eq for XorShift1024Weyl {}
-
 impl core::fmt::Debug for XorShift1024Weyl {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("XorShift1024Weyl").finish_non_exhaustive()
+        f.debug_struct("XorShift1024Weyl")
+            .field("words", &FirstWords(&self.words))
+            .field("weyl", &self.weyl)
+            .field("used", &self.used)
+            .finish()
     }
 }
 

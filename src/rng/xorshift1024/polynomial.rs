@@ -3,7 +3,8 @@
 /// Words of 64 coefficients, those of the lowest powers first.
 const LIMBS: usize = 16;
 
-/// The characteristic polynomial of the step but for its `z^1024`. It has 475 terms in all, as the paper says.
+/// The characteristic polynomial of the step but for its `z^1024`. It has 475 terms in all, as the paper says, and is
+/// primitive, as a test here proves.
 const CHARACTERISTIC: Polynomial = Polynomial {
     coefficients: [
         0xE55B_EA57_8000_0001,
@@ -76,9 +77,14 @@ impl Polynomial {
     /// A power.
     pub(super) fn power(&self, exponent: u128) -> Self {
         let bits = u128::BITS - exponent.leading_zeros();
-        (0..bits).rev().fold(Self::ONE, |power, bit| {
+        self.power_of_bits((0..bits).rev().map(|bit| exponent >> bit & 1 == 1))
+    }
+
+    /// The power whose exponent has these bits, the highest first.
+    fn power_of_bits(&self, exponent: impl Iterator<Item = bool>) -> Self {
+        exponent.fold(Self::ONE, |power, bit| {
             let square = power.times(&power);
-            if exponent >> bit & 1 == 1 { square.times(self) } else { square }
+            if bit { square.times(self) } else { square }
         })
     }
 
@@ -135,22 +141,110 @@ mod tests {
     fn the_step_is_a_root_of_its_characteristic_polynomial() {
         let terms = CHARACTERISTIC.coefficients().filter(|&coefficient| coefficient).count();
         assert_eq!(terms + 1, 475);
-        // On a state whose first 1024 steps span all: it is of the minimal polynomial's degree.
-        for seed in [1, 0x9E37_79B9] {
-            let state = core::array::from_fn(|k| (k as u32 + 1).wrapping_mul(seed));
-            let mut last = state;
-            for _ in 0..1024 {
-                step(&mut last);
+        // On one state that is not zero. The polynomial is irreducible, so that it is the least one of that state, and of
+        // as many terms as there are bits.
+        let state = core::array::from_fn(|k| (k as u32 + 1).wrapping_mul(0x9E37_79B9));
+        let mut last = state;
+        for _ in 0..1024 {
+            step(&mut last);
+        }
+        assert_eq!(apply(&CHARACTERISTIC, state), last);
+    }
+
+    /// The prime factors of the Fermat numbers `2^(2^k) + 1` from `k = 0` on. J. Brillhart et al., *Factorizations of
+    /// b^n +- 1*; the last three: A. K. Lenstra, H. W. Lenstra, M. S. Manasse, J. M. Pollard, *The factorization of the
+    /// ninth Fermat number*, Mathematics of Computation 61 (1993).
+    const FERMAT: [&[&str]; 10] = [
+        &["3"],
+        &["5"],
+        &["17"],
+        &["257"],
+        &["65537"],
+        &["641", "6700417"],
+        &["274177", "67280421310721"],
+        &["59649589127497217", "5704689200685129054721"],
+        &["1238926361552897", "93461639715357977769163558199606896584051237541638188580280321"],
+        &[
+            "2424833",
+            "7455602825647884208337395736200454918783366342657",
+            "741640062627530801524787141901937474059940781097519023905821316144415759504705008092818711693940737",
+        ],
+    ];
+
+    /// A natural number in words of 32 bits, the lowest first and the highest not zero.
+    #[derive(Clone, Debug, PartialEq)]
+    struct Natural(Vec<u32>);
+
+    impl Natural {
+        fn from_decimal(text: &str) -> Self {
+            let digits = text.bytes().map(|digit| u32::from(digit - b'0'));
+            digits.fold(Self(Vec::new()), |number, digit| number.times(&[10], digit))
+        }
+
+        /// The product with a number, and a word added.
+        fn times(&self, other: &[u32], plus: u32) -> Self {
+            let mut product = vec![0; self.0.len() + other.len()];
+            product[0] = plus;
+            for (i, &a) in self.0.iter().enumerate() {
+                let mut carry = 0;
+                for (k, &b) in other.iter().chain([&0]).enumerate() {
+                    let sum = u64::from(a) * u64::from(b) + u64::from(product[i + k]) + carry;
+                    product[i + k] = sum as u32;
+                    carry = sum >> 32;
+                }
+                assert_eq!(carry, 0);
             }
-            assert_eq!(apply(&CHARACTERISTIC, state), last);
+            while product.last() == Some(&0) {
+                product.pop();
+            }
+            Self(product)
+        }
+
+        /// `2^(2^k) + 1`.
+        fn fermat(k: u32) -> Self {
+            let mut words = vec![0; (1 << k) / 32 + 1];
+            words[(1 << k) / 32] = 1 << ((1 << k) % 32);
+            words[0] |= 1;
+            Self(words)
+        }
+
+        fn bits(&self) -> impl Iterator<Item = bool> {
+            self.0.iter().rev().flat_map(|word| (0..32).rev().map(move |bit| word >> bit & 1 == 1))
         }
     }
 
+    /// Of a power whose exponent is the product of all other factors of a number: that to leave out any one of these
+    /// factors does not give 1 either.
+    fn no_factor_can_be_left_out(power: Polynomial, factors: &[Natural]) {
+        let raised = |by: &[Natural]| {
+            by.iter().fold(power, |power, factor| power.power_of_bits(factor.bits()))
+        };
+        if factors.len() == 1 {
+            assert_ne!(power, Polynomial::ONE, "{:?}", factors[0]);
+        } else {
+            let (left, right) = factors.split_at(factors.len() / 2);
+            no_factor_can_be_left_out(raised(right), left);
+            no_factor_can_be_left_out(raised(left), right);
+        }
+    }
+
+    /// The order of z is `2^1024 - 1`, the product of the Fermat numbers: `z^(2^1024) = z`, and no power of z by that
+    /// order over a prime is 1. So all polynomials of a lower degree but 0 are powers of z, and have inverses: it is a field.
     #[test]
-    fn the_period_is_not_shorter_for_want_of_a_field() {
-        // z^(2^1024) = z, which holds in a field of so many elements.
+    fn the_characteristic_polynomial_is_primitive() {
+        let mut primes = Vec::new();
+        for (k, factors) in (0..).zip(FERMAT) {
+            let factors: Vec<_> = factors.iter().map(|text| Natural::from_decimal(text)).collect();
+            let product =
+                factors.iter().fold(Natural(vec![1]), |product, p| product.times(&p.0, 0));
+            assert_eq!(product, Natural::fermat(k));
+            primes.extend(factors);
+        }
+        let all = primes.iter().fold(Natural(vec![1]), |product, p| product.times(&p.0, 0));
+        assert_eq!(all, Natural(vec![u32::MAX; 32]));
         let last = (0..1024).fold(Polynomial::Z, |power, _| power.times(&power));
         assert_eq!(last, Polynomial::Z);
+        no_factor_can_be_left_out(Polynomial::Z, &primes);
     }
 
     #[test]

@@ -1,36 +1,52 @@
-//! Philox4x32-10 on many counters at once, as loops over arrays that become vector instructions.
+//! Philox4x32 on many counters at once, as loops over arrays that become vector instructions.
+//!
+//! Lanes of 64 bits hold words of 32, since the instruction that multiplies two words has a lane of 64 bits for the
+//! product and looks at the low halves only. What is above the low halves is ignored before and unspecified after.
 
 use super::philox4x32::{MULTIPLIERS, WEYL};
+use super::words::halves;
 
 /// Counters or blocks, the same word of all lanes side by side. A word is the low half of its lane.
 pub(crate) type Counters<const LANES: usize> = [[u64; LANES]; 4];
 
-const LOW: u64 = 0xFFFF_FFFF;
+/// The word of a lane.
+pub(super) const LOW: u64 = 0xFFFF_FFFF;
 
-/// Replaces counters by the blocks that belong to them under a key, low word first. What is above the low halves is
-/// ignored before and unspecified after.
-///
-/// Lanes of 64 bits hold words of 32, since the instruction that multiplies two words has a lane of 64 bits for the
-/// product and looks at the low halves only.
+/// Replaces counters by the blocks of ten rounds that belong to them under a key, low word first.
 #[inline(always)]
 pub(crate) fn encrypt<const LANES: usize>(key: u64, counters: &mut Counters<LANES>) {
-    let [mut a, mut b, mut c, mut d] = *counters;
-    let mut keys = [key as u32, (key >> 32) as u32];
-    // The compiler shall not know how many rounds there are: else it makes all of them for one vector after another,
-    // each waiting for the one before.
-    for _ in 0..core::hint::black_box(10) {
+    let mut x = *counters;
+    let mut keys = halves(key);
+    for _ in 0..uncounted(10) {
         let [left_key, right_key] = keys.map(u64::from);
-        for lane in 0..LANES {
-            let left = (a[lane] & LOW) * u64::from(MULTIPLIERS[0]);
-            let right = (c[lane] & LOW) * u64::from(MULTIPLIERS[1]);
-            a[lane] = (right >> 32) ^ b[lane] ^ left_key;
-            b[lane] = right;
-            c[lane] = (left >> 32) ^ d[lane] ^ right_key;
-            d[lane] = left;
-        }
+        round(&mut x, |_| left_key, |_| right_key);
         keys = [keys[0].wrapping_add(WEYL[0]), keys[1].wrapping_add(WEYL[1])];
     }
-    *counters = [a, b, c, d];
+    *counters = x;
+}
+
+/// One round, with the two key words of each lane. What is above the key words' low halves is ignored as well.
+#[inline(always)]
+pub(super) fn round<const LANES: usize>(
+    [a, b, c, d]: &mut Counters<LANES>,
+    left_key: impl Fn(usize) -> u64,
+    right_key: impl Fn(usize) -> u64,
+) {
+    for lane in 0..LANES {
+        let left = (a[lane] & LOW) * u64::from(MULTIPLIERS[0]);
+        let right = (c[lane] & LOW) * u64::from(MULTIPLIERS[1]);
+        a[lane] = (right >> 32) ^ b[lane] ^ left_key(lane);
+        b[lane] = right;
+        c[lane] = (left >> 32) ^ d[lane] ^ right_key(lane);
+        d[lane] = left;
+    }
+}
+
+/// A number of rounds that the compiler shall not know: else it makes all of them for one vector after another, each
+/// waiting for the one before.
+#[inline(always)]
+pub(super) fn uncounted(rounds: usize) -> usize {
+    core::hint::black_box(rounds)
 }
 
 #[cfg(test)]

@@ -1,24 +1,14 @@
-//! [`Philox4x32Rng`] on many counters at once: of one stream, or of several.
-//!
-//! Lanes of 64 bits hold words of 32, as in `lanes`; there is garbage above the words.
+//! Fills of [`Philox4x32Rng`], many blocks at once: of one stream, or of several.
 
 use super::Generator;
 use super::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
+use super::philox4x32_lanes::{Counters, LOW, round, uncounted};
 use super::philox4x32_rng::Philox4x32Rng;
 use super::rows::Rows;
-
-const LOW: u64 = 0xFFFF_FFFF;
+use super::words::halves;
 
 /// The most rounds that are made in lanes.
 pub(super) const MOST_ROUNDS: usize = 16;
-
-/// A word of every lane.
-type Lanes<const LANES: usize> = [u64; LANES];
-
-#[inline(always)]
-fn halves(x: u64) -> [u32; 2] {
-    [x as u32, (x >> 32) as u32]
-}
 
 /// The key words of each round.
 #[inline(always)]
@@ -35,7 +25,7 @@ fn round_keys(key: u64) -> [[u64; 2]; MOST_ROUNDS] {
 
 /// Blocks of one stream, from `first` on; blocks wrap.
 #[inline(always)]
-pub(super) fn run<const LANES: usize, const ROUNDS: usize>(
+pub(super) fn fill_stream<const LANES: usize, const ROUNDS: usize>(
     key: u64,
     stream: u64,
     mut first: u64,
@@ -44,31 +34,32 @@ pub(super) fn run<const LANES: usize, const ROUNDS: usize>(
     let keys = round_keys(key);
     let (whole, rest) = out.as_chunks_mut::<LANES>();
     for blocks in whole {
-        lanes::<LANES, ROUNDS>(&keys, stream, first, blocks);
+        blocks_of_stream::<LANES, ROUNDS>(&keys, stream, first, blocks);
         first = first.wrapping_add(LANES as u64);
     }
     // Fewer are not worth all lanes.
     if rest.len() > LANES / 8 {
         let mut blocks = [[0; 4]; LANES];
-        lanes::<LANES, ROUNDS>(&keys, stream, first, &mut blocks);
+        blocks_of_stream::<LANES, ROUNDS>(&keys, stream, first, &mut blocks);
         rest.copy_from_slice(&blocks[..rest.len()]);
     } else {
         for block in rest {
-            *block = one::<ROUNDS>(key, stream, first);
+            *block = block_at::<ROUNDS>(key, stream, first);
             first = first.wrapping_add(1);
         }
     }
 }
 
+/// A block of a stream.
 #[inline(always)]
-fn one<const ROUNDS: usize>(key: u64, stream: u64, block: u64) -> [u32; 4] {
+pub(super) const fn block_at<const ROUNDS: usize>(key: u64, stream: u64, block: u64) -> [u32; 4] {
     let ([a, b], [c, d]) = (halves(block), halves(stream));
     Philox4x32::<ROUNDS>::new(halves(key)).block([a, b, c, d])
 }
 
 /// Blocks whose counters differ in the first word alone, but where that wraps.
 #[inline(always)]
-fn lanes<const LANES: usize, const ROUNDS: usize>(
+fn blocks_of_stream<const LANES: usize, const ROUNDS: usize>(
     keys: &[[u64; 2]; MOST_ROUNDS],
     stream: u64,
     first: u64,
@@ -79,7 +70,7 @@ fn lanes<const LANES: usize, const ROUNDS: usize>(
     if low > u32::MAX - LANES as u32 {
         let key = keys[0][0] | keys[0][1] << 32;
         for (block, k) in out.iter_mut().zip(0..) {
-            *block = one::<ROUNDS>(key, stream, first.wrapping_add(k));
+            *block = block_at::<ROUNDS>(key, stream, first.wrapping_add(k));
         }
         return;
     }
@@ -100,32 +91,15 @@ fn lanes<const LANES: usize, const ROUNDS: usize>(
         c[lane] = left_of_first ^ third_key;
         d[lane] = left;
     }
-    // The compiler shall not know how many rounds there are: see `lanes::encrypt`.
-    for &[left_key, right_key] in &keys[2..core::hint::black_box(ROUNDS)] {
+    for &[left_key, right_key] in &keys[2..uncounted(ROUNDS)] {
         round(&mut x, |_| left_key, |_| right_key);
     }
     pack(&x, out);
 }
 
-#[inline(always)]
-fn round<const LANES: usize>(
-    [a, b, c, d]: &mut [Lanes<LANES>; 4],
-    left_key: impl Fn(usize) -> u64,
-    right_key: impl Fn(usize) -> u64,
-) {
-    for lane in 0..LANES {
-        let left = (a[lane] & LOW) * u64::from(MULTIPLIERS[0]);
-        let right = (c[lane] & LOW) * u64::from(MULTIPLIERS[1]);
-        a[lane] = (right >> 32) ^ b[lane] ^ left_key(lane);
-        b[lane] = right;
-        c[lane] = (left >> 32) ^ d[lane] ^ right_key(lane);
-        d[lane] = left;
-    }
-}
-
 /// Puts the words of each lane together.
 #[inline(always)]
-fn pack<const LANES: usize>([a, b, c, d]: &[Lanes<LANES>; 4], out: &mut [[u32; 4]; LANES]) {
+fn pack<const LANES: usize>([a, b, c, d]: &Counters<LANES>, out: &mut [[u32; 4]; LANES]) {
     let mut pairs = [[0; LANES]; 2];
     for lane in 0..LANES {
         pairs[0][lane] = a[lane] & LOW | b[lane] << 32;
@@ -139,7 +113,7 @@ fn pack<const LANES: usize>([a, b, c, d]: &[Lanes<LANES>; 4], out: &mut [[u32; 4
 
 /// Rows of words of several streams, one a lane.
 #[inline(always)]
-pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize>(
+pub(super) fn fill_streams<const LANES: usize, const ROUNDS: usize>(
     streams: &mut [Philox4x32Rng<ROUNDS>],
     mut out: Rows<'_, u32>,
 ) {
@@ -160,9 +134,9 @@ pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize>(
         for row in 0..rows.rows() {
             let row = rows.row(row).as_chunks_mut().0;
             match <&mut [[u32; 4]; LANES]>::try_from(&mut *row) {
-                Ok(row) => encrypt::<LANES, ROUNDS>(&mut columns, row),
+                Ok(row) => blocks_of_streams::<LANES, ROUNDS>(&mut columns, row),
                 Err(_) => {
-                    encrypt::<LANES, ROUNDS>(&mut columns, &mut words);
+                    blocks_of_streams::<LANES, ROUNDS>(&mut columns, &mut words);
                     row.copy_from_slice(&words[..row.len()]);
                 }
             }
@@ -175,8 +149,8 @@ pub(super) fn fill_lanes<const LANES: usize, const ROUNDS: usize>(
 
 /// The next block of each lane, of a key, a stream and a block's number.
 #[inline(always)]
-fn encrypt<const LANES: usize, const ROUNDS: usize>(
-    columns: &mut [Lanes<LANES>; 3],
+fn blocks_of_streams<const LANES: usize, const ROUNDS: usize>(
+    columns: &mut [[u64; LANES]; 3],
     out: &mut [[u32; 4]; LANES],
 ) {
     let [keys, streams, next] = columns;
@@ -188,7 +162,7 @@ fn encrypt<const LANES: usize, const ROUNDS: usize>(
         round_keys[1][lane] = keys[lane] >> 32;
         next[lane] = next[lane].wrapping_add(1);
     }
-    for _ in 0..core::hint::black_box(ROUNDS) {
+    for _ in 0..uncounted(ROUNDS) {
         round(&mut x, |lane| round_keys[0][lane], |lane| round_keys[1][lane]);
         for (keys, weyl) in round_keys.iter_mut().zip(WEYL) {
             for key in keys {
