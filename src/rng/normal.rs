@@ -2,7 +2,7 @@
 //!
 //! `r = sqrt(-2 ln u)` and an angle, a whole turn of which is equally likely. Logarithm, sine and cosine are polynomials
 //! in additions, multiplications and a division, each of which IEEE 754 rounds: the bits are the same everywhere, as long as no
-//! multiplication and addition are contracted into one. Coefficients of `f64`'s logarithm and of `f32`'s: FreeBSD's
+//! multiplication and addition are contracted into one. No result on the way is subnormal, so flushing those to zero changes nothing. Coefficients of `f64`'s logarithm and of `f32`'s: FreeBSD's
 //! msun (`e_log.c`, `e_logf.c`, Sun Microsystems, 1993); of sine and cosine: S. Moshier's Cephes (`sin.c`, `sinf.c`).
 
 #![expect(clippy::excessive_precision, reason = "coefficients are as in their sources")]
