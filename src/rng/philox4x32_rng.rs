@@ -11,7 +11,7 @@ use crate::seed::{KeyDomain, Seed};
 
 /// Philox4x32 ([R123]) as a generator: words are computed from their place, so there is no state but the place.
 ///
-/// Word `k` of stream `s` is word `k % 4` of the [block](Philox4x32::block) of the counter that has `k / 4` in its first two words and
+/// Word `k` of stream `s` is word `k % 4` of the [block](super::Philox4x32::block) of the counter that has `k / 4` in its first two words and
 /// `s` in the others, the low word first. A stream has 2^66 words and starts again after them; a key has 2^64
 /// streams. They share no counter, and no statistical test is known that tells them from unrelated ones: with 10 rounds, and with 7, the
 /// fewest that will do, all tests of TestU01 pass (\[R123\], and \[Manssen et al., 2012\], section 7).
