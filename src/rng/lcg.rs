@@ -325,6 +325,11 @@ mod tests {
             let mut rng = Lcg64::new(9, 0);
             assert!(out.iter().all(|&word| word == rng.next_u32()), "{count}");
         }
+        let frogs = [0, 1].map(|k| Lcg32::new(9, 0).leapfrog(k, 2).unwrap());
+        let mut streams = Streams::from_generators(frogs.to_vec()).unwrap();
+        assert_eq!(streams, Streams::<Lcg32>::leapfrog(9, 2).unwrap());
+        streams.fill_u32(&mut [0]);
+        assert_ne!(streams, Streams::<Lcg32>::leapfrog(9, 2).unwrap());
         let error = Lcg64::new(1, 1).leapfrog(3, 3).unwrap_err();
         assert_eq!(error, Error::NoSuchStream { stream: 3, streams: 3 });
     }
