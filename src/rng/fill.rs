@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Generator;
 use super::convert;
-use super::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
+use super::number::{Draw, F32, F64, MOST_NUMBERS, NormalF32, NormalF64, U32, U64, memory};
 use super::tuning::{self, AT_ONCE};
 use crate::simd::{Kernel, Level};
 
@@ -108,15 +108,23 @@ pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mu
 
 /// Fills in order, on the calling thread.
 fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
-    if let Some(out) = D::as_words(out) {
-        return level.run(NextWords { rng, out });
+    let whole = out.len() / D::NUMBERS * D::NUMBERS;
+    let (whole, rest) = out.split_at_mut(whole);
+    let at_once = if D::IS_WORDS { usize::MAX } else { AT_ONCE / D::WORDS * D::NUMBERS };
+    for numbers in whole.chunks_mut(at_once) {
+        draw_groups::<G, D>(level, rng, numbers);
     }
-    let mut words = [0; AT_ONCE];
-    for numbers in out.chunks_mut(AT_ONCE / D::WORDS * D::NUMBERS) {
-        let words = &mut words[..words_of::<D>(numbers.len())];
-        level.run(NextWords { rng, out: words });
-        convert::in_order::<D>(level, words, numbers);
+    if !rest.is_empty() {
+        let mut last = [D::Number::default(); MOST_NUMBERS];
+        draw_groups::<G, D>(level, rng, &mut last[..D::NUMBERS]);
+        rest.copy_from_slice(&last[..rest.len()]);
     }
+}
+
+/// Fills with whole groups, whose words are drawn where the numbers will be.
+fn draw_groups<G: Generator, D: Draw>(level: Level, rng: &mut G, numbers: &mut [D::Number]) {
+    level.run(NextWords { rng, out: memory(numbers) });
+    convert::in_order::<D>(level, numbers);
 }
 
 /// Words in order.
