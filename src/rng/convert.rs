@@ -34,7 +34,9 @@ pub(super) fn by_groups<D: Draw>(numbers: &mut [D::Number]) {
         groups::<D>(numbers, LANES);
     }
     let rest = chunks.into_remainder();
-    groups::<D>(rest, rest.len() / D::NUMBERS);
+    if !rest.is_empty() {
+        groups::<D>(rest, rest.len() / D::NUMBERS);
+    }
 }
 
 /// Up to [`LANES`] groups.
