@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Generator;
 use super::convert;
 use super::number::{Draw, F32, F64, MOST_NUMBERS, NormalF32, NormalF64, U32, U64, memory};
-use super::tuning::{self, AT_ONCE};
+use super::tuning::{self, AT_ONCE, BYTES_AT_ONCE};
 use crate::simd::{Kernel, Level};
 
 /// Fills slices with numbers.
@@ -75,6 +75,18 @@ pub trait Draws {
 /// Writes the next words of a generator.
 pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
     Level::current().run(NextWords { rng, out });
+}
+
+/// Writes the next words as bytes, the low one first. What is left of the last word is dropped.
+pub(crate) fn bytes<G: Generator>(rng: &mut G, out: &mut [u8]) {
+    let mut words = [0; BYTES_AT_ONCE / 4];
+    for out in out.chunks_mut(BYTES_AT_ONCE) {
+        let words = &mut words[..out.len().div_ceil(4)];
+        self::words(rng, words);
+        for (bytes, word) in out.chunks_mut(4).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
+        }
+    }
 }
 
 impl<G: Generator> Fill for G {}

@@ -17,6 +17,8 @@
 //! [`Philox4x32`] is the function itself, of a counter and a key; the crate draws its keys with it (see
 //! [`Seed`](crate::Seed)).
 //!
+//! Many numbers at once are drawn by [`Fill`], into slices; words one by one, by way of `rand_core`, fastest from a [`Buffered`] generator.
+//!
 //! # Seeds
 //!
 //! A generator is made of a seed and the number of a stream. The seed's [child](crate::KeyDomain::Generator), at an epoch that is the stream's
@@ -48,6 +50,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod buffered;
 mod convert;
 #[cfg(feature = "cuda")]
 mod device;
@@ -69,6 +72,7 @@ mod tuning;
 mod xorshift1024;
 mod xorwow;
 
+pub use buffered::Buffered;
 #[cfg(feature = "cuda")]
 pub use device::device_header;
 pub use fill::Fill;
