@@ -5,7 +5,7 @@ use super::number::{Draw, MOST_NUMBERS, MOST_WORDS, memory};
 use super::rows::Rows;
 use crate::simd::{Kernel, Level};
 
-/// How many groups are drawn side by side.
+/// How many groups of a row are drawn side by side.
 const LANES: usize = 16;
 
 /// Turns words in the memory of numbers into the numbers, whole groups of them.
@@ -26,22 +26,22 @@ impl<D: Draw> Kernel for InOrder<'_, D> {
     }
 }
 
-/// [`Draw::convert`] by [`Draw::draw`].
+/// [`Draw::convert`] by [`Draw::draw`], so many groups side by side.
 #[inline(always)]
-pub(super) fn by_groups<D: Draw>(numbers: &mut [D::Number]) {
+pub(super) fn by_groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number]) {
     let mut chunks = numbers.chunks_exact_mut(D::NUMBERS * LANES);
     for numbers in &mut chunks {
-        groups::<D>(numbers, LANES);
+        groups::<LANES, D>(numbers, LANES);
     }
     let rest = chunks.into_remainder();
     if !rest.is_empty() {
-        groups::<D>(rest, rest.len() / D::NUMBERS);
+        groups::<LANES, D>(rest, rest.len() / D::NUMBERS);
     }
 }
 
-/// Up to [`LANES`] groups.
+/// Up to `LANES` groups.
 #[inline(always)]
-fn groups<D: Draw>(numbers: &mut [D::Number], count: usize) {
+fn groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number], count: usize) {
     const { assert!(D::WORDS * size_of::<u32>() == D::NUMBERS * size_of::<D::Number>()) };
     let mut of = [[0; LANES]; MOST_WORDS];
     let words = &memory(numbers)[..count * D::WORDS];

@@ -83,8 +83,12 @@ pub(crate) fn bytes<G: Generator>(rng: &mut G, out: &mut [u8]) {
     for out in out.chunks_mut(BYTES_AT_ONCE) {
         let words = &mut words[..out.len().div_ceil(4)];
         self::words(rng, words);
-        for (bytes, word) in out.chunks_mut(4).zip(words) {
-            bytes.copy_from_slice(&word.to_le_bytes()[..bytes.len()]);
+        let (whole, rest) = out.as_chunks_mut::<4>();
+        for (bytes, word) in whole.iter_mut().zip(&*words) {
+            *bytes = word.to_le_bytes();
+        }
+        if let Some(last) = words.get(whole.len()) {
+            rest.copy_from_slice(&last.to_le_bytes()[..rest.len()]);
         }
     }
 }

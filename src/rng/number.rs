@@ -27,7 +27,7 @@ pub trait Draw: Sized + Send + Sync + 'static {
     /// Turns words in the memory of numbers into the numbers, whole groups of them.
     #[inline(always)]
     fn convert(numbers: &mut [Self::Number]) {
-        convert::by_groups::<Self>(numbers);
+        convert::by_groups::<16, Self>(numbers);
     }
 
     /// Rows of words, where each number is one.
@@ -210,6 +210,11 @@ impl Draw for NormalF64 {
     type Number = f64;
     const WORDS: usize = 4;
     const NUMBERS: usize = 2;
+
+    #[inline(always)]
+    fn convert(numbers: &mut [f64]) {
+        convert::by_groups::<8, Self>(numbers);
+    }
 
     #[inline(always)]
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
