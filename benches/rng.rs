@@ -1,8 +1,8 @@
 //! Words and numbers a second of every generator and of peers: one thread unless the name says otherwise. Results: docs/results/rng.md.
 
 use bijective_shuffle::rng::{
-    Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Multipliers, Mwc,
-    Philox4x32Rng, Streams, XorShift1024Weyl, Xorwow,
+    Buffered, Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Multipliers,
+    Mwc, Philox4x32Rng, Streams, XorShift1024Weyl, Xorwow,
 };
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -63,6 +63,18 @@ fn words_one_by_one<G: Generator>(bencher: Bencher) {
             *word = rng.next_u32();
         }
     });
+}
+
+#[divan::bench(types = [Philox4x32Rng, Lcg64, Xorwow, XorShift1024Weyl])]
+fn words_one_by_one_buffered<G: Generator>(bencher: Bencher) {
+    let mut rng = Buffered::new(G::new(1, 0));
+    fills(bencher, FEW, check_words::<G>, |out: &mut [u32]| out.fill_with(|| rng.next_u32()));
+}
+
+#[divan::bench(types = [Philox4x32Rng, Lcg64, Xorwow, XorShift1024Weyl], args = LENGTHS)]
+fn words_as_bytes<G: Generator>(bencher: Bencher, len: usize) {
+    let mut rng = G::new(1, 0);
+    bytes(bencher, len, |out| rng.fill_bytes(out));
 }
 
 /// The generators of the crate `rand`, `fastrand` and `rand_pcg` through their own bulk interface, bytes.

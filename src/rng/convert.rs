@@ -1,56 +1,57 @@
 //! Turns words into numbers, many at once.
 
 use super::Generator;
-use super::number::{Draw, MOST_NUMBERS, MOST_WORDS};
+use super::number::{Draw, MOST_NUMBERS, MOST_WORDS, memory};
 use super::rows::Rows;
-use super::tuning;
 use crate::simd::{Kernel, Level};
 
-/// How many groups are drawn side by side.
+/// How many groups of a row are drawn side by side.
 const LANES: usize = 16;
 
-/// Turns words in a row into numbers in a row. What is left of the last group is dropped.
-pub(super) fn in_order<D: Draw>(level: Level, words: &[u32], numbers: &mut [D::Number]) {
-    level.run(InOrder::<D> { words, numbers });
+/// Turns words in the memory of numbers into the numbers, whole groups of them.
+pub(super) fn in_order<D: Draw>(level: Level, numbers: &mut [D::Number]) {
+    if !D::IS_WORDS {
+        level.run(InOrder::<D>(numbers));
+    }
 }
 
-struct InOrder<'a, D: Draw> {
-    words: &'a [u32],
-    numbers: &'a mut [D::Number],
-}
+struct InOrder<'a, D: Draw>(&'a mut [D::Number]);
 
 impl<D: Draw> Kernel for InOrder<'_, D> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        convert::<D>(self.words, self.numbers);
+        D::convert(self.0);
     }
 }
 
+/// [`Draw::convert`] by [`Draw::draw`], so many groups side by side.
 #[inline(always)]
-fn convert<D: Draw>(words: &[u32], numbers: &mut [D::Number]) {
+pub(super) fn by_groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number]) {
+    let mut chunks = numbers.chunks_exact_mut(D::NUMBERS * LANES);
+    for numbers in &mut chunks {
+        groups::<LANES, D>(numbers, LANES);
+    }
+    let rest = chunks.into_remainder();
+    if !rest.is_empty() {
+        groups::<LANES, D>(rest, rest.len() / D::NUMBERS);
+    }
+}
+
+/// Up to `LANES` groups.
+#[inline(always)]
+fn groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number], count: usize) {
+    const { assert!(D::WORDS * size_of::<u32>() == D::NUMBERS * size_of::<D::Number>()) };
     let mut of = [[0; LANES]; MOST_WORDS];
+    let words = &memory(numbers)[..count * D::WORDS];
+    for (k, &word) in words.iter().enumerate() {
+        of[k % D::WORDS][k / D::WORDS] = word;
+    }
     let mut drawn = [[D::Number::default(); LANES]; MOST_NUMBERS];
-    let words = words.chunks(D::WORDS * LANES);
-    for (words, numbers) in words.zip(numbers.chunks_mut(D::NUMBERS * LANES)) {
-        if words.len() == D::WORDS * LANES && numbers.len() == D::NUMBERS * LANES {
-            for k in 0..D::WORDS * LANES {
-                of[k % D::WORDS][k / D::WORDS] = words[k];
-            }
-            D::draw(&of, &mut drawn);
-            for k in 0..D::NUMBERS * LANES {
-                numbers[k] = drawn[k % D::NUMBERS][k / D::NUMBERS];
-            }
-        } else {
-            for (k, &word) in words.iter().enumerate() {
-                of[k % D::WORDS][k / D::WORDS] = word;
-            }
-            D::draw(&of, &mut drawn);
-            for (k, number) in numbers.iter_mut().enumerate() {
-                *number = drawn[k % D::NUMBERS][k / D::NUMBERS];
-            }
-        }
+    D::draw(&of, &mut drawn);
+    for (k, number) in numbers[..count * D::NUMBERS].iter_mut().enumerate() {
+        *number = drawn[k % D::NUMBERS][k / D::NUMBERS];
     }
 }
 
@@ -130,13 +131,9 @@ impl<D: Draw> Kernel for ByBlocks<'_, D> {
         let Self { words, block, mut out } = self;
         let columns = out.columns();
         let per_number = D::WORDS / D::NUMBERS;
-        let mut of = [0; tuning::BUFFER];
-        let of = &mut of[..per_number * columns];
         for (row, words) in words.chunks_exact(per_number * columns).enumerate() {
-            if per_number == 1 {
-                convert::<D>(words, out.row(row));
-                continue;
-            }
+            let numbers = out.row(row);
+            let of = memory(numbers);
             // A stream's next blocks, one after another.
             for (k, words) in words.chunks_exact(columns).enumerate() {
                 let blocks = of.chunks_exact_mut(per_number * block);
@@ -144,7 +141,7 @@ impl<D: Draw> Kernel for ByBlocks<'_, D> {
                     of[k * block..][..block].copy_from_slice(words);
                 }
             }
-            convert::<D>(of, out.row(row));
+            D::convert(numbers);
         }
     }
 }

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::Generator;
 use super::convert;
-use super::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
-use super::tuning::{self, AT_ONCE};
+use super::number::{Draw, F32, F64, MOST_NUMBERS, NormalF32, NormalF64, U32, U64, memory};
+use super::tuning::{self, AT_ONCE, BYTES_AT_ONCE};
 use crate::simd::{Kernel, Level};
 
 /// Fills slices with numbers.
@@ -21,8 +21,8 @@ use crate::simd::{Kernel, Level};
 /// | normal `f32` | 2 words a pair | mean 0, standard deviation 1, by Box and Muller; up to 6.66 from 0 |
 /// | normal `f64` | 4 words a pair | likewise; up to 8.49 from 0 |
 ///
-/// The numbers are the same bits on every machine and on a GPU: they are made by operations that IEEE 754 rounds
-/// exactly, and no library's logarithm or sine. Of the last pair of normal numbers the second is dropped if there is no room for it.
+/// The numbers are the same bits on every machine whose `f32` and `f64` are rounded as IEEE 754 says (not on 32-bit x86 without
+/// SSE2), and on a GPU: they are made by such operations alone, and no library's logarithm or sine. Of the last pair of normal numbers the second is dropped if there is no room for it.
 ///
 /// # Examples
 ///
@@ -77,6 +77,22 @@ pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
     Level::current().run(NextWords { rng, out });
 }
 
+/// Writes the next words as bytes, the low one first. What is left of the last word is dropped.
+pub(crate) fn bytes<G: Generator>(rng: &mut G, out: &mut [u8]) {
+    let mut words = [0; BYTES_AT_ONCE / 4];
+    for out in out.chunks_mut(BYTES_AT_ONCE) {
+        let words = &mut words[..out.len().div_ceil(4)];
+        self::words(rng, words);
+        let (whole, rest) = out.as_chunks_mut::<4>();
+        for (bytes, word) in whole.iter_mut().zip(&*words) {
+            *bytes = word.to_le_bytes();
+        }
+        if let Some(last) = words.get(whole.len()) {
+            rest.copy_from_slice(&last.to_le_bytes()[..rest.len()]);
+        }
+    }
+}
+
 impl<G: Generator> Fill for G {}
 
 impl<G: Generator> Draws for G {
@@ -108,15 +124,23 @@ pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mu
 
 /// Fills in order, on the calling thread.
 fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
-    if let Some(out) = D::as_words(out) {
-        return level.run(NextWords { rng, out });
+    let whole = out.len() / D::NUMBERS * D::NUMBERS;
+    let (whole, rest) = out.split_at_mut(whole);
+    let at_once = if D::IS_WORDS { usize::MAX } else { AT_ONCE / D::WORDS * D::NUMBERS };
+    for numbers in whole.chunks_mut(at_once) {
+        draw_groups::<G, D>(level, rng, numbers);
     }
-    let mut words = [0; AT_ONCE];
-    for numbers in out.chunks_mut(AT_ONCE / D::WORDS * D::NUMBERS) {
-        let words = &mut words[..words_of::<D>(numbers.len())];
-        level.run(NextWords { rng, out: words });
-        convert::in_order::<D>(level, words, numbers);
+    if !rest.is_empty() {
+        let mut last = [D::Number::default(); MOST_NUMBERS];
+        draw_groups::<G, D>(level, rng, &mut last[..D::NUMBERS]);
+        rest.copy_from_slice(&last[..rest.len()]);
     }
+}
+
+/// Fills with whole groups, whose words are drawn where the numbers will be.
+fn draw_groups<G: Generator, D: Draw>(level: Level, rng: &mut G, numbers: &mut [D::Number]) {
+    level.run(NextWords { rng, out: memory(numbers) });
+    convert::in_order::<D>(level, numbers);
 }
 
 /// Words in order.

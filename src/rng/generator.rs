@@ -89,7 +89,8 @@ macro_rules! generator {
             }
 
             fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Self::Error> {
-                rand_core::utils::fill_bytes_via_next_word(dst, || self.try_next_u32())
+                $crate::rng::fill::bytes(self, dst);
+                Ok(())
             }
         }
 

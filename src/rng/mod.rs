@@ -18,6 +18,8 @@
 //! [`Philox4x32`] is the function itself, of a counter and a key; the crate draws its keys with it (see
 //! [`Seed`](crate::Seed)).
 //!
+//! Many numbers at once are drawn by [`Fill`], into slices; words one by one, by way of `rand_core`, fastest from a [`Buffered`] generator.
+//!
 //! # Seeds
 //!
 //! A generator is made of a seed and the number of a stream. The words of its state are those of the seed's
@@ -57,6 +59,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod buffered;
 mod convert;
 #[cfg(feature = "cuda")]
 mod device;
@@ -79,6 +82,7 @@ mod words;
 mod xorshift1024;
 mod xorwow;
 
+pub use buffered::Buffered;
 #[cfg(feature = "cuda")]
 pub use device::device_header;
 pub use fill::Fill;

@@ -1,15 +1,17 @@
 //! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU.
 
+use super::convert;
 use super::normal;
 use super::rows::Rows;
+use super::words::joined;
 
 /// How words become numbers of a type.
 ///
 /// A *group* of words gives a group of numbers: two words one `u64`, four words two normal `f64`. Groups are drawn side by side,
 /// one a lane.
-pub trait Draw: Send + Sync + 'static {
+pub trait Draw: Sized + Send + Sync + 'static {
     /// The type of the numbers.
-    type Number: Copy + Default + Send + Sync + 'static;
+    type Number: Bits;
 
     /// Words of a group: up to [`MOST_WORDS`].
     const WORDS: usize;
@@ -17,18 +19,49 @@ pub trait Draw: Send + Sync + 'static {
     /// Numbers of a group: up to [`MOST_NUMBERS`].
     const NUMBERS: usize;
 
+    /// Whether numbers are their words as they lie in memory, one after another.
+    const IS_WORDS: bool = false;
+
     /// Turns groups into numbers. Words and numbers that a group does not have are ignored.
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<Self::Number, LANES>);
 
-    /// The numbers themselves, where they are words in a row.
-    fn as_words(_numbers: &mut [Self::Number]) -> Option<&mut [u32]> {
-        None
+    /// Turns words in the memory of numbers into the numbers, whole groups of them.
+    #[inline(always)]
+    fn convert(numbers: &mut [Self::Number]) {
+        convert::by_groups::<16, Self>(numbers);
     }
 
-    /// The same for rows.
+    /// Rows of words, where each number is one.
     fn rows_of_words(_rows: Rows<'_, Self::Number>) -> Option<Rows<'_, u32>> {
         None
     }
+}
+
+/// Numbers of which all bits are numbers.
+///
+/// # Safety
+///
+/// All bits are valid, none is padding, and the size is a multiple of a word's, the alignment not below.
+pub unsafe trait Bits: Copy + Default + Send + Sync + 'static {}
+
+// SAFETY: 4 bytes, all of them.
+unsafe impl Bits for u32 {}
+
+// SAFETY: 8 bytes, all of them.
+unsafe impl Bits for u64 {}
+
+// SAFETY: 4 bytes, all of them.
+unsafe impl Bits for f32 {}
+
+// SAFETY: 8 bytes, all of them.
+unsafe impl Bits for f64 {}
+
+/// The memory of numbers, as words. A group of numbers has just the room for a group of words.
+#[inline(always)]
+pub(super) fn memory<N: Bits>(numbers: &mut [N]) -> &mut [u32] {
+    let len = size_of_val(numbers) / size_of::<u32>();
+    // SAFETY: the same memory, of which a word needs no more alignment; all bits are words, and numbers.
+    unsafe { core::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), len) }
 }
 
 /// The most words of a group.
@@ -67,23 +100,36 @@ pub(crate) struct NormalF32;
 #[derive(Debug)]
 pub(crate) struct NormalF64;
 
+/// Two words that lie in memory as a number of this machine.
 #[inline(always)]
-fn join(low: u32, high: u32) -> u64 {
-    u64::from(high) << 32 | u64::from(low)
+fn in_memory(number: u64) -> u64 {
+    if cfg!(target_endian = "little") { number } else { number.rotate_left(32) }
+}
+
+/// Uniform from 24 bits.
+#[inline(always)]
+fn unit_f32(word: u32) -> f32 {
+    const UNIT: f32 = 1.0 / (1 << 24) as f32;
+    // Signed, as older vector instructions convert nothing else.
+    (word >> 8) as i32 as f32 * UNIT
+}
+
+/// Uniform from 53 bits.
+#[inline(always)]
+fn unit_f64(words: u64) -> f64 {
+    const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
+    (words >> 11) as f64 * UNIT
 }
 
 impl Draw for U32 {
     type Number = u32;
     const WORDS: usize = 1;
     const NUMBERS: usize = 1;
+    const IS_WORDS: bool = true;
 
     #[inline(always)]
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<u32, LANES>) {
         numbers[0] = words[0];
-    }
-
-    fn as_words(numbers: &mut [u32]) -> Option<&mut [u32]> {
-        Some(numbers)
     }
 
     fn rows_of_words(rows: Rows<'_, u32>) -> Option<Rows<'_, u32>> {
@@ -95,19 +141,13 @@ impl Draw for U64 {
     type Number = u64;
     const WORDS: usize = 2;
     const NUMBERS: usize = 1;
+    const IS_WORDS: bool = cfg!(target_endian = "little");
 
     #[inline(always)]
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<u64, LANES>) {
         for lane in 0..LANES {
-            numbers[0][lane] = join(words[0][lane], words[1][lane]);
+            numbers[0][lane] = joined([words[0][lane], words[1][lane]]);
         }
-    }
-
-    #[cfg(target_endian = "little")]
-    fn as_words(numbers: &mut [u64]) -> Option<&mut [u32]> {
-        let len = 2 * numbers.len();
-        // SAFETY: the same memory, of which a word needs less alignment, and all bits are words and numbers.
-        Some(unsafe { core::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), len) })
     }
 }
 
@@ -118,10 +158,13 @@ impl Draw for F32 {
 
     #[inline(always)]
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f32, LANES>) {
-        const UNIT: f32 = 1.0 / (1 << 24) as f32;
-        for lane in 0..LANES {
-            // Signed, as older vector instructions convert nothing else.
-            numbers[0][lane] = (words[0][lane] >> 8) as i32 as f32 * UNIT;
+        numbers[0] = words[0].map(unit_f32);
+    }
+
+    #[inline(always)]
+    fn convert(numbers: &mut [f32]) {
+        for number in numbers {
+            *number = unit_f32(number.to_bits());
         }
     }
 }
@@ -133,9 +176,15 @@ impl Draw for F64 {
 
     #[inline(always)]
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
-        const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
         for lane in 0..LANES {
-            numbers[0][lane] = (join(words[0][lane], words[1][lane]) >> 11) as f64 * UNIT;
+            numbers[0][lane] = unit_f64(joined([words[0][lane], words[1][lane]]));
+        }
+    }
+
+    #[inline(always)]
+    fn convert(numbers: &mut [f64]) {
+        for number in numbers {
+            *number = unit_f64(in_memory(number.to_bits()));
         }
     }
 }
@@ -159,11 +208,16 @@ impl Draw for NormalF64 {
     const NUMBERS: usize = 2;
 
     #[inline(always)]
+    fn convert(numbers: &mut [f64]) {
+        convert::by_groups::<8, Self>(numbers);
+    }
+
+    #[inline(always)]
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
         for lane in 0..LANES {
             let word = |k: usize| words[k][lane];
             [numbers[0][lane], numbers[1][lane]] =
-                normal::pair_f64(join(word(0), word(1)), join(word(2), word(3)));
+                normal::pair_f64(joined([word(0), word(1)]), joined([word(2), word(3)]));
         }
     }
 }

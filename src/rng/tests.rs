@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use rand_core::SeedableRng;
 
-use super::number::{Draw, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32, NormalF64, U32, U64};
+use super::number::{
+    Draw, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32, NormalF64, U32, U64, memory,
+};
 use super::*;
 use crate::error::Error;
 use crate::seed::Seed;
@@ -80,6 +82,52 @@ fn fills_are_the_words_in_order<G: Generator>() {
 #[test]
 fn every_generator_fills_in_order() {
     for_each_generator!(fills_are_the_words_in_order);
+}
+
+fn bytes_are_words<G: Generator>() {
+    let rng = G::new(7, 1);
+    for len in [0_usize, 1, 3, 4, 5, 767, 768, 769, 2000] {
+        let (mut filled, mut one_by_one) = (rng.clone(), rng.clone());
+        let mut out = vec![0; len];
+        filled.fill_bytes(&mut out);
+        let expected: Vec<u8> = words(&mut one_by_one, len.div_ceil(4))
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        assert_eq!(out, expected[..len]);
+        assert_eq!(filled.next_u32(), one_by_one.next_u32(), "after {len} bytes");
+    }
+}
+
+#[test]
+fn every_generator_fills_bytes() {
+    for_each_generator!(bytes_are_words);
+}
+
+fn buffered_words_are_the_words<G: Generator>() {
+    let mut rng = G::new(7, 1);
+    rng.next_u32();
+    let mut buffered = Buffered::new(rng.clone());
+    for k in 0..500 {
+        match k % 3 {
+            0 => assert_eq!(buffered.next_u32(), rng.next_u32(), "{k}"),
+            1 => assert_eq!(buffered.next_u64(), rng.next_u64(), "{k}"),
+            _ => {
+                let mut bytes = [[0; 11]; 2];
+                buffered.fill_bytes(&mut bytes[0]);
+                rng.fill_bytes(&mut bytes[1]);
+                assert_eq!(bytes[0], bytes[1], "{k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_generator_can_be_buffered() {
+    for_each_generator!(buffered_words_are_the_words);
+    let mut buffered = Buffered::<Philox4x32Rng>::seed_from_u64(5);
+    assert_eq!(buffered.next_u32(), Philox4x32Rng::<10>::seed_from_u64(5).next_u32());
+    assert!(format!("{buffered:?}").ends_with("ahead: 191 }"));
 }
 
 fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
@@ -324,9 +372,10 @@ fn numbers_are_as_documented() {
 
 proptest! {
     #[test]
-    fn words_in_order_become_numbers_in_order(len in 0_usize..200, words in prop::collection::vec(any::<u32>(), 400)) {
-        let mut out = vec![0.0; len];
-        convert::in_order::<NormalF64>(Level::current(), &words[..len.div_ceil(2) * 4], &mut out);
-        prop_assert_eq!(bits(&out), bits(&numbers::<NormalF64>(&words)[..len]));
+    fn words_in_order_become_numbers_in_order(pairs in 0_usize..100, words in prop::collection::vec(any::<u32>(), 400)) {
+        let mut out = vec![0.0; 2 * pairs];
+        memory(&mut out).copy_from_slice(&words[..4 * pairs]);
+        convert::in_order::<NormalF64>(Level::current(), &mut out);
+        prop_assert_eq!(bits(&out), bits(&numbers::<NormalF64>(&words)[..2 * pairs]));
     }
 }

@@ -4,6 +4,10 @@
 /// generator makes side by side.
 pub(super) const AT_ONCE: usize = 1536;
 
+/// How many bytes are drawn at a time as words: few enough that it costs little to clear room for them. A multiple of what
+/// `Philox4x32Rng` makes side by side. No other number was tried.
+pub(super) const BYTES_AT_ONCE: usize = 768;
+
 /// How many words a thread draws at a time, of a generator that skips: a multiple of [`AT_ONCE`]. Philox takes
 /// 16 microseconds for them with AVX-512 (docs/results/rng.md). No other number was tried.
 pub(super) const TASK: usize = 64 * AT_ONCE;

@@ -169,6 +169,12 @@ fn multipliers(seed: u64) -> Box<dyn Source> {
     ))
 }
 
+/// A stream with a multiplier that is not near 2^32.
+fn smaller(seed: u64) -> Box<dyn Source> {
+    let rng = Mwc::with_multiplier(3_036_999_759, seed, 0).expect("a multiplier that is good");
+    Box::new(Sequence(rng))
+}
+
 fn mersenne_twister(seed: u64) -> Box<dyn Source> {
     Box::new(MersenneTwister(Mt::new_with_key([seed as u32, (seed >> 32) as u32])))
 }
@@ -184,7 +190,7 @@ const fn contender(
     Contender { generator, order, text, start }
 }
 
-static CONTENDERS: [Contender; 21] = [
+static CONTENDERS: [Contender; 22] = [
     contender(
         "lcg32",
         "sequence",
@@ -206,6 +212,7 @@ static CONTENDERS: [Contender; 21] = [
         "262144 of them with this multiplier and random starts",
         rows::<Mwc>,
     ),
+    contender("mwc", "smaller", "one Mwc with the multiplier 3036999759", smaller),
     contender("mwc", "multipliers", "262144 of them with a multiplier each", multipliers),
     contender("fibonacci521", "sequence", "one LaggedFibonacci521", sequence::<LaggedFibonacci521>),
     contender(

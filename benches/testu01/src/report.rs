@@ -50,7 +50,7 @@ fn summary(rows: &[Row]) -> String {
     text
 }
 
-/// What a battery found, with the lowest seed that it was run with.
+/// What a battery found, with the seed that it was run with.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
     run: usize,
@@ -90,19 +90,18 @@ impl Tally {
     }
 }
 
-/// The rows of a battery with the lowest seed: the others are of tests run again. Each statistic once.
+/// The rows of a battery with the seed that most of it was run with, the lowest of several: the others are of tests run
+/// again. Each statistic once.
 fn first_seed<'a>(rows: &'a [Row], contender: &Contender, battery: Battery) -> Vec<&'a Row> {
-    let ours = |row: &&Row| {
-        (row.generator.as_str(), row.order.as_str(), row.battery) == key(contender, battery)
-    };
-    let seed = rows.iter().filter(ours).map(|row| row.seed).min();
-    let once: BTreeMap<_, _> = rows
-        .iter()
-        .filter(ours)
-        .filter(|row| Some(row.seed) == seed)
-        .map(|row| ((row.test, row.statistic), row))
-        .collect();
-    once.into_values().collect()
+    let mut by_seed: BTreeMap<u32, BTreeMap<(usize, usize), &Row>> = BTreeMap::new();
+    for row in rows {
+        if (row.generator.as_str(), row.order.as_str(), row.battery) == key(contender, battery) {
+            by_seed.entry(row.seed).or_default().insert((row.test, row.statistic), row);
+        }
+    }
+    // Of equal ones `max_by_key` takes the last.
+    let most = by_seed.into_values().rev().max_by_key(BTreeMap::len);
+    most.map(|rows| rows.into_values().collect()).unwrap_or_default()
 }
 
 fn key(contender: &Contender, battery: Battery) -> (&'static str, &'static str, Battery) {
@@ -199,7 +198,10 @@ mod tests {
         let rows =
             [row(1, 1, 1e-20, 1), row(1, 1, 1e-20, 1), row(2, 1, 1e-4, 1), row(2, 1, 1e-20, 2)];
         assert_eq!(tally(&rows), "1 + (1), 2 of 15 run");
-        let all: Vec<Row> = (1..=15).map(|statistic| row(1, statistic, 0.5, 1)).collect();
+        let mut all: Vec<Row> = (1..=15).map(|statistic| row(1, statistic, 0.5, 2)).collect();
+        assert_eq!(tally(&all), "none");
+        // One of them again, with a seed that is lower.
+        all.push(row(1, 1, 1e-20, 1));
         assert_eq!(tally(&all), "none");
     }
 
