@@ -406,9 +406,10 @@ mod tests {
             for generator in ["Lcg32", "Lcg64", "Mwc", "Xorwow"] {
                 texts.push(kernels::fill_streams(generator, number, together, shape));
             }
-            for generator in ["XorShift1024WeylQuads", "Philox4x32Stream<10>"] {
-                texts.push(kernels::fill_warps(generator, number, tuning::FILL_WARPS));
-            }
+            let shape = tuning::FILL_PHILOX_STREAMS;
+            texts.push(kernels::fill_philox_streams(number, 10, shape));
+            let shape = tuning::FILL_WARPS;
+            texts.push(kernels::fill_warps("XorShift1024WeylQuads", number, shape));
             texts.push(kernels::fill_rings("LaggedFibonacci<521, 353, 64>", number, 64));
             texts.push(kernels::fill_rings("LaggedFibonacci<1279, 861, 128>", number, 128));
         }
