@@ -1,5 +1,11 @@
 // Arrays filled with random numbers: of one stream of Philox4x32, in order, or of many streams that step together. The
-// order of the numbers is that of src/rng/fill.rs and does not depend on threads, blocks or the device.
+// order of the numbers does not depend on threads, blocks or the device, and is that of src/rng/streams.rs:
+//
+// * One stream: each group of its words makes a group of numbers (gpu/rng/number.cuh), one after the other.
+// * `count` streams of a generator with blocks of BLOCK words: a row is a block of BLOCK numbers of each stream. Number b of
+//   block t of stream i is at (t * count + i) * BLOCK + b. A stream's numbers are made of its own words in order, so a row of
+//   numbers of two words takes two blocks of each stream, and a pair of normal numbers is in two rows where BLOCK is 1.
+// * A fill takes whole rows, an even number of them for such pairs. What is left of the last is drawn and not stored.
 //
 // For every kind of number four words are 16 bytes of the array, so the kernels count in words: the array is one of
 // `words` words, and what is made of four words of a stream is stored at once.
@@ -126,7 +132,7 @@ __device__ __forceinline__ void store_row(Type* place, const Type (&numbers)[STR
         static_assert(sizeof(numbers) == 16, "16 bytes");
         Words4 four;
         BIJECTIVE_SHUFFLE_UNROLL
-        for (uint32_t k = 0; k < STREAMS; ++k) bits_of(numbers[k], four.words + k * (sizeof(Type) / 4));
+        for (uint32_t k = 0; k < STREAMS; ++k) put_words(to_bits(numbers[k]), four.words + k * (sizeof(Type) / 4));
         stream_out(reinterpret_cast<Words4*>(place), four);
     }
 }
@@ -213,29 +219,42 @@ __device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint6
     }
 }
 
-// A stream of Philox4x32 among others, each of which a thread has.
-template <int ROUNDS>
-struct Philox4x32Stream {
-    static constexpr uint32_t STATE = 6, BLOCK = 4, THREADS = 1;
-
+// Fills with streams of Philox4x32: number block t of stream i comes to place (t * count + i) * 4.
+//
+// A block of numbers is made of as many of the generator's blocks as a number has words, and any thread may draw any of
+// them. So it takes that many threads, side by side as the numbers are, and a warp stores 512 bytes without a gap. A thread that
+// drew all of a stream's would store 16 bytes in every 32.
+template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
+__device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t count, uint32_t* out, uint64_t words) {
+    constexpr uint32_t STEPS = Number::WORDS / Number::NUMBERS;
+    static_assert(32 % STEPS == 0 && THREADS % 32 == 0, "a stream's threads are of one warp");
+    // A piece is four words of a row.
+    const uint64_t piece = uint64_t(blockIdx.x) * THREADS + threadIdx.x, pieces = count * STEPS;
+    const uint64_t mine = piece / STEPS, step = piece % STEPS;
     Philox4x32Rng<ROUNDS> rng;
-    uint32_t thread;
+    if (mine < count) rng.load(states, count, mine);
+    // One of a stream's threads stores the state, when all have loaded it.
+    __syncwarp();
+    if (mine >= count) return;
 
-    __device__ __forceinline__ explicit Philox4x32Stream(uint32_t thread) : rng(0, 0), thread(thread) {}
-
-    // The words of a stream are side by side: key, stream and block, the low word of each first.
-    __device__ __forceinline__ void load(const uint32_t* states, uint64_t, uint64_t stream) {
-        const uint32_t* words = states + stream * STATE;
-        rng.key = joined(words[0], words[1]), rng.stream = joined(words[2], words[3]), rng.block = joined(words[4], words[5]);
+    const uint64_t row = 4 * pieces, rows = (words + row - 1) / row, whole = words / row;
+    uint64_t block = rng.block + step, t = 0, place = 4 * piece;
+    if (reinterpret_cast<uint64_t>(out) % 16 == 0) {
+        for (; t + UNROLL <= whole; t += UNROLL) {
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t k = 0; k < UNROLL; ++k) {
+                const Words4 numbers = philox_numbers<Number, ROUNDS>(rng.key, rng.stream, block);
+                stream_out(reinterpret_cast<Words4*>(out + place), numbers);
+                block += STEPS, place += row;
+            }
+        }
     }
-
-    __device__ __forceinline__ void store(uint32_t* states, uint64_t, uint64_t stream) const {
-        uint32_t* words = states + stream * STATE;
-        words[4] = uint32_t(rng.block), words[5] = uint32_t(rng.block >> 32);
+    for (; place < words; block += STEPS, place += row) {
+        store_within(out, philox_numbers<Number, ROUNDS>(rng.key, rng.stream, block), place, 0, words);
     }
-
-    __device__ __forceinline__ void next4(uint32_t (&words)[4]) { rng.next_block(words); }
-};
+    rng.block += rows * STEPS;
+    if (step == 0) rng.store(states, count, mine);
+}
 
 // Fills with generators that so many neighbouring threads of a warp share.
 template <class G, class Number, uint32_t THREADS>

@@ -6,8 +6,12 @@ mod common;
 use std::sync::Mutex;
 
 use bijective_shuffle::affine::Network;
+use bijective_shuffle::cudarc::driver::CudaSlice;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{CudaStrategy, CudaWorkspace};
+use bijective_shuffle::rng::{
+    Fill, LaggedFibonacci521, Mwc, Philox4x32Rng, Streams, XorShift1024Weyl,
+};
+use bijective_shuffle::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator};
 use rayon::prelude::*;
 
 use common::cuda;
@@ -128,4 +132,93 @@ fn every_slot_of_32_bits_is_looked_at_once() {
         [back, there]
     });
     assert!(answers[0] == answers[1]);
+}
+
+/// More words than 32 bits count, and some beyond: no multiple of anything.
+const MANY: usize = 1 << 32;
+const BEYOND: usize = 100_003;
+
+/// Memory for that many words and one, if there is so much.
+fn words_for_fills(cuda: &Cuda) -> Option<CudaSlice<u32>> {
+    let len = MANY + BEYOND + 1;
+    let (free, _) = cuda.stream().context().mem_get_info().unwrap();
+    if free < 4 * len + (1 << 30) {
+        println!("skipped: {free} bytes of device memory are too few");
+        return None;
+    }
+    // Zeros, so that what is not written is seen.
+    Some(cuda.stream().alloc_zeros(len).unwrap())
+}
+
+/// Words of device memory from a place on.
+fn words_at(cuda: &Cuda, out: &CudaSlice<u32>, place: usize, len: usize) -> Vec<u32> {
+    let words = cuda.stream().clone_dtoh(&out.slice(place..place + len)).unwrap();
+    cuda.stream().synchronize().unwrap();
+    words
+}
+
+#[test]
+fn a_stream_fills_more_than_32_bits_of_words() {
+    let _alone = MEMORY.lock();
+    let Some(cuda) = cuda() else { return };
+    let Some(mut out) = words_for_fills(&cuda) else { return };
+    let len = MANY + BEYOND;
+    // Aligned as the stream is, one word on, and where the words of a block do not come to an aligned place.
+    for (before, position) in [(0, 0), (1, 1), (1, 0)] {
+        let mut rng = Philox4x32Rng::<10>::from_key(42, 7);
+        rng.set_position(position);
+        let mut on_device = rng.clone();
+        cuda.fill_u32(&mut on_device, &mut out.slice_mut(before..before + len)).unwrap();
+        for first in [0, MANY / 4 - 500, MANY / 2 - 500, MANY - 500, len - 1000] {
+            rng.set_position(position + first as u128);
+            let mut expected = [0; 1000];
+            rng.fill_u32(&mut expected);
+            let got = words_at(&cuda, &out, before + first, 1000);
+            assert!(got == expected, "word {first} from {position}, {before} before");
+        }
+        assert_eq!(on_device, rng);
+    }
+}
+
+/// Fills all but the last word by streams, so many that 2^32 words are not a whole number of rows, and compares some columns of
+/// some rows.
+fn streams_fill_all<G: DeviceGenerator>(cuda: &Cuda, out: &mut CudaSlice<u32>, count: u64) {
+    let len = out.len() - 1;
+    let ensemble = Streams::<G>::new(11, 0..count).unwrap();
+    let mut on_device = CudaStreams::new(cuda, &ensemble).unwrap();
+    on_device.fill_u32(&mut out.slice_mut(..len)).unwrap();
+    let row = ensemble.row_len();
+    let rows = len.div_ceil(row);
+    let (middle, stream) = (MANY / row, MANY % row / G::BLOCK);
+    assert_ne!(MANY % row, 0);
+    for first in [0, stream.saturating_sub(4), ensemble.len() - 8] {
+        let first = first.min(ensemble.len() - 8);
+        let some = ensemble.generators()[first..first + 8].to_vec();
+        let mut some = Streams::from_generators(some).unwrap();
+        let width = some.row_len();
+        let mut expected = vec![0; rows * width];
+        some.fill_u32(&mut expected);
+        for t in [0, 1, middle - 1, middle, middle + 1, rows - 1] {
+            let place = t * row + first * G::BLOCK;
+            let there = len.saturating_sub(place).min(width);
+            if there > 0 {
+                let got = words_at(cuda, out, place, there);
+                let what = core::any::type_name::<G>();
+                assert!(got == expected[t * width..][..there], "{what}, row {t}, stream {first}");
+            }
+        }
+    }
+}
+
+#[test]
+fn streams_fill_more_than_32_bits_of_words() {
+    let _alone = MEMORY.lock();
+    let Some(cuda) = cuda() else { return };
+    let Some(mut out) = words_for_fills(&cuda) else { return };
+    // Several streams a thread, and one.
+    streams_fill_all::<Mwc>(&cuda, &mut out, (1 << 17) + 4);
+    streams_fill_all::<Mwc>(&cuda, &mut out, (1 << 17) + 1);
+    streams_fill_all::<Philox4x32Rng>(&cuda, &mut out, (1 << 17) + 1);
+    streams_fill_all::<XorShift1024Weyl>(&cuda, &mut out, (1 << 15) + 1);
+    streams_fill_all::<LaggedFibonacci521>(&cuda, &mut out, (1 << 12) + 1);
 }

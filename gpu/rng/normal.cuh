@@ -5,6 +5,27 @@
 
 namespace bijective_shuffle {
 
+// The bits of a number, and the number that has them.
+__device__ __forceinline__ uint32_t to_bits(uint32_t a) { return a; }
+__device__ __forceinline__ uint64_t to_bits(uint64_t a) { return a; }
+#if defined(__CUDACC__)
+__device__ __forceinline__ uint32_t to_bits(float a) { return __float_as_uint(a); }
+__device__ __forceinline__ uint64_t to_bits(double a) { return uint64_t(__double_as_longlong(a)); }
+__device__ __forceinline__ float from_bits(uint32_t a) { return __uint_as_float(a); }
+__device__ __forceinline__ double from_bits(uint64_t a) { return __longlong_as_double((long long)a); }
+#else
+template <class To, class From> inline To with_bits_of(From a) {
+    To b;
+    static_assert(sizeof a == sizeof b, "as many bits");
+    __builtin_memcpy(&b, &a, sizeof a);
+    return b;
+}
+inline uint32_t to_bits(float a) { return with_bits_of<uint32_t>(a); }
+inline uint64_t to_bits(double a) { return with_bits_of<uint64_t>(a); }
+inline float from_bits(uint32_t a) { return with_bits_of<float>(a); }
+inline double from_bits(uint64_t a) { return with_bits_of<double>(a); }
+#endif
+
 // Operations that are rounded one by one: a compiler for the device makes one of a multiplication and an addition where it
 // may. A plain C++ compiler must be told not to.
 namespace rounded {
@@ -20,10 +41,6 @@ __device__ __forceinline__ double sub(double a, double b) { return __dsub_rn(a, 
 __device__ __forceinline__ double mul(double a, double b) { return __dmul_rn(a, b); }
 __device__ __forceinline__ double div(double a, double b) { return __ddiv_rn(a, b); }
 __device__ __forceinline__ double root(double a) { return __dsqrt_rn(a); }
-__device__ __forceinline__ uint32_t to_bits(float a) { return __float_as_uint(a); }
-__device__ __forceinline__ uint64_t to_bits(double a) { return uint64_t(__double_as_longlong(a)); }
-__device__ __forceinline__ float from_bits(uint32_t a) { return __uint_as_float(a); }
-__device__ __forceinline__ double from_bits(uint64_t a) { return __longlong_as_double((long long)a); }
 #else
 template <class T> inline T add(T a, T b) { return a + b; }
 template <class T> inline T sub(T a, T b) { return a - b; }
@@ -31,16 +48,6 @@ template <class T> inline T mul(T a, T b) { return a * b; }
 template <class T> inline T div(T a, T b) { return a / b; }
 inline float root(float a) { return __builtin_sqrtf(a); }
 inline double root(double a) { return __builtin_sqrt(a); }
-template <class To, class From> inline To with_bits_of(From a) {
-    To b;
-    static_assert(sizeof a == sizeof b, "as many bits");
-    __builtin_memcpy(&b, &a, sizeof a);
-    return b;
-}
-inline uint32_t to_bits(float a) { return with_bits_of<uint32_t>(a); }
-inline uint64_t to_bits(double a) { return with_bits_of<uint64_t>(a); }
-inline float from_bits(uint32_t a) { return with_bits_of<float>(a); }
-inline double from_bits(uint64_t a) { return with_bits_of<double>(a); }
 #endif
 
 // A polynomial by Horner's rule, the lowest coefficient first.

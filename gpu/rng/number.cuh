@@ -72,28 +72,12 @@ struct NormalF64 {
     }
 };
 
-// The bits of a number.
-__device__ __forceinline__ void bits_of(uint32_t number, uint32_t* bits) { bits[0] = number; }
+// Stores words, the low one first.
+__device__ __forceinline__ void put_words(uint32_t word, uint32_t* words) { words[0] = word; }
 
-__device__ __forceinline__ void bits_of(uint64_t number, uint32_t* bits) {
-    bits[0] = uint32_t(number);
-    bits[1] = uint32_t(number >> 32);
-}
-
-__device__ __forceinline__ void bits_of(float number, uint32_t* bits) {
-#if defined(__CUDACC__)
-    bits[0] = __float_as_uint(number);
-#else
-    __builtin_memcpy(bits, &number, sizeof number);
-#endif
-}
-
-__device__ __forceinline__ void bits_of(double number, uint32_t* bits) {
-#if defined(__CUDACC__)
-    bits_of(uint64_t(__double_as_longlong(number)), bits);
-#else
-    __builtin_memcpy(bits, &number, sizeof number);
-#endif
+__device__ __forceinline__ void put_words(uint64_t two, uint32_t* words) {
+    words[0] = uint32_t(two);
+    words[1] = uint32_t(two >> 32);
 }
 
 // Four words as the bits of the numbers that are made of them: for every kind four words are 16 bytes of numbers.
@@ -107,7 +91,7 @@ __device__ __forceinline__ Words4 numbers_of(const uint32_t (&words)[4]) {
         typename Number::Type numbers[Number::NUMBERS];
         Number::make(words + k, numbers);
         BIJECTIVE_SHUFFLE_UNROLL
-        for (uint32_t n = 0; n < Number::NUMBERS; ++n) bits_of(numbers[n], bits.words + k + n * PER_NUMBER);
+        for (uint32_t n = 0; n < Number::NUMBERS; ++n) put_words(to_bits(numbers[n]), bits.words + k + n * PER_NUMBER);
     }
     return bits;
 }

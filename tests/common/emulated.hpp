@@ -63,6 +63,7 @@ static thread_local Warp* my_warp;
 static Barrier* my_block;
 
 inline void __syncthreads() { my_block->wait(); }
+inline void __syncwarp() { my_warp->barrier.wait(); }
 
 // The word of another thread of the warp, and one's own where there is none.
 inline unsigned shuffled(unsigned word, int by) {

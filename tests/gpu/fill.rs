@@ -173,21 +173,22 @@ fn streams_of_a_thread_are_those_of_the_cpu() {
 #[test]
 fn streams_of_several_threads_are_those_of_the_cpu() {
     let Some(cuda) = cuda() else { return };
-    every_kind::<Philox4x32Rng>(&cuda, &[1, 1001]);
+    // Few, rows that end within a block of threads, and more streams than the device holds threads.
+    every_kind::<Philox4x32Rng>(&cuda, &[1, 2, 1001, 1 << 18]);
     every_kind::<Philox4x32Rng<7>>(&cuda, &[1001]);
     every_kind::<XorShift1024Weyl>(&cuda, &[1, 3, 333]);
     every_kind::<LaggedFibonacci521>(&cuda, &[1, 33]);
     every_kind::<LaggedFibonacci1279>(&cuda, &[1, 33]);
 }
 
-/// Each thread of a user's kernel draws some words.
+/// Blocks of a user's kernel, of so many threads and streams, draw some rows.
 fn drawn<G: DeviceGenerator>(
     cuda: &Cuda,
     text: &str,
-    count: u32,
-    threads: u32,
+    (blocks, threads, streams): (u32, u32, u32),
     rows: usize,
 ) -> (Vec<u32>, Vec<u32>) {
+    let count = blocks * streams;
     let mut ensemble = Streams::<G>::new(5, 0..u64::from(count)).unwrap();
     let mut on_device = CudaStreams::new(cuda, &ensemble).unwrap();
     let len = rows * ensemble.row_len();
@@ -199,7 +200,7 @@ fn drawn<G: DeviceGenerator>(
     let mut states = on_device.states_mut();
     launch.arg(&mut states).arg(&streams).arg(&drawn).arg(&mut out);
     let shape =
-        LaunchConfig { grid_dim: (count, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
+        LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
     // SAFETY: the arguments are the kernel's, which writes a row of blocks at a time.
     unsafe { launch.launch(shape) }.unwrap();
     let got = stream.clone_dtoh(&out).unwrap();
@@ -221,31 +222,44 @@ fn drawn<G: DeviceGenerator>(
 #[test]
 fn a_users_kernel_draws_the_same_words() {
     let Some(cuda) = cuda() else { return };
-    let text = |generator: &str, make: &str| {
+    let text = |generator: &str, make: &str, step: &str| {
         format!(
             "using namespace bijective_shuffle;
              extern \"C\" __global__ void draw(uint32_t* states, uint64_t count, uint32_t rows, uint32_t* out) {{
+                 using Rng = {generator};
+                 const uint32_t thread = threadIdx.x % Rng::THREADS;
+                 const uint64_t stream = (blockIdx.x * blockDim.x + threadIdx.x) / Rng::THREADS;
                  {make}
-                 rng.load(states, count, blockIdx.x);
+                 rng.load(states, count, stream);
                  __syncthreads();
                  for (uint32_t t = 0; t < rows; ++t) {{
-                     out[(t * count + blockIdx.x) * {generator}::BLOCK + threadIdx.x] = rng.next();
+                     uint32_t* place = out + (t * count + stream) * Rng::BLOCK;
+                     {step}
                  }}
-                 rng.store(states, count, blockIdx.x);
+                 rng.store(states, count, stream);
              }}"
         )
     };
-    let (got, expected) = drawn::<Xorwow>(&cuda, &text("Xorwow", "Xorwow rng;"), 50, 1, 20);
-    assert!(got == expected);
-    let make = "XorShift1024Weyl rng(threadIdx.x);";
-    let (got, expected) =
-        drawn::<XorShift1024Weyl>(&cuda, &text("XorShift1024Weyl", make), 50, 32, 20);
-    assert!(got == expected);
-    let make = "alignas(16) __shared__ uint32_t ring[LaggedFibonacci1279::RING]; \
-                LaggedFibonacci1279 rng(ring, threadIdx.x);";
-    let (got, expected) =
-        drawn::<LaggedFibonacci1279>(&cuda, &text("LaggedFibonacci1279", make), 50, 512, 20);
-    assert!(got == expected);
+    fn check<G: DeviceGenerator>(cuda: &Cuda, text: &str, threads: u32, streams: u32) {
+        let (got, expected) = drawn::<G>(cuda, text, (12, threads, streams), 20);
+        assert!(got == expected, "{text}");
+    }
+    let (alone, thread) = ("Rng rng;", "Rng rng(thread);");
+    let ring = "alignas(16) __shared__ uint32_t ring[Rng::RING]; Rng rng(ring, thread);";
+    let word = "place[thread] = rng.next();";
+    let four = "uint32_t words[4]; rng.next4(words); \
+                for (uint32_t k = 0; k < 4; ++k) place[4 * thread + k] = words[k];";
+    check::<Xorwow>(&cuda, &text("Xorwow", alone, word), 5, 5);
+    let block = "uint32_t words[4]; rng.next_block(words); \
+                 for (uint32_t k = 0; k < 4; ++k) place[k] = words[k];";
+    check::<Philox4x32Rng>(&cuda, &text("Philox4x32Rng<10>", alone, block), 5, 5);
+    let words = "for (uint32_t k = 0; k < 4; ++k) place[k] = rng.next();";
+    check::<Philox4x32Rng<7>>(&cuda, &text("Philox4x32Rng<7>", alone, words), 5, 5);
+    check::<XorShift1024Weyl>(&cuda, &text("XorShift1024Weyl", thread, word), 64, 2);
+    check::<XorShift1024Weyl>(&cuda, &text("XorShift1024WeylQuads", thread, four), 64, 8);
+    check::<LaggedFibonacci1279>(&cuda, &text("LaggedFibonacci1279", ring, word), 512, 1);
+    let quads = text("LaggedFibonacci<521, 353, 64>", ring, four);
+    check::<LaggedFibonacci521>(&cuda, &quads, 64, 1);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::program::Program;
 use super::tuning::{self, FillShape};
 use super::workspace::{check_device, check_slices, finish_earlier};
 use super::{Cuda, kernels};
+use crate::compact::try_with_capacity;
 use crate::error::Error;
 use crate::rng::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{
@@ -46,6 +47,8 @@ pub enum Threads {
     Part(String, u32),
     /// A block of so many. The words of a stream's state lie together.
     Block(String, u32),
+    /// As many as a number has words, for Philox4x32 of so many rounds. The words of a stream's state lie together.
+    Philox(usize),
 }
 
 /// A [`Generator`] of which there is a twin for the GPU, with the same words.
@@ -69,7 +72,7 @@ alone!(Lcg32, Lcg64, Mwc, Xorwow);
 
 impl<const ROUNDS: usize> DeviceGenerator for Philox4x32Rng<ROUNDS> {
     fn threads() -> Threads {
-        Threads::Part(format!("Philox4x32Stream<{ROUNDS}>"), 1)
+        Threads::Philox(ROUNDS)
     }
 }
 
@@ -91,8 +94,28 @@ impl DeviceGenerator for LaggedFibonacci1279 {
     }
 }
 
-/// The six methods that fill, each for its kind of numbers.
-macro_rules! fills {
+/// What a macro makes of the six methods that fill: what each writes, its name, its kind of numbers and their type.
+macro_rules! six_fills {
+    ($fills:ident) => {
+        $fills! {
+            #[doc = "Writes words."]
+            fill_u32: U32, u32;
+            #[doc = "Writes numbers of two words, the low one first."]
+            fill_u64: U64, u64;
+            #[doc = "Writes numbers in [0, 1), multiples of 2^-24, of a word each."]
+            fill_f32: F32, f32;
+            #[doc = "Writes numbers in [0, 1), multiples of 2^-53, of two words each."]
+            fill_f64: F64, f64;
+            #[doc = "Writes normal numbers, mean 0 and variance 1, two of two words."]
+            fill_normal_f32: NormalF32, f32;
+            #[doc = "Writes normal numbers, mean 0 and variance 1, two of four words."]
+            fill_normal_f64: NormalF64, f64;
+        }
+    };
+}
+
+/// Those of an ensemble.
+macro_rules! stream_fills {
     ($(#[doc = $what:literal] $name:ident: $kind:ident, $number:ty;)*) => {$(
         #[doc = $what]
         ///
@@ -118,6 +141,7 @@ macro_rules! fills {
 /// wants about 2^18 streams on a GPU with 132 multiprocessors, and rows of a multiple of four; [`XorShift1024Weyl`], which
 /// eight threads share, 2^15; [`LaggedFibonacci521`] and [`LaggedFibonacci1279`], which a block of 64 or 128
 /// threads has, some 2^12 and 2^11. With less, the fills take longer; with more, the states take more time to be read and written.
+/// The fastest slices begin at a multiple of 16 bytes.
 ///
 /// # Examples
 ///
@@ -159,9 +183,9 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states, [`Error::DeviceMemory`], [`Error::Driver`].
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
-        let copied = cuda.stream.clone_htod(&gather(streams));
+        let copied = cuda.stream.clone_htod(&gather(streams)?);
         let states = copied.map_err(|error| failed(error, "copy states to the device"))?;
         Ok(Self { cuda: cuda.clone(), states, len: streams.len(), generator: PhantomData })
     }
@@ -176,46 +200,27 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the host has no memory for them, [`Error::Driver`].
     pub fn to_streams(&self) -> Result<Streams<G>, Error> {
-        let stream = &self.cuda.stream;
-        let copied = stream.clone_dtoh(&self.states);
-        let states = copied.map_err(|error| failed(error, "copy states from the device"))?;
-        stream.synchronize().map_err(|error| failed(error, "wait for the device"))?;
         let layout = Layout::new::<G>(self.len);
-        let mut words = vec![0; G::STATE];
-        let generators = (0..self.len).map(|stream| {
-            for (word, value) in words.iter_mut().enumerate() {
-                *value = states[layout.place(stream, word)];
-            }
-            G::load(&words)
-        });
-        Streams::from_generators(generators.collect())
+        let mut states = layout.room()?;
+        let stream = &self.cuda.stream;
+        let copied = stream.memcpy_dtoh(&self.states, &mut states);
+        copied.map_err(|error| failed(error, "copy states from the device"))?;
+        stream.synchronize().map_err(|error| failed(error, "wait for the device"))?;
+        scatter(&layout, &states)
     }
 
     /// The states, for kernels of one's own that [load and store](crate::rng::device_header) them. Where the threads of
-    /// a warp or a block share a state, its words are side by side; else word `w` of stream `i` is at place
-    /// `w * len + i`.
+    /// a warp or a block share a state, and for [`Philox4x32Rng`], its words are side by side; else word `w` of stream `i`
+    /// is at place `w * len + i`.
     ///
     /// A kernel that writes other states than a generator's own changes the numbers, and does no harm beyond.
     pub fn states_mut(&mut self) -> CudaViewMut<'_, u32> {
         self.states.as_view_mut()
     }
 
-    fills! {
-        #[doc = "Writes words."]
-        fill_u32: U32, u32;
-        #[doc = "Writes numbers of two words, the low one first."]
-        fill_u64: U64, u64;
-        #[doc = "Writes numbers in [0, 1), multiples of 2^-24, of a word each."]
-        fill_f32: F32, f32;
-        #[doc = "Writes numbers in [0, 1), multiples of 2^-53, of two words each."]
-        fill_f64: F64, f64;
-        #[doc = "Writes normal numbers, mean 0 and variance 1, two of two words."]
-        fill_normal_f32: NormalF32, f32;
-        #[doc = "Writes normal numbers, mean 0 and variance 1, two of four words."]
-        fill_normal_f64: NormalF64, f64;
-    }
+    six_fills!(stream_fills);
 
     fn fill<D: DeviceDraw>(&mut self, out: &mut impl DevicePtrMut<D::Number>) -> Result<(), Error> {
         let Cuda { device, stream, .. } = &self.cuda;
@@ -256,12 +261,20 @@ impl Layout {
     fn place(&self, stream: usize, word: usize) -> usize {
         if self.columns { word * self.streams + stream } else { stream * self.state + word }
     }
+
+    /// Room for all words, each of which is 0.
+    fn room(&self) -> Result<Vec<u32>, Error> {
+        let len = self.streams.saturating_mul(self.state);
+        let mut words = try_with_capacity(len)?;
+        words.resize(len, 0);
+        Ok(words)
+    }
 }
 
 /// The states of an ensemble, each word at its place.
-fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
+fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Result<Vec<u32>, Error> {
     let layout = Layout::new::<G>(streams.len());
-    let mut states = vec![0; G::STATE * streams.len()];
+    let mut states = layout.room()?;
     let mut words = vec![0; G::STATE];
     for (stream, generator) in streams.generators().iter().enumerate() {
         generator.save(&mut words);
@@ -269,7 +282,20 @@ fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
             states[layout.place(stream, word)] = value;
         }
     }
-    states
+    Ok(states)
+}
+
+/// The ensemble with these states.
+fn scatter<G: DeviceGenerator>(layout: &Layout, states: &[u32]) -> Result<Streams<G>, Error> {
+    let mut generators = try_with_capacity(layout.streams)?;
+    let mut words = vec![0; G::STATE];
+    for stream in 0..layout.streams {
+        for (word, value) in words.iter_mut().enumerate() {
+            *value = states[layout.place(stream, word)];
+        }
+        generators.push(G::load(&words));
+    }
+    Streams::from_generators(generators)
 }
 
 /// A kernel for streams, and how it is launched.
@@ -303,6 +329,16 @@ fn plan<G: DeviceGenerator, D: DeviceDraw>(count: u64, address: u64, multiproces
             Plan {
                 text: kernels::fill_warps(&generator, D::NAME, shape),
                 grid: count.div_ceil(u64::from(shape.threads / threads)),
+                threads: shape.threads,
+                counts_words: true,
+            }
+        }
+        Threads::Philox(rounds) => {
+            let shape = tuning::FILL_PHILOX_STREAMS;
+            let pieces = count * (D::WORDS / D::NUMBERS) as u64;
+            Plan {
+                text: kernels::fill_philox_streams(D::NAME, rounds, shape),
+                grid: pieces.div_ceil(u64::from(shape.threads)),
                 threads: shape.threads,
                 counts_words: true,
             }
@@ -357,7 +393,7 @@ fn philox_plan<D: DeviceDraw, const ROUNDS: usize>(
     }
 }
 
-/// The six methods that fill with a stream of Philox4x32.
+/// Those that fill with a stream of Philox4x32.
 macro_rules! philox_fills {
     ($(#[doc = $what:literal] $name:ident: $kind:ident, $number:ty;)*) => {$(
         #[doc = $what]
@@ -380,20 +416,7 @@ macro_rules! philox_fills {
 /// the engine's stream and returns. Slices may begin anywhere; the fastest are those that begin, as the stream does, at a
 /// multiple of 16 bytes, and those that continue such a one.
 impl Cuda {
-    philox_fills! {
-        #[doc = "Writes words."]
-        fill_u32: U32, u32;
-        #[doc = "Writes numbers of two words, the low one first."]
-        fill_u64: U64, u64;
-        #[doc = "Writes numbers in [0, 1), multiples of 2^-24, of a word each."]
-        fill_f32: F32, f32;
-        #[doc = "Writes numbers in [0, 1), multiples of 2^-53, of two words each."]
-        fill_f64: F64, f64;
-        #[doc = "Writes normal numbers, mean 0 and variance 1, two of two words."]
-        fill_normal_f32: NormalF32, f32;
-        #[doc = "Writes normal numbers, mean 0 and variance 1, two of four words."]
-        fill_normal_f64: NormalF64, f64;
-    }
+    six_fills!(philox_fills);
 
     fn fill<D: DeviceDraw, const ROUNDS: usize>(
         &self,

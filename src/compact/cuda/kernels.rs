@@ -251,6 +251,16 @@ pub(super) fn fill_philox_anywhere(number: &str, rounds: usize) -> String {
     entry(threads, blocks, parameters, &body)
 }
 
+/// `(states, count, out, words)`: numbers of streams of Philox4x32.
+pub(super) fn fill_philox_streams(number: &str, rounds: usize, shape: FillShape) -> String {
+    let FillShape { threads, together, blocks } = shape;
+    let parameters = "uint32_t* states, uint64_t count, uint32_t* out, uint64_t words";
+    let body = format!(
+        "fill_philox_streams<{number}, {rounds}, {threads}, {together}>(states, count, out, words);"
+    );
+    entry(threads, blocks, parameters, &body)
+}
+
 /// `(states, count, out, len)`: numbers of streams that step alone, so many neighbouring ones a thread.
 pub(super) fn fill_streams(
     generator: &str,

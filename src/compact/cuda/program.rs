@@ -406,9 +406,10 @@ mod tests {
             for generator in ["Lcg32", "Lcg64", "Mwc", "Xorwow"] {
                 texts.push(kernels::fill_streams(generator, number, together, shape));
             }
-            for generator in ["XorShift1024WeylQuads", "Philox4x32Stream<10>"] {
-                texts.push(kernels::fill_warps(generator, number, tuning::FILL_WARPS));
-            }
+            let shape = tuning::FILL_PHILOX_STREAMS;
+            texts.push(kernels::fill_philox_streams(number, 10, shape));
+            let shape = tuning::FILL_WARPS;
+            texts.push(kernels::fill_warps("XorShift1024WeylQuads", number, shape));
             texts.push(kernels::fill_rings("LaggedFibonacci<521, 353, 64>", number, 64));
             texts.push(kernels::fill_rings("LaggedFibonacci<1279, 861, 128>", number, 128));
         }
@@ -433,6 +434,18 @@ mod tests {
                 out[threadIdx.x] = all.next() ^ warp.next() ^ alone.next() ^ rng.next();
                 normal_f64(joined(rng.next(), rng.next()), joined(rng.next(), rng.next()), normal);
                 warp.store(states, count, threadIdx.x / 32);
+                rng.load(states, count, threadIdx.x);
+                uint32_t words[4], four[4];
+                rng.next_block(words);
+                XorShift1024WeylQuads quads(threadIdx.x % 8);
+                quads.load(states, count, threadIdx.x / 8);
+                quads.next4(four);
+                NormalF64::make(four, normal + NormalF64::NUMBERS);
+                alignas(16) __shared__ uint32_t other[LaggedFibonacci<1279, 861, 128>::RING];
+                LaggedFibonacci<1279, 861, 128> of_four(other, threadIdx.x);
+                of_four.next4(four);
+                philox4x32<10>(joined(words[0], words[1]), four);
+                out[threadIdx.x] ^= four[0];
             }
         ";
         for target in targets(nvrtc) {

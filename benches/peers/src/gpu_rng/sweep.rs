@@ -6,8 +6,8 @@ use bijective_shuffle::cudarc::driver::{
     CudaFunction, CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg,
 };
 use bijective_shuffle::rng::{
-    Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg64, Mwc, Streams, XorShift1024Weyl,
-    Xorwow,
+    Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg64, Mwc, Philox4x32Rng, Streams,
+    XorShift1024Weyl, Xorwow,
 };
 use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
 use rayon::prelude::*;
@@ -27,6 +27,8 @@ struct Candidate {
     /// Parameters and body.
     text: (&'static str, String),
     threads: u32,
+    /// Blocks that a multiprocessor should hold, which limits their registers.
+    blocks: u32,
     grid: u32,
     /// For kernels of streams: how many streams, and of which generator.
     streams: Option<(&'static str, u64)>,
@@ -46,10 +48,10 @@ pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Result<(), Box<dyn E
     });
     let kernels: Vec<CudaFunction> = candidates
         .par_iter()
-        .map(|Candidate { text: (parameters, body), threads, .. }| {
+        .map(|Candidate { text: (parameters, body), threads, blocks, .. }| {
             let text = format!(
                 "{FILL}\nusing namespace bijective_shuffle;\n\
-                 extern \"C\" __global__ void __launch_bounds__({threads}) entry({parameters}) {{ {body} }}"
+                 extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) entry({parameters}) {{ {body} }}"
             );
             cuda.kernel(&text, "entry")
         })
@@ -78,23 +80,53 @@ pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Result<(), Box<dyn E
 /// All shapes.
 fn candidates(multiprocessors: u32) -> Vec<Candidate> {
     let mut all = Vec::new();
-    for (number, rounds) in [("U32", 10), ("U32", 7), ("NormalF32", 10), ("NormalF64", 10)] {
+    let numbers =
+        [("U32", 10), ("U32", 7), ("F32", 10), ("F64", 10), ("NormalF32", 10), ("NormalF64", 10)];
+    for (number, rounds) in numbers {
         for threads in [128, 256, 512] {
-            for unroll in [1, 2, 4, 8] {
-                for waves in [2048, 8192, 1 << 20] {
-                    // As many blocks as hold so many threads a multiprocessor; the last is a block a tile.
-                    let grid = (multiprocessors * (waves / threads)).max(1);
-                    all.push(Candidate {
-                        name: format!("{threads} threads; {unroll} blocks; {waves} threads a multiprocessor"),
-                        group: format!("Philox4x32-{rounds} {number}"),
-                        text: (
-                            PHILOX,
-                            format!("fill_philox<{number}, {rounds}, {threads}, {unroll}>(key, stream, block, out, first, end);"),
-                        ),
-                        threads,
-                        grid,
-                        streams: None,
-                    });
+            for unroll in [1, 2, 4] {
+                for held in [1024, 2048] {
+                    for waves in [2048, 8192, 1 << 20] {
+                        // As many blocks as hold so many threads a multiprocessor; the last is a block a tile.
+                        let grid = (multiprocessors * (waves / threads)).max(1);
+                        all.push(Candidate {
+                            name: format!("{threads} threads; {unroll} blocks; {held} threads held; {waves} threads a multiprocessor"),
+                            group: format!("Philox4x32-{rounds} {number}"),
+                            text: (
+                                PHILOX,
+                                format!("fill_philox<{number}, {rounds}, {threads}, {unroll}>(key, stream, block, out, first, end);"),
+                            ),
+                            threads,
+                            blocks: held / threads,
+                            grid,
+                            streams: None,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    for (number, steps) in
+        [("U32", 1), ("F32", 1), ("NormalF32", 1), ("U64", 2), ("F64", 2), ("NormalF64", 2)]
+    {
+        for threads in [128, 256, 512] {
+            for unroll in [1, 2, 4] {
+                for held in [512, 1024, 1280, 1536, 2048] {
+                    for power in [17, 18, 19] {
+                        let count = 1_u64 << power;
+                        all.push(Candidate {
+                            name: format!("2^{power} streams; {threads} threads; {unroll} rows; {held} threads held"),
+                            group: format!("Philox4x32Rng {number}"),
+                            text: (
+                                STREAMS,
+                                format!("fill_philox_streams<{number}, 10, {threads}, {unroll}>(states, count, out, len);"),
+                            ),
+                            threads,
+                            blocks: held / threads,
+                            grid: (count * steps / u64::from(threads)) as u32,
+                            streams: Some(("Philox4x32Rng", count)),
+                        });
+                    }
                 }
             }
         }
@@ -113,6 +145,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                                 format!("fill_streams<{generator}, U32, {threads}, {streams}, {unroll}>(states, count, out, len);"),
                             ),
                             threads,
+                            blocks: 1,
                             grid: (count / u64::from(threads * streams)) as u32,
                             streams: Some((generator, count)),
                         });
@@ -132,6 +165,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                     format!("fill_warps<XorShift1024WeylQuads, U32, {threads}>(states, count, out, len);"),
                 ),
                 threads,
+                blocks: 1,
                 grid: (count * 8 / u64::from(threads)) as u32,
                 streams: Some(("XorShift1024Weyl", count)),
             });
@@ -149,6 +183,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                     format!("fill_rings<LaggedFibonacci<{lags}, {threads}>, U32>(states, count, out, len);"),
                 ),
                 threads,
+                blocks: 1,
                 grid: 1 << power,
                 streams: Some((generator, 1 << power)),
             });
@@ -165,6 +200,7 @@ fn contender<'a>(
 ) -> Result<Contender<'a, u32>, Box<dyn Error>> {
     match candidate.streams {
         None => Ok(philox(cuda, candidate, kernel)),
+        Some(("Philox4x32Rng", count)) => streams::<Philox4x32Rng>(cuda, candidate, kernel, count),
         Some(("Lcg64", count)) => streams::<Lcg64>(cuda, candidate, kernel, count),
         Some(("Mwc", count)) => streams::<Mwc>(cuda, candidate, kernel, count),
         Some(("Xorwow", count)) => streams::<Xorwow>(cuda, candidate, kernel, count),

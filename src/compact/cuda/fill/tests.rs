@@ -60,6 +60,16 @@ fn program(main: &str) -> String {
              });
              memory.print();
          }
+         // Two warps a block, and rows that are drawn by two.
+         template <class Number, int ROUNDS>
+         void philox(Words& states, unsigned count, unsigned before, unsigned words) {
+             Memory memory(before, words);
+             const unsigned pieces = count * (Number::WORDS / Number::NUMBERS);
+             launch((pieces + 63) / 64, 64, true, [&] {
+                 fill_philox_streams<Number, ROUNDS, 64, 2>(states.data(), count, memory.out(), words);
+             });
+             memory.print();
+         }
          template <class G, class Number>
          void ring(Words& states, unsigned count, unsigned before, unsigned words) {
              Memory memory(before, words);
@@ -146,7 +156,7 @@ fn filled<D: Draw<Number: Bits>>(fill: &mut impl Draws, len: usize) -> Vec<u32> 
 
 /// The states of an ensemble, as they lie in device memory.
 fn states<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
-    gather(streams)
+    gather(streams).unwrap()
 }
 
 /// Two fills of an ensemble, one after the other, and its states after them.
@@ -175,6 +185,10 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
             Threads::Part(generator, _) => writeln!(
                 cases.main,
                 "part<{generator}, {name}>(states, {count}, {before}, {words});"
+            ),
+            Threads::Philox(rounds) => writeln!(
+                cases.main,
+                "philox<{name}, {rounds}>(states, {count}, {before}, {words});"
             ),
             Threads::Block(generator, _) => writeln!(
                 cases.main,
@@ -223,13 +237,39 @@ fn streams_of_several_threads_are_those_of_the_cpu() {
     let mut cases = Cases::default();
     for (count, lens) in [(1, [100, 7]), (5, [5 * 32 * 3 + 50, 33])] {
         streams_cases::<XorShift1024Weyl>(&mut cases, count, lens);
-        streams_cases::<Philox4x32Rng>(&mut cases, count, lens);
     }
-    streams_cases::<Philox4x32Rng<7>>(&mut cases, 37, [700, 9]);
     for (count, lens) in [(1, [1000, 7]), (2, [2 * 512 + 100, 30])] {
         streams_cases::<LaggedFibonacci521>(&mut cases, count, lens);
         streams_cases::<LaggedFibonacci1279>(&mut cases, count, lens);
     }
+    cases.check();
+}
+
+#[test]
+fn streams_of_philox_are_those_of_the_cpu() {
+    let mut cases = Cases::default();
+    // One stream, a few, and more than a warp has; whole rows, an odd number of them, and lengths that end within a block.
+    for (count, lens) in
+        [(1, [1, 4 * 7 + 2]), (5, [5 * 4 * 6, 33]), (37, [701, 9]), (70, [280, 563])]
+    {
+        streams_cases::<Philox4x32Rng>(&mut cases, count, lens);
+        let streams = || Streams::<Philox4x32Rng<7>>::new(7, 0..count).unwrap();
+        for before in 1..4 {
+            streams_case::<_, F32>(&mut cases, streams(), lens, before);
+        }
+        streams_case::<_, F64>(&mut cases, streams(), lens, 2);
+        streams_case::<_, NormalF32>(&mut cases, streams(), lens, 1);
+        streams_case::<_, NormalF64>(&mut cases, streams(), lens, 2);
+    }
+    // Keys of their own, places within a block, which is dropped, and before a counter's low word overflows.
+    let generators = (0..9).map(|k| {
+        let mut rng = Philox4x32Rng::<10>::from_key(u64::MAX / (k + 1), k << 40);
+        rng.set_position((1 << 34) - 4 * u128::from(k) - 5);
+        rng
+    });
+    let streams = Streams::from_generators(generators.collect()).unwrap();
+    streams_case::<_, U32>(&mut cases, streams.clone(), [200, 31], 0);
+    streams_case::<_, U64>(&mut cases, streams, [200, 31], 0);
     cases.check();
 }
 
@@ -275,4 +315,23 @@ fn a_stream_of_philox_is_that_of_the_cpu_anywhere() {
     philox_case::<F32, 10>(&mut cases, (1 << 34) - 3, 1, 100);
     philox_case::<U64, 10>(&mut cases, (1 << 34) - 2, 2, 100);
     cases.check();
+}
+
+#[test]
+fn states_come_back_as_they_were_and_need_memory() {
+    fn back<G: DeviceGenerator + PartialEq>() {
+        let streams = Streams::<G>::new(3, 0..7).unwrap();
+        let states = gather(&streams).unwrap();
+        let got: Streams<G> = scatter(&Layout::new::<G>(7), &states).unwrap();
+        assert!(got.generators() == streams.generators());
+        // More words than a slice may have, whether or not a `usize` counts them.
+        for count in [usize::MAX, usize::MAX / G::STATE, isize::MAX as usize / 4 / G::STATE + 1] {
+            let refused = Layout::new::<G>(count).room();
+            assert!(matches!(refused, Err(Error::OutOfMemory { bytes }) if bytes >= 1 << 31));
+        }
+    }
+    back::<Mwc>();
+    back::<Philox4x32Rng>();
+    back::<XorShift1024Weyl>();
+    back::<LaggedFibonacci521>();
 }

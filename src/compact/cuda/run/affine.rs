@@ -45,7 +45,8 @@ impl Runner {
             return unsafe { self.copy(array.source, array.out, bytes) };
         }
         let mover = self.mover(map.bits(), array)?;
-        self.move_by(&mover, map, array)
+        // SAFETY: the mover is for this array, of which there is the caller's word.
+        unsafe { self.move_by(&mover, map, array) }
     }
 
     /// Permutes an array within its memory, by way of a copy.
@@ -99,12 +100,15 @@ impl Runner {
         for (k, map) in maps.into_iter().enumerate() {
             if !map.is_identity() {
                 let array = Array { source: here, out: there, item: array.item };
-                self.move_by(&mover, map, array)?;
+                // SAFETY: the array goes from its memory to scratch memory of as many bytes or back, and the mover is for these
+                // two addresses, whichever is the first; the map's points are the caller's word.
+                unsafe { self.move_by(&mover, map, array) }?;
                 core::mem::swap(&mut here, &mut there);
             }
             if k < last {
                 let arguments = [here, pairs].map(u64::to_le_bytes);
                 let arguments: [&[u8]; 2] = [&arguments[0], &arguments[1]];
+                // So many pairs are all items, which are such numbers by the caller's word.
                 self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments)?;
             }
         }
@@ -141,8 +145,13 @@ impl Runner {
         Ok(Mover::Rows { ready: self.kernel(None, text, tuning::THREADS, 0)?, units })
     }
 
-    /// Puts a mover's kernel in the stream, for an array like the one that it was got for.
-    fn move_by(&mut self, mover: &Mover, map: &Affine, array: Array) -> Result<(), Error> {
+    /// Puts a mover's kernel in the stream: `out[A x ^ c] = source[x]`.
+    ///
+    /// # Safety
+    ///
+    /// The array is one that [`permute`](Self::permute) may be called with. The mover was got for a map of as many bits, for an
+    /// item of the same size, and for both addresses, whichever of them is the source.
+    unsafe fn move_by(&mut self, mover: &Mover, map: &Affine, array: Array) -> Result<(), Error> {
         let (source, out) = (array.source.to_le_bytes(), array.out.to_le_bytes());
         match mover {
             &Mover::Tiles { ref ready, shape, word, units } => {

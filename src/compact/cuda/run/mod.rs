@@ -210,8 +210,10 @@ impl Runner {
         if self.mode != Mode::Run {
             return Ok(());
         }
-        // SAFETY: the strategies pair each kernel's text with its arguments; the addresses are of working memory,
-        // which is kept until the stream has done with it, and of the movement, for which `run` has the caller's word.
+        // SAFETY: whoever launches pairs each kernel's text with its arguments. The addresses are of working memory, which is
+        // kept until the stream has done with it, and of what the caller vouches for: of the movement for `run`, of the
+        // rows for `rows`, and of the arrays for `permute`, `permute_in_place` and `order_by_network`, which have as many
+        // items as an affine map has points, all of which it permutes.
         unsafe { ready.kernel.launch(self.stream.cu_stream(), grid, threads, shared, arguments) }
     }
 
