@@ -55,7 +55,7 @@ fn words_on_all_threads<G: Generator>(bencher: Bencher, len: usize) {
     fills(bencher, len, check_words::<G>, |out: &mut [u32]| pool.install(|| rng.fill_u32(out)));
 }
 
-#[divan::bench(types = [Philox4x32Rng, Lcg64, Xorwow, XorShift1024Weyl])]
+#[divan::bench(types = [Philox4x32Rng, Lcg32, Lcg64, Mwc, LaggedFibonacci521, Xorwow, XorShift1024Weyl])]
 fn words_one_by_one<G: Generator>(bencher: Bencher) {
     let mut rng = G::new(1, 0);
     fills(bencher, FEW, check_words::<G>, |out: &mut [u32]| {
@@ -65,13 +65,13 @@ fn words_one_by_one<G: Generator>(bencher: Bencher) {
     });
 }
 
-#[divan::bench(types = [Philox4x32Rng, Lcg64, Xorwow, XorShift1024Weyl])]
+#[divan::bench(types = [Philox4x32Rng, Lcg32, Lcg64, Mwc, LaggedFibonacci521, Xorwow, XorShift1024Weyl])]
 fn words_one_by_one_buffered<G: Generator>(bencher: Bencher) {
     let mut rng = Buffered::new(G::new(1, 0));
     fills(bencher, FEW, check_words::<G>, |out: &mut [u32]| out.fill_with(|| rng.next_u32()));
 }
 
-#[divan::bench(types = [Philox4x32Rng, Lcg64, Xorwow, XorShift1024Weyl], args = LENGTHS)]
+#[divan::bench(types = [Philox4x32Rng, Lcg32, Lcg64, Mwc, Xorwow, XorShift1024Weyl], args = LENGTHS)]
 fn words_as_bytes<G: Generator>(bencher: Bencher, len: usize) {
     let mut rng = G::new(1, 0);
     bytes(bencher, len, |out| rng.fill_bytes(out));

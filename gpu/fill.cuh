@@ -238,8 +238,9 @@ __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t c
     if (mine >= count) return;
 
     const uint64_t row = 4 * pieces, rows = (words + row - 1) / row, whole = words / row;
+    const bool aligned = reinterpret_cast<uint64_t>(out) % 16 == 0;
     uint64_t block = rng.block + step, t = 0, place = 4 * piece;
-    if (reinterpret_cast<uint64_t>(out) % 16 == 0) {
+    if (aligned) {
         for (; t + UNROLL <= whole; t += UNROLL) {
             BIJECTIVE_SHUFFLE_UNROLL
             for (uint32_t k = 0; k < UNROLL; ++k) {
@@ -250,7 +251,12 @@ __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t c
         }
     }
     for (; place < words; block += STEPS, place += row) {
-        store_within(out, philox_numbers<Number, ROUNDS>(rng.key, rng.stream, block), place, 0, words);
+        const Words4 numbers = philox_numbers<Number, ROUNDS>(rng.key, rng.stream, block);
+        if (aligned && place + 4 <= words) {
+            stream_out(reinterpret_cast<Words4*>(out + place), numbers);
+        } else {
+            store_within(out, numbers, place, 0, words);
+        }
     }
     rng.block += rows * STEPS;
     if (step == 0) rng.store(states, count, mine);

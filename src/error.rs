@@ -39,7 +39,7 @@ pub enum Error {
     EmptyDomain,
     /// An ensemble of no streams was asked for.
     NoStreams,
-    /// A stream was asked for that is none of those that share a sequence.
+    /// The number of a leapfrog stream is not below the number of streams.
     NoSuchStream {
         /// The number of the stream, which must be below the number of streams.
         stream: u64,

@@ -146,7 +146,6 @@ fn words_for_fills(cuda: &Cuda) -> Option<CudaSlice<u32>> {
         println!("skipped: {free} bytes of device memory are too few");
         return None;
     }
-    // Zeros, so that what is not written is seen.
     Some(cuda.stream().alloc_zeros(len).unwrap())
 }
 
@@ -165,7 +164,9 @@ fn a_stream_fills_more_than_32_bits_of_words() {
     let len = MANY + BEYOND;
     // Aligned as the stream is, one word on, and where the words of a block do not come to an aligned place.
     for (before, position) in [(0, 0), (1, 1), (1, 0)] {
-        let mut rng = Philox4x32Rng::<10>::from_key(42, 7);
+        // Other words each time, so that those of the fill before are not taken for them.
+        let mut rng =
+            Philox4x32Rng::<10>::from_key(42, 7 + (2 * before + position as usize) as u64);
         rng.set_position(position);
         let mut on_device = rng.clone();
         cuda.fill_u32(&mut on_device, &mut out.slice_mut(before..before + len)).unwrap();
@@ -184,7 +185,8 @@ fn a_stream_fills_more_than_32_bits_of_words() {
 /// some rows.
 fn streams_fill_all<G: DeviceGenerator>(cuda: &Cuda, out: &mut CudaSlice<u32>, count: u64) {
     let len = out.len() - 1;
-    let ensemble = Streams::<G>::new(11, 0..count).unwrap();
+    // A seed for each number of streams, so that words of another fill are not taken for these.
+    let ensemble = Streams::<G>::new(count, 0..count).unwrap();
     let mut on_device = CudaStreams::new(cuda, &ensemble).unwrap();
     on_device.fill_u32(&mut out.slice_mut(..len)).unwrap();
     let row = ensemble.row_len();

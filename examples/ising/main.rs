@@ -159,6 +159,14 @@ impl Work {
         Ok(Setup { geometry, beta, hits: self.hits, seed: self.seed, multiplier: self.multiplier })
     }
 
+    /// A multiplier of one's own is for `mwc` alone.
+    fn check_multiplier(self, methods: &[Method]) -> Result<(), Failure> {
+        if self.multiplier != Mwc::MULTIPLIER && methods != [Method::Mwc] {
+            return Err("--multiplier is for `--generator mwc` or `--only mwc`".into());
+        }
+        Ok(())
+    }
+
     fn length(self) -> Length {
         let equilibration = self.equilibration.unwrap_or(self.sweeps / 10);
         Length { equilibration, sweeps: self.sweeps, every: self.every }
@@ -173,13 +181,17 @@ fn main() -> Result<(), Failure> {
             println!("e = {energy:.12}, C_V = {specific_heat:.12}");
             Ok(())
         }
-        Command::Run { generator, work } => run_one(generator, work),
+        Command::Run { generator, work } => {
+            work.check_multiplier(&[generator])?;
+            run_one(generator, work)
+        }
         Command::Table { only, no_times, work } => {
             let methods = match work.engine {
                 _ if !only.is_empty() => only,
                 Engine::Sequential => Method::SEQUENTIAL.to_vec(),
                 _ => Method::ALL.to_vec(),
             };
+            work.check_multiplier(&methods)?;
             let Exact { energy, specific_heat } = work.model.exact()?;
             println!("Exact: e = {energy:.9}, C_V = {specific_heat:.10}; k = {}\n", work.hits);
             table::print(&methods, work.engine, work.setup()?, work.length(), !no_times)

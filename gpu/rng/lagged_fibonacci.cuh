@@ -31,7 +31,7 @@ struct LaggedFibonacci {
         place = 0;
     }
 
-    // A barrier must have come after the last step.
+    // A barrier must have come after the last `make_block`; `next` and `next4` have it.
     __device__ __forceinline__ void store(uint32_t* states, uint64_t, uint64_t stream) const {
         for (uint32_t k = thread; k < R; k += THREADS) states[stream * R + k] = ring[(place + RING - R + k) % RING];
     }

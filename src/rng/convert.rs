@@ -3,16 +3,12 @@
 use super::Generator;
 use super::number::{Draw, MOST_NUMBERS, MOST_WORDS, memory};
 use super::rows::Rows;
+use super::tuning::GROUPS;
 use crate::simd::{Kernel, Level};
-
-/// How many groups of a row are drawn side by side.
-const LANES: usize = 16;
 
 /// Turns words in the memory of numbers into the numbers, whole groups of them.
 pub(super) fn in_order<D: Draw>(level: Level, numbers: &mut [D::Number]) {
-    if !D::IS_WORDS {
-        level.run(InOrder::<D>(numbers));
-    }
+    level.run(InOrder::<D>(numbers));
 }
 
 struct InOrder<'a, D: Draw>(&'a mut [D::Number]);
@@ -87,20 +83,20 @@ impl<D: Draw> Kernel for ByColumns<'_, D> {
     fn run(self) {
         let Self { words, mut out } = self;
         let columns = out.columns();
-        let mut of = [[0; LANES]; MOST_WORDS];
-        let mut drawn = [[D::Number::default(); LANES]; MOST_NUMBERS];
+        let mut of = [[0; GROUPS]; MOST_WORDS];
+        let mut drawn = [[D::Number::default(); GROUPS]; MOST_NUMBERS];
         let rows = (0..out.rows()).step_by(D::NUMBERS);
         for (words, row) in words.chunks_exact(D::WORDS * columns).zip(rows) {
             let mut column = 0;
-            while column + LANES <= columns {
+            while column + GROUPS <= columns {
                 for (of, words) in of.iter_mut().zip(words.chunks_exact(columns)) {
-                    of.copy_from_slice(&words[column..][..LANES]);
+                    of.copy_from_slice(&words[column..][..GROUPS]);
                 }
                 D::draw(&of, &mut drawn);
                 for (k, drawn) in drawn[..D::NUMBERS].iter().enumerate() {
-                    out.row(row + k)[column..][..LANES].copy_from_slice(drawn);
+                    out.row(row + k)[column..][..GROUPS].copy_from_slice(drawn);
                 }
-                column += LANES;
+                column += GROUPS;
             }
             let rest = columns - column;
             if rest > 0 {

@@ -17,7 +17,7 @@
 /// Each has the constants `STATE`, the words of a state in memory, `BLOCK`, the words of a step, and `THREADS`, those that share a
 /// stream. `rng.load(states, count, stream)` takes the state of a stream of [`CudaStreams`](crate::CudaStreams), of which there are
 /// `count`, from [`states_mut`](crate::CudaStreams::states_mut), and `rng.store(states, count, stream)` gives it back; what is left of a block of
-/// Philox4x32 is then dropped, and for a lagged Fibonacci generator there must be a barrier between the last step and it. Such a generator's `ring`
+/// Philox4x32 is then dropped. A lagged Fibonacci generator's `ring`
 /// is of `RING` words of shared memory, aligned to 16 bytes. Philox4x32 needs no states: a key, which the host draws from a seed, and the
 /// number of the stream are all, so that it is the one to begin with.
 ///

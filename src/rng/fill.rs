@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::Generator;
 use super::convert;
 use super::number::{Draw, F32, F64, MOST_NUMBERS, NormalF32, NormalF64, U32, U64, memory};
-use super::tuning::{self, AT_ONCE, BYTES_AT_ONCE};
+use super::tuning::{self, AT_ONCE, WORDS_OF_BYTES};
 use crate::simd::{Kernel, Level};
 
 /// Fills slices with numbers.
@@ -79,15 +79,24 @@ pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
 
 /// Writes the next words as bytes, the low one first. What is left of the last word is dropped.
 pub(crate) fn bytes<G: Generator>(rng: &mut G, out: &mut [u8]) {
-    let mut words = [0; BYTES_AT_ONCE / 4];
-    for out in out.chunks_mut(BYTES_AT_ONCE) {
-        let words = &mut words[..out.len().div_ceil(4)];
-        self::words(rng, words);
+    if out.len() <= 4 * WORDS_OF_BYTES {
+        bytes_by::<WORDS_OF_BYTES, G>(rng, out);
+    } else {
+        bytes_by::<AT_ONCE, G>(rng, out);
+    }
+}
+
+/// The same, so many words at a time.
+fn bytes_by<const WORDS: usize, G: Generator>(rng: &mut G, out: &mut [u8]) {
+    let mut buffer = [0; WORDS];
+    for out in out.chunks_mut(4 * WORDS) {
+        let buffer = &mut buffer[..out.len().div_ceil(4)];
+        words(rng, buffer);
         let (whole, rest) = out.as_chunks_mut::<4>();
-        for (bytes, word) in whole.iter_mut().zip(&*words) {
+        for (bytes, word) in whole.iter_mut().zip(&*buffer) {
             *bytes = word.to_le_bytes();
         }
-        if let Some(last) = words.get(whole.len()) {
+        if let Some(last) = buffer.get(whole.len()) {
             rest.copy_from_slice(&last.to_le_bytes()[..rest.len()]);
         }
     }

@@ -3,6 +3,7 @@
 use super::convert;
 use super::normal;
 use super::rows::Rows;
+use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
 use super::words::joined;
 
 /// How words become numbers of a type.
@@ -28,7 +29,7 @@ pub trait Draw: Sized + Send + Sync + 'static {
     /// Turns words in the memory of numbers into the numbers, whole groups of them.
     #[inline(always)]
     fn convert(numbers: &mut [Self::Number]) {
-        convert::by_groups::<16, Self>(numbers);
+        convert::by_groups::<GROUPS, Self>(numbers);
     }
 
     /// Rows of words, where each number is one.
@@ -37,23 +38,23 @@ pub trait Draw: Sized + Send + Sync + 'static {
     }
 }
 
-/// Numbers of which all bits are numbers.
+/// Types for which every bit pattern is a value.
 ///
 /// # Safety
 ///
 /// All bits are valid, none is padding, and the size is a multiple of a word's, the alignment not below.
 pub unsafe trait Bits: Copy + Default + Send + Sync + 'static {}
 
-// SAFETY: 4 bytes, all of them.
+// SAFETY: every pattern of its 4 bytes is a value, and it is aligned as a word or more.
 unsafe impl Bits for u32 {}
 
-// SAFETY: 8 bytes, all of them.
+// SAFETY: every pattern of its 8 bytes is a value, and it is aligned as a word or more.
 unsafe impl Bits for u64 {}
 
-// SAFETY: 4 bytes, all of them.
+// SAFETY: every pattern of its 4 bytes is a value, and it is aligned as a word or more.
 unsafe impl Bits for f32 {}
 
-// SAFETY: 8 bytes, all of them.
+// SAFETY: every pattern of its 8 bytes is a value, and it is aligned as a word or more.
 unsafe impl Bits for f64 {}
 
 /// The memory of numbers, as words. A group of numbers has just the room for a group of words.
@@ -132,6 +133,9 @@ impl Draw for U32 {
         numbers[0] = words[0];
     }
 
+    #[inline(always)]
+    fn convert(_numbers: &mut [u32]) {}
+
     fn rows_of_words(rows: Rows<'_, u32>) -> Option<Rows<'_, u32>> {
         Some(rows)
     }
@@ -147,6 +151,13 @@ impl Draw for U64 {
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<u64, LANES>) {
         for lane in 0..LANES {
             numbers[0][lane] = joined([words[0][lane], words[1][lane]]);
+        }
+    }
+
+    #[inline(always)]
+    fn convert(numbers: &mut [u64]) {
+        for number in numbers {
+            *number = in_memory(*number);
         }
     }
 }
@@ -209,7 +220,7 @@ impl Draw for NormalF64 {
 
     #[inline(always)]
     fn convert(numbers: &mut [f64]) {
-        convert::by_groups::<8, Self>(numbers);
+        convert::by_groups::<GROUPS_OF_NORMAL_F64, Self>(numbers);
     }
 
     #[inline(always)]

@@ -174,7 +174,7 @@ fn streams_of_a_thread_are_those_of_the_cpu() {
 fn streams_of_several_threads_are_those_of_the_cpu() {
     let Some(cuda) = cuda() else { return };
     // Few, rows that end within a block of threads, and more streams than the device holds threads.
-    every_kind::<Philox4x32Rng>(&cuda, &[1, 2, 1001, 1 << 18]);
+    every_kind::<Philox4x32Rng>(&cuda, &[1, 2, 1001, (1 << 18) + (1 << 14)]);
     every_kind::<Philox4x32Rng<7>>(&cuda, &[1001]);
     every_kind::<XorShift1024Weyl>(&cuda, &[1, 3, 333]);
     every_kind::<LaggedFibonacci521>(&cuda, &[1, 33]);

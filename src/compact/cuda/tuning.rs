@@ -212,8 +212,8 @@ pub(super) struct FillShape {
 /// For a stream of Philox4x32 of so many rounds, 16 bytes a thread and round of the loop; and how many times the blocks that the device
 /// holds are started at most, from where on a block takes several tiles.
 ///
-/// 2^30 words of 10 rounds: 1.07 words a ns, 1.00 of `f32`. With four blocks and 1024 waves, as 7 rounds have them, 1.07 and 0.96; 7 rounds
-/// make 1.17 and 1.17 with them, and 0.95 and 1.02 with the shape of 10: little work is best done a tile a block.
+/// 2^30 words of 10 rounds: 1.07 words a ps, 1.05 of `f32`. 7 rounds make 1.17 and 1.17, and 0.95 and 1.02 with the shape of 10: little
+/// work is best done a tile a block. That and the choice for 10 are of a kernel with more instructions (docs/results/gpu-rng.md).
 pub(super) const fn fill_philox(rounds: usize) -> (FillShape, u32) {
     let (blocks, waves) = if rounds <= 7 { (4, 1024) } else { (8, 4) };
     (FillShape { threads: THREADS, together: 4, blocks }, waves)
@@ -223,19 +223,19 @@ pub(super) const fn fill_philox(rounds: usize) -> (FillShape, u32) {
 pub(super) const FILL_ANYWHERE: (FillShape, u32) =
     (FillShape { threads: THREADS, together: 1, blocks: 4 }, 4);
 
-/// For streams that step alone: 1.06 to 1.07 words a ns for 2^17 to 2^19 streams. With one row after the other, eight rows, or 64 or 256
+/// For streams that step alone: 1.06 to 1.07 words a ps for 2^17 to 2^19 streams. With one row after the other, eight rows, or 64 or 256
 /// threads it is the same within one percent.
 pub(super) const FILL_STREAMS: FillShape = FillShape { threads: 128, together: 4, blocks: 1 };
 
-/// For streams of Philox4x32: 1.03 to 1.05 words a ns for 2^17 to 2^19 streams, of `f32` 1.01 to 1.03, of normal `f32` 0.43 to 0.46. With
+/// For streams of Philox4x32: 1.03 to 1.05 words a ps for 2^17 to 2^19 streams, of `f32` 1.01 to 1.03, of normal `f32` 0.43 to 0.46. With
 /// one row after the other and eight blocks a multiprocessor 1.00 to 1.04, 1.01 to 1.03 and 0.40 to 0.42.
 pub(super) const FILL_PHILOX_STREAMS: FillShape =
     FillShape { threads: 128, together: 2, blocks: 4 };
 
-/// For streams that threads of a warp share: 1.01 to 1.07 words a ns for 2^13 to 2^17 streams, with 256 threads 1.01 to 1.04, with 128 and 64
+/// For streams that threads of a warp share: 1.01 to 1.07 words a ps for 2^13 to 2^17 streams, with 256 threads 1.01 to 1.04, with 128 and 64
 /// 0.97 to 1.03.
 pub(super) const FILL_WARPS: FillShape = FillShape { threads: 512, together: 1, blocks: 1 };
 
 /// A thread takes several neighbouring streams, which make 16 bytes, if so many threads a multiprocessor are left. With 124 of
-/// them 1.05 words a ns, with one stream a thread 0.90; fewer were not measured.
+/// them 1.05 words a ps, with one stream a thread 0.90; fewer were not measured.
 pub(super) const FILL_TOGETHER: u64 = 120;

@@ -112,6 +112,10 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
         for threads in [128, 256, 512] {
             for unroll in [1, 2, 4] {
                 for held in [512, 1024, 1280, 1536, 2048] {
+                    // Whole blocks only.
+                    if held % threads != 0 {
+                        continue;
+                    }
                     for power in [17, 18, 19] {
                         let count = 1_u64 << power;
                         all.push(Candidate {

@@ -125,13 +125,13 @@ impl Cases {
 }
 
 /// A number as its words.
-trait Bits: Copy + Default {
+trait AsWords: Copy + Default {
     fn words(self) -> Vec<u32>;
 }
 
 macro_rules! bits {
     ($($number:ty: $to_bits:expr;)*) => {$(
-        impl Bits for $number {
+        impl AsWords for $number {
             fn words(self) -> Vec<u32> {
                 let bits: u64 = $to_bits(self);
                 [bits as u32, (bits >> 32) as u32][..size_of::<$number>() / 4].to_vec()
@@ -148,10 +148,10 @@ bits! {
 }
 
 /// What the CPU's fill gives.
-fn filled<D: Draw<Number: Bits>>(fill: &mut impl Draws, len: usize) -> Vec<u32> {
+fn filled<D: Draw<Number: AsWords>>(fill: &mut impl Draws, len: usize) -> Vec<u32> {
     let mut numbers = vec![D::Number::default(); len];
     fill.draw::<D>(&mut numbers);
-    numbers.into_iter().flat_map(Bits::words).collect()
+    numbers.into_iter().flat_map(AsWords::words).collect()
 }
 
 /// The states of an ensemble, as they lie in device memory.
@@ -160,7 +160,7 @@ fn states<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
 }
 
 /// Two fills of an ensemble, one after the other, and its states after them.
-fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: Bits>>(
+fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: AsWords>>(
     cases: &mut Cases,
     mut streams: Streams<G>,
     lens: [usize; 2],
@@ -274,7 +274,7 @@ fn streams_of_philox_are_those_of_the_cpu() {
 }
 
 /// A fill of a stream of Philox4x32 from some word on, at so many words from an aligned place.
-fn philox_case<D: DeviceDraw<Number: Bits>, const ROUNDS: usize>(
+fn philox_case<D: DeviceDraw<Number: AsWords>, const ROUNDS: usize>(
     cases: &mut Cases,
     position: u128,
     before: u64,
