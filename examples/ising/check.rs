@@ -82,6 +82,7 @@ mod tests {
         small_lattice(Engine::Cpu, Method::Philox10, 1).unwrap();
         small_lattice(Engine::Cpu, Method::Philox7, 2).unwrap();
         small_lattice(Engine::Sequential, Method::Philox10, 3).unwrap();
+        small_lattice(Engine::Sparing, Method::Philox10, 4).unwrap();
     }
 
     /// What the whole example is for: a bad generator shows.
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn energies_are_those_of_the_spins() {
         let geometry = Geometry::new(128, 32).unwrap();
-        for engine in [Engine::Sequential, Engine::Cpu] {
+        for engine in [Engine::Sequential, Engine::Sparing, Engine::Cpu] {
             for method in Method::ALL {
                 let setup =
                     Setup { geometry, beta: 0.4, hits: 2, seed: 5, multiplier: Mwc::MULTIPLIER };

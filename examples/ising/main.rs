@@ -188,7 +188,7 @@ fn main() -> Result<(), Failure> {
         Command::Table { only, no_times, work } => {
             let methods = match work.engine {
                 _ if !only.is_empty() => only,
-                Engine::Sequential => Method::SEQUENTIAL.to_vec(),
+                engine if engine.is_sequential() => Method::SEQUENTIAL.to_vec(),
                 _ => Method::ALL.to_vec(),
             };
             work.check_multiplier(&methods)?;

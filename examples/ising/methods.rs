@@ -15,12 +15,21 @@ use crate::words::TileWords;
 /// How the lattice is updated, and by whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Engine {
-    /// One site after another, by one core.
+    /// One site after another, by one core: a word for each.
     Sequential,
+    /// The same with a word only for a flip that costs energy.
+    Sparing,
     /// The double checkerboard on all cores.
     Cpu,
     /// The double checkerboard on an NVIDIA GPU.
     Cuda,
+}
+
+impl Engine {
+    /// Whether one site is updated after another, without tiles.
+    pub(crate) fn is_sequential(self) -> bool {
+        matches!(self, Self::Sequential | Self::Sparing)
+    }
 }
 
 /// A generator, and how its streams are made.
@@ -103,7 +112,7 @@ impl Method {
     /// What the paper found.
     pub(crate) fn published(self, engine: Engine) -> Option<Published> {
         let row = |energy, specific_heat, times| Some(Published { energy, specific_heat, times });
-        if engine == Engine::Sequential {
+        if engine.is_sequential() {
             return match self {
                 Self::Lcg32 => row(("1.1060788(15)", -0.26), ("0.83286(45)", -63.45), None),
                 Self::Lcg64 => row(("1.1060801(17)", 0.49), ("0.86102(60)", -1.14), None),
@@ -190,9 +199,9 @@ fn start<G: TileWords>(
     streams: impl FnOnce(usize) -> Result<Vec<G>, Failure>,
 ) -> Result<Box<dyn Simulation>, Failure> {
     let geometry = setup.geometry;
-    if engine == Engine::Sequential {
+    if engine.is_sequential() {
         let stream = streams(1)?.remove(0);
-        return Ok(Box::new(Sequential::new(setup, stream)?));
+        return Ok(Box::new(Sequential::new(setup, stream, engine == Engine::Sparing)?));
     }
     if !G::fits(geometry.tile) {
         return Err(format!("the generator does not fit tiles of side {}", geometry.tile).into());

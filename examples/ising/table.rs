@@ -22,7 +22,7 @@ pub(crate) fn print(
     // Without tiles there is no k, and one time.
     let timed_ks = match engine {
         _ if !timed => 0,
-        Engine::Sequential => 1,
+        engine if engine.is_sequential() => 1,
         _ => KS.len(),
     };
     println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
