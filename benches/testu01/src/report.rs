@@ -92,7 +92,7 @@ impl Tally {
 
 /// The rows of a battery with the seed that most of it was run with, the lowest of several: the others are of tests run
 /// again. Each statistic once.
-fn first_seed<'a>(rows: &'a [Row], contender: &Contender, battery: Battery) -> Vec<&'a Row> {
+fn main_seed<'a>(rows: &'a [Row], contender: &Contender, battery: Battery) -> Vec<&'a Row> {
     let mut by_seed: BTreeMap<u32, BTreeMap<(usize, usize), &Row>> = BTreeMap::new();
     for row in rows {
         if (row.generator.as_str(), row.order.as_str(), row.battery) == key(contender, battery) {
