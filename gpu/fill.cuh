@@ -34,12 +34,17 @@ __device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, 
     }
 }
 
+template <int ROUNDS>
+__device__ __forceinline__ Words4 philox_block(uint64_t key, uint64_t stream, uint64_t block) {
+    Words4 four = {{uint32_t(block), uint32_t(block >> 32), uint32_t(stream), uint32_t(stream >> 32)}};
+    philox4x32<ROUNDS>(key, four.words);
+    return four;
+}
+
 // The numbers of a block of Philox4x32.
 template <class Number, int ROUNDS>
 __device__ __forceinline__ Words4 philox_numbers(uint64_t key, uint64_t stream, uint64_t block) {
-    uint32_t x[4] = {uint32_t(block), uint32_t(block >> 32), uint32_t(stream), uint32_t(stream >> 32)};
-    philox4x32<ROUNDS>(key, x);
-    return numbers_of<Number>(x);
+    return numbers_of<Number>(philox_block<ROUNDS>(key, stream, block).words);
 }
 
 // Fills where blocks of the generator come to places of 16 aligned bytes. `out` is such a place, perhaps before the
@@ -67,58 +72,60 @@ __device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint6
     }
 }
 
-// Four words from the k-th of this thread on, the last of which the next thread has. 0 < k < 4.
-__device__ __forceinline__ Words4 moved_down(const Words4& four, uint32_t k) {
-    uint32_t all[7];
-    BIJECTIVE_SHUFFLE_UNROLL
-    for (uint32_t n = 0; n < 4; ++n) all[n] = four.words[n];
-    BIJECTIVE_SHUFFLE_UNROLL
-    for (uint32_t n = 0; n < 3; ++n) all[4 + n] = __shfl_down_sync(0xFFFFFFFFu, four.words[n], 1);
-    Words4 moved;
-    BIJECTIVE_SHUFFLE_UNROLL
-    for (uint32_t n = 0; n < 4; ++n) moved.words[n] = k == 1 ? all[n + 1] : k == 2 ? all[n + 2] : all[n + 3];
-    return moved;
-}
-
-// Fills any array, from any word of the stream on: number 0 is made of the words from `skip` on, less than 4, of a block.
-// A thread makes 16 bytes of numbers, of two blocks if it must, and stores 16 aligned bytes, of two threads' if it must.
-template <class Number, int ROUNDS, uint32_t THREADS>
-__device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stream, uint64_t block, uint64_t skip,
-                                                     uint32_t* out, uint64_t words) {
+// Rows of 128 words, four a thread, moved down by so many words, less than 4: each thread's last come from the next, and
+// the last thread's from the row after. That of the last row is not there: of it only the first thread's are words of the rows.
+template <uint32_t ROWS>
+__device__ __forceinline__ void move_down(Words4 (&rows)[ROWS], uint32_t by) {
+    if (by == 0) return;
     const uint32_t lane = threadIdx.x % 32;
-    // Words before the first aligned place.
-    const uint32_t before = uint32_t(0 - reinterpret_cast<uint64_t>(out) / 4) % 4;
-    const uint64_t fours = (words + 3) / 4;
-    for (uint64_t base = uint64_t(blockIdx.x) * THREADS; base < fours; base += uint64_t(gridDim.x) * THREADS) {
-        const uint64_t mine = base + threadIdx.x;
-        Philox4x32Rng<ROUNDS> rng(key, stream);
-        rng.block = block + mine;
-        uint32_t all[8] = {}, x[4];
-        rng.next_block(x);
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (uint32_t r = 0; r < ROWS; ++r) {
+        const Words4& after = rows[r + 1 < ROWS ? r + 1 : r];
+        uint32_t all[7];
         BIJECTIVE_SHUFFLE_UNROLL
-        for (uint32_t n = 0; n < 4; ++n) all[n] = x[n];
-        if (skip != 0) {
-            rng.next_block(x);
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (uint32_t n = 0; n < 4; ++n) all[4 + n] = x[n];
+        for (uint32_t n = 0; n < 4; ++n) all[n] = rows[r].words[n];
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t n = 0; n < 3; ++n) {
+            all[4 + n] = __shfl_sync(0xFFFFFFFFu, lane == 0 ? after.words[n] : rows[r].words[n], (lane + 1) % 32);
         }
         BIJECTIVE_SHUFFLE_UNROLL
         for (uint32_t n = 0; n < 4; ++n) {
-            const uint32_t low = skip == 0 ? all[n] : all[n + 1], high = skip == 2 ? all[n + 2] : all[n + 3];
-            x[n] = skip < 2 ? low : high;
+            rows[r].words[n] = by == 1 ? all[n + 1] : by == 2 ? all[n + 2] : all[n + 3];
         }
-        const Words4 numbers = numbers_of<Number>(x);
-        const uint64_t at = 4 * mine, warp = at - 4 * lane;
-        if (warp + 128 > words) {
-            store_within(out, numbers, at, 0, words);
-        } else if (before == 0) {
-            stream_out(reinterpret_cast<Words4*>(out + at), numbers);
+    }
+}
+
+// Fills any array, from any word of the stream on: number 0 is made of the words from `skip` on, less than 4, of a block.
+// A warp makes so many rows of 512 bytes, each thread a block of a row, and moves them twice: its words to where a number
+// begins, and its numbers to an aligned place. For both it draws one row more.
+template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
+__device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stream, uint64_t block, uint64_t skip,
+                                                     uint32_t* out, uint64_t words) {
+    constexpr uint32_t TILE = 128 * UNROLL;
+    const uint64_t lane = threadIdx.x % 32, warp = uint64_t(blockIdx.x) * (THREADS / 32) + threadIdx.x / 32;
+    const uint64_t step = uint64_t(gridDim.x) * (THREADS / 32) * TILE;
+    // Words before the first aligned place, from where on a tile is stored; the first tile stores them as well.
+    const uint32_t before = uint32_t(0 - reinterpret_cast<uint64_t>(out) / 4) % 4;
+    for (uint64_t tile = warp * TILE; tile < words; tile += step) {
+        const uint64_t mine = tile + 4 * lane, end = tile + TILE + before;
+        Words4 rows[UNROLL + 1];
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t r = 0; r <= UNROLL; ++r) {
+            rows[r] = philox_block<ROUNDS>(key, stream, block + mine / 4 + 32 * r);
+        }
+        move_down(rows, uint32_t(skip));
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (uint32_t r = 0; r <= UNROLL; ++r) rows[r] = numbers_of<Number>(rows[r].words);
+        if (tile == 0 && lane == 0) store_within(out, rows[0], 0, 0, before < words ? before : words);
+        if (end <= words) {
+            move_down(rows, before);
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t r = 0; r < UNROLL; ++r) {
+                stream_out(reinterpret_cast<Words4*>(out + before + mine + 128 * r), rows[r]);
+            }
         } else {
-            const Words4 moved = moved_down(numbers, before);
-            if (lane < 31) stream_out(reinterpret_cast<Words4*>(out + at + before), moved);
-            // The ends of what the warp has.
-            if (lane == 0) store_within(out, numbers, at, at, at + before);
-            if (lane == 31) store_within(out, numbers, at, at + before, at + 4);
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (uint32_t r = 0; r <= UNROLL; ++r) store_within(out, rows[r], mine + 128 * r, tile + before, words);
         }
     }
 }

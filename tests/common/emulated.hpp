@@ -65,14 +65,18 @@ static Barrier* my_block;
 inline void __syncthreads() { my_block->wait(); }
 inline void __syncwarp() { my_warp->barrier.wait(); }
 
-// The word of another thread of the warp, and one's own where there is none.
-inline unsigned shuffled(unsigned word, int by) {
-    const int lane = int(threadIdx.x % 32), from = lane + by;
-    my_warp->words[lane] = word;
+// The word of another thread of the warp.
+inline unsigned __shfl_sync(unsigned, unsigned word, unsigned from) {
+    my_warp->words[threadIdx.x % 32] = word;
     my_warp->barrier.wait();
-    const unsigned other = from < 0 || from > 31 ? word : my_warp->words[from];
+    const unsigned other = my_warp->words[from % 32];
     my_warp->barrier.wait();
     return other;
+}
+// One's own where there is none.
+inline unsigned shuffled(unsigned word, int by) {
+    const int lane = int(threadIdx.x % 32), from = lane + by;
+    return __shfl_sync(0, word, unsigned(from < 0 || from > 31 ? lane : from));
 }
 inline unsigned __shfl_down_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, int(by)); }
 inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, -int(by)); }

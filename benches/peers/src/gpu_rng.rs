@@ -26,7 +26,7 @@ type Done = Result<(), Box<dyn Error>>;
 
 /// A number of device memory.
 pub(crate) trait Number:
-    DeviceRepr + Copy + PartialEq + core::fmt::Debug + Into<f64>
+    DeviceRepr + Copy + Default + PartialEq + core::fmt::Debug + Into<f64>
 {
 }
 

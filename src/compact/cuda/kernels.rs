@@ -243,10 +243,10 @@ pub(super) fn fill_philox(number: &str, rounds: usize, shape: FillShape) -> Stri
 
 /// `(key, stream, block, skip, out, words)`: the same anywhere.
 pub(super) fn fill_philox_anywhere(number: &str, rounds: usize) -> String {
-    let (FillShape { threads, blocks, .. }, _) = tuning::FILL_ANYWHERE;
+    let (FillShape { threads, together, blocks }, _) = tuning::FILL_ANYWHERE;
     let parameters = "uint64_t key, uint64_t stream, uint64_t block, uint64_t skip, uint32_t* out, uint64_t words";
     let body = format!(
-        "fill_philox_anywhere<{number}, {rounds}, {threads}>(key, stream, block, skip, out, words);"
+        "fill_philox_anywhere<{number}, {rounds}, {threads}, {together}>(key, stream, block, skip, out, words);"
     );
     entry(threads, blocks, parameters, &body)
 }

@@ -221,7 +221,7 @@ pub(super) const fn fill_philox(rounds: usize) -> (FillShape, u32) {
 
 /// The same where it begins within a block or the array at any place. Chosen by reasoning, not yet by measurement.
 pub(super) const FILL_ANYWHERE: (FillShape, u32) =
-    (FillShape { threads: THREADS, together: 1, blocks: 4 }, 4);
+    (FillShape { threads: THREADS, together: 4, blocks: 4 }, 4);
 
 /// For streams that step alone: 1.06 to 1.07 words a ps for 2^17 to 2^19 streams. With one row after the other, eight rows, or 64 or 256
 /// threads it is the same within one percent.

@@ -30,12 +30,24 @@ struct Candidate {
     /// Blocks that a multiprocessor should hold, which limits their registers.
     blocks: u32,
     grid: u32,
-    /// For kernels of streams: how many streams, and of which generator.
-    streams: Option<(&'static str, u64)>,
+    fills: Fills,
+}
+
+/// What a kernel fills with, which says what its arguments are.
+#[derive(Clone, Copy)]
+enum Fills {
+    /// A stream of Philox4x32, from its beginning.
+    Philox,
+    /// From the word `skip` on, an array that begins `before` words after a multiple of 16 bytes.
+    Anywhere { skip: u64, before: usize },
+    /// So many streams of a generator.
+    Streams(&'static str, u64),
 }
 
 const PHILOX: &str =
     "uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first, uint64_t end";
+const ANYWHERE: &str =
+    "uint64_t key, uint64_t stream, uint64_t block, uint64_t skip, uint32_t* out, uint64_t words";
 const STREAMS: &str = "uint32_t* states, uint64_t count, uint32_t* out, uint64_t len";
 
 /// Measures every candidate, and prints each group with the fastest first.
@@ -99,7 +111,37 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                             threads,
                             blocks: held / threads,
                             grid,
-                            streams: None,
+                            fills: Fills::Philox,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    for (number, skip, before) in [
+        ("U32", 3, 0),
+        ("U32", 0, 3),
+        ("U32", 3, 1),
+        ("F32", 3, 1),
+        ("F64", 3, 2),
+        ("NormalF32", 3, 1),
+    ] {
+        for threads in [128, 256, 512] {
+            for unroll in [1, 2, 4, 8] {
+                for held in [768, 1024, 1536] {
+                    for waves in [2048, 8192, 1 << 20] {
+                        let grid = (multiprocessors * (waves / threads)).max(1);
+                        all.push(Candidate {
+                            name: format!("anywhere; {threads} threads; {unroll} rows; {held} threads held; {waves} threads a multiprocessor"),
+                            group: format!("Philox4x32-10 {number}, {skip} words skipped, {before} before"),
+                            text: (
+                                ANYWHERE,
+                                format!("fill_philox_anywhere<{number}, 10, {threads}, {unroll}>(key, stream, block, skip, out, words);"),
+                            ),
+                            threads,
+                            blocks: held / threads,
+                            grid,
+                            fills: Fills::Anywhere { skip, before },
                         });
                     }
                 }
@@ -128,7 +170,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                             threads,
                             blocks: held / threads,
                             grid: (count * steps / u64::from(threads)) as u32,
-                            streams: Some(("Philox4x32Rng", count)),
+                            fills: Fills::Streams("Philox4x32Rng", count),
                         });
                     }
                 }
@@ -151,7 +193,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                             threads,
                             blocks: 1,
                             grid: (count / u64::from(threads * streams)) as u32,
-                            streams: Some((generator, count)),
+                            fills: Fills::Streams(generator, count),
                         });
                     }
                 }
@@ -171,7 +213,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                 threads,
                 blocks: 1,
                 grid: (count * 8 / u64::from(threads)) as u32,
-                streams: Some(("XorShift1024Weyl", count)),
+                fills: Fills::Streams("XorShift1024Weyl", count),
             });
         }
     }
@@ -189,7 +231,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
                 threads,
                 blocks: 1,
                 grid: 1 << power,
-                streams: Some((generator, 1 << power)),
+                fills: Fills::Streams(generator, 1 << power),
             });
         }
     }
@@ -202,19 +244,22 @@ fn contender<'a>(
     candidate: &Candidate,
     kernel: &'a CudaFunction,
 ) -> Result<Contender<'a, u32>, Box<dyn Error>> {
-    match candidate.streams {
-        None => Ok(philox(cuda, candidate, kernel)),
-        Some(("Philox4x32Rng", count)) => streams::<Philox4x32Rng>(cuda, candidate, kernel, count),
-        Some(("Lcg64", count)) => streams::<Lcg64>(cuda, candidate, kernel, count),
-        Some(("Mwc", count)) => streams::<Mwc>(cuda, candidate, kernel, count),
-        Some(("Xorwow", count)) => streams::<Xorwow>(cuda, candidate, kernel, count),
-        Some(("LaggedFibonacci521", count)) => {
-            streams::<LaggedFibonacci521>(cuda, candidate, kernel, count)
+    let (generator, count) = match candidate.fills {
+        Fills::Philox => return Ok(philox(cuda, candidate, kernel)),
+        Fills::Anywhere { skip, before } => {
+            return Ok(anywhere(cuda, candidate, kernel, skip, before));
         }
-        Some(("LaggedFibonacci1279", count)) => {
-            streams::<LaggedFibonacci1279>(cuda, candidate, kernel, count)
-        }
-        Some((_, count)) => streams::<XorShift1024Weyl>(cuda, candidate, kernel, count),
+        Fills::Streams(generator, count) => (generator, count),
+    };
+    match generator {
+        "Philox4x32Rng" => streams::<Philox4x32Rng>(cuda, candidate, kernel, count),
+        "Lcg64" => streams::<Lcg64>(cuda, candidate, kernel, count),
+        "Mwc" => streams::<Mwc>(cuda, candidate, kernel, count),
+        "Xorwow" => streams::<Xorwow>(cuda, candidate, kernel, count),
+        "LaggedFibonacci521" => streams::<LaggedFibonacci521>(cuda, candidate, kernel, count),
+        "LaggedFibonacci1279" => streams::<LaggedFibonacci1279>(cuda, candidate, kernel, count),
+        "XorShift1024Weyl" => streams::<XorShift1024Weyl>(cuda, candidate, kernel, count),
+        _ => Err(format!("no generator {generator}").into()),
     }
 }
 
@@ -245,6 +290,26 @@ fn philox<'a>(
         let (address, _guard) = out.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(kernel);
         launch.arg(&42_u64).arg(&0_u64).arg(&0_u64).arg(&address).arg(&0_u64).arg(&words);
+        // SAFETY: the arguments are the kernel's, which writes so many words: the slice, borrowed for writing.
+        unsafe { launch.launch(shape) }?;
+        Ok(())
+    })
+}
+
+fn anywhere<'a>(
+    cuda: &'a Cuda,
+    candidate: &Candidate,
+    kernel: &'a CudaFunction,
+    skip: u64,
+    before: usize,
+) -> Contender<'a, u32> {
+    let (stream, shape) = (cuda.stream(), shape(candidate));
+    named(candidate, move |out| {
+        let mut out = out.slice_mut(before..);
+        let words = out.len() as u64;
+        let (address, _guard) = out.device_ptr_mut(stream);
+        let mut launch = stream.launch_builder(kernel);
+        launch.arg(&42_u64).arg(&0_u64).arg(&0_u64).arg(&skip).arg(&address).arg(&words);
         // SAFETY: the arguments are the kernel's, which writes so many words: the slice, borrowed for writing.
         unsafe { launch.launch(shape) }?;
         Ok(())
