@@ -62,40 +62,48 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
     }
 }
 
-// Writes rows that chains compact to, on domains of at most 2^62 points: so many warps a row, all of a block's or one.
+// Writes rows that chains compact to: so many warps a row, all of a block's or one. `last` is the last slot of the chains'
+// domains, 2^BITS points that tiles divide; a row has the indexes up to `most`. DENSE says that those are all.
 //
 // A warp has SLOTS times 32 slots after one another in a tile, of which it puts 32 at a time to their places: those of the
 // survivors among them are next to each other.
-template <class Index, int WARPS, int ROW_WARPS, int SLOTS, class F, class N>
-__device__ __forceinline__ void write_chain_rows(const Keys& keys, uint64_t last, uint64_t len, uint64_t first, uint64_t rows, N* out) {
+template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class N>
+__device__ __forceinline__ void write_chain_rows(const Keys& keys, Index last, Index most, uint64_t first, uint64_t rows, N* out) {
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS, "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
     __shared__ F members[AT_ONCE];
     __shared__ uint32_t sums[2][ROW_WARPS];
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % ROW_WARPS, own = threadIdx.x / 32 / ROW_WARPS;
+    const uint32_t lower_lanes = (1u << lane) - 1;
+    const Index tiles = last / TILE + 1;
     for (uint64_t row = uint64_t(blockIdx.x) * AT_ONCE + own; row < rows; row += uint64_t(gridDim.x) * AT_ONCE) {
         ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
         if (warp == 0 && lane < F::KEYS) draw_round(keys, lane, first + row, members[own]);
         ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
         // In registers.
         const F f = members[own];
-        N* to = out + row * len;
-        uint32_t turn = 0;
-        for (uint64_t start = 0; start <= last; start += TILE, turn ^= 1) {
+        N* to = out + row * (uint64_t(most) + 1);
+        Index slot = warp * SLOTS * 32 + lane;
+        for (Index tile = 0; tile < tiles; ++tile, slot += TILE) {
             Index values[SLOTS];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < SLOTS; ++k) values[k] = Index(f.forward(slot + k * 32));
+            if constexpr (DENSE) {
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int k = 0; k < SLOTS; ++k) to[slot + k * 32] = N(values[k]);
+                continue;
+            }
             uint32_t places[SLOTS], count = 0;
             BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < SLOTS; ++k) {
-                const uint64_t slot = start + (warp * SLOTS + k) * 32 + lane;
-                values[k] = Index(f.forward(Index(slot)));
-                const bool survives = slot <= last && values[k] < len;
-                const uint32_t survivors = __ballot_sync(FULL_WARP, survives);
-                places[k] = survives ? count + __popc(survivors & ((1u << lane) - 1)) : ~0u;
+                const uint32_t survivors = __ballot_sync(FULL_WARP, values[k] <= most);
+                places[k] = count + __popc(survivors & lower_lanes);
                 count += __popc(survivors);
             }
             uint32_t before = 0, all = count;
-            if (ROW_WARPS > 1) {
+            if constexpr (ROW_WARPS > 1) {
                 // Two sets of sums in turn, so that the block waits once a tile.
+                const uint32_t turn = uint32_t(tile) & 1;
                 if (lane == 0) sums[turn][warp] = count;
                 __syncthreads();
                 all = 0;
@@ -107,7 +115,7 @@ __device__ __forceinline__ void write_chain_rows(const Keys& keys, uint64_t last
             }
             BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < SLOTS; ++k) {
-                if (places[k] != ~0u) to[before + places[k]] = N(values[k]);
+                if (values[k] <= most) to[before + places[k]] = N(values[k]);
             }
             to += all;
         }

@@ -1,4 +1,4 @@
-// CUDA's threads in plain C++, as far as the kernels that fill use them: blocks one after another, each with a thread of the
+// CUDA's threads in plain C++, as far as kernels that are tested without a GPU use them: blocks one after another, each with a thread of the
 // system for every thread, and barriers where those of a warp or a block wait for each other. It stands before the prelude.
 #include <condition_variable>
 #include <cstdint>
@@ -80,6 +80,18 @@ inline unsigned shuffled(unsigned word, int by) {
 }
 inline unsigned __shfl_down_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, int(by)); }
 inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, -int(by)); }
+
+// Which threads of the warp say so, all of which are asked.
+inline unsigned __ballot_sync(unsigned, bool says) {
+    unsigned all = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) all |= __shfl_sync(0, says, lane) << lane;
+    return all;
+}
+inline int __popc(unsigned word) {
+    int count = 0;
+    for (; word != 0; word &= word - 1) ++count;
+    return count;
+}
 
 // Runs a kernel. Threads that do not wait for each other run one after another.
 inline void launch(unsigned grid, unsigned block, bool together, const std::function<void()>& kernel) {

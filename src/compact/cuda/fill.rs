@@ -435,10 +435,11 @@ impl Cuda {
         let words = D::words(len);
         let (aligned, arguments) = philox_plan::<D, ROUNDS>(rng, address, words);
         let (text, (shape, waves)) = if aligned {
-            let tuned = tuning::fill_philox(ROUNDS);
+            let tuned = tuning::fill_philox(ROUNDS, words);
             (kernels::fill_philox(D::NAME, ROUNDS, tuned.0), tuned)
         } else {
-            (kernels::fill_philox_anywhere(D::NAME, ROUNDS), tuning::FILL_ANYWHERE)
+            let tuned = tuning::fill_anywhere(words);
+            (kernels::fill_philox_anywhere(D::NAME, ROUNDS, tuned.0), tuned)
         };
         let kernel = device.kernel(&Program::fill(text))?;
         let grid = self.grid((words + 3).div_ceil(4), shape, waves);

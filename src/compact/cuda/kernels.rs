@@ -160,15 +160,15 @@ pub(super) fn exact_rows(word: &str) -> String {
     entry(threads, 1, &parameters, &body)
 }
 
-/// `(keys, last, len, first, rows, out)`: rows of a batch that chains like the bijection compact to.
-pub(super) fn chain_rows(index: &str, shape: RowShape, word: &str) -> String {
+/// `(keys, last, most, first, rows, out)`: rows of a batch that chains like the bijection compact to, or, if they are `dense`, are.
+pub(super) fn chain_rows(index: &str, shape: RowShape, dense: bool, word: &str) -> String {
     let parameters = format!(
-        "const __grid_constant__ Keys keys, uint64_t last, uint64_t len, uint64_t first, uint64_t rows, \
+        "const __grid_constant__ Keys keys, uint64_t last, uint64_t most, uint64_t first, uint64_t rows, \
          {word}* out"
     );
     let RowShape { warps, row_warps, slots, blocks } = shape;
     let body = format!(
-        "write_chain_rows<{index}, {warps}, {row_warps}, {slots}, F>(keys, last, len, first, rows, out);"
+        "write_chain_rows<{index}, {warps}, {row_warps}, {slots}, {dense}, F>(keys, last, most, first, rows, out);"
     );
     entry(shape.threads(), blocks, &parameters, &body)
 }
@@ -242,8 +242,8 @@ pub(super) fn fill_philox(number: &str, rounds: usize, shape: FillShape) -> Stri
 }
 
 /// `(key, stream, block, skip, out, words)`: the same anywhere.
-pub(super) fn fill_philox_anywhere(number: &str, rounds: usize) -> String {
-    let (FillShape { threads, together, blocks }, _) = tuning::FILL_ANYWHERE;
+pub(super) fn fill_philox_anywhere(number: &str, rounds: usize, shape: FillShape) -> String {
+    let FillShape { threads, together, blocks } = shape;
     let parameters = "uint64_t key, uint64_t stream, uint64_t block, uint64_t skip, uint32_t* out, uint64_t words";
     let body = format!(
         "fill_philox_anywhere<{number}, {rounds}, {threads}, {together}>(key, stream, block, skip, out, words);"

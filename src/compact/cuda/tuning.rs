@@ -139,9 +139,10 @@ pub(super) const LINK_BYTES: usize = 1 << 20;
 /// Bytes that a thread copies at a time from one place in host memory to another.
 pub(super) const COPY_BYTES: usize = 256 << 10;
 
-/// Threads of a block where rows of a batch are drawn exactly, and so the rows that it has in shared memory: 32 KiB of
-/// rows of 256. Chosen by reasoning, not yet by measurement.
-pub(super) const EXACT_ROWS: u32 = 128;
+/// Threads of a block where rows of a batch are drawn exactly, and so the rows that it has in shared memory: 16 KiB of
+/// rows of 256. Up to three percent faster than 128 from 33 items on, and up to two slower than 32 from 100 items on; of fewer items 128
+/// threads are as fast within one percent, and 32 are slower by up to six.
+pub(super) const EXACT_ROWS: u32 = 64;
 
 /// How a block writes rows of a batch that chains compact to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,31 +168,45 @@ impl RowShape {
     }
 }
 
-/// A warp a row, tiles of 128 slots. Chosen by reasoning, not yet by measurement.
-pub(super) const SHORT_ROWS: RowShape = RowShape { warps: 8, row_warps: 1, slots: 4, blocks: 4 };
+/// Warps of a multiprocessor that write rows of chains, each thread with 64 registers at most. Rows of 10,000, in G indexes a second: 318,
+/// with 16 warps 286; with 8 slots a thread 297, with 16 warps 307 and with 48 warps 218.
+const CHAIN_WARPS: u32 = 32;
 
-/// A block a row, tiles of 1024 slots. Chosen by reasoning, not yet by measurement.
-pub(super) const LONG_ROWS: RowShape = RowShape { warps: 8, row_warps: 8, slots: 4, blocks: 4 };
+/// Rows of chains by blocks of so many warps, all of a row or one, with tiles of 512 slots a warp. G indexes a second with 8 and 16 slots
+/// a thread: 299 and 318 in 26,843 rows of 10,000, 431 and 459 in 8947 rows of 30,000, 280 and 305 in 268 rows of a million.
+const fn row_shape(warps: u32, row_warps: u32) -> RowShape {
+    RowShape { warps, row_warps, slots: 16, blocks: CHAIN_WARPS / warps }
+}
 
-/// Rows with so many slots have a block each, and shorter ones a warp, if there are enough of them. Chosen by
-/// reasoning, not yet by measurement.
-const LONG_ROW: u64 = 1 << 13;
+/// A warp a row.
+const SHORT_ROWS: RowShape = row_shape(8, 1);
 
-/// How rows with slots up to `last` are written.
+/// All shapes, by warps a row.
+pub(super) const ROW_SHAPES: [RowShape; 5] =
+    [SHORT_ROWS, row_shape(2, 2), row_shape(4, 4), row_shape(8, 8), row_shape(16, 16)];
+
+/// How so many rows with slots up to `last` are written, whose tiles then divide the slots: by the most warps a row that the device holds, or
+/// up to half as many again.
+///
+/// 2684 rows of 100,000 take 2 warps a row, 364 G indexes a second, with 4 360 and with one 347; 894 rows of 300,000 take 4, 281, with 8
+/// 239; 268 rows of a million 16, 305, with 8 310.
 pub(super) fn rows(last: u64, rows: u64, multiprocessors: u32) -> RowShape {
-    // With fewer rows than a warp each keeps busy, blocks are faster.
-    let few = rows < 8 * u64::from(multiprocessors);
-    if last >= LONG_ROW || few { LONG_ROWS } else { SHORT_ROWS }
+    let warps = u64::from(CHAIN_WARPS * multiprocessors);
+    let fits = |shape: &&RowShape| {
+        let tile = u64::from(shape.row_warps * 32 * shape.slots);
+        let held = u64::from(shape.row_warps).saturating_mul(rows) <= warps + warps / 2;
+        tile - 1 <= last && held
+    };
+    *ROW_SHAPES.iter().rev().find(fits).unwrap_or(&SHORT_ROWS)
 }
 
 /// Whether rows with slots up to `last` are better written one after another, each by the whole device.
 ///
-/// By an estimate in nanoseconds, not yet by measurement: one by one a row takes 5000 and one for 150 slots; at the same
-/// time, four to a multiprocessor, one for 2 slots.
+/// In nanoseconds, fitted to rows of 2^17 to 2^24 slots: one by one a row takes 7500 and one for 330 slots, at the same time a multiprocessor
+/// takes one for 3.2 slots. 64 rows of four million are where they meet: 181 and 194 G indexes a second.
 pub(super) fn one_by_one(last: u64, rows: u64, multiprocessors: u32) -> bool {
-    let at_once = 4 * u64::from(multiprocessors);
-    let alone = rows.saturating_mul(5000 + last / 150);
-    let together = rows.div_ceil(at_once).saturating_mul(last / 2);
+    let alone = rows.saturating_mul(7500 + last / 330);
+    let together = rows.div_ceil(multiprocessors.into()).saturating_mul(last / 16 * 5);
     alone < together
 }
 
@@ -209,19 +224,42 @@ pub(super) struct FillShape {
     pub(super) blocks: u32,
 }
 
+/// From so many words on a stream of Philox4x32 fills with the shape for many. Measured are 2^24 and 2^30.
+const MANY_WORDS: u64 = 1 << 26;
+
 /// For a stream of Philox4x32 of so many rounds, 16 bytes a thread and round of the loop; and how many times the blocks that the device
 /// holds are started at most, from where on a block takes several tiles.
 ///
-/// 2^30 words of 10 rounds: 1.07 words a ps, 1.05 of `f32`. 7 rounds make 1.17 and 1.17, and 0.95 and 1.02 with the shape of 10: little
-/// work is best done a tile a block. That and the choice for 10 are of a kernel with more instructions (docs/results/gpu-rng.md).
-pub(super) const fn fill_philox(rounds: usize) -> (FillShape, u32) {
-    let (blocks, waves) = if rounds <= 7 { (4, 1024) } else { (8, 4) };
-    (FillShape { threads: THREADS, together: 4, blocks }, waves)
+/// Words a ps of 10 rounds, by kind of numbers:
+///
+/// | words | shape | `u32` | `f32` | `f64` | normal `f32` | normal `f64` |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | 2^30 | few | 0.99 | 0.89 | 0.90 | 0.43 | 0.38 |
+/// | 2^30 | many | 1.10 | 1.10 | 1.11 | 0.49 | 0.41 |
+/// | 2^24 | few | 1.01 | 1.00 | 1.00 | 0.43 | 0.39 |
+/// | 2^24 | many | 0.85 | 0.81 | 0.79 | 0.44 | 0.38 |
+/// | 2^22 | few | 0.69 | 0.72 | 0.71 | 0.36 | 0.33 |
+/// | 2^22 | many | 0.52 | 0.51 | 0.49 | 0.27 | 0.33 |
+///
+/// 7 rounds make 1.17 and 1.09 of 2^30 words: little work is best done a tile a block.
+pub(super) const fn fill_philox(rounds: usize, words: u64) -> (FillShape, u32) {
+    if rounds <= 7 || words < MANY_WORDS {
+        (FillShape { threads: THREADS, together: 4, blocks: 4 }, 1024)
+    } else {
+        (FillShape { threads: 512, together: 8, blocks: 1 }, 4)
+    }
 }
 
-/// The same where it begins within a block or the array at any place. Chosen by reasoning, not yet by measurement.
-pub(super) const FILL_ANYWHERE: (FillShape, u32) =
-    (FillShape { threads: THREADS, together: 4, blocks: 4 }, 4);
+/// The same where it begins within a block or the array at any place. 2^30 words with the shape for many: 0.99 to 1.08 words a ps, of `f32`
+/// 0.89, of `f64` 0.92, of normal `f32` 0.36. With 8 rounds of the loop 0.96 to 1.04, 0.86, 0.87 and 0.37; with the shape for few 0.83 to
+/// 0.91, 0.75, 0.76 and 0.35.
+pub(super) const fn fill_anywhere(words: u64) -> (FillShape, u32) {
+    if words < MANY_WORDS {
+        (FillShape { threads: THREADS, together: 4, blocks: 4 }, 8)
+    } else {
+        (FillShape { threads: 512, together: 12, blocks: 1 }, 2)
+    }
+}
 
 /// For streams that step alone: 1.06 to 1.07 words a ps for 2^17 to 2^19 streams. With one row after the other, eight rows, or 64 or 256
 /// threads it is the same within one percent.
@@ -239,3 +277,29 @@ pub(super) const FILL_WARPS: FillShape = FillShape { threads: 512, together: 1, 
 /// A thread takes several neighbouring streams, which make 16 bytes, if so many threads a multiprocessor are left. With 124 of
 /// them 1.05 words a ps, with one stream a thread 0.90; fewer were not measured.
 pub(super) const FILL_TOGETHER: u64 = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_divide_rows_and_blocks_fit() {
+        for bits in 9..63 {
+            let last = (1 << bits) - 1;
+            for count in [1, 2, 3, 100, 1000, 5000, u64::MAX] {
+                for multiprocessors in [1, 46, 132, 1000] {
+                    let shape = rows(last, count, multiprocessors);
+                    let tile = u64::from(shape.row_warps * 32 * shape.slots);
+                    assert!((last + 1).is_multiple_of(tile), "{shape:?} for 2^{bits} slots");
+                    assert_eq!(shape.warps * shape.blocks, CHAIN_WARPS);
+                    assert!(shape.row_warps == 1 || shape.row_warps == shape.warps);
+                    // What is asked for a batch is answered, whatever its size.
+                    one_by_one(last, count, multiprocessors);
+                }
+            }
+        }
+        // Many rows have a warp each; one row has the device.
+        assert_eq!(rows(1023, 100_000, 132), SHORT_ROWS);
+        assert!(one_by_one((1 << 24) - 1, 1, 132) && !one_by_one(1023, 100_000, 132));
+    }
+}

@@ -96,8 +96,8 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
         [("U32", 10), ("U32", 7), ("F32", 10), ("F64", 10), ("NormalF32", 10), ("NormalF64", 10)];
     for (number, rounds) in numbers {
         for threads in [128, 256, 512] {
-            for unroll in [1, 2, 4] {
-                for held in [1024, 2048] {
+            for unroll in [1, 2, 4, 8] {
+                for held in [512, 1024, 2048] {
                     for waves in [2048, 8192, 1 << 20] {
                         // As many blocks as hold so many threads a multiprocessor; the last is a block a tile.
                         let grid = (multiprocessors * (waves / threads)).max(1);
@@ -127,9 +127,9 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
         ("NormalF32", 3, 1),
     ] {
         for threads in [128, 256, 512] {
-            for unroll in [1, 2, 4, 8] {
-                for held in [768, 1024, 1536] {
-                    for waves in [2048, 8192, 1 << 20] {
+            for unroll in [4, 8, 12, 16] {
+                for held in [512, 1024] {
+                    for waves in [512, 1024, 2048, 8192, 1 << 20] {
                         let grid = (multiprocessors * (waves / threads)).max(1);
                         all.push(Candidate {
                             name: format!("anywhere; {threads} threads; {unroll} rows; {held} threads held; {waves} threads a multiprocessor"),
@@ -152,7 +152,7 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
         [("U32", 1), ("F32", 1), ("NormalF32", 1), ("U64", 2), ("F64", 2), ("NormalF64", 2)]
     {
         for threads in [128, 256, 512] {
-            for unroll in [1, 2, 4] {
+            for unroll in [2, 4, 8] {
                 for held in [512, 1024, 1280, 1536, 2048] {
                     // Whole blocks only.
                     if held % threads != 0 {

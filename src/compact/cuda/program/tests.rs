@@ -166,9 +166,13 @@ fn kernels_of_batches_compile() {
     for len in [257, 5000, 1 << 20, 1 << 33] {
         let chain = Chain::from_seed(len, 1);
         let index = kernels::index_type(chain.last());
-        let shapes = [tuning::SHORT_ROWS, tuning::LONG_ROWS];
-        let texts = shapes.map(|shape| words.map(|word| kernels::chain_rows(index, shape, word)));
-        compile_all(chain.device_source().as_ref(), texts.as_flattened());
+        let mut texts = Vec::new();
+        for shape in tuning::ROW_SHAPES {
+            for dense in [false, true] {
+                texts.extend(words.map(|word| kernels::chain_rows(index, shape, dense, word)));
+            }
+        }
+        compile_all(chain.device_source().as_ref(), &texts);
     }
 }
 
@@ -192,10 +196,14 @@ fn kernels_for_affine_maps_compile() {
 fn kernels_that_fill_compile() {
     let mut texts = Vec::new();
     for number in ["U32", "U64", "F32", "F64", "NormalF32", "NormalF64"] {
-        for rounds in [7, 10] {
-            texts.push(kernels::fill_philox(number, rounds, tuning::fill_philox(rounds).0));
+        for words in [1 << 10, 1 << 30] {
+            for rounds in [7, 10] {
+                let (shape, _) = tuning::fill_philox(rounds, words);
+                texts.push(kernels::fill_philox(number, rounds, shape));
+            }
+            let (shape, _) = tuning::fill_anywhere(words);
+            texts.push(kernels::fill_philox_anywhere(number, 10, shape));
         }
-        texts.push(kernels::fill_philox_anywhere(number, 10));
         let together = if number.ends_with("32") { 4 } else { 2 };
         let shape = tuning::FILL_STREAMS;
         texts.push(kernels::fill_streams("Mwc", number, 1, shape));
