@@ -13,7 +13,7 @@
 //! What is not modelled: a block is one thread here, since its warps speak to each other through shared memory and
 //! barriers. And loom lets no load return what is stored because of a later step of the same thread (load buffering).
 
-// Where loom is built.
+// Elsewhere loom has no 64-bit atomics.
 #![cfg(target_pointer_width = "64")]
 
 use Variant::*;
