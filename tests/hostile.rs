@@ -4,12 +4,30 @@
 mod common;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, Strategy};
 use common::cases;
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
+
+/// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers of 64.
+struct Counter(AtomicU32);
+
+impl Counter {
+    const fn new(start: u32) -> Self {
+        Self(AtomicU32::new(start))
+    }
+
+    /// The count before this call, which adds 1.
+    fn next(&self) -> u64 {
+        u64::from(self.0.fetch_add(1, Relaxed))
+    }
+
+    fn get(&self) -> u64 {
+        u64::from(self.0.load(Relaxed))
+    }
+}
 
 /// How many times each item was dropped.
 struct Ledger(Vec<AtomicU32>);
@@ -157,23 +175,23 @@ fn values_outside_the_domain_are_found() {
 #[test]
 fn answers_that_change_are_survived() {
     for len in LENGTHS {
-        let calls = AtomicU64::new(0);
+        let calls = Counter::new(0);
         let last = last_for(len);
-        let fickle = Liar { last, map: |x| (x + calls.fetch_add(1, Relaxed) / 7) & last };
+        let fickle = Liar { last, map: |x| (x + calls.next() / 7) & last };
         survive_everything(&fickle, len);
         // Right the first time over and wrong from then on, for whoever asks twice.
-        let calls = AtomicU64::new(0);
-        let tired = Liar { last, map: |x| if calls.fetch_add(1, Relaxed) > last { 0 } else { x } };
+        let calls = Counter::new(0);
+        let tired = Liar { last, map: |x| if calls.next() > last { 0 } else { x } };
         survive_everything(&tired, len);
     }
 }
 
 /// Says another domain every time it is asked.
-struct Shifty(AtomicU64);
+struct Shifty(Counter);
 
 impl Bijection for Shifty {
     fn last(&self) -> u64 {
-        [40_000, 10, 0, 1_000_000, 3][self.0.fetch_add(1, Relaxed) as usize % 5]
+        [40_000, 10, 0, 1_000_000, 3][self.0.next() as usize % 5]
     }
     fn forward(&self, slot: u64) -> u64 {
         slot
@@ -187,7 +205,7 @@ impl Bijection for Shifty {
 fn a_domain_that_changes_is_survived() {
     for len in [0, 1, 4, 100, 20_000, 300_000] {
         for start in 0..5 {
-            survive_everything(&Shifty(AtomicU64::new(start)), len);
+            survive_everything(&Shifty(Counter::new(start)), len);
         }
     }
 }
@@ -247,11 +265,11 @@ fn a_panic_at_any_call_is_survived() {
         [(20, 31), (100, 127), (9000, 16_383), (140_000, 262_143), (270_000, 524_287)]
     {
         for k in [0, 1, 19, 20, 31, 100, 127, 5000, 16_383, 262_143, 400_000] {
-            let calls = AtomicU64::new(0);
+            let calls = Counter::new(0);
             let f = Liar {
                 last,
                 map: |x| {
-                    if calls.fetch_add(1, Relaxed) == k {
+                    if calls.next() == k {
                         // Unwinds as a panic does, without the message.
                         resume_unwind(Box::new("the k-th call"));
                     }
@@ -302,11 +320,11 @@ fn a_trusted_panic_is_survived() {
 /// An item of no size that counts its drops.
 struct Unit;
 
-static UNITS_DROPPED: AtomicU64 = AtomicU64::new(0);
+static UNITS_DROPPED: Counter = Counter::new(0);
 
 impl Drop for Unit {
     fn drop(&mut self) {
-        UNITS_DROPPED.fetch_add(1, Relaxed);
+        UNITS_DROPPED.next();
     }
 }
 
@@ -318,31 +336,31 @@ fn items_of_no_size_are_dropped_once() {
     let _ = Serial.shuffle(&liar, &mut units);
     units.par_bijective_shuffle(1);
     Serial.unshuffle(&VariablePhilox::<24>::from_seed(30_000, 1), &mut units).unwrap();
-    assert_eq!(UNITS_DROPPED.load(Relaxed), 0);
+    assert_eq!(UNITS_DROPPED.get(), 0);
     drop(units);
-    assert_eq!(UNITS_DROPPED.load(Relaxed), 30_000);
+    assert_eq!(UNITS_DROPPED.get(), 30_000);
 }
 
 /// An item whose clones are counted, and whose `k`-th clone panics.
 struct Cloner<'a> {
-    clones: &'a AtomicU64,
-    drops: &'a AtomicU64,
+    clones: &'a Counter,
+    drops: &'a Counter,
     panic_at: u64,
 }
 
 impl Clone for Cloner<'_> {
     fn clone(&self) -> Self {
-        if self.clones.load(Relaxed) >= self.panic_at {
+        if self.clones.get() >= self.panic_at {
             resume_unwind(Box::new("the k-th clone"));
         }
-        self.clones.fetch_add(1, Relaxed);
+        self.clones.next();
         Self { ..*self }
     }
 }
 
 impl Drop for Cloner<'_> {
     fn drop(&mut self) {
-        self.drops.fetch_add(1, Relaxed);
+        self.drops.next();
     }
 }
 
@@ -350,15 +368,15 @@ impl Drop for Cloner<'_> {
 fn clones_are_dropped_once_when_one_panics() {
     for len in [50_u64, 300_000] {
         for panic_at in [0, 1, len / 2, len - 1, len] {
-            let (clones, drops) = (AtomicU64::new(0), AtomicU64::new(0));
+            let (clones, drops) = (Counter::new(0), Counter::new(0));
             let originals: Vec<Cloner> =
                 (0..len).map(|_| Cloner { clones: &clones, drops: &drops, panic_at }).collect();
             let result = catch_unwind(AssertUnwindSafe(|| originals.par_bijective_shuffled(3)));
             assert_eq!(result.is_ok(), panic_at == len);
             drop(result);
-            assert_eq!(drops.load(Relaxed), clones.load(Relaxed), "panic at {panic_at} of {len}");
+            assert_eq!(drops.get(), clones.get(), "panic at {panic_at} of {len}");
             drop(originals);
-            assert_eq!(drops.load(Relaxed), clones.load(Relaxed) + len);
+            assert_eq!(drops.get(), clones.get() + len);
         }
     }
 }
@@ -366,9 +384,9 @@ fn clones_are_dropped_once_when_one_panics() {
 /// One of many ways to be wrong, now and then and by chance.
 fn random_liar(last: u64, seed: u64, mode: u8, rate: u64) -> impl Bijection {
     let right = VariablePhilox::<24>::from_seed(last + 1, seed);
-    let calls = AtomicU64::new(0);
+    let calls = Counter::new(0);
     let map = move |slot: u64| {
-        let call = calls.fetch_add(1, Relaxed);
+        let call = calls.next();
         let dice = (slot ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
         let value = right.forward(slot & last);
         if !dice.is_multiple_of(rate) {

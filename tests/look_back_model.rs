@@ -13,6 +13,9 @@
 //! What is not modelled: a block is one thread here, since its warps speak to each other through shared memory and
 //! barriers. And loom lets no load return what is stored because of a later step of the same thread (load buffering).
 
+// Elsewhere loom has no 64-bit atomics.
+#![cfg(target_pointer_width = "64")]
+
 use Variant::*;
 use loom::model::Builder;
 use loom::sync::Arc;

@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -51,10 +51,11 @@ impl Shares {
         if self.workers == 1 {
             return run(0..self.tiles, memory);
         }
-        let next = AtomicU64::new(0);
+        // Shares are few, so a `usize` counts them; not every processor has atomic integers of 64 bits.
+        let next = AtomicUsize::new(0);
         memory.par_chunks_exact_mut(self.room).with_max_len(1).for_each(|memory| {
             loop {
-                let share = next.fetch_add(1, Ordering::Relaxed);
+                let share = next.fetch_add(1, Ordering::Relaxed) as u64;
                 let start = share.saturating_mul(self.share);
                 if start >= self.tiles {
                     return;

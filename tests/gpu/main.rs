@@ -1,6 +1,9 @@
 //! The GPU engine, compared with the sequential reference. Without a GPU every test here is skipped and says so; with
 //! `BIJECTIVE_SHUFFLE_REQUIRE_GPU=1` it fails instead.
 
+// CUDA has no driver for 32 bits.
+#![cfg(target_pointer_width = "64")]
+
 #[path = "../common/mod.rs"]
 mod common;
 

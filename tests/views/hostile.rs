@@ -1,14 +1,14 @@
 //! Bijections that count what is asked of them, and bijections that lie.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bijective_shuffle::Defect;
 use bijective_shuffle::prelude::*;
 
 /// Counts its evaluations.
 #[derive(Clone)]
-struct Counting(MulXorshift<10>, Arc<AtomicU64>);
+struct Counting(MulXorshift<10>, Arc<AtomicU32>);
 
 impl Bijection for Counting {
     fn last(&self) -> u64 {
@@ -26,7 +26,7 @@ impl Bijection for Counting {
 
 #[test]
 fn views_evaluate_no_more_than_they_must() {
-    let count = Arc::new(AtomicU64::new(0));
+    let count = Arc::new(AtomicU32::new(0));
     let taken = || count.swap(0, Relaxed);
     let of = |len: u64, points: u64| {
         let f = Counting(MulXorshift::from_seed(points, 1), count.clone());

@@ -132,9 +132,10 @@ struct Fickle(u64);
 
 impl FromSeed for Fickle {
     fn from_rng<R: rand_core::Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        use core::sync::atomic::{AtomicU64, Ordering};
-        static CALLS: AtomicU64 = AtomicU64::new(0);
-        Self((len + rng.next_u64() % 3 + CALLS.fetch_add(1, Ordering::Relaxed) % 3) / 2)
+        use core::sync::atomic::{AtomicU32, Ordering};
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        let calls = u64::from(CALLS.fetch_add(1, Ordering::Relaxed));
+        Self((len + rng.next_u64() % 3 + calls % 3) / 2)
     }
 }
 
