@@ -83,8 +83,11 @@ inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned by) { return sh
 
 // Which threads of the warp say so, all of which are asked.
 inline unsigned __ballot_sync(unsigned, bool says) {
+    my_warp->words[threadIdx.x % 32] = says;
+    my_warp->barrier.wait();
     unsigned all = 0;
-    for (unsigned lane = 0; lane < 32; ++lane) all |= __shfl_sync(0, says, lane) << lane;
+    for (unsigned lane = 0; lane < 32; ++lane) all |= my_warp->words[lane] << lane;
+    my_warp->barrier.wait();
     return all;
 }
 inline int __popc(unsigned word) {
