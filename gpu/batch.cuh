@@ -91,33 +91,33 @@ __device__ __forceinline__ void write_chain_rows(const Keys& keys, Index last, I
             if constexpr (DENSE) {
                 BIJECTIVE_SHUFFLE_UNROLL
                 for (int k = 0; k < SLOTS; ++k) to[slot + k * 32] = N(values[k]);
-                continue;
-            }
-            uint32_t places[SLOTS], count = 0;
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int k = 0; k < SLOTS; ++k) {
-                const uint32_t survivors = __ballot_sync(FULL_WARP, values[k] <= most);
-                places[k] = count + __popc(survivors & lower_lanes);
-                count += __popc(survivors);
-            }
-            uint32_t before = 0, all = count;
-            if constexpr (ROW_WARPS > 1) {
-                // Two sets of sums in turn, so that the block waits once a tile.
-                const uint32_t turn = uint32_t(tile) & 1;
-                if (lane == 0) sums[turn][warp] = count;
-                __syncthreads();
-                all = 0;
+            } else {
+                uint32_t places[SLOTS], count = 0;
                 BIJECTIVE_SHUFFLE_UNROLL
-                for (int k = 0; k < ROW_WARPS; ++k) {
-                    if (k == int(warp)) before = all;
-                    all += sums[turn][k];
+                for (int k = 0; k < SLOTS; ++k) {
+                    const uint32_t survivors = __ballot_sync(FULL_WARP, values[k] <= most);
+                    places[k] = count + __popc(survivors & lower_lanes);
+                    count += __popc(survivors);
                 }
+                uint32_t before = 0, all = count;
+                if constexpr (ROW_WARPS > 1) {
+                    // Two sets of sums in turn, so that the block waits once a tile.
+                    const uint32_t turn = uint32_t(tile) & 1;
+                    if (lane == 0) sums[turn][warp] = count;
+                    __syncthreads();
+                    all = 0;
+                    BIJECTIVE_SHUFFLE_UNROLL
+                    for (int k = 0; k < ROW_WARPS; ++k) {
+                        if (k == int(warp)) before = all;
+                        all += sums[turn][k];
+                    }
+                }
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int k = 0; k < SLOTS; ++k) {
+                    if (values[k] <= most) to[before + places[k]] = N(values[k]);
+                }
+                to += all;
             }
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int k = 0; k < SLOTS; ++k) {
-                if (values[k] <= most) to[before + places[k]] = N(values[k]);
-            }
-            to += all;
         }
     }
 }

@@ -73,7 +73,7 @@ __device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint6
 }
 
 // Rows of 128 words, four a thread, moved down by so many words, less than 4: each thread's last come from the next, and
-// the last thread's from the row after. That of the last row is not there: of it only the first thread's are words of the rows.
+// the last thread's from the row after. No row is after the last, so there the last thread's last words have no meaning.
 template <uint32_t ROWS>
 __device__ __forceinline__ void move_down(Words4 (&rows)[ROWS], uint32_t by) {
     if (by == 0) return;
@@ -124,6 +124,7 @@ __device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stre
                 stream_out(reinterpret_cast<Words4*>(out + before + mine + 128 * r), rows[r]);
             }
         } else {
+            // Of the last row the first thread's at most: the array ends before `end`.
             BIJECTIVE_SHUFFLE_UNROLL
             for (uint32_t r = 0; r <= UNROLL; ++r) store_within(out, rows[r], mine + 128 * r, tile + before, words);
         }

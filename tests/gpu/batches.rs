@@ -49,7 +49,7 @@ fn any_rows_agree() {
     for len in [4, 32, 33, 252, 1000] {
         let permutations = Permutations::new(u64::MAX, len, 3);
         for first in [1, u64::from(u32::MAX) - 9, u64::MAX - 5000] {
-            for rows in [1, 127, 128, 129, 5000] {
+            for rows in [1, 63, 64, 65, 129, 5000] {
                 check(&cuda, &permutations, first, rows);
             }
         }
@@ -59,12 +59,16 @@ fn any_rows_agree() {
 #[test]
 fn many_and_long_rows_agree() {
     let Some(cuda) = cuda() else { return };
-    // More rows than the device holds at a time; rows of a warp, of a block, and one after another.
+    // More rows than the device holds at a time; on one of 132 multiprocessors rows of 1, 1, 1, 2, 4, 8 and 16 warps, the others one
+    // after another. Those of 2^10 and 2^15 items have no gaps.
     for (rows, len) in [
         (300_000, 32),
         (20_000, 300),
+        (20_000, 1024),
         (3000, 5000),
-        (700, 30_000),
+        (1500, 20_000),
+        (700, 1 << 15),
+        (300, 30_000),
         (5, 1 << 20),
         (3, (1 << 20) + 1),
     ] {

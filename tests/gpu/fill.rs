@@ -116,15 +116,24 @@ fn a_stream_of_philox_is_that_of_the_cpu() {
     philox::<Doubles, 10>(&cuda);
     philox::<NormalFloats, 10>(&cuda);
     philox::<NormalDoubles, 10>(&cuda);
-    // So many that every block takes several tiles.
-    for (position, len) in [(0, (1 << 24) + 5), (1, (1 << 23) + 5)] {
-        let mut rng = Philox4x32Rng::<7>::from_key(42, 7);
+    // The shapes for many words, whose blocks take several tiles each.
+    many::<Words>(&cuda, &[(0, 0), (3, 0), (0, 3), (3, 1)]);
+    many::<Doubles>(&cuda, &[(0, 0), (3, 1)]);
+    many::<NormalDoubles>(&cuda, &[(2, 0), (3, 1)]);
+}
+
+/// More than 2^26 words from a position on, so many numbers after an aligned place.
+fn many<K: Kind>(cuda: &Cuda, places: &[(u128, usize)]) {
+    let len = (1 << 28) / size_of::<K::Number>() + 1001;
+    for &(position, before) in places {
+        let mut rng = Philox4x32Rng::<10>::from_key(42, 7);
         rng.set_position(position);
         let mut on_device = rng.clone();
-        let mut expected = vec![0; len];
-        rng.fill_u32(&mut expected);
-        let got = filled(&cuda, 0, len, |out| cuda.fill_u32(&mut on_device, out));
-        assert!(got == expected, "{len} from {position}");
+        let mut expected = vec![K::Number::default(); len];
+        K::cpu(&mut rng, &mut expected);
+        let got = filled(cuda, before, len, |out| K::philox(cuda, &mut on_device, out));
+        assert!(got == expected, "{len} from {position}, {before} before");
+        assert_eq!(on_device, rng);
     }
 }
 

@@ -57,7 +57,8 @@ pub(super) fn rows<N: Word>(
     let pieces = out.chunks_mut(together * batch.len);
     for (piece, first) in pieces.zip((first..).step_by(together)) {
         let rows = (piece.len() / batch.len) as u64;
-        let job = RowsJob { batch: *batch, first, rows, out: address, word: size_of::<N>() };
+        let (at_once, word) = (together as u64, size_of::<N>());
+        let job = RowsJob { batch: *batch, first, rows, at_once, out: address, word };
         // SAFETY: the address is of that many words, which are only used here.
         unsafe { runner.rows(&job) }?;
         // SAFETY: both are of so many bytes, and any bits are a word.

@@ -173,7 +173,8 @@ impl CudaWorkspace {
         finish_earlier(&self.stream)?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
-        let job = RowsJob { batch: *batch, first, rows, out: address, word: size_of::<N>() };
+        let (at_once, word) = (rows, size_of::<N>());
+        let job = RowsJob { batch: *batch, first, rows, at_once, out: address, word };
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
         unsafe { self.runner.rows(&job) }
@@ -187,7 +188,8 @@ impl CudaWorkspace {
     ) -> Result<usize, Error> {
         check_word::<N>(batch.len)?;
         // As aligned as memory of the device is.
-        let job = RowsJob { batch: *batch, first: 0, rows, out: 256, word: size_of::<N>() };
+        let (at_once, word) = (rows, size_of::<N>());
+        let job = RowsJob { batch: *batch, first: 0, rows, at_once, out: 256, word };
         self.runner.rehearse_rows(&job, Mode::Reserve)?;
         Ok(self.bytes())
     }

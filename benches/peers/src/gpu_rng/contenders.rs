@@ -168,8 +168,8 @@ fn philox<K: Kind, const ROUNDS: usize>(cuda: &Cuda, few: usize) -> Contender<'_
     }
 }
 
-/// From its fourth word on, into what comes after the first number: blocks of the generator lie across two aligned places, and
-/// so do numbers of several words.
+/// From its fourth word on, into what comes after the first number: numbers of several words are made of two blocks, and
+/// blocks come to places that are not aligned. Each call goes on where the one before ended.
 fn philox_anywhere<K: Kind>(cuda: &Cuda, few: usize) -> Contender<'_, K::Number> {
     let mut rng = Philox4x32Rng::<10>::from_key(SEED, 0);
     rng.skip(3);

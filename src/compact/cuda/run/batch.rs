@@ -18,6 +18,8 @@ pub(in crate::compact::cuda) struct RowsJob {
     pub(in crate::compact::cuda) batch: Batch,
     pub(in crate::compact::cuda) first: u64,
     pub(in crate::compact::cuda) rows: u64,
+    /// How many there are at most where the rest is written by other calls, so that all take the same kernel.
+    pub(in crate::compact::cuda) at_once: u64,
     pub(in crate::compact::cuda) out: u64,
     pub(in crate::compact::cuda) word: usize,
 }
@@ -34,7 +36,7 @@ impl Runner {
         }
         let context = self.stream.context();
         context.bind_to_thread().map_err(|error| failed(error, "use the device"))?;
-        let (len, rows) = (job.batch.len as u64, job.rows);
+        let (len, rows) = (job.batch.len as u64, job.at_once);
         if len <= Standard::EXACT_MAX {
             return self.exact_rows(job);
         }
@@ -76,7 +78,7 @@ impl Runner {
     fn chain_rows(&mut self, job: &RowsJob, any: &Chain) -> Result<(), Error> {
         let (last, len) = (any.last(), job.batch.len as u64);
         let most = len - 1;
-        let shape = tuning::rows(last, job.rows, self.device.limits.multiprocessors);
+        let shape = tuning::rows(last, job.at_once, self.device.limits.multiprocessors);
         let dense = most == last;
         let text = kernels::chain_rows(index_type(last), shape, dense, word_type(job.word));
         let ready = self.kernel(any.device_source().as_ref(), text, shape.threads(), 0)?;

@@ -70,11 +70,11 @@ fn program(main: &str) -> String {
              launch(2, 32, true, [&] { write_exact_rows<32>(keys, shares, first, rows, memory.out()); });
              memory.print();
          }
-         template <int WARPS, int ROW_WARPS, bool DENSE, class F, class N>
-         static void chain_rows(const Keys& keys, uint32_t last, uint32_t most, uint64_t first, uint64_t rows) {
+         template <class Index, int WARPS, int ROW_WARPS, bool DENSE, class F, class N>
+         static void chain_rows(const Keys& keys, Index last, Index most, uint64_t first, uint64_t rows) {
              Rows<N> memory(rows * (uint64_t(most) + 1));
              launch(2, 32 * WARPS, true, [&] {
-                 write_chain_rows<uint32_t, WARPS, ROW_WARPS, 4, DENSE, F>(keys, last, most, first, rows, memory.out());
+                 write_chain_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(keys, last, most, first, rows, memory.out());
              });
              memory.print();
          }\n",
@@ -190,13 +190,16 @@ fn rows_that_kernels_write_are_those_of_the_host() {
         let (last, most, source) = (any.last(), len as u64 - 1, any.device_source().unwrap());
         let f = source.type_name();
         writeln!(main, "{{ static const unsigned char k[] = {{{keys}}};").unwrap();
-        for (warps, row_warps, word) in [(2, 1, "uint32_t"), (2, 2, "uint64_t"), (4, 4, "uint32_t")]
-        {
+        for (index, warps, row_warps, word) in [
+            ("uint32_t", 2, 1, "uint32_t"),
+            ("uint32_t", 2, 2, "uint64_t"),
+            ("uint64_t", 4, 4, "uint32_t"),
+        ] {
             // What is dense may be compacted as well.
             for dense in [false, true].into_iter().filter(|&dense| !dense || last == most) {
                 writeln!(
                     main,
-                    "chain_rows<{warps}, {row_warps}, {dense}, {f}, {word}>\
+                    "chain_rows<{index}, {warps}, {row_warps}, {dense}, {f}, {word}>\
                      (of<Keys>(k), {last}u, {most}u, 9, {rows});"
                 )
                 .unwrap();
