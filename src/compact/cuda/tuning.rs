@@ -169,11 +169,11 @@ impl RowShape {
 }
 
 /// Warps of a multiprocessor that write rows of chains, each thread with 64 registers at most. Rows of 10,000, in G indexes a second: 318,
-/// with 16 warps 286; with 8 slots a thread 299, with 16 warps 307 and with 48 warps 218.
+/// with 16 warps 286; with 8 slots a thread 297, with 16 warps 307 and with 48 warps 218.
 const CHAIN_WARPS: u32 = 32;
 
-/// Rows of chains by blocks of so many warps, all of a row or one, with tiles of 512 slots a warp. G indexes a second with 8 and 16 slots
-/// a thread: 299 and 318 in 26,843 rows of 10,000, 431 and 459 in 8947 rows of 30,000, 280 and 305 in 268 rows of a million.
+/// Rows of chains by blocks of so many warps, all of a row or one, with tiles of 512 slots a warp. G indexes a second in rows
+/// of 10,000, with 4, 8 and 16 slots a thread: 299, 297 and 318; in 268 rows of a million, with 8 and 16: 280 and 305.
 const fn row_shape(warps: u32, row_warps: u32) -> RowShape {
     RowShape { warps, row_warps, slots: 16, blocks: CHAIN_WARPS / warps }
 }
@@ -251,9 +251,8 @@ pub(super) const fn fill_philox(rounds: usize, words: u64) -> (FillShape, u32) {
 }
 
 /// The same where it begins within a block or the array at any place; for few words the shape is taken over from above. 2^30 words with the
-/// shape for many: 0.99 to 1.08 words a ps, of `f32`
-/// 0.89, of `f64` 0.92, of normal `f32` 0.36. With 8 rounds of the loop 0.96 to 1.04, 0.86, 0.87 and 0.37; with the shape for few 0.83 to
-/// 0.91, 0.75, 0.76 and 0.35.
+/// shape for many: 0.99 to 1.08 words a ps, of `f32` 0.89, of `f64` 0.92, of normal `f32` 0.36. With 8 rounds of the loop 0.96 to 1.04, 0.86,
+/// 0.87 and 0.37; with the shape for few 0.83 to 0.91, 0.75, 0.76 and 0.35.
 pub(super) const fn fill_anywhere(words: u64) -> (FillShape, u32) {
     if words < MANY_WORDS {
         (FillShape { threads: THREADS, together: 4, blocks: 4 }, 8)
