@@ -21,7 +21,7 @@ const WORDS: usize = 32;
 /// With the state as one number `x` of 1024 bits, word 0 the highest, a step is `x ^= x << 329`, `x ^= x >> 347`, `x ^= x << 344`; the
 /// Weyl word goes on by 362437, and word `i` of the block is `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive (the crate's tests prove it,
 /// by the known factors of `2^1024 - 1`), so that the period is `(2^1024 - 1) 2^32` steps.
-/// It passes all tests of TestU01 in the paper, word by word and by lanes.
+/// It passes all tests of TestU01 in the paper, word by word and by lanes, and here (docs/results/testu01.md).
 ///
 /// All streams of a seed are of one sequence, and stream `s` starts `s 2^137` steps after stream 0: streams with neighbouring numbers overlap after
 /// 2^137 steps and never before. 2^137 is a multiple of the Weyl sequence's period, so its word is the same in all of them.
