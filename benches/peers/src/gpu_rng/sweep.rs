@@ -91,6 +91,21 @@ pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Result<(), Box<dyn E
 
 /// All shapes.
 fn candidates(multiprocessors: u32) -> Vec<Candidate> {
+    [
+        one_stream(multiprocessors),
+        one_stream_anywhere(multiprocessors),
+        philox_streams(),
+        lone_streams(),
+        warp_streams(),
+        block_streams(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A stream of Philox4x32, from its beginning.
+fn one_stream(multiprocessors: u32) -> Vec<Candidate> {
     let mut all = Vec::new();
     let numbers =
         [("U32", 10), ("U32", 7), ("F32", 10), ("F64", 10), ("NormalF32", 10), ("NormalF64", 10)];
@@ -118,6 +133,12 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
             }
         }
     }
+    all
+}
+
+/// The same from any word, into any place.
+fn one_stream_anywhere(multiprocessors: u32) -> Vec<Candidate> {
+    let mut all = Vec::new();
     for (number, skip, before) in [
         ("U32", 3, 0),
         ("U32", 0, 3),
@@ -148,6 +169,12 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
             }
         }
     }
+    all
+}
+
+/// Streams of Philox4x32.
+fn philox_streams() -> Vec<Candidate> {
+    let mut all = Vec::new();
     for (number, steps) in
         [("U32", 1), ("F32", 1), ("NormalF32", 1), ("U64", 2), ("F64", 2), ("NormalF64", 2)]
     {
@@ -177,6 +204,12 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
             }
         }
     }
+    all
+}
+
+/// Streams with a state a thread.
+fn lone_streams() -> Vec<Candidate> {
+    let mut all = Vec::new();
     for generator in ["Lcg64", "Mwc", "Xorwow"] {
         for threads in [64, 128, 256] {
             for streams in [1, 4] {
@@ -200,6 +233,12 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
             }
         }
     }
+    all
+}
+
+/// Streams whose state threads of a warp share.
+fn warp_streams() -> Vec<Candidate> {
+    let mut all = Vec::new();
     for threads in [64, 128, 256, 512] {
         for power in [13, 14, 15, 16, 17] {
             let count = 1_u64 << power;
@@ -217,6 +256,12 @@ fn candidates(multiprocessors: u32) -> Vec<Candidate> {
             });
         }
     }
+    all
+}
+
+/// Streams whose state a block shares.
+fn block_streams() -> Vec<Candidate> {
+    let mut all = Vec::new();
     for (generator, lags, threads) in
         [("LaggedFibonacci521", "521, 353", 64), ("LaggedFibonacci1279", "1279, 861", 128)]
     {
