@@ -18,7 +18,7 @@ pub(in crate::compact::cuda) struct RowsJob {
     pub(in crate::compact::cuda) batch: Batch,
     pub(in crate::compact::cuda) first: u64,
     pub(in crate::compact::cuda) rows: u64,
-    /// How many there are at most where the rest is written by other calls, so that all take the same kernel.
+    /// The most rows of a call, where several write a batch piece by piece. It chooses the kernel, so that all take the same.
     pub(in crate::compact::cuda) at_once: u64,
     pub(in crate::compact::cuda) out: u64,
     pub(in crate::compact::cuda) word: usize,
