@@ -5,8 +5,8 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../examples/shuffle_lines/lines.rs"]
-#[allow(dead_code, reason = "the example uses more of it")]
+#[path = "../../crates/cli/src/lines.rs"]
+#[allow(dead_code, reason = "the program uses more of it")]
 mod lines;
 
 #[derive(Arbitrary, Debug)]

@@ -18,16 +18,16 @@ pub(crate) fn battery_test(
     test: usize,
     feed: &mut Feed,
 ) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
-    #[cfg(feature = "link")]
+    #[cfg(testu01)]
     return linked::battery_test(battery, test, feed);
-    #[cfg(not(feature = "link"))]
+    #[cfg(not(testu01))]
     {
         let _ = (battery, test, feed.next());
         Err("built without TestU01: build and run this by benches/testu01/run".into())
     }
 }
 
-#[cfg(feature = "link")]
+#[cfg(testu01)]
 mod linked {
     use std::error::Error;
     use std::ffi::{CStr, c_char, c_double, c_int, c_ulong, c_void};

@@ -28,7 +28,7 @@ mod tuning;
 mod workspace;
 
 #[cfg(test)]
-#[path = "../../../tests/common/cplusplus.rs"]
+#[path = "../../cplusplus.rs"]
 mod cplusplus;
 
 use std::path::PathBuf;

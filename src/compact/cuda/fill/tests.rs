@@ -10,7 +10,7 @@ use crate::rng::fill::Draws;
 /// A program whose threads are emulated, with this main function.
 fn program(main: &str) -> String {
     [
-        include_str!("../../../../tests/common/emulated.hpp"),
+        include_str!("../../../../gpu/emulated.hpp"),
         device_header(),
         include_str!("../../../../gpu/fill.cuh"),
         "using namespace bijective_shuffle;

@@ -24,7 +24,7 @@ fn program(main: &str) -> String {
     assert!(batch.contains(SHARED));
     let batch = batch.replace(SHARED, "alignas(16) static unsigned char memory[THREADS * 256];");
     [
-        include_str!("../../../../../tests/common/emulated.hpp"),
+        include_str!("../../../../../gpu/emulated.hpp"),
         DeviceSource::PRELUDE,
         include_str!("../../../../../gpu/rng/philox4x32.cuh"),
         include_str!("../../../../../gpu/draw.cuh"),

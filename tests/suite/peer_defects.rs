@@ -4,8 +4,7 @@
 //! items whose keys are equal (CuPy's `permutation`). No keys are sorted here. And a fault that stays as published:
 //! `VariablePhilox` is even at powers of two, being the paper's map; `RandomSign` mends it.
 
-mod common;
-
+use crate::common;
 use std::collections::HashSet;
 
 use bijective_shuffle::prelude::*;

@@ -2,11 +2,10 @@
 //! belongs to the long forms of the tests, and says how long it took:
 //!
 //! ```console
-//! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test far -- --nocapture --test-threads 1
+//! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test suite far:: -- --nocapture --test-threads 1
 //! ```
 
-mod common;
-
+use crate::common;
 use std::time::Instant;
 
 use bijective_shuffle::Strategy;

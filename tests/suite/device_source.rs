@@ -1,15 +1,11 @@
 //! The device text of every bijection, compiled as plain C++, answers as the Rust methods do.
 
-mod common;
-#[path = "common/cplusplus.rs"]
-mod cplusplus;
-
 use std::fmt::Write as _;
 
+use crate::common::every_family;
+use crate::cplusplus::run;
 use bijective_shuffle::DeviceSource;
 use bijective_shuffle::prelude::*;
-use common::every_family;
-use cplusplus::run;
 
 /// A bijection and the points at which it is compared.
 struct Case {

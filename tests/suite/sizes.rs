@@ -2,8 +2,7 @@
 //!
 //! The short form stays in the millions; the long form goes beyond 2^32 items, takes 9 GiB and some minutes.
 
-mod common;
-
+use crate::common;
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
 

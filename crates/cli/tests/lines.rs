@@ -1,46 +1,21 @@
-//! The example `shuffle_lines`, run as a user runs it, and its splitter by itself.
+//! The program `bshuf`, run as a user runs it, and its splitter by itself.
 
-#[path = "../examples/shuffle_lines/lines.rs"]
+#[path = "../src/lines.rs"]
 mod lines;
 
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
 use std::thread;
 
 use bijective_shuffle::prelude::*;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-/// The program. `cargo test` builds it, but `cargo test --test shuffle_lines` does not, so it is built here; where it
-/// was built before, that is done in no time.
+/// The program.
 fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        // This is <target folder>/<profile>/deps/shuffle_lines-<hash>.
-        let this = std::env::current_exe().unwrap();
-        let profile_folder = this.parent().and_then(Path::parent).unwrap();
-        let profile = match profile_folder.file_name().and_then(|name| name.to_str()) {
-            Some("debug") => "test",
-            name => name.unwrap(),
-        };
-        let mut build = Command::new(env!("CARGO"));
-        build
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .args(["build", "--quiet", "--example", "shuffle_lines", "--profile", profile])
-            .arg("--target-dir")
-            .arg(profile_folder.parent().unwrap());
-        if !cfg!(feature = "cuda") {
-            build.arg("--no-default-features");
-        }
-        assert!(build.status().unwrap().success());
-        profile_folder
-            .join("examples")
-            .join("shuffle_lines")
-            .with_extension(std::env::consts::EXE_EXTENSION)
-    })
+    Path::new(env!("CARGO_BIN_EXE_bshuf"))
 }
 
 /// A folder in which the program runs.
@@ -362,7 +337,7 @@ fn failure_in_writing_leaves_the_output_as_it_was() {
     limited.args(["-c", script]).arg(program()).args(["--output", "old"]);
     let outcome = folder.finish(&mut limited, &numbered(10_000));
     assert_eq!(outcome.code, 1);
-    assert!(one_line(&outcome.stderr).starts_with("shuffle_lines: old: File too large"));
+    assert!(one_line(&outcome.stderr).starts_with("bshuf: old: File too large"));
     assert_eq!((folder.read("old"), folder.names()), (b"old\n".to_vec(), vec!["old".to_owned()]));
 }
 
@@ -372,21 +347,19 @@ fn inputs_that_cannot_be_read_are_named() {
     folder.write("text", b"a\n");
     fs::create_dir(folder.path("folder")).unwrap();
     let missing = folder.complaint(&["text", "missing"], b"");
-    assert!(missing.starts_with("shuffle_lines: missing: "), "{missing}");
+    assert!(missing.starts_with("bshuf: missing: "), "{missing}");
     let directory = folder.complaint(&["folder", "text"], b"");
-    assert_eq!(directory, "shuffle_lines: folder: is a directory");
+    assert_eq!(directory, "bshuf: folder: is a directory");
     let output = folder.complaint(&["--output", "folder"], b"a\n");
-    assert!(output.starts_with("shuffle_lines: folder: "), "{output}");
+    assert!(output.starts_with("bshuf: folder: "), "{output}");
     let nowhere = folder.complaint(&["--output", "missing/new"], b"a\n");
-    assert!(nowhere.starts_with("shuffle_lines: missing/new: "), "{nowhere}");
+    assert!(nowhere.starts_with("bshuf: missing/new: "), "{nowhere}");
 }
 
 #[test]
 fn missing_gpu_is_an_error() {
     let complaint = Folder::new().complaint(&["--backend", "cuda"], b"a\n");
-    assert!(
-        complaint.starts_with("shuffle_lines: cannot shuffle: back end cuda is not available: ")
-    );
+    assert!(complaint.starts_with("bshuf: cannot shuffle: back end cuda is not available: "));
 }
 
 #[test]
@@ -413,14 +386,14 @@ fn full_disk_is_noticed() {
     for text in [b"a\nb\n".to_vec(), b"a".to_vec(), numbered(100_000)] {
         folder.write("text", &text);
         let complaint = folder.complaint(&["--output", "/dev/full", "text"], b"");
-        assert!(complaint.starts_with("shuffle_lines: /dev/full: No space left"), "{complaint}");
+        assert!(complaint.starts_with("bshuf: /dev/full: No space left"), "{complaint}");
 
         let mut command = Command::new(program());
         let child = command.arg(folder.path("text")).stdout(full()).stderr(Stdio::piped());
         let output = child.spawn().unwrap().wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
-        assert!(complaint.starts_with("shuffle_lines: standard output: No space"), "{complaint}");
+        assert!(complaint.starts_with("bshuf: standard output: No space"), "{complaint}");
     }
     // Whoever cannot be told is not told; that is no reason to fail.
     let mut command = Command::new(program());
@@ -439,7 +412,7 @@ fn reader_that_leaves_is_told_of() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
-    assert_eq!(complaint, "shuffle_lines: standard output: the reader closed the output");
+    assert_eq!(complaint, "bshuf: standard output: the reader closed the output");
 }
 
 /// The pieces of a text as the splitter sees them.

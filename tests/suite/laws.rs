@@ -1,13 +1,12 @@
 //! The laws of `Bijection`, for every family and combinator: exhaustively on small domains, at random points on
 //! every width up to 64 bits.
 
-mod common;
-
+use crate::common;
 use std::sync::Arc;
 
+use crate::common::{every_family, every_word_pair};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Trusted, Word};
-use common::{every_family, every_word_pair};
 use proptest::prelude::*;
 
 /// Checks every law on the whole domain, point by point and in runs.

@@ -11,7 +11,7 @@ use super::*;
 use crate::checkerboard::Checkerboard;
 use crate::geometry::Geometry;
 
-#[path = "../../../tests/common/cplusplus.rs"]
+#[path = "../../../../src/cplusplus.rs"]
 mod cplusplus;
 
 /// What the kernel needs of CUDA beyond what the crate's do.
@@ -117,7 +117,7 @@ fn the_kernel_does_what_the_cpu_does() {
     program.case::<LaggedFibonacci521>(32);
     program.case::<LaggedFibonacci1279>(32);
     let text = [
-        include_str!("../../../tests/common/emulated.hpp"),
+        include_str!("../../../../gpu/emulated.hpp"),
         MORE,
         device_header(),
         &program.texts,

@@ -32,7 +32,7 @@ fn check<B: Bijection>(p: &Permutation<B>, entry: &Value) {
 /// The keys and permutations are those of `thrust::shuffle_copy`, dumped from Thrust itself.
 #[test]
 fn variable_philox_is_thrusts() {
-    let entries = entries(include_str!("vectors/thrust_shuffle.json"));
+    let entries = entries(include_str!("../vectors/thrust_shuffle.json"));
     assert_eq!(entries.len(), 23);
     for entry in &entries {
         let keys: Vec<u32> = numbers(&entry["keys"]).map(|key| key as u32).collect();
@@ -65,7 +65,7 @@ fn len_and_seed(entry: &Value) -> (u64, Seed) {
 /// The values are written by `vectors/make_vectors.py`. They are a promise: a change is a major version.
 #[test]
 fn the_default_seed_path_is_stable() {
-    let entries = entries(include_str!("vectors/standard.json"));
+    let entries = entries(include_str!("../vectors/standard.json"));
     assert!(entries.len() >= 200);
     for entry in &entries {
         let (len, seed) = len_and_seed(entry);
@@ -79,7 +79,7 @@ fn families_are_stable() {
     fn draw<F: FromSeed + Bijection + 'static>(len: u64, seed: Seed) -> Box<dyn Bijection> {
         Box::new(F::from_seed(len, seed))
     }
-    let entries = entries(include_str!("vectors/families.json"));
+    let entries = entries(include_str!("../vectors/families.json"));
     assert!(entries.len() >= 100);
     for entry in &entries {
         let draw = match entry["family"].as_str().unwrap() {
@@ -102,7 +102,7 @@ fn families_are_stable() {
 /// The same promise, for shuffles of blocks.
 #[test]
 fn blocks_are_stable() {
-    let entries = entries(include_str!("vectors/blocks.json"));
+    let entries = entries(include_str!("../vectors/blocks.json"));
     assert!(entries.len() >= 40);
     for entry in &entries {
         let (len, seed) = len_and_seed(entry);
@@ -156,7 +156,7 @@ fn generators_are_stable() {
         }
     }
 
-    let entries = entries(include_str!("vectors/generators.json"));
+    let entries = entries(include_str!("../vectors/generators.json"));
     assert!(entries.len() >= 250);
     for entry in &entries {
         let check = match entry["generator"].as_str().unwrap() {

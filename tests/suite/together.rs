@@ -1,14 +1,12 @@
 //! Several arrays under one permutation: each gets the order that `Serial` gives, whatever the arrays are, and nothing is
 //! lost when something fails.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crate::common::Plain;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, Strategy};
-use common::Plain;
 use rayon::ThreadPoolBuilder;
 
 fn serial(f: &dyn Bijection, len: usize) -> Vec<usize> {

@@ -1,14 +1,11 @@
 //! One permutation, every view: whatever a `Permutation` is asked, and in whatever order, it is what `Serial` writes.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod hostile;
 mod steps;
 
+use crate::common::lengths;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
-use common::lengths;
 use rayon::ThreadPoolBuilder;
 
 fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {

@@ -1,12 +1,10 @@
 //! One permutation, every view: the engines, the views and any number of threads give what `Serial` gives.
 
-#[path = "engines/batches.rs"]
 mod batches;
-mod common;
 
+use crate::common::{Plain, cases, lengths, long};
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
-use common::{Plain, cases, lengths, long};
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 use rayon::ThreadPoolBuilder;
 

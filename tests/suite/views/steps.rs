@@ -5,8 +5,8 @@ use bijective_shuffle::{Cursor, Iter};
 use proptest::prelude::{Just, ProptestConfig, Strategy as _, any, prop_assert_eq, prop_oneof};
 use proptest::{collection, proptest};
 
+use super::{inverse_of, serial};
 use crate::common::cases;
-use crate::{inverse_of, serial};
 
 /// What is done to an iterator.
 #[derive(Clone, Debug)]

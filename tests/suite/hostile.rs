@@ -1,14 +1,12 @@
 //! A bijection that lies, changes its mind or panics never loses an item: every item is still there, once, and is
 //! dropped once.
 
-mod common;
-
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use crate::common::cases;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, Strategy};
-use common::cases;
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 
 /// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers of 64.

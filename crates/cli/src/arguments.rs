@@ -9,7 +9,7 @@ use crate::order::Selection;
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every machine.
 #[derive(Parser)]
-#[command(name = "shuffle_lines")]
+#[command(name = "bshuf")]
 pub(crate) struct Arguments {
     /// The files to read; standard input if there are none, or for `-`
     #[arg(value_name = "FILE")]

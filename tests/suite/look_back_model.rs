@@ -14,7 +14,6 @@
 //! barriers. And loom lets no load return what is stored because of a later step of the same thread (load buffering).
 
 // Elsewhere loom has no 64-bit atomics.
-#![cfg(target_pointer_width = "64")]
 
 use Variant::*;
 use loom::model::Builder;

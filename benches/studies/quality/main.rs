@@ -8,23 +8,14 @@
 //! cargo run --release --features stats --example quality -- rounds --from 9 --to 16
 //! ```
 
-#[path = "quality/compare.rs"]
 mod compare;
-#[path = "quality/families.rs"]
 mod families;
-#[path = "quality/figures.rs"]
 mod figures;
-#[path = "quality/judge.rs"]
 mod judge;
-#[path = "quality/keys.rs"]
 mod keys;
-#[path = "quality/related.rs"]
 mod related;
-#[path = "quality/rounds.rs"]
 mod rounds;
-#[path = "quality/shufflers.rs"]
 mod shufflers;
-#[path = "quality/structure.rs"]
 mod structure;
 
 use std::error::Error;
