@@ -5,8 +5,8 @@
     .ci/api.py --check    fails, with a diff, if that file is not what the code says
 
 The diff of the file in a commit is the semver review of that commit: a line that goes or changes is a breaking change,
-a line that comes is an addition. All features are on. The lists come from rustdoc's JSON, which is not stable: another
-compiler may order or spell a bound differently, and then the file is written anew with it.
+a line that comes is an addition. All features are on. The list comes from rustdoc's JSON, whose format changes with the
+compiler. Another format than that of the file may spell bounds differently, and is not compared.
 """
 
 import difflib
@@ -349,8 +349,11 @@ def args_matter(implementation):
 
 
 def main():
-    listing = "\n".join(Api(rustdoc_json()).run()) + "\n"
-    count = listing.count("\n")
+    crate = rustdoc_json()
+    # The first line of the file.
+    origin = f"# rustdoc's JSON, format {crate['format_version']}"
+    listing = "\n".join([origin, *Api(crate).run()]) + "\n"
+    count = listing.count("\n") - 1
     if "--check" not in sys.argv[1:]:
         LISTING.write_text(listing)
         print(f"{count} lines written to {LISTING.relative_to(ROOT)}")
@@ -359,9 +362,13 @@ def main():
     if listing == before:
         print(f"{count} lines of public API, as committed")
         return
+    if not before.startswith(origin + "\n"):
+        print(f"Not compared: the file is of {before.splitlines()[0][2:]}, and this is {origin[2:]}")
+        return
     sys.stdout.writelines(
         difflib.unified_diff(before.splitlines(True), listing.splitlines(True), "committed", "found", n=0)
     )
+    sys.stdout.flush()
     sys.exit("The public API has changed: review the lines above, and run .ci/api.py to write them down.")
 
 
