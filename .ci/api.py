@@ -4,9 +4,10 @@
     .ci/api.py            writes .ci/public-api.txt
     .ci/api.py --check    fails, with a diff, if that file is not what the code says
 
-The diff of the file in a commit is the semver review of that commit: a line that goes or changes is a breaking change,
-a line that comes is an addition. All features are on. The list comes from rustdoc's JSON, whose format changes with the
-compiler. Another format than that of the file may spell bounds differently, and is not compared.
+The diff of the file in a commit is the semver review of that commit: a line that goes or changes is
+a breaking change, a line that comes is an addition. All features are on. The list comes from
+rustdoc's JSON, whose format changes with the compiler. Another format than that of the file may
+spell bounds differently, and is not compared.
 """
 
 import difflib
@@ -28,7 +29,8 @@ UNLISTED_TRAITS = {"StructuralPartialEq", "Freeze", "UnsafeUnpin"}
 def rustdoc_json():
     """Runs rustdoc, and reads what it writes."""
     with tempfile.TemporaryDirectory() as folder:
-        # Only rustdoc itself may know of RUSTC_BOOTSTRAP: build scripts that see it are built again.
+        # Only rustdoc itself may know of RUSTC_BOOTSTRAP: build scripts that see it are built
+        # again.
         wrapper = pathlib.Path(folder) / "rustdoc"
         wrapper.write_text('#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n')
         wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
@@ -45,7 +47,8 @@ def only(tagged):
     return (tagged, None) if isinstance(tagged, str) else next(iter(tagged.items()))
 
 
-# Types and bounds as Rust writes them, but for paths: code that is moved within the crate changes nothing here.
+# Types and bounds as Rust writes them, but for paths: code that is moved within the crate changes
+# nothing here.
 
 # Of every item that is mentioned, the path of its definition.
 DEFINED = {}
@@ -152,7 +155,7 @@ def for_text(params):
 
 
 def params_text(generics):
-    """The parameters in angle brackets; those that `impl Trait` stands for are shown where it stands."""
+    """The parameters in angle brackets, without those that an `impl Trait` stands for."""
     parts = []
     for param in generics["params"]:
         kind, inner = only(param["kind"])
@@ -344,7 +347,7 @@ class Api:
 
 
 def args_matter(implementation):
-    """Whether an impl is about fewer types than its type's name says: bounds, or arguments that are fixed."""
+    """Whether an impl is about fewer types than its type's name says."""
     return bool(implementation["generics"]["params"]) or "<" in type_text(implementation["for"])
 
 

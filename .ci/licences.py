@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Fails if a dependency has a licence that deny.toml does not allow.
 
-deny.toml makes exceptions for single crates. Here they hold for members of the workspace that are not published, and
-never for what the published packages or their tests depend on. Every target and feature is looked at.
+deny.toml makes exceptions for single crates. Here they hold for members of the workspace that are
+not published, and never for what the published packages or their tests depend on. Every target and
+feature is looked at.
 """
 
 import json
@@ -16,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def is_allowed(expression, allowed):
-    """Whether an SPDX expression can be met by licences that are allowed. `/` is an old form of `OR`."""
+    """Whether licences that are allowed meet an SPDX expression. `/` is an old form of `OR`."""
     tokens = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
 
     def alternatives():

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Fails if a published document or page links to what its reader cannot reach.
 
-Looked at are the Markdown files of the packages that are published, and all pages that rustdoc has made of the library
-(so run `cargo doc --no-deps --all-features` first). A link may lead to
+Looked at are the Markdown files of the packages that are published, and all pages that rustdoc has
+made of the library (so run `cargo doc --no-deps --all-features` first). A link may lead to
 
-* a page of the web, which is not fetched; but one of docs.rs that is about this library must be among the pages or
-  files that are going to be there;
-* a file of the same package, or a heading in it. Not from a README, which crates.io shows without the files;
+* a page of the web, which is not fetched; but one of docs.rs that is about this library must be
+  among the pages or files that are going to be there;
+* a file of the same package, or a heading in it. Not from a README, which crates.io shows without
+  the files;
 * from a page of rustdoc, another page, or an anchor in it.
 """
 

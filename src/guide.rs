@@ -1,7 +1,7 @@
 //! The documents, as pages.
 
-// A document links to its neighbours as files. Here the same names are links to pages: of two definitions of a name,
-// Markdown takes the first.
+// A document links to its neighbours as files. Here the same names are links to pages: of two
+// definitions of a name, Markdown takes the first.
 
 /// How it works: the paper's algorithm, the families of bijections, and the engines.
 ///

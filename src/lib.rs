@@ -1,5 +1,5 @@
-// The README's links lead to docs.rs, for those who read it elsewhere. Here they lead to the pages beside this one: of
-// two definitions of a name, Markdown takes the first.
+// The README's links lead to docs.rs, for those who read it elsewhere. Here they lead to the pages
+// beside this one: of two definitions of a name, Markdown takes the first.
 //! [slice]: trait@ParBijectiveShuffle
 //! [`Columns`]: trait@Columns
 //! [`Permutation`]: struct@Permutation
