@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails if a published document or page links to what its reader cannot reach.
+"""Fails if a document or page links to what its reader cannot reach.
 
 Looked at are the Markdown files of the packages that are published, and all pages that rustdoc has
 made of the library (so run `cargo doc --no-deps --all-features` first). A link may lead to
@@ -9,6 +9,8 @@ made of the library (so run `cargo doc --no-deps --all-features` first). A link 
 * a file of the same package, or a heading in it. Not from a README, which crates.io shows without
   the files;
 * from a page of rustdoc, another page, or an anchor in it.
+
+The other Markdown files of the repository may lead to any file of it.
 """
 
 import html
@@ -33,6 +35,13 @@ SOURCE = f"https://docs.rs/crate/{LIBRARY}/latest/source/"
 def packaged(package):
     command = ["cargo", "package", "--list", "--allow-dirty", "--locked", "--package", package]
     return set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")[:-1])
+
+
+def tracked():
+    """The files of the repository, but for those that have been removed and not committed."""
+    command = ["git", "ls-files"]
+    names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")[:-1]
+    return {name for name in names if (ROOT / name).exists()}
 
 
 def holds(files, path):
@@ -79,15 +88,16 @@ def web_fault(url, files):
 
 
 def markdown_fault(package, name, target, files):
-    folder = PACKAGES[package]
+    """What is wrong with a link in a file of a package, or of the repository, which is `None`."""
+    folder = PACKAGES.get(package, ROOT)
     if urlsplit(target).scheme:
         return web_fault(target, files)
     path, anchor = urldefrag(unquote(target))
-    if path and name == "README.md":
+    if path and package and name == "README.md":
         return "crates.io does not show files"
     path = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
     if not holds(files[package], path):
-        return "not in the package"
+        return "not there"
     if anchor and anchor not in headings(folder / path):
         return "no such heading"
     return None
@@ -113,14 +123,14 @@ def main():
     pages = sorted((PAGES / LIBRARY.replace("-", "_")).rglob("*.html"))
     if not pages:
         sys.exit(f"No pages in {PAGES}: run `cargo doc --no-deps --all-features`.")
-    files = {package: packaged(package) for package in PACKAGES}
+    files = {package: packaged(package) for package in PACKAGES} | {None: tracked()}
     faults, links = [], 0
     for package, names in files.items():
         for name in sorted(name for name in names if name.endswith(".md")):
-            for target in markdown_links((PACKAGES[package] / name).read_text()):
+            for target in markdown_links((PACKAGES.get(package, ROOT) / name).read_text()):
                 links += 1
                 if fault := markdown_fault(package, name, target, files):
-                    faults.append(f"{package}, {name}: {target}: {fault}")
+                    faults.append(f"{package or 'repository'}, {name}: {target}: {fault}")
     for origin in pages:
         for target in set(re.findall(r'(?:\bhref|<img[^>]* src)="([^"]+)"', page(origin)[0])):
             links += 1
@@ -128,7 +138,7 @@ def main():
                 faults.append(f"{origin.relative_to(PAGES)}: {target}: {fault}")
     for fault in faults:
         print(fault)
-    print(f"{links} links on {len(pages)} pages and in the packages' documents; {len(faults)} lead nowhere")
+    print(f"{links} links on {len(pages)} pages and in documents; {len(faults)} lead nowhere")
     sys.exit(bool(faults))
 
 
