@@ -1,27 +1,25 @@
+// The README's links lead to docs.rs, for those who read it elsewhere. Here they lead to the pages
+// beside this one: of two definitions of a name, Markdown takes the first.
+//! [slice]: trait@ParBijectiveShuffle
+//! [`Columns`]: trait@Columns
+//! [`Permutation`]: struct@Permutation
+//! [`affine`]: mod@affine
+//! [`rng`]: mod@rng
+//! [algorithm]: mod@guide::algorithm
+//! [decisions]: mod@guide::decisions
+//! [guide]: mod@guide::writing_a_bijection
+//! [reproducibility]: mod@guide::reproducibility
+//! [testing]: mod@guide::testing
+//!
 #![doc = include_str!("../README.md")]
-//!
-//! # Where to look
-//!
-//! | for | see |
-//! | --- | --- |
-//! | shuffling a slice | [`ParBijectiveShuffle`] |
-//! | shuffling several together | [`ParBijectiveShuffleTogether`], [`Columns`] |
-//! | the order itself | [`Permutation`] |
-//! | many permutations of one length | [`Permutations`] |
-//! | seeds and epochs | [`Seed`] |
-//! | a bijection of your own | [`Bijection`] |
-//! | the ones there are | [`bijection`] |
-//! | the engines | [`compact`] |
-//! | bit reversal, transposes and other affine maps of indexes | [`affine`] |
-//! | a bijection on a GPU | [`DeviceSource`] |
-//! | random numbers, in bulk and in many streams | [`rng`] |
-//! | judging a shuffle | `stats`, with the feature of this name |
 
 pub mod affine;
 mod backend;
 pub mod bijection;
 pub mod compact;
 mod error;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod permutation;
 mod permutations;
 pub mod prelude;
@@ -62,11 +60,7 @@ pub use rand_core;
 /// The crate of the traits that [`ParIter`] has, in the version that it takes.
 pub use rayon;
 
-/// The crate of the device memory and streams that [`CudaWorkspace`] takes, in the version that it takes.
+/// The crate of the device memory and streams that [`CudaWorkspace`] takes, in the version that it
+/// takes.
 #[cfg(feature = "cuda")]
 pub use cudarc;
-
-/// Runs the guide's examples as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../docs/writing-a-bijection.md")]
-mod guide {}

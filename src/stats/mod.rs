@@ -22,7 +22,7 @@
 //! and 0.001 as often as that, but for a factor of 2 at the last. Much smaller p-values take more samples to mean
 //! what they say. How many it takes to *find* a fault depends on the fault: where it moves a mean by `s` standard
 //! deviations of a single sample, about `20 / s^2`. Which tests find which known faults, after how many samples, is
-//! listed in `tests/stats.rs` of the repository.
+//! listed in `tests/suite/stats.rs` of the repository.
 //!
 //! # Use
 //!

@@ -1,7 +1,7 @@
 //! Whether the default shuffle is uniform, as far as a test of seconds can see; and whether the tests can see.
 //!
 //! Every test has a fixed seed, so it passes always or never. The long form, with many more tests, lengths and
-//! samples, is the example `quality`; `docs/quality.md` has its results.
+//! samples, is the program `quality` of `benches/studies`; `docs/quality.md` has its results.
 
 use std::collections::HashMap;
 

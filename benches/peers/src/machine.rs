@@ -38,7 +38,7 @@ pub(crate) fn conditions(common: &Common) -> String {
 
 /// The command that was given, as it is typed in the repository's root.
 pub(crate) fn command() -> String {
-    let cargo = "cargo run --release --manifest-path benches/peers/Cargo.toml --".to_owned();
+    let cargo = "cargo run --release -p bijective-shuffle-peers --".to_owned();
     let words = std::env::args().skip(1).map(|word| {
         if word.contains(|c: char| c.is_whitespace() || "'\"\\$*?;&|<>()".contains(c)) {
             format!("'{}'", word.replace('\'', r"'\''"))

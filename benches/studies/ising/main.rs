@@ -4,9 +4,9 @@
 //! 2012; \[RNG\]), table 1; what came of it is in docs/results/ising.md.
 //!
 //! ```console
-//! cargo run --release --example ising
-//! cargo run --release --example ising -- run --generator philox10 --engine cuda --sweeps 1e6
-//! cargo run --release --example ising -- table --engine cuda --sweeps 1e7
+//! cargo run --release -p bijective-shuffle-studies --bin ising
+//! cargo run --release -p bijective-shuffle-studies --bin ising -- run --generator philox10 --engine cuda --sweeps 1e6
+//! cargo run --release -p bijective-shuffle-studies --bin ising -- table --engine cuda --sweeps 1e7
 //! ```
 //!
 //! Without a command it checks itself on a small lattice, and on a GPU if there is one.

@@ -2,10 +2,10 @@
 //! in `docs/quality.md`.
 //!
 //! ```sh
-//! cargo run --release --features stats --example quality -- judge
-//! cargo run --release --features stats --example quality -- figures
-//! cargo run --release --features stats --example quality -- related
-//! cargo run --release --features stats --example quality -- rounds --from 9 --to 16
+//! cargo run --release -p bijective-shuffle-studies --bin quality -- judge
+//! cargo run --release -p bijective-shuffle-studies --bin quality -- figures
+//! cargo run --release -p bijective-shuffle-studies --bin quality -- related
+//! cargo run --release -p bijective-shuffle-studies --bin quality -- rounds --from 9 --to 16
 //! ```
 
 mod compare;

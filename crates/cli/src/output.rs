@@ -105,7 +105,7 @@ fn replace(path: &Path, old: Option<Permissions>) -> io::Result<Sink> {
         _ => Path::new("."),
     };
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".shuffle_lines");
+    builder.prefix(".bshuf");
     #[cfg(unix)]
     {
         // As for any new file; tempfile's own default is for its user only. The umask still applies.

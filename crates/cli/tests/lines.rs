@@ -358,7 +358,12 @@ fn inputs_that_cannot_be_read_are_named() {
 
 #[test]
 fn missing_gpu_is_an_error() {
-    let complaint = Folder::new().complaint(&["--backend", "cuda"], b"a\n");
+    let mut command = Command::new(program());
+    // Where there is a GPU, it is hidden.
+    command.args(["--backend", "cuda"]).env("CUDA_VISIBLE_DEVICES", "");
+    let outcome = Folder::new().finish(&mut command, b"a\n");
+    assert_eq!((outcome.code, outcome.stdout), (1, vec![]));
+    let complaint = one_line(&outcome.stderr);
     assert!(complaint.starts_with("bshuf: cannot shuffle: back end cuda is not available: "));
 }
 
