@@ -265,6 +265,8 @@ pub enum Error {
 pub enum Unavailable {
     /// The crate was built without the feature `cuda`.
     NotBuilt,
+    /// CUDA has no driver for this operating system: it has for Linux and for Windows.
+    NoSuchSystem,
     /// There is no library of the GPU's driver, or it is none.
     NoDriver,
     /// The driver's library is a stub, made for linking only.
@@ -311,6 +313,7 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotBuilt => f.write_str("the crate was built without the feature `cuda`"),
+            Self::NoSuchSystem => f.write_str("CUDA has no driver for this operating system"),
             Self::NoDriver => f.write_str("no NVIDIA driver is installed"),
             Self::StubDriver => f.write_str("the driver's library is a stub: install the driver"),
             Self::DriverMismatch => {
