@@ -260,7 +260,7 @@ pub enum Error {
 }
 
 /// What a back end lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// The crate was built without the feature `cuda`.
@@ -295,9 +295,17 @@ pub enum Unavailable {
         /// The driver's number of the error, a `CUresult`.
         code: u32,
     },
-    /// The library NVRTC, which compiles the kernels, was not found: neither where the system looks for libraries,
-    /// nor in an installation of CUDA, nor at `BIJECTIVE_SHUFFLE_NVRTC`.
+    /// The library NVRTC, which compiles the kernels, was not found where the system looks for
+    /// libraries, nor in an installation of CUDA.
     NoCompiler,
+    /// The environment variable `BIJECTIVE_SHUFFLE_NVRTC` has a path at which there is no library
+    /// that can be loaded. No other place is looked at then.
+    CompilerNotLoaded {
+        /// The path.
+        path: String,
+        /// What the system's loader says.
+        reason: String,
+    },
     /// NVRTC is older than version 11.7.
     CompilerTooOld,
     /// The kernels cannot be compiled for so old a GPU: its compute capability is below 7.0, or what NVRTC knows.
@@ -331,11 +339,21 @@ impl fmt::Display for Unavailable {
                 write!(f, "the driver could not be started: it says {code}")
             }
             Self::NoCompiler => f.write_str(
-                "the library NVRTC was not found: install it, or set BIJECTIVE_SHUFFLE_NVRTC to its path",
+                "the library NVRTC was not found: install it, by `pip install nvidia-cuda-nvrtc`, \
+                 `conda install -c conda-forge cuda-nvrtc` or, from NVIDIA's repository, \
+                 `apt install cuda-nvrtc-13-0`, and set BIJECTIVE_SHUFFLE_NVRTC to the path of \
+                 libnvrtc.so (Windows: nvrtc64_*.dll) if it still is not found",
+            ),
+            Self::CompilerNotLoaded { path, reason } => write!(
+                f,
+                "BIJECTIVE_SHUFFLE_NVRTC is {path}, which cannot be loaded as the library NVRTC: {reason}"
             ),
             Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.7"),
             Self::DeviceTooOld { major, minor } => {
-                write!(f, "the kernels cannot be compiled for a GPU of compute capability {major}.{minor}")
+                write!(
+                    f,
+                    "the kernels cannot be compiled for a GPU of compute capability {major}.{minor}"
+                )
             }
         }
     }
