@@ -242,6 +242,9 @@ pub enum Error {
     },
     /// The bijection's domain has more slots than the GPU engine can go through.
     DomainTooWide,
+    /// The engine's stream is being captured in a CUDA graph, and the engine is not one
+    /// [`with_capture`](https://docs.rs/bijective-shuffle/latest/bijective_shuffle/struct.Cuda.html#method.with_capture).
+    Captured,
     /// The GPU has not enough memory; what was to be shuffled is as it was.
     DeviceMemory,
     /// The GPU's driver failed. What was to be shuffled in host memory is as it was; device memory holds
@@ -521,6 +524,9 @@ impl fmt::Display for Error {
             }
             Self::DomainTooWide => f.write_str(
                 "the bijection's domain has more slots than the GPU can go through: use a narrower one",
+            ),
+            Self::Captured => f.write_str(
+                "the stream is being captured in a graph: only an engine made by `Cuda::with_capture` may be",
             ),
             Self::DeviceMemory => f.write_str("the GPU has not enough memory"),
             Self::Driver { code, during } => {

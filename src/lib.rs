@@ -46,7 +46,8 @@ pub use compact::{Columns, Compactor, Cpu, Cuda, Rows, Serial, Strategy, Workspa
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 #[doc(inline)]
 pub use compact::{
-    CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, DeviceNumber,
+    CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
+    DeviceGenerator, DeviceNumber,
 };
 pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};

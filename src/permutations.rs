@@ -315,7 +315,7 @@ impl crate::compact::CudaWorkspace {
         &mut self,
         permutations: &Permutations,
         first: u64,
-        out: &mut impl cudarc::driver::DevicePtrMut<N>,
+        out: &mut impl crate::compact::DeviceArrayMut<N>,
     ) -> Result<(), Error> {
         let batch = permutations.rows(first, out.len())?;
         self.rows(&batch, first, out)

@@ -28,7 +28,8 @@ pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub use cuda::{
-    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, DeviceNumber,
+    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
+    DeviceGenerator, DeviceNumber,
 };
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 pub use no_cuda::Cuda;

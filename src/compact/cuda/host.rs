@@ -25,7 +25,7 @@ pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) ->
     if out.is_empty() {
         return check_length(0, f.last());
     }
-    let mut runner = runner(cuda);
+    let mut runner = Runner::new(cuda);
     let mut memory = Memory::new();
     bind(cuda)?;
     let word = size_of::<N>();
@@ -47,7 +47,7 @@ pub(super) fn rows<N: Word>(
     if out.is_empty() {
         return Ok(());
     }
-    let mut runner = runner(cuda);
+    let mut runner = Runner::new(cuda);
     let mut memory = Memory::new();
     bind(cuda)?;
     let row_bytes = (batch.len * size_of::<N>()) as u64;
@@ -187,7 +187,7 @@ unsafe fn moved_copy(
 ) -> Result<(), Error> {
     let Bits { start, len, item } = items;
     let bytes = len * item;
-    let mut runner = runner(cuda);
+    let mut runner = Runner::new(cuda);
     let mut memory = Memory::new();
     bind(cuda)?;
     let half = (bytes as u64).next_multiple_of(256);
@@ -252,10 +252,6 @@ fn with_link(cuda: &Cuda, copy: impl FnOnce(&mut Link) -> Result<(), Error>) -> 
     let copied = copy(&mut link);
     *kept() = Some(link);
     copied
-}
-
-fn runner(cuda: &Cuda) -> Runner {
-    Runner::new(cuda.device.clone(), cuda.stream.clone(), cuda.strategy)
 }
 
 fn bind(cuda: &Cuda) -> Result<(), Error> {
