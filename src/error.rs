@@ -242,8 +242,8 @@ pub enum Error {
     },
     /// The bijection's domain has more slots than the GPU engine can go through.
     DomainTooWide,
-    /// The engine's stream is being captured in a CUDA graph, and the engine is not one
-    /// [`with_capture`](https://docs.rs/bijective-shuffle/latest/bijective_shuffle/struct.Cuda.html#method.with_capture).
+    /// The engine's stream is being captured in a CUDA graph, and the engine is not one that
+    /// `Cuda::with_capture` made.
     Captured,
     /// The GPU has not enough memory; what was to be shuffled is as it was.
     DeviceMemory,
