@@ -131,14 +131,16 @@ impl Nvrtc {
             function!("nvrtcGetNumSupportedArchs");
         let list: unsafe extern "C" fn(*mut c_int) -> c_int = function!("nvrtcGetSupportedArchs");
         let (mut major, mut minor, mut len) = (0, 0, 0);
-        // SAFETY: it writes a number to where each pointer points.
-        let mut code = unsafe { version(&mut major, &mut minor) };
-        // SAFETY: it writes a number to where the pointer points.
-        code |= unsafe { count(&mut len) };
+        let checked = |code| if code == 0 { Ok(()) } else { Err(Unavailable::CompilerTooOld) };
+        // SAFETY: it writes a number to where each pointer points, and there is one.
+        checked(unsafe { version(&mut major, &mut minor) })?;
+        // SAFETY: it writes a number to where the pointer points, and there is one.
+        checked(unsafe { count(&mut len) })?;
         let mut architectures = vec![0; usize::try_from(len).unwrap_or(0)];
-        // SAFETY: it writes as many numbers as `count` said.
-        code |= unsafe { list(architectures.as_mut_ptr()) };
-        if code != 0 || (major, minor) < OLDEST_VERSION {
+        // SAFETY: it writes as many numbers as `count` has said, without an error, and there is room
+        // for those.
+        checked(unsafe { list(architectures.as_mut_ptr()) })?;
+        if (major, minor) < OLDEST_VERSION {
             return Err(Unavailable::CompilerTooOld);
         }
         let architectures = architectures.into_iter().map(|architecture| architecture as u32);
@@ -210,11 +212,16 @@ impl Handle<'_> {
     /// Reads one of a program's texts.
     fn read(&self, (size, text): Text) -> Option<Vec<u8>> {
         let mut len = 0;
-        // SAFETY: the program's handle is valid, and the size is written to where the pointer points.
+        // SAFETY: the program has not been destroyed, which dropping the handle does, and the size is
+        // written to where the pointer points.
         let code = unsafe { size(self.program, &mut len) };
+        if code != 0 {
+            return None;
+        }
         let mut bytes = vec![0_u8; len];
-        // SAFETY: the program's handle is valid, and as many bytes are written as the size says.
-        let code = code | unsafe { text(self.program, bytes.as_mut_ptr().cast()) };
+        // SAFETY: the program has not been destroyed, and as many bytes are written as the size that the
+        // compiler has just said without an error.
+        let code = unsafe { text(self.program, bytes.as_mut_ptr().cast()) };
         (code == 0).then_some(bytes)
     }
 }
