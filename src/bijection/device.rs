@@ -58,13 +58,13 @@ impl DeviceSource {
     ///
     /// # Safety
     ///
-    /// The text runs on the GPU, in this process's context, where nothing checks what it does. For any
-    /// argument, all 2^64 of them, its functions end, read nothing but the struct's members, their
-    /// arguments and constants, do nothing that C++ leaves undefined, and write nothing. Not only slots
-    /// and indexes of the domain come as arguments: in a combinator the argument is what another
-    /// bijection answers, which may be anything, and a kernel may evaluate whole tiles of slots beyond
-    /// the last. An array among the members is therefore looked at only after the argument has been
-    /// compared with its length.
+    /// The text runs on the GPU, in this process's context, where nothing checks what it does. For
+    /// any argument, all 2^64 of them, its functions end, read nothing but the struct's members,
+    /// their arguments and constants, do nothing that C++ leaves undefined, and write nothing. Not
+    /// only slots and indexes of the domain come as arguments: in a combinator the argument is what
+    /// another bijection answers, which may be anything, and a kernel may evaluate whole tiles of
+    /// slots beyond the last. An array among the members is therefore looked at only after the
+    /// argument has been compared with its length.
     ///
     /// What the functions answer may be wrong, and outside the domain means nothing: it is checked,
     /// unless the bijection is [trusted](crate::TrustedBijection).

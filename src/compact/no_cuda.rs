@@ -1,4 +1,5 @@
-//! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems that have no CUDA.
+//! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems that have
+//! no CUDA.
 
 use super::batch::Batch;
 use super::{Compactor, Direction, Fixed, Frame, sealed};

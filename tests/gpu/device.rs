@@ -73,8 +73,8 @@ fn composes_with_the_crates_own() {
     assert_eq!(items, reference(&f, 3000));
 }
 
-/// An engine in a context of its own, on its only stream. Events that were recorded outside cannot be waited for within a
-/// capture, so the context is without them.
+/// An engine in a context of its own, on its only stream. Events that were recorded outside cannot
+/// be waited for within a capture, so the context is without them.
 fn alone() -> Cuda {
     let context = CudaContext::new_non_primary(0, 0).unwrap();
     // SAFETY: everything in this context is on one stream.
@@ -82,7 +82,8 @@ fn alone() -> Cuda {
     Cuda::on_stream(context.new_stream().unwrap()).unwrap()
 }
 
-/// Captures what is added to a stream; what the function answers, and the graph if there is something in it.
+/// Captures what is added to a stream; what the function answers, and the graph if there is
+/// something in it.
 fn capture<R>(stream: &Arc<CudaStream>, record: impl FnOnce() -> R) -> (R, Option<CudaGraph>) {
     stream.synchronize().unwrap();
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
@@ -94,7 +95,8 @@ fn capture<R>(stream: &Arc<CudaStream>, record: impl FnOnce() -> R) -> (R, Optio
 #[test]
 fn a_graph_replays() {
     let Some(_) = cuda() else { return };
-    // SAFETY: each graph is dropped before the slices and the workspace of its round, and launched in their stream.
+    // SAFETY: each graph is dropped before the slices and the workspace of its round, and launched
+    // in their stream.
     let cuda = unsafe { alone().with_capture() };
     for (len, strategy) in [
         (1000, CudaStrategy::Auto),
@@ -169,7 +171,8 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
 #[test]
 fn a_graph_has_its_memory_when_the_workspace_has_grown() {
     let Some(_) = cuda() else { return };
-    // SAFETY: the graph is dropped before the slices and the workspace, and launched in their stream.
+    // SAFETY: the graph is dropped before the slices and the workspace, and launched in their
+    // stream.
     let cuda = unsafe { alone().with_capture() };
     let cuda = cuda.with_strategy(CudaStrategy::Unfused);
     let stream = cuda.stream();

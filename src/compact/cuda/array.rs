@@ -11,11 +11,11 @@ mod sealed {
 
 /// Device memory that the engine may read: a [`CudaSlice`], a [`CudaView`] or a [`CudaViewMut`].
 ///
-/// The trait is sealed, because the engine relies on the address and the length that it is told, and
-/// [`DevicePtr`], cudarc's trait for them, is safe to implement for a type that has neither. Memory
-/// of other libraries is passed by address to the `unsafe` functions of
-/// [`CudaWorkspace`](crate::CudaWorkspace) whose names end with `_raw`, or becomes a [`CudaSlice`] by
-/// [`CudaStream::upgrade_device_ptr`](cudarc::driver::CudaStream::upgrade_device_ptr).
+/// The trait is sealed, because the engine relies on the address and the length that it is told,
+/// and [`DevicePtr`], cudarc's trait for them, is safe to implement for a type that has neither.
+/// Memory of other libraries is passed by address to the `unsafe` functions of
+/// [`CudaWorkspace`](crate::CudaWorkspace) whose names end with `_raw`, or becomes a [`CudaSlice`]
+/// by [`CudaStream::upgrade_device_ptr`](cudarc::driver::CudaStream::upgrade_device_ptr).
 ///
 /// A type of the user's own is refused, whatever it says of itself:
 ///
@@ -79,7 +79,8 @@ impl<T> DeviceArray<T> for CudaViewMut<'_, T> {}
 
 /// Device memory that the engine may write: a [`CudaSlice`] or a [`CudaViewMut`].
 ///
-/// The trait is sealed, for the reason that [`DeviceArray`] has. A type of the user's own is refused:
+/// The trait is sealed, for the reason that [`DeviceArray`] has. A type of the user's own is
+/// refused:
 ///
 /// ```compile_fail,E0277
 /// use std::sync::Arc;

@@ -377,8 +377,9 @@ unsafe fn launch<const ARGUMENTS: usize>(
     let grid = i32::try_from(grid).map_err(|_| Error::DeviceMemory)? as u32;
     let bytes = arguments.map(u64::to_le_bytes);
     let arguments: [&[u8]; ARGUMENTS] = core::array::from_fn(|k| &bytes[k][..]);
-    // SAFETY: each argument is a word of 8 bytes, as the kernel's parameters are by the caller's promise,
-    // and so is that what they point at is there and the kernel's to use. The context has been bound.
+    // SAFETY: each argument is a word of 8 bytes, as the kernel's parameters are by the caller's
+    // promise, and so is that what they point at is there and the kernel's to use. The context has
+    // been bound.
     unsafe { kernel.launch(stream.cu_stream(), (grid, 1), threads, 0, &arguments) }
 }
 

@@ -33,8 +33,8 @@ pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) ->
     let job = Job::new(f, out.len() as u64, Movement::Indices { out: address, word })?;
     // SAFETY: the working memory was got for as many words as `out` has, and is this call's alone.
     unsafe { runner.run(&job) }?;
-    // SAFETY: the working memory was got for the bytes of `out`, which is borrowed for writing, and in which any bits
-    // are a word. The kernels before this in the stream have written all of it.
+    // SAFETY: the working memory was got for the bytes of `out`, which is borrowed for writing, and
+    // in which any bits are a word. The kernels before this in the stream have written all of it.
     unsafe { to_host(cuda, address, out.as_mut_ptr().cast(), size_of_val(out)) }
 }
 
@@ -60,10 +60,12 @@ pub(super) fn rows<N: Word>(
         let rows = (piece.len() / batch.len) as u64;
         let (at_once, word) = (together as u64, size_of::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out: address, word };
-        // SAFETY: the working memory was got for the words of the largest piece, and is this call's alone.
+        // SAFETY: the working memory was got for the words of the largest piece, and is this call's
+        // alone.
         unsafe { runner.rows(&job) }?;
-        // SAFETY: the working memory was got for the largest piece, and this one is borrowed for writing. Any bits are
-        // a word, and the kernels before this in the stream have written those of all rows of the piece.
+        // SAFETY: the working memory was got for the largest piece, and this one is borrowed for
+        // writing. Any bits are a word, and the kernels before this in the stream have written
+        // those of all rows of the piece.
         unsafe { to_host(cuda, address, piece.as_mut_ptr().cast(), size_of_val(piece)) }?;
     }
     Ok(())
@@ -84,8 +86,8 @@ pub(super) fn move_items<T: Send>(
     let mut scratch = Buffer::default();
     let room = scratch.room::<T>(items.len())?;
     let source = Bits { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
-    // SAFETY: the items are borrowed, so that nobody writes to them meanwhile, and the scratch memory has room for as
-    // many of their type.
+    // SAFETY: the items are borrowed, so that nobody writes to them meanwhile, and the scratch
+    // memory has room for as many of their type.
     unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), back) }?;
     // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them over the slice moves
     // every item. The two do not overlap.
@@ -118,8 +120,8 @@ pub(super) fn move_together(
         let mut copy = Buffer::default();
         let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let source = Bits { start: start.cast_const(), len, item: bytes };
-        // SAFETY: all columns of a frame have `len` items, and it is borrowed, so that nobody writes to them. The copy
-        // has room for the column's bytes.
+        // SAFETY: all columns of a frame have `len` items, and it is borrowed, so that nobody
+        // writes to them. The copy has room for the column's bytes.
         unsafe { moved_copy(cuda, f, source, room, back) }?;
         copies.push((copy, room));
     }
@@ -200,14 +202,14 @@ unsafe fn moved_copy(
     let job = Job::new(f, len as u64, Movement::items(vec![array], back)?)?;
     // What can fail does so before the items travel.
     runner.rehearse(&job, Mode::Reserve)?;
-    // SAFETY: the caller promises that there are `bytes` of items, and the first half of the working memory has room
-    // for them.
+    // SAFETY: the caller promises that there are `bytes` of items, and the first half of the
+    // working memory has room for them.
     unsafe { to_device(cuda, start, source, bytes) }?;
-    // SAFETY: the two addresses are of a half of the working memory each, which has room for the items, and which
-    // only this call uses.
+    // SAFETY: the two addresses are of a half of the working memory each, which has room for the
+    // items, and which only this call uses.
     unsafe { runner.run(&job) }?;
-    // SAFETY: the second half of the working memory has all of the items, and the caller promises as much room at
-    // `out`.
+    // SAFETY: the second half of the working memory has all of the items, and the caller promises
+    // as much room at `out`.
     unsafe { to_host(cuda, source + half, out, bytes) }
 }
 
@@ -222,8 +224,9 @@ unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) ->
         return with_link(cuda, |link| unsafe { link.upload(from, address, bytes) });
     }
     let stream = cuda.stream.cu_stream();
-    // SAFETY: the caller promises that there are so many bytes at both addresses. Those of the host are not needed
-    // when this returns, since the stream is waited for; if the copy was refused, it does not run.
+    // SAFETY: the caller promises that there are so many bytes at both addresses. Those of the host
+    // are not needed when this returns, since the stream is waited for; if the copy was refused, it
+    // does not run.
     unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, stream) }
         .result()
         .map_err(|error| failed(error, "copy to the device"))?;
@@ -241,8 +244,9 @@ unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Resu
         return with_link(cuda, |link| unsafe { link.download(address, out, bytes) });
     }
     let stream = cuda.stream.cu_stream();
-    // SAFETY: the caller promises that there are so many bytes at both addresses. Nothing is written to those of the
-    // host when this has returned, since the stream is waited for even if the copy was refused.
+    // SAFETY: the caller promises that there are so many bytes at both addresses. Nothing is
+    // written to those of the host when this has returned, since the stream is waited for even if
+    // the copy was refused.
     let copied = unsafe { sys::cuMemcpyDtoHAsync_v2(out.cast(), address, bytes, stream) }
         .result()
         .map_err(|error| failed(error, "copy from the device"));

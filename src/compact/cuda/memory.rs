@@ -84,8 +84,8 @@ impl Memory {
             // First give back what there is.
             self.give_up();
             // SAFETY: `alloc` leaves the bytes as they are, so nobody may read them before they are
-            // written. Host code never does: only the kernels have the address, and each of them reads what
-            // one before it in the stream has written.
+            // written. Host code never does: only the kernels have the address, and each of them
+            // reads what one before it in the stream has written.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
             self.address = memory.device_ptr(stream).0;
@@ -112,8 +112,9 @@ impl Memory {
         // There is a view of no bytes, but none of no memory.
         self.room(stream, bytes.max(1))?;
         let memory = self.bytes.as_mut().ok_or(Error::DeviceMemory)?;
-        // SAFETY: the caller promises that an item is written before it is read. The memory is aligned to 256
-        // bytes, which is enough for any item, and `transmute_mut` answers `None` if it were too short.
+        // SAFETY: the caller promises that an item is written before it is read. The memory is
+        // aligned to 256 bytes, which is enough for any item, and `transmute_mut` answers `None` if
+        // it were too short.
         unsafe { memory.transmute_mut(len) }.ok_or(Error::DeviceMemory)
     }
 }

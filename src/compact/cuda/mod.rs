@@ -164,25 +164,28 @@ impl Cuda {
         self
     }
 
-    /// The same engine, for calls that are captured in CUDA graphs: those of [`CudaWorkspace`]s and [`CudaStreams`] that are
-    /// made with it, and its own that fill device memory. Of another engine such a call is [`Error::Captured`].
+    /// The same engine, for calls that are captured in CUDA graphs: those of [`CudaWorkspace`]s and
+    /// [`CudaStreams`] that are made with it, and its own that fill device memory. Of another
+    /// engine such a call is [`Error::Captured`].
     ///
-    /// A captured call needs its kernels and its memory beforehand, from a `reserve` function or from a call before. Each
-    /// launch of the graph does what the call would, with the same bijection, seed and slices; [`CudaStreams`] go on from
-    /// launch to launch.
+    /// A captured call needs its kernels and its memory beforehand, from a `reserve` function or
+    /// from a call before. Each launch of the graph does what the call would, with the same
+    /// bijection, seed and slices; [`CudaStreams`] go on from launch to launch.
     ///
     /// # Safety
     ///
-    /// A graph has the addresses of all that the captured calls use, and launching it is a safe function of
-    /// [`CudaGraph`](cudarc::driver::CudaGraph), which asks for none of it again. So the caller promises, as long as a
-    /// graph may be launched in which a call was captured, or runs:
+    /// A graph has the addresses of all that the captured calls use, and launching it is a safe
+    /// function of [`CudaGraph`](cudarc::driver::CudaGraph), which asks for none of it again. So
+    /// the caller promises, as long as a graph may be launched in which a call was captured, or
+    /// runs:
     ///
-    /// * The workspace or the [`CudaStreams`] that was called is not dropped. It may be used, and may grow: a workspace keeps
-    ///   the memory that a graph has the address of.
+    /// * The workspace or the [`CudaStreams`] that was called is not dropped. It may be used, and
+    ///   may grow: a workspace keeps the memory that a graph has the address of.
     /// * The slices that the call was given are not dropped.
-    /// * A launch is ordered with whatever else uses the slices and the workspace, as if it were the captured calls. In
-    ///   the engine's stream, where [`CudaGraph::launch`](cudarc::driver::CudaGraph::launch) puts a graph that was
-    ///   captured there, it is ordered with the workspace's other calls.
+    /// * A launch is ordered with whatever else uses the slices and the workspace, as if it were
+    ///   the captured calls. In the engine's stream, where
+    ///   [`CudaGraph::launch`](cudarc::driver::CudaGraph::launch) puts a graph that was captured
+    ///   there, it is ordered with the workspace's other calls.
     ///
     /// # Examples
     ///

@@ -137,8 +137,8 @@ impl Nvrtc {
         // SAFETY: it writes a number to where the pointer points, and there is one.
         checked(unsafe { count(&mut len) })?;
         let mut architectures = vec![0; usize::try_from(len).unwrap_or(0)];
-        // SAFETY: it writes as many numbers as `count` has said, without an error, and there is room
-        // for those.
+        // SAFETY: it writes as many numbers as `count` has said, without an error, and there is
+        // room for those.
         checked(unsafe { list(architectures.as_mut_ptr()) })?;
         if (major, minor) < OLDEST_VERSION {
             return Err(Unavailable::CompilerTooOld);
@@ -212,15 +212,15 @@ impl Handle<'_> {
     /// Reads one of a program's texts.
     fn read(&self, (size, text): Text) -> Option<Vec<u8>> {
         let mut len = 0;
-        // SAFETY: the program has not been destroyed, which dropping the handle does, and the size is
-        // written to where the pointer points.
+        // SAFETY: the program has not been destroyed, which dropping the handle does, and the size
+        // is written to where the pointer points.
         let code = unsafe { size(self.program, &mut len) };
         if code != 0 {
             return None;
         }
         let mut bytes = vec![0_u8; len];
-        // SAFETY: the program has not been destroyed, and as many bytes are written as the size that the
-        // compiler has just said without an error.
+        // SAFETY: the program has not been destroyed, and as many bytes are written as the size
+        // that the compiler has just said without an error.
         let code = unsafe { text(self.program, bytes.as_mut_ptr().cast()) };
         (code == 0).then_some(bytes)
     }
@@ -243,7 +243,8 @@ fn loader_message(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// Where the library may be: wherever the system looks, newest first, then in the usual places of an installation.
+/// Where the library may be: wherever the system looks, newest first, then in the usual places of
+/// an installation.
 fn candidates() -> Vec<PathBuf> {
     let names: &[&str] = if cfg!(windows) {
         &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]

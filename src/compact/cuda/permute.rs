@@ -88,8 +88,8 @@ impl CudaWorkspace {
         check_slices(&self.stream)?;
         let array = Array { source: items, out: items, item: size_of::<T>() };
         // SAFETY: the slice is of the context and as long as the map has points. It is borrowed for
-        // writing, and the guard cares that it is neither freed nor otherwise used before the stream has
-        // done with it.
+        // writing, and the guard cares that it is neither freed nor otherwise used before the
+        // stream has done with it.
         unsafe { self.runner.permute_in_place(map, array) }
     }
 
@@ -135,8 +135,8 @@ impl CudaWorkspace {
     ) -> Result<(), Error> {
         let len = items.len();
         let bytes = array_bytes(size_of::<T>(), to_parts.bits())?;
-        // SAFETY: the first permutation writes all of the items, by a bijection of their places; only then
-        // does the function see them. If the permutation fails, no one does.
+        // SAFETY: the first permutation writes all of the items, by a bijection of their places;
+        // only then does the function see them. If the permutation fails, no one does.
         let mut parts = unsafe { memory.items::<T>(&self.stream, len, bytes) }?;
         self.permute_into(to_parts, items, &mut parts)?;
         let (mut first, mut second) = parts.split_at_mut(len / 2);
@@ -164,10 +164,10 @@ impl CudaWorkspace {
         let (items, _guard) = items.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let array = Array { source: items, out: items, item: size_of::<T>() };
-        // SAFETY: the slice is of the context and as long as the maps have points, of which each has as
-        // many as the first. It is borrowed for writing, and the guard cares that it is neither freed nor
-        // otherwise used before the stream has done with it. Its items are of type T, whose name in CUDA
-        // C++ the sealed trait has.
+        // SAFETY: the slice is of the context and as long as the maps have points, of which each
+        // has as many as the first. It is borrowed for writing, and the guard cares that it is
+        // neither freed nor otherwise used before the stream has done with it. Its items are of
+        // type T, whose name in CUDA C++ the sealed trait has.
         unsafe { self.runner.order_by_network(network.maps(), array, T::NAME, bits) }
     }
 
@@ -193,9 +193,9 @@ impl CudaWorkspace {
             return Err(Error::Overlap);
         }
         self.enter()?;
-        // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each has as
-        // many items of that size as the map has points, and that they are the stream's until it has done
-        // with them.
+        // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each
+        // has as many items of that size as the map has points, and that they are the stream's
+        // until it has done with them.
         unsafe { self.runner.permute(map, Array { source, out, item: item_bytes }) }
     }
 }

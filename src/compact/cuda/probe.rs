@@ -45,17 +45,18 @@ pub(super) fn open<S: AsRef<OsStr>>(names: &[S]) -> Option<Library> {
 
 /// Loads a library of NVIDIA's, by a name of this crate's or by a path that the environment has.
 ///
-/// Its initialisers run here, in this process, and its functions later. That they are NVIDIA's is the
-/// word of whoever set the process up: the one who installed the libraries, and, for a path, the one
-/// who set `BIJECTIVE_SHUFFLE_NVRTC`, `CUDA_HOME` or `CUDA_PATH`.
+/// Its initialisers run here, in this process, and its functions later. That they are NVIDIA's is
+/// the word of whoever set the process up: the one who installed the libraries, and, for a path,
+/// the one who set `BIJECTIVE_SHUFFLE_NVRTC`, `CUDA_HOME` or `CUDA_PATH`.
 pub(super) fn load(name: &OsStr) -> Result<Library, libloading::Error> {
-    // SAFETY: the initialisers and finalisers of NVIDIA's driver and of NVRTC may run at any time and
-    // on any thread. That the library is one of these is not checked, and cannot be: a name is looked
-    // up where the system's loader is told to look, and a path comes from the process's environment.
-    // Both are in the hands of those who start the process, and who can have it run any code already:
-    // the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same environment before the
-    // program's first instruction. Nothing that the program reads as data comes to be a name here,
-    // and a program that changes its environment by `std::env::set_var` answers for what it sets.
+    // SAFETY: the initialisers and finalisers of NVIDIA's driver and of NVRTC may run at any time
+    // and on any thread. That the library is one of these is not checked, and cannot be: a name is
+    // looked up where the system's loader is told to look, and a path comes from the process's
+    // environment. Both are in the hands of those who start the process, and who can have it run
+    // any code already: the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same
+    // environment before the program's first instruction. Nothing that the program reads as data
+    // comes to be a name here, and a program that changes its environment by `std::env::set_var`
+    // answers for what it sets.
     unsafe { Library::new(name) }
 }
 

@@ -19,12 +19,13 @@ use crate::word::Word;
 
 /// The GPU engine on slices in device memory, with kernels and working memory that are kept from call to call.
 ///
-/// Every call puts its kernels in the engine's stream and returns; it waits for the GPU only if the bijection is not
-/// [trusted](crate::TrustedBijection) and so has to be checked. Kernels are compiled, and working memory is got, when
-/// a call first needs them, or ahead of time by [`reserve`](Self::reserve). A call that finds all it needs can be
-/// captured in a CUDA graph, unless it has to check, if the engine is one [`with_capture`](Cuda::with_capture), which says
-/// what has to outlive the graph. With more than one stream in the context, cudarc's event tracking must
-/// be off for the slices, since a capture cannot wait for events from outside.
+/// Every call puts its kernels in the engine's stream and returns; it waits for the GPU only if the
+/// bijection is not [trusted](crate::TrustedBijection) and so has to be checked. Kernels are
+/// compiled, and working memory is got, when a call first needs them, or ahead of time by
+/// [`reserve`](Self::reserve). A call that finds all it needs can be captured in a CUDA graph,
+/// unless it has to check, if the engine is one [`with_capture`](Cuda::with_capture), which says
+/// what has to outlive the graph. With more than one stream in the context, cudarc's event tracking
+/// must be off for the slices, since a capture cannot wait for events from outside.
 ///
 /// A workspace serves one stream, so that calls cannot disturb each other's working memory. Slices of other streams of
 /// the same [`CudaContext`](cudarc::driver::CudaContext) are waited for, as cudarc's own functions do; slices of another
@@ -265,8 +266,8 @@ impl CudaWorkspace {
     ) -> Result<(), Error> {
         let array = Array { source, out, item: item_bytes };
         self.enter()?;
-        // SAFETY: the caller promises that there are `len` items of that size at both addresses, which
-        // do not overlap, and that they are the stream's until it has done with them.
+        // SAFETY: the caller promises that there are `len` items of that size at both addresses,
+        // which do not overlap, and that they are the stream's until it has done with them.
         unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Shuffle) }
     }
 
@@ -289,8 +290,8 @@ impl CudaWorkspace {
     ) -> Result<(), Error> {
         let array = Array { source, out, item: item_bytes };
         self.enter()?;
-        // SAFETY: the caller promises that there are `len` items of that size at both addresses, which
-        // do not overlap, and that they are the stream's until it has done with them.
+        // SAFETY: the caller promises that there are `len` items of that size at both addresses,
+        // which do not overlap, and that they are the stream's until it has done with them.
         unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Unshuffle) }
     }
 
@@ -306,8 +307,8 @@ impl CudaWorkspace {
 
 /// What every call on device memory begins with; whether what it puts in the stream is captured.
 ///
-/// It reports what went wrong earlier where it could not be reported, when something was dropped: cudarc keeps it for the
-/// next call in the context, which is this one.
+/// It reports what went wrong earlier where it could not be reported, when something was dropped:
+/// cudarc keeps it for the next call in the context, which is this one.
 ///
 /// # Errors
 ///
@@ -366,8 +367,8 @@ unsafe fn move_arrays(
     if nothing {
         return Ok(());
     }
-    // SAFETY: the job moves these arrays and nothing else, and has their length. The caller promises
-    // that they are on the device, the stream's to use, and apart from each other.
+    // SAFETY: the job moves these arrays and nothing else, and has their length. The caller
+    // promises that they are on the device, the stream's to use, and apart from each other.
     unsafe { runner.run(&job) }
 }
 

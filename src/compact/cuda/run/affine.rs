@@ -41,12 +41,13 @@ impl Runner {
         }
         self.bind()?;
         if map.is_identity() {
-            // SAFETY: the caller promises an item for each of the map's points at both addresses, which are these bytes.
+            // SAFETY: the caller promises an item for each of the map's points at both addresses,
+            // which are these bytes.
             return unsafe { self.copy(array.source, array.out, bytes) };
         }
         let mover = self.mover(map.bits(), array)?;
-        // SAFETY: the mover was got for this array and for the map's bits. The caller promises what `move_by` asks of
-        // the array.
+        // SAFETY: the mover was got for this array and for the map's bits. The caller promises what
+        // `move_by` asks of the array.
         unsafe { self.move_by(&mover, map, array) }
     }
 
@@ -66,11 +67,12 @@ impl Runner {
         }
         self.bind()?;
         let copy = self.scratch(bytes)?;
-        // SAFETY: the caller promises as many items as the map has points at the array's address. The scratch memory
-        // has room for their bytes, is the stream's alone, and so does not overlap with them.
+        // SAFETY: the caller promises as many items as the map has points at the array's address.
+        // The scratch memory has room for their bytes, is the stream's alone, and so does not
+        // overlap with them.
         unsafe { self.permute(map, Array { out: copy, ..array }) }?;
-        // SAFETY: the array's `bytes` are at both addresses: in the scratch memory by the kernel before this in the
-        // stream, and where they were by the caller's promise.
+        // SAFETY: the array's `bytes` are at both addresses: in the scratch memory by the kernel
+        // before this in the stream, and where they were by the caller's promise.
         unsafe { self.copy(copy, array.out, bytes) }
     }
 
@@ -103,8 +105,9 @@ impl Runner {
         for (k, map) in maps.into_iter().enumerate() {
             if !map.is_identity() {
                 let array = Array { source: here, out: there, item: array.item };
-                // SAFETY: the array goes from its memory to scratch memory of as many bytes or back, and the mover was got for
-                // these two addresses, whichever is the source. The caller promises an item for each of the map's points.
+                // SAFETY: the array goes from its memory to scratch memory of as many bytes or
+                // back, and the mover was got for these two addresses, whichever is the source. The
+                // caller promises an item for each of the map's points.
                 unsafe { self.move_by(&mover, map, array) }?;
                 core::mem::swap(&mut here, &mut there);
             }
@@ -118,8 +121,8 @@ impl Runner {
         if here == array.out {
             return Ok(());
         }
-        // SAFETY: the array is in the scratch memory, which was got for its `bytes`, and comes back to where it was, of
-        // which the caller promises as many.
+        // SAFETY: the array is in the scratch memory, which was got for its `bytes`, and comes back
+        // to where it was, of which the caller promises as many.
         unsafe { self.copy(here, array.out, bytes) }
     }
 
@@ -190,8 +193,9 @@ impl Runner {
             return Ok(());
         }
         let len = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
-        // SAFETY: the caller promises that there are so many bytes at both addresses, the stream's to read and to write,
-        // which is all that the driver asks for: it finds out by itself whose memory they are in.
+        // SAFETY: the caller promises that there are so many bytes at both addresses, the stream's
+        // to read and to write, which is all that the driver asks for: it finds out by itself whose
+        // memory they are in.
         unsafe { sys::cuMemcpyAsync(to, from, len, self.stream.cu_stream()) }
             .result()
             .map_err(|error| failed(error, "copy on the device"))

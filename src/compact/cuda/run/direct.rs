@@ -111,7 +111,8 @@ impl Runner {
 
 /// A bijection's stand-in: values that are written in words of so many bytes.
 pub(super) fn lookup(address: u64, word: usize) -> DeviceSource {
-    // Unlike a user's text, which must take any argument, this reads where its argument says. The kernels that it is
-    // given to ask for slots up to `last` only, each of which has a value: they are launched with the number of values.
+    // Unlike a user's text, which must take any argument, this reads where its argument says. The
+    // kernels that it is given to ask for slots up to `last` only, each of which has a value: they
+    // are launched with the number of values.
     DeviceSource::own(format!("Lookup<{}>", word_type(word)), "", [address])
 }

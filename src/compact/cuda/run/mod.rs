@@ -119,12 +119,13 @@ impl Runner {
         self.chain.held() + self.scratch.held()
     }
 
-    /// Begins a call on device memory; whether what it puts in the stream is captured in a graph, which the working memory
-    /// then is kept for.
+    /// Begins a call on device memory; whether what it puts in the stream is captured in a graph,
+    /// which the working memory then is kept for.
     ///
     /// # Errors
     ///
-    /// [`Error::Captured`] if it is captured, and the engine is not one `with_capture`; [`Error::Driver`].
+    /// [`Error::Captured`] if it is captured, and the engine is not one `with_capture`;
+    /// [`Error::Driver`].
     pub(super) fn enter(&mut self) -> Result<bool, Error> {
         let captured = enter(&self.stream, self.may_be_captured)?;
         if captured {
