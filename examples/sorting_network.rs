@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     on_gpu(&network, &items)
 }
 
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Error>> {
     use bijective_shuffle::{Cuda, CudaWorkspace};
 
@@ -81,7 +81,7 @@ fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Er
     Ok(())
 }
 
-#[cfg(not(feature = "cuda"))]
+#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 fn on_gpu(_: &Network, _: &[u64]) -> Result<(), Box<dyn std::error::Error>> {
     println!("the GPU was not built in");
     Ok(())

@@ -241,6 +241,12 @@ __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64
                 if (j < room) move.store(rank + j, Move::GATHERS ? 0 : indexes[j], value[k]);
             }
         }
+        // The next round evaluates a tile into these indexes' memory, before it comes to a barrier
+        // of the block. Here they have been read since the last one: a thread of the warp that is
+        // ahead must not overwrite what another has still to read. The ballots of the evaluation
+        // bring the warp together too, but they promise nothing about the order of memory accesses,
+        // which this does. A gather has its indexes from before the last two barriers.
+        if constexpr (Move::ROWS || !Move::GATHERS) __syncwarp();
         turn = next;
         count = next_count;
     }

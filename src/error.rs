@@ -242,6 +242,9 @@ pub enum Error {
     },
     /// The bijection's domain has more slots than the GPU engine can go through.
     DomainTooWide,
+    /// The engine's stream is being captured in a CUDA graph, and the engine is not one that
+    /// `Cuda::with_capture` made.
+    Captured,
     /// The GPU has not enough memory; what was to be shuffled is as it was.
     DeviceMemory,
     /// The GPU's driver failed. What was to be shuffled in host memory is as it was; device memory holds
@@ -260,11 +263,13 @@ pub enum Error {
 }
 
 /// What a back end lacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// The crate was built without the feature `cuda`.
     NotBuilt,
+    /// CUDA has no driver for this operating system: it has for Linux and for Windows.
+    NoSuchSystem,
     /// There is no library of the GPU's driver, or it is none.
     NoDriver,
     /// The driver's library is a stub, made for linking only.
@@ -293,9 +298,17 @@ pub enum Unavailable {
         /// The driver's number of the error, a `CUresult`.
         code: u32,
     },
-    /// The library NVRTC, which compiles the kernels, was not found: neither where the system looks for libraries,
-    /// nor in an installation of CUDA, nor at `BIJECTIVE_SHUFFLE_NVRTC`.
+    /// The library NVRTC, which compiles the kernels, was not found where the system looks for
+    /// libraries, nor in an installation of CUDA.
     NoCompiler,
+    /// The environment variable `BIJECTIVE_SHUFFLE_NVRTC` has a path at which there is no library
+    /// that can be loaded. No other place is looked at then.
+    CompilerNotLoaded {
+        /// The path.
+        path: String,
+        /// What the system's loader says.
+        reason: String,
+    },
     /// NVRTC is older than version 11.7.
     CompilerTooOld,
     /// The kernels cannot be compiled for so old a GPU: its compute capability is below 7.0, or what NVRTC knows.
@@ -311,6 +324,7 @@ impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotBuilt => f.write_str("the crate was built without the feature `cuda`"),
+            Self::NoSuchSystem => f.write_str("CUDA has no driver for this operating system"),
             Self::NoDriver => f.write_str("no NVIDIA driver is installed"),
             Self::StubDriver => f.write_str("the driver's library is a stub: install the driver"),
             Self::DriverMismatch => {
@@ -328,11 +342,21 @@ impl fmt::Display for Unavailable {
                 write!(f, "the driver could not be started: it says {code}")
             }
             Self::NoCompiler => f.write_str(
-                "the library NVRTC was not found: install it, or set BIJECTIVE_SHUFFLE_NVRTC to its path",
+                "the library NVRTC was not found: install it, by `pip install nvidia-cuda-nvrtc`, \
+                 `conda install -c conda-forge cuda-nvrtc` or, from NVIDIA's repository, \
+                 `apt install cuda-nvrtc-13-0`, and set BIJECTIVE_SHUFFLE_NVRTC to the path of \
+                 libnvrtc.so (Windows: nvrtc64_*.dll) if it still is not found",
+            ),
+            Self::CompilerNotLoaded { path, reason } => write!(
+                f,
+                "BIJECTIVE_SHUFFLE_NVRTC is {path}, which cannot be loaded as the library NVRTC: {reason}"
             ),
             Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.7"),
             Self::DeviceTooOld { major, minor } => {
-                write!(f, "the kernels cannot be compiled for a GPU of compute capability {major}.{minor}")
+                write!(
+                    f,
+                    "the kernels cannot be compiled for a GPU of compute capability {major}.{minor}"
+                )
             }
         }
     }
@@ -500,6 +524,9 @@ impl fmt::Display for Error {
             }
             Self::DomainTooWide => f.write_str(
                 "the bijection's domain has more slots than the GPU can go through: use a narrower one",
+            ),
+            Self::Captured => f.write_str(
+                "the stream is being captured in a graph: only an engine made by `Cuda::with_capture` may be",
             ),
             Self::DeviceMemory => f.write_str("the GPU has not enough memory"),
             Self::Driver { code, during } => {

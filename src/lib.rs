@@ -40,11 +40,12 @@ pub use bijection::{
     VariablePhilox,
 };
 #[doc(inline)]
-pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
-#[cfg(feature = "cuda")]
+pub use compact::{Columns, Compactor, Cpu, Cuda, Rows, Serial, Strategy, Workspace};
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 #[doc(inline)]
 pub use compact::{
-    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, DeviceNumber,
+    CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
+    DeviceGenerator, DeviceNumber,
 };
 pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
@@ -62,5 +63,5 @@ pub use rayon;
 
 /// The crate of the device memory and streams that [`CudaWorkspace`] takes, in the version that it
 /// takes.
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub use cudarc;

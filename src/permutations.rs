@@ -227,7 +227,6 @@ impl Permutations {
         let batch = self.batch(usize::try_from(self.len).map_err(too_long)?);
         check_word::<N>(batch.len)?;
         match self.backend.engine(0)? {
-            #[cfg(feature = "cuda")]
             engine @ crate::compact::Engine::Cuda(_) => {
                 let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
                 batch::map_drawn(&batch, self.count, draw, visit)
@@ -286,7 +285,7 @@ impl Permutations {
 }
 
 /// Rows of a batch in device memory.
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 impl crate::compact::CudaWorkspace {
     /// Writes rows of a batch from row `first` on, as many as `out` holds: what
     /// [`write_rows`](Permutations::write_rows) does for host memory. It does not wait for the GPU.
@@ -316,7 +315,7 @@ impl crate::compact::CudaWorkspace {
         &mut self,
         permutations: &Permutations,
         first: u64,
-        out: &mut impl cudarc::driver::DevicePtrMut<N>,
+        out: &mut impl crate::compact::DeviceArrayMut<N>,
     ) -> Result<(), Error> {
         let batch = permutations.rows(first, out.len())?;
         self.rows(&batch, first, out)

@@ -1,8 +1,8 @@
 //! What takes much of a GPU's memory, or all of it: alone in its process, one test at a time. Skipped where there is no
 //! GPU, or one with too little memory; see tests/gpu.
 
-// CUDA has no driver for 32 bits.
-#![cfg(target_pointer_width = "64")]
+// CUDA has no driver for 32 bits, nor for other systems.
+#![cfg(all(target_pointer_width = "64", any(target_os = "linux", target_os = "windows")))]
 
 mod common;
 

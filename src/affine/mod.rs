@@ -54,5 +54,5 @@ pub use parm::parm;
 pub use permute::{permute, permuted};
 pub use transpose::transpose;
 
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub(crate) use {parm::index_bits, permute::check_length};

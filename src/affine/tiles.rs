@@ -11,6 +11,12 @@
 //! constant, since the coset's image may have other low bits than the coset. Tiles are numbered by the vectors of a
 //! complement of `V`, in the order of the Gray code: from one to the next a single vector is added.
 
+// CPUs have no banks, do better in the order of both sides, and take no kernel's argument.
+#![cfg_attr(
+    not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))),
+    allow(dead_code, reason = "only the GPU engine needs all of it")
+)]
+
 use super::BitMatrix;
 use super::subspace::Echelon;
 use crate::bijection::Affine;
@@ -115,7 +121,6 @@ impl Tiling {
 
     /// Lets the tiles follow each other in the order of the source alone. The slots have to be those of [`new`](Self::new)
     /// still.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs do better by both sides"))]
     pub(crate) fn in_order_of_source(&mut self, map: &Affine) {
         let (a, low) = (map.matrix(), u64::low_mask(self.source_run));
         let mut span = Echelon::span(self.source.iter().copied());
@@ -135,7 +140,6 @@ impl Tiling {
     /// # Panics
     ///
     /// If there are fewer coordinates than that.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs have no such banks"))]
     pub(crate) fn avoid_conflicts(&mut self, first: u32, lanes: u32, word: u32) {
         let phase = first as usize..(first + lanes) as usize;
         let wide = |slots: &[u32]| slots[phase.clone()].iter().map(|&slot| slot.into()).collect();
@@ -170,7 +174,6 @@ impl Tiling {
     }
 
     /// The first tile, and what every bit of the Gray code of a tile's number adds.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "a kernel's argument"))]
     pub(crate) fn start_and_steps(&self) -> (Tile, &[Tile]) {
         (self.start, &self.steps)
     }
@@ -216,7 +219,6 @@ pub(crate) fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(
 
 /// A basis of a common complement of two subspaces of equal dimension, each given by a basis, in the vectors of so many
 /// bits.
-#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "CPUs have no such banks"))]
 fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
     // The p_i that are independent of Q, and what the others are in Q.
     let q_span = Echelon::span(q.iter().copied());

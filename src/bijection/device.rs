@@ -58,12 +58,16 @@ impl DeviceSource {
     ///
     /// # Safety
     ///
-    /// The text runs on the GPU, in this process's context, where nothing checks what it does. For every slot and
-    /// every index of the domain its functions end, read nothing but the struct's members, their arguments and constants,
-    /// and write nothing; also for any other argument, if the bijection is to be part of a
-    /// [`Compose`](crate::Compose) or a [`CycleWalk`](crate::CycleWalk), where the argument is what another function
-    /// answers. What they answer may be wrong: it is checked, unless the bijection is
-    /// [trusted](crate::TrustedBijection).
+    /// The text runs on the GPU, in this process's context, where nothing checks what it does. For
+    /// any argument, all 2^64 of them, its functions end, read nothing but the struct's members,
+    /// their arguments and constants, do nothing that C++ leaves undefined, and write nothing. Not
+    /// only slots and indexes of the domain come as arguments: in a combinator the argument is what
+    /// another bijection answers, which may be anything, and a kernel may evaluate whole tiles of
+    /// slots beyond the last. An array among the members is therefore looked at only after the
+    /// argument has been compared with its length.
+    ///
+    /// What the functions answer may be wrong, and outside the domain means nothing: it is checked,
+    /// unless the bijection is [trusted](crate::TrustedBijection).
     pub unsafe fn new(
         type_name: impl Into<String>,
         text: impl Into<String>,
@@ -88,7 +92,7 @@ impl DeviceSource {
     }
 
     /// A struct of this crate's namespace whose parameters are 64-bit words.
-    pub(super) fn own(
+    pub(crate) fn own(
         type_name: String,
         text: &str,
         params: impl IntoIterator<Item = u64>,

@@ -12,15 +12,12 @@ pub(crate) enum Engine {
     /// The threads of the current pool.
     Cpu,
     /// The first GPU.
-    #[cfg(feature = "cuda")]
     Cuda(super::Cuda),
     /// The first GPU for moving items, and the CPU for whatever the GPU cannot do.
-    #[cfg(feature = "cuda")]
     Either(super::Cuda),
 }
 
 /// The first GPU's engine, once it has been made.
-#[cfg(feature = "cuda")]
 static CUDA: std::sync::OnceLock<super::Cuda> = std::sync::OnceLock::new();
 
 impl Engine {
@@ -29,7 +26,6 @@ impl Engine {
     /// # Errors
     ///
     /// As [`Cuda::new`](super::Cuda::new).
-    #[cfg(feature = "cuda")]
     pub(crate) fn cuda() -> Result<Self, Error> {
         // What failed once, for want of memory perhaps, may succeed the next time.
         match CUDA.get() {
@@ -38,26 +34,13 @@ impl Engine {
         }
     }
 
-    /// There is none in this build.
-    #[cfg(not(feature = "cuda"))]
-    pub(crate) fn cuda() -> Result<Self, Error> {
-        Err(Error::no_cuda(crate::error::Unavailable::NotBuilt))
-    }
-
     /// Whichever is expected to be the fastest for moving so many bytes.
-    #[cfg(feature = "cuda")]
     pub(crate) fn fastest(bytes: u64) -> Self {
         if gpu_wins(bytes, rayon::current_num_threads(), CUDA.get().is_some())
             && let Ok(Self::Cuda(cuda)) = Self::cuda()
         {
             return Self::Either(cuda);
         }
-        Self::Cpu
-    }
-
-    /// The only one in this build.
-    #[cfg(not(feature = "cuda"))]
-    pub(crate) fn fastest(_: u64) -> Self {
         Self::Cpu
     }
 }
@@ -68,7 +51,6 @@ impl Engine {
 /// Measured with items of 8 bytes, 2^28 + 1 of them, the default bijection, an H200 and the 16 cores of its host: 2 threads
 /// take 0.54 ns a byte and the GPU beside them 0.28, 16 threads 0.127 and the GPU 0.153. Both come down to a part that
 /// threads share, for the GPU's copies within host memory too, and one that they do not.
-#[cfg(feature = "cuda")]
 fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
     /// Below, the items fit the caches, or nearly.
     const FEWEST: u64 = 64 << 20;
@@ -94,7 +76,6 @@ impl Engine {
     ) -> Result<(), Error> {
         check_word::<N>(batch.len)?;
         match self {
-            #[cfg(feature = "cuda")]
             Self::Cuda(cuda) => cuda.rows(batch, first, out),
             _ => batch::fill(batch, first, out),
         }
@@ -116,10 +97,8 @@ impl Engine {
         direction: Direction,
     ) -> Result<(), Error> {
         match self {
-            #[cfg(feature = "cuda")]
             Self::Cuda(cuda) => cuda.move_together(bijection, frame, direction),
             // What fails has left the items as they were.
-            #[cfg(feature = "cuda")]
             Self::Either(cuda)
                 if suits(bijection) && cuda.move_together(bijection, frame, direction).is_ok() =>
             {
@@ -132,7 +111,6 @@ impl Engine {
 
 /// Whether the GPU can be tried for moving items: the check of a bijection that nobody vouches for would be of its device
 /// text, and the CPU's is of its own code.
-#[cfg(feature = "cuda")]
 fn suits(bijection: &dyn Bijection) -> bool {
     bijection.trusted().is_some_and(|trusted| trusted.device_source().is_some())
 }
@@ -141,19 +119,15 @@ impl Compactor for Engine {
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
         match self {
             Self::Cpu => Cpu.indices(bijection, out),
-            #[cfg(feature = "cuda")]
             Self::Cuda(cuda) => cuda.indices(bijection, out),
-            #[cfg(feature = "cuda")]
             Self::Either(_) => Cpu.indices(bijection, out),
         }
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         match self {
-            #[cfg(feature = "cuda")]
             Self::Cuda(cuda) => cuda.shuffle(bijection, items),
             // What fails has left the items as they were.
-            #[cfg(feature = "cuda")]
             Self::Either(cuda) if suits(bijection) && cuda.shuffle(bijection, items).is_ok() => {
                 Ok(())
             }
@@ -163,10 +137,8 @@ impl Compactor for Engine {
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
         match self {
-            #[cfg(feature = "cuda")]
             Self::Cuda(cuda) => cuda.unshuffle(bijection, items),
             // What fails has left the items as they were.
-            #[cfg(feature = "cuda")]
             Self::Either(cuda) if suits(bijection) && cuda.unshuffle(bijection, items).is_ok() => {
                 Ok(())
             }
@@ -180,7 +152,6 @@ impl Compactor for Engine {
         items: &[T],
     ) -> Result<Vec<T>, Error> {
         match self {
-            #[cfg(feature = "cuda")]
             Self::Cuda(cuda) => cuda.shuffled(bijection, items),
             // Clones are made by the CPU in any case, and they may be what takes the time.
             _ => Cpu.shuffled(bijection, items),
@@ -188,7 +159,7 @@ impl Compactor for Engine {
     }
 }
 
-#[cfg(all(test, feature = "cuda"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -14,18 +14,25 @@ pub(crate) mod batch;
 mod check;
 mod columns;
 pub(crate) mod cpu;
-#[cfg(feature = "cuda")]
+// CUDA has drivers for these systems. Cargo.toml has the same condition for the crates that the
+// engine needs, and so has whatever else is of the engine alone.
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod cuda;
 mod engine;
+#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+mod no_cuda;
 mod relocate;
 mod serial;
 
 pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub use cuda::{
-    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, DeviceNumber,
+    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
+    DeviceGenerator, DeviceNumber,
 };
+#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+pub use no_cuda::Cuda;
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation};

@@ -61,7 +61,7 @@
 
 mod buffered;
 mod convert;
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod device;
 pub(crate) mod fill;
 mod generator;
@@ -83,7 +83,7 @@ mod xorshift1024;
 mod xorwow;
 
 pub use buffered::Buffered;
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub use device::device_header;
 pub use fill::Fill;
 pub use generator::Generator;

@@ -187,7 +187,6 @@ pub(crate) fn lengths(most: u32) -> Vec<u64> {
 }
 
 /// An engine on a stream of its own, if this machine has a GPU; it must, if the environment says so.
-#[cfg(feature = "cuda")]
 pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
     match bijective_shuffle::Cuda::new() {
         Ok(cuda) => Some(cuda),

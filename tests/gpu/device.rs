@@ -1,9 +1,12 @@
 //! Bijections written by users, and work beside other work.
 
-use bijective_shuffle::cudarc::driver::CudaContext;
+use std::sync::Arc;
+
 use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use bijective_shuffle::cudarc::driver::{CudaContext, CudaGraph, CudaStream};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource};
+use bijective_shuffle::rng::{Philox4x32Rng, Streams, Xorwow};
+use bijective_shuffle::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceSource};
 
 use crate::{STRATEGIES, cuda, reference};
 
@@ -70,14 +73,31 @@ fn composes_with_the_crates_own() {
     assert_eq!(items, reference(&f, 3000));
 }
 
-#[test]
-fn a_graph_replays() {
-    let Some(_) = cuda() else { return };
-    // Events that were recorded outside cannot be waited for within a capture, so a context without them is used.
+/// An engine in a context of its own, on its only stream. Events that were recorded outside cannot
+/// be waited for within a capture, so the context is without them.
+fn alone() -> Cuda {
     let context = CudaContext::new_non_primary(0, 0).unwrap();
     // SAFETY: everything in this context is on one stream.
     unsafe { context.disable_event_tracking() };
-    let cuda = Cuda::on_stream(context.new_stream().unwrap()).unwrap();
+    Cuda::on_stream(context.new_stream().unwrap()).unwrap()
+}
+
+/// Captures what is added to a stream; what the function answers, and the graph if there is
+/// something in it.
+fn capture<R>(stream: &Arc<CudaStream>, record: impl FnOnce() -> R) -> (R, Option<CudaGraph>) {
+    stream.synchronize().unwrap();
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+    let recorded = record();
+    let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    (recorded, stream.end_capture(flags).unwrap())
+}
+
+#[test]
+fn a_graph_replays() {
+    let Some(_) = cuda() else { return };
+    // SAFETY: each graph is dropped before the slices and the workspace of its round, and launched
+    // in their stream.
+    let cuda = unsafe { alone().with_capture() };
     for (len, strategy) in [
         (1000, CudaStrategy::Auto),
         (100_000, CudaStrategy::SinglePass),
@@ -92,12 +112,9 @@ fn a_graph_replays() {
         let mut workspace = CudaWorkspace::new(&cuda);
         workspace.reserve::<u64>(&f, len).unwrap();
         let held = workspace.bytes();
-        stream.synchronize().unwrap();
-        stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
-        let captured = workspace.shuffle_into(&f, &source, &mut out);
+        let (captured, graph) = capture(stream, || workspace.shuffle_into(&f, &source, &mut out));
         assert_eq!(captured, Ok(()), "{len} items, {strategy:?}");
-        let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        let graph = stream.end_capture(flags).unwrap().expect("something was captured");
+        let graph = graph.expect("something was captured");
         assert_eq!(workspace.bytes(), held);
         for _ in 0..3 {
             stream.memset_zeros(&mut out).unwrap();
@@ -107,6 +124,95 @@ fn a_graph_replays() {
             assert!(got == p, "{len} items, {strategy:?}");
         }
     }
+}
+
+#[test]
+fn an_engine_that_was_not_made_for_it_is_not_captured() {
+    let Some(_) = cuda() else { return };
+    let cuda = alone();
+    let stream = cuda.stream();
+    let f = Standard::from_seed(1000, 1);
+    let source = stream.alloc_zeros::<u32>(1024).unwrap();
+    let mut out = stream.alloc_zeros::<u32>(1024).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    workspace.reserve::<u32>(&f, 1000).unwrap();
+    let ensemble = Streams::<Xorwow>::new(1, 0..8).unwrap();
+    let mut streams = CudaStreams::new(&cuda, &ensemble).unwrap();
+    let mut rng = Philox4x32Rng::<10>::new(42, 0);
+    let reversal = Affine::reversal(10).unwrap();
+    // All of them have run before, so that nothing else is missing.
+    for is_captured in [false, true] {
+        let mut calls = || {
+            [
+                workspace.shuffle_into(&f, &source.slice(..1000), &mut out.slice_mut(..1000)),
+                workspace.indices(&f, &mut out.slice_mut(..1000)),
+                workspace.permute_into(&reversal, &source, &mut out),
+                workspace.permute_in_place(&reversal, &mut out),
+                workspace.parm(1, &mut out, |_, _| Ok(())),
+                workspace.permutations(&Permutations::new(64, 16, 1), 0, &mut out),
+                streams.fill_u32(&mut out),
+                cuda.fill_u32(&mut rng, &mut out),
+                CudaStreams::new(&cuda, &ensemble).map(drop),
+            ]
+        };
+        if is_captured {
+            let (answers, graph) = capture(stream, calls);
+            assert_eq!(answers, [const { Err(Error::Captured) }; 9]);
+            assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
+        } else {
+            assert_eq!(calls(), [const { Ok(()) }; 9]);
+        }
+    }
+    // And it goes on as before.
+    assert_eq!(workspace.indices(&f, &mut out.slice_mut(..1000)), Ok(()));
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_graph_has_its_memory_when_the_workspace_has_grown() {
+    let Some(_) = cuda() else { return };
+    // SAFETY: the graph is dropped before the slices and the workspace, and launched in their
+    // stream.
+    let cuda = unsafe { alone().with_capture() };
+    let cuda = cuda.with_strategy(CudaStrategy::Unfused);
+    let stream = cuda.stream();
+    let (len, more) = (100_000, 3_000_000);
+    let f = Standard::from_seed(len as u64, 1);
+    let p = reference(&f, len);
+    let source = stream.clone_htod(&(0..len as u64).collect::<Vec<_>>()).unwrap();
+    let mut out = stream.alloc_zeros::<u64>(len).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let held = workspace.reserve::<u64>(&f, len).unwrap();
+    let (captured, graph) = capture(stream, || workspace.shuffle_into(&f, &source, &mut out));
+    assert_eq!(captured, Ok(()));
+    let graph = graph.expect("something was captured");
+
+    let g = Standard::from_seed(more as u64, 2);
+    let grown = workspace.reserve::<u64>(&g, more).unwrap();
+    let mut indices = stream.alloc_zeros::<u64>(more).unwrap();
+    // What is freed now, others may have and write to.
+    let mut others = Vec::new();
+    for _ in 0..16 {
+        others.push(stream.clone_htod(&vec![u64::MAX; held / 8]).unwrap());
+    }
+    for _ in 0..3 {
+        workspace.indices(&g, &mut indices).unwrap();
+        stream.memset_zeros(&mut out).unwrap();
+        graph.launch().unwrap();
+        let got = stream.clone_dtoh(&out).unwrap();
+        let all = stream.clone_dtoh(&indices).unwrap();
+        stream.synchronize().unwrap();
+        assert!(got == p);
+        assert!(all == reference(&g, more));
+    }
+    for other in &others {
+        let kept = stream.clone_dtoh(other).unwrap();
+        stream.synchronize().unwrap();
+        assert!(kept.iter().all(|&word| word == u64::MAX), "the graph wrote to memory of others");
+    }
+    // What the graph needs is counted, beside what took its place.
+    assert!(grown > held);
+    drop(graph);
 }
 
 #[test]

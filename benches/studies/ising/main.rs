@@ -15,7 +15,7 @@ mod check;
 mod checkerboard;
 mod exact;
 mod geometry;
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod gpu;
 mod methods;
 mod metropolis;
@@ -225,7 +225,7 @@ fn check_all(engine: Option<Engine>) -> Result<(), Failure> {
     Ok(())
 }
 
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 fn has_gpu() -> bool {
     match bijective_shuffle::Cuda::new() {
         Ok(_) => true,
@@ -236,7 +236,7 @@ fn has_gpu() -> bool {
     }
 }
 
-#[cfg(not(feature = "cuda"))]
+#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 fn has_gpu() -> bool {
     false
 }

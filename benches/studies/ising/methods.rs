@@ -208,9 +208,9 @@ fn start<G: TileWords>(
     }
     let streams = streams(G::states(geometry) * geometry.pairs())?;
     match engine {
-        #[cfg(feature = "cuda")]
+        #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
         Engine::Cuda => Ok(Box::new(crate::gpu::Gpu::new(setup, streams)?)),
-        #[cfg(not(feature = "cuda"))]
+        #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
         Engine::Cuda => Err("built without the feature `cuda`".into()),
         _ => Ok(Box::new(Checkerboard::new(setup, streams)?)),
     }

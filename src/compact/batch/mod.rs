@@ -10,9 +10,7 @@ mod chains;
 mod exact;
 mod rows;
 
-#[cfg(feature = "cuda")]
-pub(crate) use rows::map_drawn;
-pub(crate) use rows::{fill, map};
+pub(crate) use rows::{fill, map, map_drawn};
 
 use self::chains::Chains;
 use self::exact::Exact;

@@ -20,7 +20,6 @@ const SEQUENTIAL_ITEMS: usize = 1 << 14;
 const TOGETHER: usize = 64;
 
 /// Bytes of the rows that another engine draws at a time.
-#[cfg(feature = "cuda")]
 const DRAWN_BYTES: usize = 64 << 20;
 
 /// How many rows are a task.
@@ -96,7 +95,6 @@ pub(crate) fn map<N: Word, R: Send>(
 /// # Errors
 ///
 /// [`Error::OutOfMemory`], and what `draw` says.
-#[cfg(feature = "cuda")]
 pub(crate) fn map_drawn<N: Word, R: Send>(
     batch: &Batch,
     count: u64,

@@ -28,7 +28,7 @@ mod relocate;
 mod rows;
 
 pub(crate) use fixed::Fixed;
-#[cfg(feature = "cuda")]
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub(super) use frame::Column;
 pub(crate) use frame::Frame;
 pub(super) use relocate::relocate_together;

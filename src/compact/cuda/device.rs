@@ -144,9 +144,11 @@ pub(super) struct Kernel {
     function: sys::CUfunction,
 }
 
-// SAFETY: a handle that the driver lets any thread use that has bound the context; it is never changed.
+// SAFETY: the handle is of the driver's, not of a thread's: any thread that has bound the context
+// may launch the function or ask about it, and nothing frees it, since modules stay loaded.
 unsafe impl Send for Kernel {}
-// SAFETY: as above.
+// SAFETY: threads that share a kernel launch it and ask for its occupancy, both of which the driver
+// serialises where it has to. The attribute that is set is set before there is a `Kernel` to share.
 unsafe impl Sync for Kernel {}
 
 impl Kernel {
@@ -163,15 +165,18 @@ impl Kernel {
         // The driver puts off bringing the code to the device until the first launch, which then cannot be captured
         // in a graph.
         if probe::driver().is_ok_and(|driver| driver.version >= FUNC_LOAD_SINCE) {
-            // SAFETY: the function's module is loaded, and the driver has this call.
+            // SAFETY: the handle was got from a module that is loaded. The driver's version says
+            // that it has the call, so that cudarc finds it and does not panic.
             unsafe { sys::cuFuncLoad(function) }.result().map_err(failed)?;
         }
         let fixed = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-        // SAFETY: the function's module is loaded.
+        // SAFETY: the handle was got from a module that is loaded, and nothing but a number is
+        // read.
         let fixed = unsafe { result::function::get_function_attribute(function, fixed) };
         let dynamic = shared as i32 - fixed.map_err(failed)?;
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function's module is loaded.
+        // SAFETY: the handle was got from a module that is loaded. A size that the device does not
+        // have is refused by the driver.
         unsafe { result::function::set_function_attribute(function, most, dynamic) }
             .map_err(failed)?;
         Ok(Self { function })
@@ -183,7 +188,8 @@ impl Kernel {
         threads: u32,
         shared: usize,
     ) -> Result<u32, Error> {
-        // SAFETY: the function's module is loaded.
+        // SAFETY: a `Kernel`'s function was got from a module that is never unloaded. The driver
+        // only computes with the numbers.
         let blocks = unsafe {
             result::occupancy::max_active_block_per_multiprocessor(
                 self.function,
@@ -216,7 +222,9 @@ impl Kernel {
             *pointer = argument.as_ptr().cast_mut().cast();
         }
         let pointers = &mut pointers[..arguments.len()];
-        // SAFETY: the function's module is loaded, and the rest is the caller's word.
+        // SAFETY: a `Kernel`'s function was got from a module that is never unloaded. There is a
+        // pointer for each parameter, to as many bytes as it has, and what the parameters point at
+        // is the kernel's to use until it is done: all of this the caller promises.
         unsafe {
             result::launch_kernel(
                 self.function,

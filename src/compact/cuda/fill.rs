@@ -4,10 +4,11 @@ use core::marker::PhantomData;
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DevicePtrMut, DeviceRepr};
 
+use super::array::DeviceArrayMut;
 use super::device::{Kernel, failed};
 use super::program::Program;
 use super::tuning::{self, FillShape};
-use super::workspace::{check_device, check_slices, finish_earlier};
+use super::workspace::{check_device, check_slices, enter};
 use super::{Cuda, kernels};
 use crate::compact::try_with_capacity;
 use crate::error::Error;
@@ -122,7 +123,7 @@ macro_rules! stream_fills {
         /// # Errors
         ///
         /// [`Error::WrongDevice`], [`Error::DeviceCompile`], [`Error::Driver`].
-        pub fn $name(&mut self, out: &mut impl DevicePtrMut<$number>) -> Result<(), Error> {
+        pub fn $name(&mut self, out: &mut impl DeviceArrayMut<$number>) -> Result<(), Error> {
             self.fill::<$kind>(out)
         }
     )*};
@@ -185,6 +186,8 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states, [`Error::DeviceMemory`], [`Error::Driver`].
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
+        // Memory that is got in a capture is the graph's, and there only while it runs.
+        enter(&cuda.stream, false)?;
         let copied = cuda.stream.clone_htod(&gather(streams)?);
         let states = copied.map_err(|error| failed(error, "copy states to the device"))?;
         Ok(Self { cuda: cuda.clone(), states, len: streams.len(), generator: PhantomData })
@@ -222,15 +225,18 @@ impl<G: DeviceGenerator> CudaStreams<G> {
 
     six_fills!(stream_fills);
 
-    fn fill<D: DeviceDraw>(&mut self, out: &mut impl DevicePtrMut<D::Number>) -> Result<(), Error> {
-        let Cuda { device, stream, .. } = &self.cuda;
+    fn fill<D: DeviceDraw>(
+        &mut self,
+        out: &mut impl DeviceArrayMut<D::Number>,
+    ) -> Result<(), Error> {
+        let Cuda { device, stream, may_be_captured, .. } = &self.cuda;
         let count = self.len as u64;
         let len = out.len();
         check_device(stream, out.stream())?;
         if len == 0 {
             return Ok(());
         }
-        finish_earlier(stream)?;
+        enter(stream, *may_be_captured)?;
         let (states, _states) = self.states.device_ptr_mut(stream);
         let (address, _out) = out.device_ptr_mut(stream);
         check_slices(stream)?;
@@ -371,7 +377,9 @@ unsafe fn launch<const ARGUMENTS: usize>(
     let grid = i32::try_from(grid).map_err(|_| Error::DeviceMemory)? as u32;
     let bytes = arguments.map(u64::to_le_bytes);
     let arguments: [&[u8]; ARGUMENTS] = core::array::from_fn(|k| &bytes[k][..]);
-    // SAFETY: the caller's word.
+    // SAFETY: each argument is a word of 8 bytes, as the kernel's parameters are by the caller's
+    // promise, and so is that what they point at is there and the kernel's to use. The context has
+    // been bound.
     unsafe { kernel.launch(stream.cu_stream(), (grid, 1), threads, 0, &arguments) }
 }
 
@@ -404,7 +412,7 @@ macro_rules! philox_fills {
         pub fn $name<const ROUNDS: usize>(
             &self,
             rng: &mut Philox4x32Rng<ROUNDS>,
-            out: &mut impl DevicePtrMut<$number>,
+            out: &mut impl DeviceArrayMut<$number>,
         ) -> Result<(), Error> {
             self.fill::<$kind, ROUNDS>(rng, out)
         }
@@ -421,15 +429,15 @@ impl Cuda {
     fn fill<D: DeviceDraw, const ROUNDS: usize>(
         &self,
         rng: &mut Philox4x32Rng<ROUNDS>,
-        out: &mut impl DevicePtrMut<D::Number>,
+        out: &mut impl DeviceArrayMut<D::Number>,
     ) -> Result<(), Error> {
-        let Self { device, stream, .. } = self;
+        let Self { device, stream, may_be_captured, .. } = self;
         let len = out.len();
         check_device(stream, out.stream())?;
         if len == 0 {
             return Ok(());
         }
-        finish_earlier(stream)?;
+        enter(stream, *may_be_captured)?;
         let (address, _guard) = out.device_ptr_mut(stream);
         check_slices(stream)?;
         let words = D::words(len);

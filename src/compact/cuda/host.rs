@@ -25,15 +25,16 @@ pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) ->
     if out.is_empty() {
         return check_length(0, f.last());
     }
-    let mut runner = runner(cuda);
+    let mut runner = Runner::new(cuda);
     let mut memory = Memory::new();
     bind(cuda)?;
     let word = size_of::<N>();
     let (address, _) = memory.room(&cuda.stream, size_of_val(out) as u64)?;
     let job = Job::new(f, out.len() as u64, Movement::Indices { out: address, word })?;
-    // SAFETY: the address is of that many words, which are only used here.
+    // SAFETY: the working memory was got for as many words as `out` has, and is this call's alone.
     unsafe { runner.run(&job) }?;
-    // SAFETY: both are of so many bytes, and any bits are a word.
+    // SAFETY: the working memory was got for the bytes of `out`, which is borrowed for writing, and
+    // in which any bits are a word. The kernels before this in the stream have written all of it.
     unsafe { to_host(cuda, address, out.as_mut_ptr().cast(), size_of_val(out)) }
 }
 
@@ -47,7 +48,7 @@ pub(super) fn rows<N: Word>(
     if out.is_empty() {
         return Ok(());
     }
-    let mut runner = runner(cuda);
+    let mut runner = Runner::new(cuda);
     let mut memory = Memory::new();
     bind(cuda)?;
     let row_bytes = (batch.len * size_of::<N>()) as u64;
@@ -59,9 +60,12 @@ pub(super) fn rows<N: Word>(
         let rows = (piece.len() / batch.len) as u64;
         let (at_once, word) = (together as u64, size_of::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out: address, word };
-        // SAFETY: the address is of that many words, which are only used here.
+        // SAFETY: the working memory was got for the words of the largest piece, and is this call's
+        // alone.
         unsafe { runner.rows(&job) }?;
-        // SAFETY: both are of so many bytes, and any bits are a word.
+        // SAFETY: the working memory was got for the largest piece, and this one is borrowed for
+        // writing. Any bits are a word, and the kernels before this in the stream have written
+        // those of all rows of the piece.
         unsafe { to_host(cuda, address, piece.as_mut_ptr().cast(), size_of_val(piece)) }?;
     }
     Ok(())
@@ -82,7 +86,8 @@ pub(super) fn move_items<T: Send>(
     let mut scratch = Buffer::default();
     let room = scratch.room::<T>(items.len())?;
     let source = Bits { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
-    // SAFETY: the items are borrowed, and there is room for as many.
+    // SAFETY: the items are borrowed, so that nobody writes to them meanwhile, and the scratch
+    // memory has room for as many of their type.
     unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), back) }?;
     // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them over the slice moves
     // every item. The two do not overlap.
@@ -115,7 +120,8 @@ pub(super) fn move_together(
         let mut copy = Buffer::default();
         let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let source = Bits { start: start.cast_const(), len, item: bytes };
-        // SAFETY: the column has so many items, and the frame is borrowed.
+        // SAFETY: all columns of a frame have `len` items, and it is borrowed, so that nobody
+        // writes to them. The copy has room for the column's bytes.
         unsafe { moved_copy(cuda, f, source, room, back) }?;
         copies.push((copy, room));
     }
@@ -187,7 +193,7 @@ unsafe fn moved_copy(
 ) -> Result<(), Error> {
     let Bits { start, len, item } = items;
     let bytes = len * item;
-    let mut runner = runner(cuda);
+    let mut runner = Runner::new(cuda);
     let mut memory = Memory::new();
     bind(cuda)?;
     let half = (bytes as u64).next_multiple_of(256);
@@ -196,11 +202,14 @@ unsafe fn moved_copy(
     let job = Job::new(f, len as u64, Movement::items(vec![array], back)?)?;
     // What can fail does so before the items travel.
     runner.rehearse(&job, Mode::Reserve)?;
-    // SAFETY: both are of so many bytes.
+    // SAFETY: the caller promises that there are `bytes` of items, and the first half of the
+    // working memory has room for them.
     unsafe { to_device(cuda, start, source, bytes) }?;
-    // SAFETY: the addresses are of that many items, and do not overlap.
+    // SAFETY: the two addresses are of a half of the working memory each, which has room for the
+    // items, and which only this call uses.
     unsafe { runner.run(&job) }?;
-    // SAFETY: both are of so many bytes.
+    // SAFETY: the second half of the working memory has all of the items, and the caller promises
+    // as much room at `out`.
     unsafe { to_host(cuda, source + half, out, bytes) }
 }
 
@@ -211,11 +220,13 @@ unsafe fn moved_copy(
 /// There are so many bytes at both addresses, those on the device for the stream to write.
 unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) -> Result<(), Error> {
     if bytes >= tuning::LINK_BYTES {
-        // SAFETY: the caller's word.
+        // SAFETY: `upload` asks for what the caller has promised of `from` and of the address.
         return with_link(cuda, |link| unsafe { link.upload(from, address, bytes) });
     }
     let stream = cuda.stream.cu_stream();
-    // SAFETY: the caller's word, and the stream is waited for.
+    // SAFETY: the caller promises that there are so many bytes at both addresses. Those of the host
+    // are not needed when this returns, since the stream is waited for; if the copy was refused, it
+    // does not run.
     unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, stream) }
         .result()
         .map_err(|error| failed(error, "copy to the device"))?;
@@ -229,11 +240,13 @@ unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) ->
 /// There are so many bytes at both addresses, those on the device for the stream to read.
 unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Result<(), Error> {
     if bytes >= tuning::LINK_BYTES {
-        // SAFETY: the caller's word.
+        // SAFETY: `download` asks for what the caller has promised of the address and of `out`.
         return with_link(cuda, |link| unsafe { link.download(address, out, bytes) });
     }
     let stream = cuda.stream.cu_stream();
-    // SAFETY: the caller's word, and the stream is waited for.
+    // SAFETY: the caller promises that there are so many bytes at both addresses. Nothing is
+    // written to those of the host when this has returned, since the stream is waited for even if
+    // the copy was refused.
     let copied = unsafe { sys::cuMemcpyDtoHAsync_v2(out.cast(), address, bytes, stream) }
         .result()
         .map_err(|error| failed(error, "copy from the device"));
@@ -252,10 +265,6 @@ fn with_link(cuda: &Cuda, copy: impl FnOnce(&mut Link) -> Result<(), Error>) -> 
     let copied = copy(&mut link);
     *kept() = Some(link);
     copied
-}
-
-fn runner(cuda: &Cuda) -> Runner {
-    Runner::new(cuda.device.clone(), cuda.stream.clone(), cuda.strategy)
 }
 
 fn bind(cuda: &Cuda) -> Result<(), Error> {

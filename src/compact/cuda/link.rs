@@ -24,14 +24,18 @@ struct Piece {
     _memory: PinnedHostSlice<u8>,
 }
 
-// SAFETY: the pointer is to the memory that is owned beside it.
+// SAFETY: `start` points to page-locked memory that `_memory` owns and that stays where it is when
+// a piece moves. cudarc lets both the memory and the event be sent, and a piece is used by one
+// thread at a time, which has it borrowed from its `Link`.
 unsafe impl Send for Piece {}
 
 impl Piece {
     fn new(stream: &CudaStream) -> Result<Self, Error> {
         let failed = |error| failed(error, "get page-locked memory");
         let context = stream.context();
-        // SAFETY: what is read of it has been written before, by the host or by the device.
+        // SAFETY: the memory comes uninitialised, and is read only where it has been written:
+        // `upload` fills a piece before the device reads it, and `download` waits for the device's
+        // copy before it reads.
         let memory = unsafe { context.alloc_pinned_with_flags::<u8>(tuning::PIECE_BYTES, 0) };
         let mut memory = memory.map_err(failed)?;
         let start = memory.as_mut_ptr().map_err(failed)?;
@@ -72,12 +76,18 @@ impl Link {
             let len = (bytes - at).min(tuning::PIECE_BYTES);
             let piece = &self.pieces[number % 2];
             piece.wait()?;
-            // SAFETY: within the source, by the caller's word.
+            // SAFETY: `at` is below `bytes`, which is how many the caller promises that there are
+            // at `source`.
             let source = unsafe { source.add(at) };
-            // SAFETY: both are of so many bytes; nobody else has the piece.
+            // SAFETY: `len` bytes are left of the source, and are no more than a piece has. The
+            // device has done with the piece, which `wait` has waited for, and `self` is borrowed
+            // alone.
             unsafe { copy_bits(source, piece.start, len) };
             let (to, stream) = (address + at as u64, self.stream.cu_stream());
-            // SAFETY: the piece is kept until the device has done with it, and the address is the caller's word.
+            // SAFETY: the piece has been filled with `len` bytes, and neither changes nor is freed
+            // before `wait` or the `Drop` of the link has waited for the event after this copy. The
+            // caller promises that there are `bytes` at the address for the stream to write, of
+            // which these are a part.
             unsafe { sys::cuMemcpyHtoDAsync_v2(to, piece.start.cast(), len, stream) }
                 .result()
                 .map_err(|error| failed(error, "copy to the device"))?;
@@ -104,7 +114,10 @@ impl Link {
             let piece = &self.pieces[number % 2];
             piece.wait()?;
             let (from, stream) = (address + at as u64, self.stream.cu_stream());
-            // SAFETY: the piece is kept until the device has done with it, and the address is the caller's word.
+            // SAFETY: the piece has room for `len` bytes, has been emptied before, and is neither
+            // read nor freed before `wait` or the `Drop` of the link has waited for the event after
+            // this copy. The caller promises that there are `bytes` at the address for the stream
+            // to read, of which these are a part.
             unsafe { sys::cuMemcpyDtoHAsync_v2(piece.start.cast(), from, len, stream) }
                 .result()
                 .map_err(|error| failed(error, "copy from the device"))?;
@@ -121,9 +134,12 @@ impl Link {
             let len = (bytes - at).min(tuning::PIECE_BYTES);
             let piece = &self.pieces[number % 2];
             piece.wait()?;
-            // SAFETY: within `out`, by the caller's word.
+            // SAFETY: `at` is below `bytes`, for which the caller promises that there is room at
+            // `out`.
             let out = unsafe { out.add(at) };
-            // SAFETY: both are of so many bytes; the device has done with the piece.
+            // SAFETY: `len` bytes of room are left from here, and the piece has as many, which the
+            // device has written: `wait` has waited for its copy. The next copy is to the other
+            // piece.
             unsafe { copy_bits(piece.start, out, len) };
         }
         Ok(())
@@ -156,7 +172,9 @@ impl std::fmt::Debug for Link {
 /// There are so many bytes at both addresses, which do not overlap, and nobody else uses them.
 pub(super) unsafe fn copy_bits(source: *const u8, out: *mut u8, bytes: usize) {
     if bytes <= tuning::COPY_BYTES {
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises that there are `bytes` at both addresses, that the two do not
+        // overlap, and that nobody else uses them. Bytes have no alignment, and are copied without
+        // being looked at.
         unsafe { core::ptr::copy_nonoverlapping(source, out, bytes) };
         return;
     }
@@ -164,11 +182,14 @@ pub(super) unsafe fn copy_bits(source: *const u8, out: *mut u8, bytes: usize) {
     (0..bytes.div_ceil(tuning::COPY_BYTES)).into_par_iter().for_each(|number| {
         let at = number * tuning::COPY_BYTES;
         let len = (bytes - at).min(tuning::COPY_BYTES);
-        // SAFETY: below the number of bytes.
+        // SAFETY: `at` is below `bytes`, since there are no more parts than cover them, and so many
+        // are at the address.
         let source = unsafe { source.at(at) };
-        // SAFETY: below the number of bytes.
+        // SAFETY: `at` is below `bytes`, and there is room for so many at the address.
         let out = unsafe { out.at(at) };
-        // SAFETY: the caller's word; the parts do not overlap.
+        // SAFETY: `at + len` is at most `bytes`, which are at both addresses and do not overlap.
+        // Parts of different numbers do not overlap either, so no thread writes what another reads
+        // or writes.
         unsafe { core::ptr::copy_nonoverlapping(source, out, len) };
     });
 }
@@ -182,7 +203,7 @@ mod tests {
         for len in [0, 1, tuning::COPY_BYTES, tuning::COPY_BYTES + 1, 5 * tuning::COPY_BYTES - 3] {
             let source: Vec<u8> = (0..len).map(|k| (k * 7 % 251) as u8).collect();
             let mut out = vec![0; len];
-            // SAFETY: both are that long.
+            // SAFETY: both vectors are of `len` bytes, and are two allocations.
             unsafe { copy_bits(source.as_ptr(), out.as_mut_ptr(), len) };
             assert_eq!(source, out);
         }

@@ -17,15 +17,46 @@ pub(super) struct Memory {
     bytes: Option<CudaSlice<u8>>,
     /// Asked for once: every time it is asked for, cudarc looks for other streams to be waited for.
     address: u64,
+    /// Whether a graph has the address, so that the bytes may not be freed before this is dropped.
+    captured: bool,
+    /// What graphs have the addresses of, and what is no longer used otherwise.
+    outgrown: Vec<CudaSlice<u8>>,
 }
 
 impl Memory {
     pub(super) const fn new() -> Self {
-        Self { bytes: None, address: 0 }
+        Self { bytes: None, address: 0, captured: false, outgrown: Vec::new() }
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes.as_ref().map_or(0, CudaSlice::len)
+    }
+
+    /// How many bytes it keeps in all, those included that are only there for graphs.
+    pub(super) fn held(&self) -> usize {
+        self.bytes() + self.outgrown.iter().map(CudaSlice::len).sum::<usize>()
+    }
+
+    /// Keeps what there is until this is dropped, because a graph has its address.
+    pub(super) fn keep(&mut self) {
+        self.captured = self.bytes.is_some();
+    }
+
+    /// Frees the bytes, or puts them by if a graph has their address.
+    pub(super) fn give_up(&mut self) {
+        let bytes = self.bytes.take();
+        if core::mem::take(&mut self.captured) {
+            self.outgrown.extend(bytes);
+        }
+    }
+
+    /// Whichever of the two is larger; it keeps what graphs have of the other.
+    pub(super) fn or_larger(self, other: Self) -> Self {
+        let (mut larger, mut smaller) =
+            if other.bytes() > self.bytes() { (other, self) } else { (self, other) };
+        smaller.give_up();
+        larger.outgrown.append(&mut smaller.outgrown);
+        larger
     }
 
     /// The address of at least so many bytes, whose values are not kept when they grow; and whether they are new.
@@ -51,8 +82,10 @@ impl Memory {
                 });
             }
             // First give back what there is.
-            self.bytes = None;
-            // SAFETY: the bytes are written before they are read: by the kernels.
+            self.give_up();
+            // SAFETY: `alloc` leaves the bytes as they are, so nobody may read them before they are
+            // written. Host code never does: only the kernels have the address, and each of them
+            // reads what one before it in the stream has written.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
             self.address = memory.device_ptr(stream).0;
@@ -79,7 +112,9 @@ impl Memory {
         // There is a view of no bytes, but none of no memory.
         self.room(stream, bytes.max(1))?;
         let memory = self.bytes.as_mut().ok_or(Error::DeviceMemory)?;
-        // SAFETY: whatever is read has been written as such an item, and the memory is as aligned as any.
+        // SAFETY: the caller promises that an item is written before it is read. The memory is
+        // aligned to 256 bytes, which is enough for any item, and `transmute_mut` answers `None` if
+        // it were too short.
         unsafe { memory.transmute_mut(len) }.ok_or(Error::DeviceMemory)
     }
 }

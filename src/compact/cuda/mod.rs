@@ -11,6 +11,7 @@
 //! link       copies between device and host
 //! ```
 
+mod array;
 mod device;
 mod fill;
 mod host;
@@ -38,6 +39,7 @@ use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaFunction, CudaStream, DeviceRepr};
 use cudarc::nvrtc::Ptx;
 
+pub use array::{DeviceArray, DeviceArrayMut};
 pub use fill::{CudaStreams, DeviceGenerator};
 pub use permute::DeviceNumber;
 pub use workspace::{CudaArrays, CudaWorkspace};
@@ -112,6 +114,8 @@ pub struct Cuda {
     device: Arc<Device>,
     stream: Arc<CudaStream>,
     strategy: CudaStrategy,
+    /// Whether its calls may be captured in graphs: the author of an `unsafe` block has said so.
+    may_be_captured: bool,
     /// For slices in host memory, from the first time that a large one is copied on.
     link: Arc<Mutex<Option<Link>>>,
 }
@@ -149,13 +153,74 @@ impl Cuda {
     }
 
     fn with(device: Arc<Device>, stream: Arc<CudaStream>) -> Self {
-        Self { device, stream, strategy: CudaStrategy::Auto, link: Arc::default() }
+        let (strategy, may_be_captured) = (CudaStrategy::Auto, false);
+        Self { device, stream, strategy, may_be_captured, link: Arc::default() }
     }
 
     /// The same engine, for a certain strategy.
     #[must_use]
     pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
         self.strategy = strategy;
+        self
+    }
+
+    /// The same engine, for calls that are captured in CUDA graphs: those of [`CudaWorkspace`]s and
+    /// [`CudaStreams`] that are made with it, and its own that fill device memory. Of another
+    /// engine such a call is [`Error::Captured`].
+    ///
+    /// A captured call needs its kernels and its memory beforehand, from a `reserve` function or
+    /// from a call before. Each launch of the graph does what the call would, with the same
+    /// bijection, seed and slices; [`CudaStreams`] go on from launch to launch.
+    ///
+    /// # Safety
+    ///
+    /// A graph has the addresses of all that the captured calls use, and launching it is a safe
+    /// function of [`CudaGraph`](cudarc::driver::CudaGraph), which asks for none of it again. So
+    /// the caller promises, as long as a graph may be launched in which a call was captured, or
+    /// runs:
+    ///
+    /// * The workspace or the [`CudaStreams`] that was called is not dropped. It may be used, and
+    ///   may grow: a workspace keeps the memory that a graph has the address of.
+    /// * The slices that the call was given are not dropped.
+    /// * A launch is ordered with whatever else uses the slices and the workspace, as if it were
+    ///   the captured calls. In the engine's stream, where
+    ///   [`CudaGraph::launch`](cudarc::driver::CudaGraph::launch) puts a graph that was captured
+    ///   there, it is ordered with the workspace's other calls.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use bijective_shuffle::cudarc::driver::CudaContext;
+    /// use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let context = CudaContext::new(0)?;
+    /// // SAFETY: all that this program does on the device is in one stream.
+    /// unsafe { context.disable_event_tracking() };
+    /// let cuda = Cuda::on_stream(context.new_stream()?)?;
+    /// // SAFETY: the graph, which is made last, is dropped before the slices and the workspace, and is
+    /// // launched in the only stream there is.
+    /// let cuda = unsafe { cuda.with_capture() };
+    /// let stream = cuda.stream();
+    /// let source = stream.clone_htod(&(0..1000_u32).collect::<Vec<_>>())?;
+    /// let mut out = stream.alloc_zeros::<u32>(1000)?;
+    /// let f = Standard::from_seed(1000, 42);
+    /// let mut workspace = CudaWorkspace::new(&cuda);
+    /// workspace.reserve::<u32>(&f, 1000)?;
+    ///
+    /// stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+    /// let captured = workspace.shuffle_into(&f, &source, &mut out);
+    /// let graph = stream.end_capture(CUgraphInstantiate_flags(0))?;
+    /// captured?;
+    /// graph.expect("something was captured").launch()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub unsafe fn with_capture(mut self) -> Self {
+        self.may_be_captured = true;
         self
     }
 
@@ -181,7 +246,7 @@ impl Cuda {
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<(), Error> {
-        let mut runner = Runner::new(self.device.clone(), self.stream.clone(), self.strategy);
+        let mut runner = Runner::new(self);
         workspace::rehearse::<T>(&mut runner, bijection, len, Mode::Compile)
     }
 

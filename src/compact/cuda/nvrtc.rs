@@ -76,10 +76,33 @@ impl Nvrtc {
     /// The compiler of this process.
     pub(super) fn get() -> Result<&'static Self, Unavailable> {
         static NVRTC: OnceLock<Result<Nvrtc, Unavailable>> = OnceLock::new();
-        NVRTC.get_or_init(Self::load).as_ref().map_err(|reason| *reason)
+        // Set to nothing is as good as not set.
+        let named = || std::env::var_os("BIJECTIVE_SHUFFLE_NVRTC").filter(|path| !path.is_empty());
+        NVRTC
+            .get_or_init(|| match named() {
+                Some(path) => Self::at(path.as_ref()),
+                None => Self::find(),
+            })
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
-    fn load() -> Result<Self, Unavailable> {
+    /// The compiler at a path that the user has named, for which no other will do.
+    fn at(path: &Path) -> Result<Self, Unavailable> {
+        let companion = companion(path);
+        let not_loaded = |error: libloading::Error| Unavailable::CompilerNotLoaded {
+            path: path.display().to_string(),
+            reason: loader_message(&error),
+        };
+        let library = probe::load(path.as_os_str()).map_err(not_loaded)?;
+        // A library of something else is not told that it is too old.
+        // SAFETY: whatever has this name is only looked for here, and a pointer may have any value.
+        unsafe { library.get::<*const c_void>(b"nvrtcVersion\0") }.map_err(not_loaded)?;
+        Self::in_library(library, companion)
+    }
+
+    /// The first compiler that will do, of those where it usually is.
+    fn find() -> Result<Self, Unavailable> {
         let mut found = Err(Unavailable::NoCompiler);
         for path in candidates() {
             let companion = companion(&path);
@@ -108,14 +131,16 @@ impl Nvrtc {
             function!("nvrtcGetNumSupportedArchs");
         let list: unsafe extern "C" fn(*mut c_int) -> c_int = function!("nvrtcGetSupportedArchs");
         let (mut major, mut minor, mut len) = (0, 0, 0);
-        // SAFETY: it writes a number to where each pointer points.
-        let mut code = unsafe { version(&mut major, &mut minor) };
-        // SAFETY: it writes a number to where the pointer points.
-        code |= unsafe { count(&mut len) };
+        let checked = |code| if code == 0 { Ok(()) } else { Err(Unavailable::CompilerTooOld) };
+        // SAFETY: it writes a number to where each pointer points, and there is one.
+        checked(unsafe { version(&mut major, &mut minor) })?;
+        // SAFETY: it writes a number to where the pointer points, and there is one.
+        checked(unsafe { count(&mut len) })?;
         let mut architectures = vec![0; usize::try_from(len).unwrap_or(0)];
-        // SAFETY: it writes as many numbers as `count` said.
-        code |= unsafe { list(architectures.as_mut_ptr()) };
-        if code != 0 || (major, minor) < OLDEST_VERSION {
+        // SAFETY: it writes as many numbers as `count` has said, without an error, and there is
+        // room for those.
+        checked(unsafe { list(architectures.as_mut_ptr()) })?;
+        if (major, minor) < OLDEST_VERSION {
             return Err(Unavailable::CompilerTooOld);
         }
         let architectures = architectures.into_iter().map(|architecture| architecture as u32);
@@ -187,11 +212,16 @@ impl Handle<'_> {
     /// Reads one of a program's texts.
     fn read(&self, (size, text): Text) -> Option<Vec<u8>> {
         let mut len = 0;
-        // SAFETY: the program's handle is valid, and the size is written to where the pointer points.
+        // SAFETY: the program has not been destroyed, which dropping the handle does, and the size
+        // is written to where the pointer points.
         let code = unsafe { size(self.program, &mut len) };
+        if code != 0 {
+            return None;
+        }
         let mut bytes = vec![0_u8; len];
-        // SAFETY: the program's handle is valid, and as many bytes are written as the size says.
-        let code = code | unsafe { text(self.program, bytes.as_mut_ptr().cast()) };
+        // SAFETY: the program has not been destroyed, and as many bytes are written as the size
+        // that the compiler has just said without an error.
+        let code = unsafe { text(self.program, bytes.as_mut_ptr().cast()) };
         (code == 0).then_some(bytes)
     }
 }
@@ -208,17 +238,20 @@ fn companion(path: &Path) -> Option<Library> {
     probe::open(&paths)
 }
 
-/// Where the library may be: where the environment says, then wherever the system looks, newest first, then in
-/// the usual places of an installation.
+/// What the system's loader says of a library that it could not load.
+fn loader_message(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
+}
+
+/// Where the library may be: wherever the system looks, newest first, then in the usual places of
+/// an installation.
 fn candidates() -> Vec<PathBuf> {
-    let mut paths: Vec<PathBuf> =
-        std::env::var_os("BIJECTIVE_SHUFFLE_NVRTC").map(PathBuf::from).into_iter().collect();
     let names: &[&str] = if cfg!(windows) {
         &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
     } else {
         &["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "libnvrtc.so.11.2"]
     };
-    paths.extend(names.iter().map(PathBuf::from));
+    let mut paths: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
     let roots = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os);
     let folder = if cfg!(windows) { "bin" } else { "lib64" };
     for root in roots.map(PathBuf::from).chain([PathBuf::from("/usr/local/cuda")]) {
@@ -233,5 +266,58 @@ impl std::fmt::Debug for Nvrtc {
             .field("version", &self.version)
             .field("architectures", &self.architectures)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The path and the reason of the error that a path ends in.
+    fn refusal(path: &Path) -> (String, String) {
+        match Nvrtc::at(path) {
+            Err(Unavailable::CompilerNotLoaded { path, reason }) => (path, reason),
+            other => panic!("{}: {other:?}", path.display()),
+        }
+    }
+
+    #[test]
+    fn a_path_with_nothing_at_it_is_not_passed_over() {
+        let nothing = Path::new("/no-such-folder/libnvrtc.so.13");
+        let (path, reason) = refusal(nothing);
+        assert_eq!(Path::new(&path), nothing);
+        assert!(!reason.is_empty());
+        let message = Unavailable::CompilerNotLoaded { path, reason: reason.clone() }.to_string();
+        assert!(message.contains("BIJECTIVE_SHUFFLE_NVRTC") && message.contains(&reason));
+        assert!(message.contains("/no-such-folder/libnvrtc.so.13"), "{message}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_is_refused_in_the_loaders_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("libnvrtc.so");
+        std::fs::write(&file, "no library").unwrap();
+        let (path, reason) = refusal(&file);
+        assert_eq!(Path::new(&path), file);
+        // What the loader says of this file, and not that something is missing.
+        assert_ne!(reason, refusal(&folder.path().join("none.so")).1);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_library_of_something_else_is_no_compiler() {
+        // As good as any that the system has.
+        let (path, reason) = refusal(Path::new("libm.so.6"));
+        assert_eq!(path, "libm.so.6");
+        assert!(reason.contains("nvrtcVersion"), "{reason}");
+    }
+
+    #[test]
+    fn what_to_install_is_said_in_a_line() {
+        let message = Unavailable::NoCompiler.to_string();
+        for command in ["pip install", "conda install", "apt install", "BIJECTIVE_SHUFFLE_NVRTC"] {
+            assert!(message.contains(command), "{message}");
+        }
+        assert_eq!(message.lines().count(), 1);
     }
 }

@@ -1,11 +1,14 @@
 //! Arrays in device memory, permuted by affine maps.
 
-use cudarc::driver::{CudaViewMut, DevicePtr, DevicePtrMut, DeviceRepr};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use cudarc::driver::{CudaViewMut, DeviceRepr};
+
+use super::array::{DeviceArray, DeviceArrayMut};
 use super::memory::Memory;
 use super::movement::Array;
 use super::run::array_bytes;
-use super::workspace::{CudaWorkspace, check_device, check_slices, finish_earlier};
+use super::workspace::{CudaWorkspace, check_device, check_slices};
 use crate::affine::{BitMatrix, Network, check_length, index_bits};
 use crate::bijection::Affine;
 use crate::error::Error;
@@ -48,14 +51,14 @@ impl CudaWorkspace {
     pub fn permute_into<T: DeviceRepr>(
         &mut self,
         map: &Affine,
-        source: &impl DevicePtr<T>,
-        out: &mut impl DevicePtrMut<T>,
+        source: &impl DeviceArray<T>,
+        out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
         check_length(map, source.len())?;
         check_length(map, out.len())?;
         check_device(&self.stream, source.stream())?;
         check_device(&self.stream, out.stream())?;
-        finish_earlier(&self.stream)?;
+        self.enter()?;
         let (source, _reading) = source.device_ptr(&self.stream);
         let (out, _writing) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
@@ -76,15 +79,17 @@ impl CudaWorkspace {
     pub fn permute_in_place<T: DeviceRepr>(
         &mut self,
         map: &Affine,
-        items: &mut impl DevicePtrMut<T>,
+        items: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
         check_length(map, items.len())?;
         check_device(&self.stream, items.stream())?;
-        finish_earlier(&self.stream)?;
+        self.enter()?;
         let (items, _guard) = items.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let array = Array { source: items, out: items, item: size_of::<T>() };
-        // SAFETY: as in `permute_into`.
+        // SAFETY: the slice is of the context and as long as the map has points. It is borrowed for
+        // writing, and the guard cares that it is neither freed nor otherwise used before the
+        // stream has done with it.
         unsafe { self.runner.permute_in_place(map, array) }
     }
 
@@ -102,18 +107,22 @@ impl CudaWorkspace {
     pub fn parm<T: DeviceRepr>(
         &mut self,
         mask: u64,
-        items: &mut (impl DevicePtr<T> + DevicePtrMut<T>),
+        items: &mut (impl DeviceArray<T> + DeviceArrayMut<T>),
         f: impl FnMut(&mut Self, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let bits = index_bits(items.len())?;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
+        let captured = self.enter()?;
         // The function may call this again, with memory of its own.
         let mut memory = core::mem::take(&mut self.parts);
-        let done = self.parm_in(&mut memory, &to_parts, items, f);
-        if memory.bytes() > self.parts.bytes() {
-            self.parts = memory;
+        if captured {
+            memory.keep();
         }
-        done
+        // Even if the function panics, since a graph may have the memory's address.
+        let done =
+            catch_unwind(AssertUnwindSafe(|| self.parm_in(&mut memory, &to_parts, items, f)));
+        self.parts = memory.or_larger(core::mem::take(&mut self.parts));
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// [`parm`](Self::parm) with memory for the parts.
@@ -121,12 +130,13 @@ impl CudaWorkspace {
         &mut self,
         memory: &mut Memory,
         to_parts: &Affine,
-        items: &mut (impl DevicePtr<T> + DevicePtrMut<T>),
+        items: &mut (impl DeviceArray<T> + DeviceArrayMut<T>),
         mut f: impl FnMut(&mut Self, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let len = items.len();
         let bytes = array_bytes(size_of::<T>(), to_parts.bits())?;
-        // SAFETY: all of the items are written, and then read.
+        // SAFETY: the first permutation writes all of the items, by a bijection of their places;
+        // only then does the function see them. If the permutation fails, no one does.
         let mut parts = unsafe { memory.items::<T>(&self.stream, len, bytes) }?;
         self.permute_into(to_parts, items, &mut parts)?;
         let (mut first, mut second) = parts.split_at_mut(len / 2);
@@ -144,17 +154,20 @@ impl CudaWorkspace {
     pub fn order_by_network<T: DeviceNumber>(
         &mut self,
         network: &Network,
-        items: &mut impl DevicePtrMut<T>,
+        items: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
         let bits = index_bits(items.len())?;
         // All maps are of one width.
         network.maps().take(1).try_for_each(|map| check_length(map, items.len()))?;
         check_device(&self.stream, items.stream())?;
-        finish_earlier(&self.stream)?;
+        self.enter()?;
         let (items, _guard) = items.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let array = Array { source: items, out: items, item: size_of::<T>() };
-        // SAFETY: as in `permute_into`; the trait has the name of the type.
+        // SAFETY: the slice is of the context and as long as the maps have points, of which each
+        // has as many as the first. It is borrowed for writing, and the guard cares that it is
+        // neither freed nor otherwise used before the stream has done with it. Its items are of
+        // type T, whose name in CUDA C++ the sealed trait has.
         unsafe { self.runner.order_by_network(network.maps(), array, T::NAME, bits) }
     }
 
@@ -179,7 +192,10 @@ impl CudaWorkspace {
         if source.abs_diff(out) < array_bytes(item_bytes, map.bits())? {
             return Err(Error::Overlap);
         }
-        // SAFETY: the caller's word, and the arrays do not overlap.
+        self.enter()?;
+        // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each
+        // has as many items of that size as the map has points, and that they are the stream's
+        // until it has done with them.
         unsafe { self.runner.permute(map, Array { source, out, item: item_bytes }) }
     }
 }

@@ -3,7 +3,7 @@
 //! cudarc's functions panic if the driver's library cannot be loaded, so none of them is called before [`driver`] has
 //! said yes.
 
-use std::ffi::c_int;
+use std::ffi::{OsStr, c_int};
 use std::sync::OnceLock;
 
 use libloading::{Library, Symbol};
@@ -28,19 +28,36 @@ pub(super) struct Driver {
 /// The driver, or what is missing. Asked once in a process.
 pub(super) fn driver() -> Result<Driver, Unavailable> {
     static ANSWER: OnceLock<Result<Driver, Unavailable>> = OnceLock::new();
-    *ANSWER.get_or_init(|| {
+    let answer = ANSWER.get_or_init(|| {
         let library = open(NAMES).ok_or(Unavailable::NoDriver)?;
         // Symbols are looked up in a library that stays loaded, since cudarc will use it.
         let driver = ask(&library);
         core::mem::forget(library);
         driver
-    })
+    });
+    answer.clone()
 }
 
 /// The first library that can be loaded.
-pub(super) fn open<S: AsRef<std::ffi::OsStr>>(names: &[S]) -> Option<Library> {
-    // SAFETY: the libraries of these names are NVIDIA's, whose initialisers may be run at any time.
-    names.iter().find_map(|name| unsafe { Library::new(name.as_ref()) }.ok())
+pub(super) fn open<S: AsRef<OsStr>>(names: &[S]) -> Option<Library> {
+    names.iter().find_map(|name| load(name.as_ref()).ok())
+}
+
+/// Loads a library of NVIDIA's, by a name of this crate's or by a path that the environment has.
+///
+/// Its initialisers run here, in this process, and its functions later. That they are NVIDIA's is
+/// the word of whoever set the process up: the one who installed the libraries, and, for a path,
+/// the one who set `BIJECTIVE_SHUFFLE_NVRTC`, `CUDA_HOME` or `CUDA_PATH`.
+pub(super) fn load(name: &OsStr) -> Result<Library, libloading::Error> {
+    // SAFETY: the initialisers and finalisers of NVIDIA's driver and of NVRTC may run at any time
+    // and on any thread. That the library is one of these is not checked, and cannot be: a name is
+    // looked up where the system's loader is told to look, and a path comes from the process's
+    // environment. Both are in the hands of those who start the process, and who can have it run
+    // any code already: the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same
+    // environment before the program's first instruction. Nothing that the program reads as data
+    // comes to be a name here, and a program that changes its environment by `std::env::set_var`
+    // answers for what it sets.
+    unsafe { Library::new(name) }
 }
 
 /// Asks a driver's library for its version and its devices.

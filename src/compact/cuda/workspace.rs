@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, SyncOnDrop};
+use cudarc::driver::sys::CUstreamCaptureStatus;
+use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
 
+use super::array::{DeviceArray, DeviceArrayMut};
 use super::device::failed;
 use super::memory::Memory;
 use super::movement::{Array, Movement};
@@ -17,18 +19,17 @@ use crate::word::Word;
 
 /// The GPU engine on slices in device memory, with kernels and working memory that are kept from call to call.
 ///
-/// Every call puts its kernels in the engine's stream and returns; it waits for the GPU only if the bijection is not
-/// [trusted](crate::TrustedBijection) and so has to be checked. Kernels are compiled, and working memory is got, when
-/// a call first needs them, or ahead of time by [`reserve`](Self::reserve). A call that finds all it needs can be
-/// captured in a CUDA graph, unless it has to check; with more than one stream in the context, cudarc's event tracking must
-/// be off for the slices, since a capture cannot wait for events from outside.
+/// Every call puts its kernels in the engine's stream and returns; it waits for the GPU only if the
+/// bijection is not [trusted](crate::TrustedBijection) and so has to be checked. Kernels are
+/// compiled, and working memory is got, when a call first needs them, or ahead of time by
+/// [`reserve`](Self::reserve). A call that finds all it needs can be captured in a CUDA graph,
+/// unless it has to check, if the engine is one [`with_capture`](Cuda::with_capture), which says
+/// what has to outlive the graph. With more than one stream in the context, cudarc's event tracking
+/// must be off for the slices, since a capture cannot wait for events from outside.
 ///
 /// A workspace serves one stream, so that calls cannot disturb each other's working memory. Slices of other streams of
 /// the same [`CudaContext`](cudarc::driver::CudaContext) are waited for, as cudarc's own functions do; slices of another
 /// one are refused, even if it stands for the same device: make the engine [on their stream](Cuda::on_stream).
-///
-/// A graph that was captured holds addresses of the workspace: while it may be launched, the workspace must neither be
-/// dropped nor grow, and none of its other calls may run at the same time.
 ///
 /// # Memory
 ///
@@ -83,8 +84,7 @@ impl CudaWorkspace {
     /// An empty workspace on the engine's stream, with its strategy.
     pub fn new(cuda: &Cuda) -> Self {
         let stream = cuda.stream.clone();
-        let runner = Runner::new(cuda.device.clone(), stream.clone(), cuda.strategy);
-        Self { stream, runner, parts: Memory::new() }
+        Self { stream, runner: Runner::new(cuda), parts: Memory::new() }
     }
 
     /// The strategy of its engine.
@@ -99,7 +99,7 @@ impl CudaWorkspace {
 
     /// How many bytes of device memory it holds.
     pub fn bytes(&self) -> usize {
-        self.runner.bytes() + self.parts.bytes()
+        self.runner.bytes() + self.parts.held()
     }
 
     /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so that calls with such a
@@ -129,12 +129,12 @@ impl CudaWorkspace {
     pub fn indices<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
-        out: &mut impl DevicePtrMut<N>,
+        out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
         check_word::<N>(out.len())?;
         self.check_device(out.stream())?;
         let len = out.len() as u64;
-        finish_earlier(&self.stream)?;
+        self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let movement = Movement::Indices { out: address, word: size_of::<N>() };
@@ -165,12 +165,12 @@ impl CudaWorkspace {
         &mut self,
         batch: &Batch,
         first: u64,
-        out: &mut impl DevicePtrMut<N>,
+        out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
         check_word::<N>(batch.len)?;
         self.check_device(out.stream())?;
         let rows = out.len().checked_div(batch.len).unwrap_or(0) as u64;
-        finish_earlier(&self.stream)?;
+        self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let (at_once, word) = (rows, size_of::<N>());
@@ -202,8 +202,8 @@ impl CudaWorkspace {
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
-        source: &impl DevicePtr<T>,
-        out: &mut impl DevicePtrMut<T>,
+        source: &impl DeviceArray<T>,
+        out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
         self.arrays(bijection, source.len()).array(source, out)?.shuffle()
     }
@@ -216,8 +216,8 @@ impl CudaWorkspace {
     pub fn unshuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
-        source: &impl DevicePtr<T>,
-        out: &mut impl DevicePtrMut<T>,
+        source: &impl DeviceArray<T>,
+        out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
         self.arrays(bijection, source.len()).array(source, out)?.unshuffle()
     }
@@ -265,7 +265,9 @@ impl CudaWorkspace {
         item_bytes: usize,
     ) -> Result<(), Error> {
         let array = Array { source, out, item: item_bytes };
-        // SAFETY: the caller's word.
+        self.enter()?;
+        // SAFETY: the caller promises that there are `len` items of that size at both addresses,
+        // which do not overlap, and that they are the stream's until it has done with them.
         unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Shuffle) }
     }
 
@@ -273,11 +275,11 @@ impl CudaWorkspace {
     ///
     /// # Safety
     ///
-    /// As it.
+    /// As [`shuffle_raw`](Self::shuffle_raw).
     ///
     /// # Errors
     ///
-    /// As it.
+    /// As [`shuffle_raw`](Self::shuffle_raw).
     pub unsafe fn unshuffle_raw(
         &mut self,
         bijection: &dyn Bijection,
@@ -287,8 +289,15 @@ impl CudaWorkspace {
         item_bytes: usize,
     ) -> Result<(), Error> {
         let array = Array { source, out, item: item_bytes };
-        // SAFETY: the caller's word.
+        self.enter()?;
+        // SAFETY: the caller promises that there are `len` items of that size at both addresses,
+        // which do not overlap, and that they are the stream's until it has done with them.
         unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Unshuffle) }
+    }
+
+    /// Begins a call, as [`Runner::enter`] does.
+    pub(super) fn enter(&mut self) -> Result<bool, Error> {
+        self.runner.enter()
     }
 
     fn check_device(&self, stream: &CudaStream) -> Result<(), Error> {
@@ -296,10 +305,23 @@ impl CudaWorkspace {
     }
 }
 
-/// Reports what went wrong earlier where it could not be reported, when something was dropped: cudarc keeps it for the
-/// next call in the context, which is this one.
-pub(super) fn finish_earlier(stream: &CudaStream) -> Result<(), Error> {
-    stream.context().check_err().map_err(|error| failed(error, "finish what was done before"))
+/// What every call on device memory begins with; whether what it puts in the stream is captured.
+///
+/// It reports what went wrong earlier where it could not be reported, when something was dropped:
+/// cudarc keeps it for the next call in the context, which is this one.
+///
+/// # Errors
+///
+/// [`Error::Captured`] if the stream is captured, and the engine is not one `with_capture`.
+pub(super) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
+    let earlier = stream.context().check_err();
+    earlier.map_err(|error| failed(error, "finish what was done before"))?;
+    let status = stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
+    match status {
+        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(false),
+        _ if may_be_captured => Ok(true),
+        _ => Err(Error::Captured),
+    }
 }
 
 /// Reports what went wrong when slices were asked for their addresses, which cudarc keeps as well.
@@ -345,7 +367,8 @@ unsafe fn move_arrays(
     if nothing {
         return Ok(());
     }
-    // SAFETY: the caller's word.
+    // SAFETY: the job moves these arrays and nothing else, and has their length. The caller
+    // promises that they are on the device, the stream's to use, and apart from each other.
     unsafe { runner.run(&job) }
 }
 
@@ -378,8 +401,8 @@ impl<'a> CudaArrays<'a> {
     /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and [`Error::WrongDevice`].
     pub fn array<T: DeviceRepr>(
         mut self,
-        source: &'a impl DevicePtr<T>,
-        out: &'a mut impl DevicePtrMut<T>,
+        source: &'a impl DeviceArray<T>,
+        out: &'a mut impl DeviceArrayMut<T>,
     ) -> Result<Self, Error> {
         for actual in [source.len(), out.len()] {
             if actual != self.len {
@@ -390,7 +413,7 @@ impl<'a> CudaArrays<'a> {
         check_device(self.stream, source.stream())?;
         check_device(self.stream, out.stream())?;
         if self.guards.is_empty() {
-            finish_earlier(self.stream)?;
+            self.runner.enter()?;
         }
         let (source, reading) = source.device_ptr(self.stream);
         let (out, writing) = out.device_ptr_mut(self.stream);

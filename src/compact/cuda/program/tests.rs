@@ -13,7 +13,7 @@ use crate::compact::cuda::tuning::{self, Shape};
 /// The compiler, if this machine has one; it must, if the environment says so.
 fn compiler() -> Option<&'static Nvrtc> {
     let nvrtc = Nvrtc::get();
-    if let Err(reason) = nvrtc {
+    if let Err(reason) = &nvrtc {
         println!("skipped: {reason}");
         assert!(std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_NVRTC").is_none(), "{reason}");
     }

@@ -41,11 +41,13 @@ impl Runner {
         }
         self.bind()?;
         if map.is_identity() {
-            // SAFETY: both are of so many bytes.
+            // SAFETY: the caller promises an item for each of the map's points at both addresses,
+            // which are these bytes.
             return unsafe { self.copy(array.source, array.out, bytes) };
         }
         let mover = self.mover(map.bits(), array)?;
-        // SAFETY: the mover is for this array, of which there is the caller's word.
+        // SAFETY: the mover was got for this array and for the map's bits. The caller promises what
+        // `move_by` asks of the array.
         unsafe { self.move_by(&mover, map, array) }
     }
 
@@ -65,9 +67,12 @@ impl Runner {
         }
         self.bind()?;
         let copy = self.scratch(bytes)?;
-        // SAFETY: the array is the caller's word, and the scratch memory has room for it.
+        // SAFETY: the caller promises as many items as the map has points at the array's address.
+        // The scratch memory has room for their bytes, is the stream's alone, and so does not
+        // overlap with them.
         unsafe { self.permute(map, Array { out: copy, ..array }) }?;
-        // SAFETY: both are of so many bytes.
+        // SAFETY: the array's `bytes` are at both addresses: in the scratch memory by the kernel
+        // before this in the stream, and where they were by the caller's promise.
         unsafe { self.copy(copy, array.out, bytes) }
     }
 
@@ -100,22 +105,24 @@ impl Runner {
         for (k, map) in maps.into_iter().enumerate() {
             if !map.is_identity() {
                 let array = Array { source: here, out: there, item: array.item };
-                // SAFETY: the array goes from its memory to scratch memory of as many bytes or back, and the mover is for these
-                // two addresses, whichever is the first; the map's points are the caller's word.
+                // SAFETY: the array goes from its memory to scratch memory of as many bytes or
+                // back, and the mover was got for these two addresses, whichever is the source. The
+                // caller promises an item for each of the map's points.
                 unsafe { self.move_by(&mover, map, array) }?;
                 core::mem::swap(&mut here, &mut there);
             }
             if k < last {
                 let arguments = [here, pairs].map(u64::to_le_bytes);
                 let arguments: [&[u8]; 2] = [&arguments[0], &arguments[1]];
-                // So many pairs are all items, which are such numbers by the caller's word.
+                // So many pairs are all items, which the caller promises to be such numbers.
                 self.launch(&ready, (grid, 1), tuning::THREADS, 0, &arguments)?;
             }
         }
         if here == array.out {
             return Ok(());
         }
-        // SAFETY: both are of so many bytes.
+        // SAFETY: the array is in the scratch memory, which was got for its `bytes`, and comes back
+        // to where it was, of which the caller promises as many.
         unsafe { self.copy(here, array.out, bytes) }
     }
 
@@ -186,7 +193,9 @@ impl Runner {
             return Ok(());
         }
         let len = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
-        // SAFETY: the caller's word.
+        // SAFETY: the caller promises that there are so many bytes at both addresses, the stream's
+        // to read and to write, which is all that the driver asks for: it finds out by itself whose
+        // memory they are in.
         unsafe { sys::cuMemcpyAsync(to, from, len, self.stream.cu_stream()) }
             .result()
             .map_err(|error| failed(error, "copy on the device"))

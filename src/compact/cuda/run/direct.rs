@@ -111,8 +111,8 @@ impl Runner {
 
 /// A bijection's stand-in: values that are written in words of so many bytes.
 pub(super) fn lookup(address: u64, word: usize) -> DeviceSource {
-    let type_name = format!("bijective_shuffle::Lookup<{}>", word_type(word));
-    // SAFETY: it is the struct of this name in gpu/items.cuh, which only reads the values whose address it has; and so
-    // many slots are asked for as there are values.
-    unsafe { DeviceSource::new(type_name, "", address.to_le_bytes().to_vec()) }
+    // Unlike a user's text, which must take any argument, this reads where its argument says. The
+    // kernels that it is given to ask for slots up to `last` only, each of which has a value: they
+    // are launched with the number of values.
+    DeviceSource::own(format!("Lookup<{}>", word_type(word)), "", [address])
 }

@@ -17,7 +17,8 @@ use super::kernels;
 use super::memory::Memory;
 use super::movement::Movement;
 use super::program::Program;
-use super::{CudaStrategy, tuning};
+use super::workspace::enter;
+use super::{Cuda, CudaStrategy, tuning};
 use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::check_length;
 use crate::error::Error;
@@ -92,6 +93,7 @@ pub(super) struct Runner {
     pub(super) device: Arc<Device>,
     pub(super) stream: Arc<CudaStream>,
     pub(super) strategy: CudaStrategy,
+    may_be_captured: bool,
     mode: Mode,
     kernels: Vec<(Program, Ready)>,
     chain: Memory,
@@ -99,15 +101,12 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    pub(super) fn new(
-        device: Arc<Device>,
-        stream: Arc<CudaStream>,
-        strategy: CudaStrategy,
-    ) -> Self {
+    pub(super) fn new(cuda: &Cuda) -> Self {
         Self {
-            device,
-            stream,
-            strategy,
+            device: cuda.device.clone(),
+            stream: cuda.stream.clone(),
+            strategy: cuda.strategy,
+            may_be_captured: cuda.may_be_captured,
             mode: Mode::Run,
             kernels: Vec::new(),
             chain: Memory::new(),
@@ -117,7 +116,23 @@ impl Runner {
 
     /// How many bytes of working memory it holds.
     pub(super) fn bytes(&self) -> usize {
-        self.chain.bytes() + self.scratch.bytes()
+        self.chain.held() + self.scratch.held()
+    }
+
+    /// Begins a call on device memory; whether what it puts in the stream is captured in a graph,
+    /// which the working memory then is kept for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Captured`] if it is captured, and the engine is not one `with_capture`;
+    /// [`Error::Driver`].
+    pub(super) fn enter(&mut self) -> Result<bool, Error> {
+        let captured = enter(&self.stream, self.may_be_captured)?;
+        if captured {
+            self.chain.keep();
+            self.scratch.keep();
+        }
+        Ok(captured)
     }
 
     /// Does the job: puts its kernels in the stream, and waits only if the bijection has to be checked.
@@ -246,7 +261,7 @@ impl Runner {
             self.mode = mode;
             if done.is_err() {
                 // It must not be taken for a chain.
-                self.chain = Memory::new();
+                self.chain.give_up();
                 return done.map(|()| 0);
             }
         }
