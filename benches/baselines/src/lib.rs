@@ -4,7 +4,8 @@
 //! | function | work | extra memory | same order for a seed |
 //! | --- | --- | --- | --- |
 //! | [`dart_throwing`] | `O(n)` expected | `2n` items and `2n` bits | in a pool of one thread only |
-//! | [`rao_sandelius`] | `O(n log n)` | `n` items | always |
+//! | [`rao_sandelius`] | `O(n log n)` | `n` items, which [`rao_sandelius_with`] is given | always |
+//! | [`rao_sandelius_in_place`] | `O(n log n)` | none | always |
 //! | [`merge_shuffle`] | `O(n log n)` | none | always |
 //! | [`sort_shuffle`] | `O(n log n)` | `n` items with 64-bit keys | always |
 //! | [`radix_sort_shuffle`] | 8 passes at most | up to `2n` items with 64-bit keys | always |
@@ -30,6 +31,7 @@ mod fisher_yates;
 mod merge_shuffle;
 mod pieces;
 mod rao_sandelius;
+mod rao_sandelius_in_place;
 mod sort_shuffle;
 mod stream;
 #[cfg(test)]
@@ -38,5 +40,6 @@ mod tuning;
 
 pub use dart_throwing::dart_throwing;
 pub use merge_shuffle::merge_shuffle;
-pub use rao_sandelius::rao_sandelius;
+pub use rao_sandelius::{rao_sandelius, rao_sandelius_with};
+pub use rao_sandelius_in_place::rao_sandelius_in_place;
 pub use sort_shuffle::{radix_sort_shuffle, sort_shuffle};

@@ -20,13 +20,33 @@ pub fn rao_sandelius<T: Copy + Send + Sync>(items: &mut [T], seed: u64) {
     tuned(items, seed, &Tuning::DEFAULT);
 }
 
+/// Shuffles as [`rao_sandelius`] does, to the same order, with memory that is kept from call to call: room for the
+/// items, which grows if it is too small.
+pub fn rao_sandelius_with<T: Copy + Send + Sync>(scratch: &mut Vec<T>, items: &mut [T], seed: u64) {
+    with_scratch(scratch, items, seed, &Tuning::DEFAULT);
+}
+
 pub(crate) fn tuned<T: Copy + Send + Sync>(items: &mut [T], seed: u64, tuning: &Tuning) {
+    with_scratch(&mut Vec::new(), items, seed, tuning);
+}
+
+pub(crate) fn with_scratch<T: Copy + Send + Sync>(
+    scratch: &mut Vec<T>,
+    items: &mut [T],
+    seed: u64,
+    tuning: &Tuning,
+) {
     let key = Key::new(seed);
     if items.len() <= tuning.leaf {
         return fisher_yates::shuffle(items, &mut key.stream());
     }
-    let mut scratch: Vec<T> = items.par_iter().copied().collect();
-    split(Bucket { from: items, to: &mut scratch, home: Home::From }, key, tuning);
+    if scratch.len() < items.len() {
+        // What is there is of no use, and is given back first.
+        *scratch = Vec::new();
+        *scratch = items.par_iter().copied().collect();
+    }
+    let to = &mut scratch[..items.len()];
+    split(Bucket { from: items, to, home: Home::From }, key, tuning);
 }
 
 /// Items to be shuffled, and as much room beside them.

@@ -9,22 +9,24 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::tuning::Tuning;
-use crate::{dart_throwing, fisher_yates, merge_shuffle, rao_sandelius, sort_shuffle, stream::Key};
+use crate::{dart_throwing, fisher_yates, merge_shuffle, sort_shuffle, stream::Key};
+use crate::{rao_sandelius, rao_sandelius_in_place};
 
 /// The probability that the statistic of a perfect shuffle exceeds the critical value: less than 100 are computed.
 const SIGNIFICANCE: f64 = 1e-8;
 
 /// Blocks and leaves of a single item, and two buckets: everything that can be shared is.
-const TINY: Tuning = Tuning { block: 1, leaf: 1, digit_bits: 1 };
+const TINY: Tuning = Tuning { block: 1, leaf: 1, halved_leaf: 1, digit_bits: 1 };
 
 /// Small sizes of another kind, with numbers that do not divide each other.
-const SMALL: Tuning = Tuning { block: 7, leaf: 5, digit_bits: 3 };
+const SMALL: Tuning = Tuning { block: 7, leaf: 5, halved_leaf: 6, digit_bits: 3 };
 
 type Shuffle<T> = fn(&mut [T], u64, &Tuning);
 
-fn deterministic<T: Copy + Send + Sync>() -> [(&'static str, Shuffle<T>); 4] {
+fn deterministic<T: Copy + Send + Sync>() -> [(&'static str, Shuffle<T>); 5] {
     [
         ("Rao-Sandelius", rao_sandelius::tuned),
+        ("Rao-Sandelius, in place", rao_sandelius_in_place::tuned),
         ("MergeShuffle", merge_shuffle::tuned),
         ("sort-shuffle", sort_shuffle::sort_tuned),
         ("radix sort-shuffle", sort_shuffle::radix_sort_tuned),
@@ -128,6 +130,18 @@ fn both_sorts_give_one_order() {
     }
 }
 
+#[test]
+fn kept_memory_changes_nothing_whatever_it_holds() {
+    let mut scratch = Vec::new();
+    for len in [100, 7, 0, 300, 299] {
+        let mut items: Vec<u32> = (0..).take(len).collect();
+        rao_sandelius::with_scratch(&mut scratch, &mut items, 9, &SMALL);
+        assert_eq!(items, order(rao_sandelius::tuned, len, 9, &SMALL), "{len} items");
+        assert!(scratch.len() <= 300);
+    }
+    assert_eq!(scratch.len(), 300);
+}
+
 /// Pearson's statistic of counts that should all be the same, over its critical value.
 fn excess(counts: &[u64], degrees: usize) -> f64 {
     let expected = counts.iter().sum::<u64>() as f64 / counts.len() as f64;
@@ -175,7 +189,8 @@ fn every_order_of_few_items_is_equally_likely() {
     pool(3).install(|| {
         for (name, shuffle) in all() {
             for len in 3..=6 {
-                for tuning in [TINY, Tuning { block: 2, leaf: 2, digit_bits: 2 }] {
+                let other = Tuning { block: 2, leaf: 2, halved_leaf: 2, digit_bits: 2 };
+                for tuning in [TINY, other] {
                     let excess =
                         excess_over_orders(|items, seed| shuffle(items, seed, &tuning), len);
                     assert!(excess < 1.0, "{name}, {len} items: {excess} of the critical value");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::contender::Choice;
 use crate::measure::Effort;
 use crate::pages::Pages;
 
@@ -37,7 +38,9 @@ pub(crate) enum Command {
     /// Time shapes of the kernels that fill device memory with random numbers
     GpuRngSweep(GpuNumbers),
     /// Make tables and a figure of rows that were measured on a GPU: `name,item_bytes,length,seconds`
-    GpuTable(Files),
+    GpuTable(GpuFiles),
+    /// Draw figures 9 to 11 of the paper on affine maps, of rows that `cuda/affine` measured on a GPU
+    AffineFigures(Files),
     /// Run everything once at small lengths, check the results, and print nothing
     Test,
 }
@@ -51,6 +54,28 @@ pub(crate) struct Lengths {
     /// The last length is one above 2 to this power
     #[arg(long, value_name = "POWER", default_value_t = 28, value_parser = clap::value_parser!(u32).range(0..=40))]
     pub(crate) to: u32,
+
+    /// From one power to the next; table 3 of Mitchell et al. is `--from 8 --to 29 --step 3`
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub(crate) step: usize,
+
+    /// Only contenders whose name contains this; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Vec<String>,
+
+    /// The markers in results/cpu.md that `--write` writes between; with any but the default the figure stays as it is
+    #[arg(long, value_name = "NAME", default_value = TABLE)]
+    pub(crate) into: String,
+}
+
+/// The markers of the table of all lengths.
+pub(crate) const TABLE: &str = "table";
+
+impl Lengths {
+    /// Who takes part.
+    pub(crate) fn choice<'a>(&'a self, common: &'a Common) -> Choice<'a> {
+        Choice { only: &self.only, skip: &common.skip }
+    }
 }
 
 #[derive(Args)]
@@ -88,6 +113,10 @@ pub(crate) struct Amount {
     /// This many items of each size instead (2^20+1, for example); may be given several times
     #[arg(long, value_name = "N", value_parser = number, conflicts_with = "bytes")]
     pub(crate) len: Vec<usize>,
+
+    /// Only items of this many bytes; may be given several times
+    #[arg(long, value_name = "BYTES", value_parser = at_least_one)]
+    pub(crate) item: Vec<usize>,
 }
 
 #[derive(Args)]
@@ -95,6 +124,16 @@ pub(crate) struct Files {
     /// Files with rows; of rows that are there more than once, the median counts
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     pub(crate) rows: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct GpuFiles {
+    #[command(flatten)]
+    pub(crate) files: Files,
+
+    /// The rows are of a second GPU: table 2 and figure 12 of Mitchell et al., which have a place of their own
+    #[arg(long)]
+    pub(crate) second: bool,
 }
 
 #[derive(Args)]

@@ -61,8 +61,22 @@ impl<T> Contender<T> {
     }
 }
 
-/// Leaves out the contenders whose name contains one of the texts.
-pub(crate) fn without<T>(mut all: Vec<Contender<T>>, texts: &[String]) -> Vec<Contender<T>> {
-    all.retain(|contender| !texts.iter().any(|text| contender.label.name.contains(text.as_str())));
-    all
+/// Which contenders take part.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Choice<'a> {
+    /// Only those whose name contains one of these, if there are any.
+    pub(crate) only: &'a [String],
+    /// And none whose name contains one of these.
+    pub(crate) skip: &'a [String],
+}
+
+impl Choice<'_> {
+    /// Leaves out the others.
+    pub(crate) fn of<T>(self, mut all: Vec<Contender<T>>) -> Vec<Contender<T>> {
+        let has = |name: &str, texts: &[String]| texts.iter().any(|text| name.contains(&**text));
+        all.retain(|Contender { label, .. }| {
+            (self.only.is_empty() || has(&label.name, self.only)) && !has(&label.name, self.skip)
+        });
+        all
+    }
 }

@@ -1,4 +1,4 @@
-//! Table 1 and figure 10 of Mitchell et al., of what was measured on a GPU.
+//! Tables 1 and 2 and figures 10 to 12 of Mitchell et al., of what was measured on a GPU, or on a second one.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -18,6 +18,11 @@ const DOCUMENT: &str = "results/gpu.md";
 const FIGURE: Figure = Figure {
     file: "figures/figure-10-gpu.svg",
     title: "Shuffles of 2^w + 1 items of 8 bytes on a GPU",
+};
+/// Figure 12 of the paper: the same on another GPU.
+const SECOND_FIGURE: Figure = Figure {
+    file: "figures/figure-12-second-gpu.svg",
+    title: "Shuffles of 2^w + 1 items of 8 bytes on a second GPU",
 };
 const FIGURE_BYTES: usize = 8;
 
@@ -42,8 +47,9 @@ const RATIOS: [Ratio; 6] = [
     Ratio { over: Over::Best, to: "torch.randperm" },
 ];
 
-/// Reads files, prints the tables, and writes what was asked for.
-pub(crate) fn run(files: &[PathBuf], common: &Common) -> Result<(), Box<dyn Error>> {
+/// Reads files, prints the tables, and writes what was asked for. A second GPU has markers and a figure of its own.
+pub(crate) fn run(files: &[PathBuf], second: bool, common: &Common) -> Result<(), Box<dyn Error>> {
+    let (drawn, name) = if second { (SECOND_FIGURE, "second-gpu") } else { (FIGURE, "gpu") };
     let measured = Measured::read(files)?;
     let tables = tables(&measured);
     if tables.is_empty() {
@@ -52,13 +58,13 @@ pub(crate) fn run(files: &[PathBuf], common: &Common) -> Result<(), Box<dyn Erro
     let figure = figure(&measured);
     let mut text = conditions(&measured);
     if !figure.rows.is_empty() {
-        write!(text, "\n![{}](../{})\n", FIGURE.title, FIGURE.file)?;
+        write!(text, "\n![{}](../{})\n", drawn.title, drawn.file)?;
         if common.write {
-            FIGURE.write(&figure, &common.docs)?;
+            drawn.write(&figure, &common.docs)?;
         }
     }
     text.push_str(&tables);
-    report::publish_text(DOCUMENT, "gpu", &text, common)
+    report::publish_text(DOCUMENT, name, &text, common)
 }
 
 /// What the files say about themselves.
@@ -232,11 +238,12 @@ mod tests {
         }
         let (rows, document) = (folder.path().join("made-up.csv"), folder.path().join(DOCUMENT));
         fs::write(&rows, MADE_UP).unwrap();
-        fs::write(&document, "<!-- peers gpu begin -->\n<!-- peers gpu end -->\n").unwrap();
+        let markers = |name| format!("<!-- peers {name} begin -->\n<!-- peers {name} end -->\n");
+        fs::write(&document, ["gpu", "second-gpu"].map(markers).concat()).unwrap();
         let words = ["peers", "gpu-table", "--write", "--docs"].map(Into::into);
         let words = words.into_iter().chain([folder.path().into(), "--rows".into(), rows.clone()]);
         let arguments = Arguments::parse_from(words);
-        run(std::slice::from_ref(&rows), &arguments.common).unwrap();
+        run(std::slice::from_ref(&rows), false, &arguments.common).unwrap();
         let text = fs::read_to_string(&document).unwrap();
         for part in [
             "* `made-up.csv`\n  * GPU: made up\n",
@@ -246,15 +253,24 @@ mod tests {
             assert!(text.contains(part), "{text}");
         }
         assert!(folder.path().join(FIGURE.file).exists());
+        assert!(!folder.path().join(SECOND_FIGURE.file).exists());
+        run(std::slice::from_ref(&rows), true, &arguments.common).unwrap();
+        let both = fs::read_to_string(&document).unwrap();
+        assert!(both.starts_with(text.split("<!-- peers gpu end").next().unwrap()), "{both}");
+        assert!(both.contains("](../figures/figure-12-second-gpu.svg)"), "{both}");
+        assert!(folder.path().join(SECOND_FIGURE.file).exists());
         fs::write(&rows, "copy,8,300,1\n").unwrap();
-        assert!(run(&[rows], &arguments.common).is_err());
+        assert!(run(&[rows], false, &arguments.common).is_err());
     }
 
     #[test]
     fn the_document_has_the_markers() {
         let document = include_str!("../../../docs/results/gpu.md");
-        for side in ["begin", "end"] {
-            assert_eq!(document.matches(&format!("<!-- peers gpu {side} -->")).count(), 1);
+        for name in ["gpu", "second-gpu"] {
+            for side in ["begin", "end"] {
+                let marker = format!("<!-- peers {name} {side} -->");
+                assert_eq!(document.matches(&marker).count(), 1, "{marker}");
+            }
         }
     }
 }

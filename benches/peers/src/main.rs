@@ -1,6 +1,8 @@
 //! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise hits all alike; checks
 //! what every one of them did; and writes the tables and figures of `docs/results`. See `README.md`.
 
+mod affine_figures;
+mod affine_rows;
 mod arena;
 mod arguments;
 mod bounds;
@@ -53,7 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
-        Command::GpuTable(files) => gpu::run(&files.rows, common),
+        Command::GpuTable(gpu) => gpu::run(&gpu.files.rows, gpu.second, common),
+        Command::AffineFigures(files) => affine_figures::run(&files.rows, common),
         Command::Test => trial::run(),
     }
 }

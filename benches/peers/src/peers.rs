@@ -33,6 +33,12 @@ pub(crate) fn rip_parallel<T: Item>() -> Contender<T> {
 pub(crate) fn literature<T: Item>() -> Vec<Contender<T>> {
     vec![
         seed("Rao-Sandelius", baselines::rao_sandelius),
+        Contender::new(
+            Side::Peer,
+            "Rao-Sandelius, memory kept",
+            RaoSandeliusKept { seed: 0, scratch: Vec::new() },
+        ),
+        seed("Rao-Sandelius, in place", baselines::rao_sandelius_in_place),
         seed("MergeShuffle", baselines::merge_shuffle),
         seed("dart throwing", baselines::dart_throwing),
         seed("sort-shuffle, quicksort", baselines::sort_shuffle),
@@ -87,6 +93,26 @@ impl<T, F: FnMut(&mut [T], u64)> Runner<T> for BySeed<F> {
 
     fn run(&mut self, arena: &mut Arena<T>, call: usize) {
         (self.shuffle)(&mut arena.items, self.seed.wrapping_add(call as u64));
+    }
+}
+
+/// Rao-Sandelius with its memory, which is given back when there is another length.
+struct RaoSandeliusKept<T> {
+    seed: u64,
+    scratch: Vec<T>,
+}
+
+impl<T: Item> Runner<T> for RaoSandeliusKept<T> {
+    fn prepare(&mut self, len: usize, seed: u64, _: usize) {
+        self.seed = seed;
+        if self.scratch.len() > len {
+            self.scratch = Vec::new();
+        }
+    }
+
+    fn run(&mut self, arena: &mut Arena<T>, call: usize) {
+        let seed = self.seed.wrapping_add(call as u64);
+        baselines::rao_sandelius_with(&mut self.scratch, &mut arena.items, seed);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use crate::arguments::{Amount, Common};
-use crate::contender::{Contender, Label, without};
+use crate::contender::{Choice, Contender, Label};
 use crate::item::Item;
 use crate::measure::{Effort, race};
 use crate::peers::{self, FASTRAND, RIP_PARALLEL};
@@ -16,6 +16,9 @@ const RATIOS: [Ratio; 2] =
 /// Measures, prints, and writes what was asked for.
 pub(crate) fn run(amount: &Amount, common: &Common) -> Result<(), Box<dyn Error>> {
     let standings = measure(amount, &common.skip, common.effort());
+    if standings.rows.is_empty() {
+        return Err("there are items of 1, 2, 4, 8, 12, 16, 24, 64 and 4096 bytes".into());
+    }
     report::publish("sizes", &standings.markdown(&RATIOS), common)
 }
 
@@ -38,9 +41,12 @@ pub(crate) fn measure(amount: &Amount, skip: &[String], effort: Effort) -> Stand
 }
 
 fn one_size<T: Item>(amount: &Amount, skip: &[String], effort: Effort) -> Vec<Row> {
+    if !amount.item.is_empty() && !amount.item.contains(&size_of::<T>()) {
+        return Vec::new();
+    }
     let by_bytes = [amount.bytes / size_of::<T>()];
     let lengths = if amount.len.is_empty() { &by_bytes[..] } else { &amount.len };
-    let mut contenders = without(contenders::<T>(), skip);
+    let mut contenders = Choice { skip, ..Choice::default() }.of(contenders::<T>());
     let row = |&len: &usize| {
         let lead = vec![size_of::<T>().to_string(), length(len)];
         eprintln!("{} items of {} bytes", lead[1], lead[0]);
@@ -58,6 +64,6 @@ fn contenders<T: Item>() -> Vec<Contender<T>> {
 
 /// The labels, which are the same for items of all types.
 fn labels(skip: &[String]) -> Vec<Label> {
-    let contenders = without(contenders::<u8>(), skip);
+    let contenders = Choice { skip, ..Choice::default() }.of(contenders::<u8>());
     contenders.into_iter().map(|contender| contender.label).collect()
 }

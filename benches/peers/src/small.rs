@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ops::RangeInclusive;
 
 use crate::arguments::Common;
-use crate::contender::{Contender, without};
+use crate::contender::{Choice, Contender};
 use crate::ours::{self, DEFAULT_GIVEN, PHILOX_GIVEN, WHOLE_CALL};
 use crate::peers::{self, FASTRAND, RAND};
 use crate::standings::{Over, Ratio};
@@ -22,7 +22,7 @@ const RATIOS: [Ratio; 4] = [
 
 /// Measures, prints, and writes what was asked for.
 pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
-    let contenders = without(contenders(), &common.skip);
+    let contenders = Choice { skip: &common.skip, ..Choice::default() }.of(contenders());
     let standings = table::measure(contenders, POWERS, common.effort());
     report::publish("small", &standings.markdown(&RATIOS), common)
 }

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use crate::arguments::{Common, Lengths};
+use crate::arguments::{Common, Lengths, TABLE};
 use crate::bounds::{self, GATHER, MEMCPY};
-use crate::contender::{Contender, without};
+use crate::contender::Contender;
 use crate::figure::Figure;
 use crate::measure::{Effort, race};
 use crate::peers::{self, RIP_PARALLEL};
@@ -23,10 +23,14 @@ pub(crate) const FIGURE: Figure =
 
 /// Measures, prints, and writes what was asked for.
 pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Error>> {
-    let contenders = without(contenders(), &common.skip);
-    let standings = measure(contenders, lengths.from..=lengths.to, common.effort());
-    report::publish("table", &markdown(&standings), common)?;
-    if common.write {
+    let contenders = lengths.choice(common).of(contenders());
+    if contenders.is_empty() {
+        return Err("no contender has such a name".into());
+    }
+    let powers = (lengths.from..=lengths.to).step_by(lengths.step);
+    let standings = measure(contenders, powers, common.effort());
+    report::publish(&lengths.into, &markdown(&standings), common)?;
+    if common.write && lengths.into == TABLE {
         FIGURE.write(&standings, &common.docs)?;
     }
     Ok(())

@@ -17,7 +17,11 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     table::markdown(&standings);
     table::FIGURE.svg(&standings)?;
     table::measure(small::contenders(), [8, 13], ONCE);
-    sizes::measure(&Amount { bytes: 0, len: vec![1000, (1 << 12) + 1] }, &[], ONCE);
+    sizes::measure(
+        &Amount { bytes: 0, len: vec![1000, (1 << 12) + 1], item: Vec::new() },
+        &[],
+        ONCE,
+    );
     eprintln!("all contenders shuffle");
     Ok(())
 }

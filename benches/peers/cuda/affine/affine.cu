@@ -1,6 +1,7 @@
 // Arrays permuted by affine maps on a GPU: ours, the kernels of Bouverot-Dupuis and Sheeran, and the naive one, in one run. Every
 // result is checked before it is timed. See README.md here.
 #include <algorithm>
+#include <ctime>
 #include <functional>
 #include <string>
 
@@ -132,8 +133,11 @@ static AffineMap on_device(const Matrix& a, uint64_t offset) {
     return map;
 }
 
+// What a row of the figures begins with, if rows of this kind are printed: the date, the revision and the machine.
+static std::string figure_row;
+
 // The median of several times between two events, in milliseconds.
-static float timed(const std::function<void()>& run, int samples = 9) {
+static float timed(const std::function<void()>& run, int samples) {
     cudaEvent_t before, after;
     CHECK(cudaEventCreate(&before));
     CHECK(cudaEventCreate(&after));
@@ -158,13 +162,23 @@ struct Bench {
     float copy = 0;
 
     size_t bytes() const { return sizeof(Item) << bits; }
+    int samples() const { return bytes() < size_t(1) << 28 ? 101 : 9; }
     Item* source() const { return reinterpret_cast<Item*>(source_memory); }
     Item* out() const { return reinterpret_cast<Item*>(out_memory); }
 
     void start() {
         fill<<<4096, 256>>>(source(), uint64_t(1) << bits);
-        copy = timed([&] { CHECK(cudaMemcpyAsync(out_memory, source_memory, bytes(), cudaMemcpyDeviceToDevice)); }, 15);
-        std::printf("%s,2^%d,-,cudaMemcpy,%.4f,1\n", type, bits, copy);
+        copy = timed([&] { CHECK(cudaMemcpyAsync(out_memory, source_memory, bytes(), cudaMemcpyDeviceToDevice)); }, samples() + 6);
+        row("-", "cudaMemcpy", copy);
+    }
+
+    void row(const char* matrix, const std::string& name, float time) const {
+        if (figure_row.empty()) {
+            std::printf("%s,2^%d,%s,%s,%.4f,%.3f\n", type, bits, matrix, name.c_str(), time, copy / time);
+        } else {
+            std::printf("%s,\"%s\",%s,%zu,%d,%.4e\n", figure_row.c_str(), name.c_str(), matrix, sizeof(Item), bits, time / 1e3);
+        }
+        std::fflush(stdout);
     }
 
     void contend(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, const std::function<void()>& run) {
@@ -180,15 +194,12 @@ struct Bench {
             std::printf("%s, %s, %s: %llu items are wrong\n", type, matrix, name.c_str(), wrong);
             std::exit(1);
         }
-        const float time = timed(run);
-        std::printf("%s,2^%d,%s,%s,%.4f,%.3f\n", type, bits, matrix, name.c_str(), time, copy / time);
-        std::fflush(stdout);
+        row(matrix, name, timed(run, samples()));
     }
 
     // Of items of COUNT words each.
     template <class S, class Word = Item, int COUNT = 1>
-    void ours_by(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, Slots slots = Slots::FREE,
-                 Order order = sizeof(Word) == 2 || sizeof(Word) == 4 ? Order::SOURCE : Order::BOTH) {
+    std::function<void()> ours_of(const Matrix& a, uint64_t offset, Slots slots, Order order) const {
         constexpr bool GAPS = (COUNT & (COUNT - 1)) != 0;
         int more = 0, block_bits = S::TILES, step_bits = 0;
         while (1 << more < COUNT) ++more;
@@ -199,10 +210,22 @@ struct Bench {
         const size_t shared = sizeof(Word) << S::TILE;
         CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
         const unsigned grid = 1u << (step_bits - block_bits);
-        contend(matrix, a, offset, name, [&, argument] {
-            kernel<<<grid, 1 << S::T, shared>>>(argument, row, reinterpret_cast<const Word*>(source()),
-                                                reinterpret_cast<Word*>(out()));
-        });
+        return [=, source = source(), out = out()] {
+            kernel<<<grid, 1 << S::T, shared>>>(argument, row, reinterpret_cast<const Word*>(source), reinterpret_cast<Word*>(out));
+        };
+    }
+
+    static constexpr Order order_of(size_t word) { return word == 2 || word == 4 ? Order::SOURCE : Order::BOTH; }
+
+    template <class S, class Word = Item, int COUNT = 1>
+    void ours_by(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, Slots slots = Slots::FREE,
+                 Order order = order_of(sizeof(Word))) {
+        contend(matrix, a, offset, name, ours_of<S, Word, COUNT>(a, offset, slots, order));
+    }
+
+    template <class S>
+    void ours_once(const Matrix& a, uint64_t offset) const {
+        ours_of<S>(a, offset, Slots::FREE, order_of(sizeof(Item)))();
     }
 
     using Case = std::pair<const char*, Matrix>;
@@ -263,18 +286,23 @@ struct PaperCase {
 
 // The paper's kernels beside ours, for matrices without an offset.
 template <class Item, class S>
-static void beside_the_paper(const char* type, int bits, const std::vector<PaperCase<Item>>& cases) {
-    Bench<Item> bench{type, bits};
-    bench.start();
+static void beside_the_paper(Bench<Item>& bench, const std::vector<PaperCase<Item>>& cases) {
     for (const auto& one : cases) {
-        const Matrix a{Vectors(one.columns, one.columns + bits)};
+        const Matrix a{Vectors(one.columns, one.columns + bench.bits)};
         for (const auto& run : one.runs) {
-            bench.contend(one.matrix, a, 0, std::string("paper: ") + run.name,
+            bench.contend(one.matrix, a, 0, run.name,
                           [&] { run.run(bench.source(), bench.out(), reinterpret_cast<Item*>(between_memory)); });
         }
         bench.template ours_by<S>(one.matrix, a, 0, "ours");
         bench.template ours_by<S>(one.matrix, a, 0, "ours with conflicts of banks", Slots::TARGET);
     }
+}
+
+template <class Item, class S>
+static void beside_the_paper(const char* type, int bits, const std::vector<PaperCase<Item>>& cases) {
+    Bench<Item> bench{type, bits};
+    bench.start();
+    beside_the_paper<Item, S>(bench, cases);
 }
 
 // The shapes for large arrays in src/compact/cuda/tuning/affine.rs.
@@ -285,6 +313,8 @@ using Eight = Shape<1, 9, 2, 2, 2>;
 using Sixteen = Shape<0, 8, 2, 0, 4>;
 using Shorts = Shape<0, 10, 4, 2, 1>;
 using Words = Shape<0, 8, 4, 2, 4>;
+
+#include "figures.h"
 
 static void sweep() {
     Bench<uint8_t>{"1 byte", 32}.sweep<One, Shape<4, 9, 3, 2, 2>, Shape<4, 8, 2, 0, 4>, Shape<4, 8, 2, 2, 4>>();
@@ -302,8 +332,18 @@ int main(int count, char** arguments) {
     CHECK(cudaMalloc(&wrong_count, 8));
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
-    std::printf("# %s\n# item,length,matrix,kernel,milliseconds,part of cudaMemcpy\n", device.name);
-    if (count > 1 && arguments[1] == std::string("shapes")) return sweep(), 0;
+    std::printf("# %s\n", device.name);
+    const std::string what = count > 1 ? arguments[1] : "";
+    if (what == "profile") return profiled(), 0;
+    if (what == "figures") {
+        char date[11];
+        const time_t now = std::time(nullptr);
+        std::strftime(date, sizeof date, "%F", std::gmtime(&now));
+        figure_row = std::string(date) + "," + (count > 2 ? arguments[2] : "unknown") + "," + device.name;
+        return figures(), 0;
+    }
+    std::printf("# item,length,matrix,kernel,milliseconds,part of cudaMemcpy\n");
+    if (what == "shapes") return sweep(), 0;
     // 4 GiB of each kind of item, or 3.
     Bench<uint8_t>{"1 byte", 32}.all<One>();
     Bench<uint16_t>{"2 bytes", 31}.all<Two>();

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the kernels of Bouverot-Dupuis and Sheeran, Efficient GPU implementation of affine index permutations on arrays
 (FHPNC 2023), for matrices that are known when they are compiled, as the paper has it. Written from the paper; the
-equations are those of its sections 4 and 5, the constants those of section 6.
+equations are those of its sections 4 and 5, the constants those of section 6. Beside them, the same two passes with
+cheaper arithmetic, which the paper does not have: `ours_in_two_passes` says how.
 
     python3 paper_kernels.py >paper_kernels.inc
 
@@ -12,7 +13,9 @@ import random
 
 # The paper's: tiles of 32 by 32 items, and eight of them to a block where there are iterations.
 N_TILE, N_ITER = 5, 3
+# Of these widths all kernels; of the others only what figure 11 compares, for items of 4 bytes.
 WIDTHS = (30, 29, 24)
+SWEPT = tuple(range(20, 30))
 # Static shared memory is at most 48 KiB: with items of 8 bytes, four tiles.
 ITERATIONS = {30: N_ITER, 29: N_ITER - 1, 24: N_ITER}
 
@@ -73,6 +76,18 @@ def multiply(out, columns, x):
     return [f"{out} |= size_t(__popcll({row}ull & {x}) & 1) << {i};" for i, row in enumerate(transpose(columns))]
 
 
+def multiply_by_columns(out, columns, moves):
+    """The same product as a sum of columns: moves say which variable's bit chooses which column."""
+    return [f"{out} ^= ({variable} >> {k} & 1) * {columns[j]}ull;" for j, variable, k in moves]
+
+
+def narrow(text):
+    """A kernel with indexes of 32 bits."""
+    for wide, word in (("size_t", "uint32_t"), ("ull", "u"), ("__popcll", "__popc")):
+        text = text.replace(wide, word)
+    return text
+
+
 def function(name, body):
     lines = "\n".join("    " + line for line in body)
     return f"template <class T>\n__global__ void {name}(const T* input, T* output) {{\n{lines}\n}}\n\n"
@@ -110,7 +125,7 @@ class Tile:
         return [(self.tile.index(j), variable, k) for j, variable, k in moves if j in self.tile]
 
 
-def tiled(name, columns, permutation, banks, iterations):
+def tiled(name, columns, permutation, banks, iterations, by_columns=False):
     """tile, and where asked for banks (section 4.2) and iters (4.3); without a permutation a tiled BMMC (5.1)."""
     tile = Tile(columns, iterations)
     incoming, outgoing = tile.stitch(tile.columns), tile.stitch(tile.rows)
@@ -146,6 +161,10 @@ def tiled(name, columns, permutation, banks, iterations):
         moved = [(permutation[j], variable, k) for j, variable, k in outgoing]
         body += set_bits("out_base", without_iter(moved)) + loop + ["    size_t out_addr = out_base;"]
         body += ["    " + line for line in set_bits("out_addr", only_iter(moved))]
+    elif by_columns:
+        body += multiply_by_columns("out_base", columns, without_iter(outgoing)) + loop
+        body += ["    size_t out_addr = out_base;"]
+        body += ["    " + line for line in multiply_by_columns("out_addr", columns, only_iter(outgoing))]
     else:
         assert iterations == 0, "iterations are for bit permutations"
         body += ["size_t x = 0;"] + set_bits("x", outgoing) + multiply("out_base", columns, "x")
@@ -159,18 +178,47 @@ def tiled(name, columns, permutation, banks, iterations):
 def runs(tag, columns, permutation, iterations):
     """The contenders for a matrix: a label, and one or two kernels each with its grid."""
     if permutation:
-        yield "naive", [naive(f"naive_{tag}", columns, permutation)]
+        yield "paper: naive", [naive(f"naive_{tag}", columns, permutation)]
         for label, banks, count in (("tile", 0, 0), ("tile + banks", 1, 0), ("tile + iters", 0, iterations), ("tile + banks + iters", 1, iterations)):
-            yield label, [tiled(f"tiled_{banks}{count}_{tag}", columns, permutation, banks, count)]
+            yield f"paper: {label}", [tiled(f"tiled_{banks}{count}_{tag}", columns, permutation, banks, count)]
         return
-    yield "naive, one pass", [naive(f"naive_{tag}", columns, None)]
+    yield "paper: naive, one pass", [naive(f"naive_{tag}", columns, None)]
+    passes = factors(columns)
+    yield "paper: naive, two passes", [naive(f"naive_{which}_{tag}", matrix, None) for which, matrix in passes]
+    for label, banks in (("tile", 0), ("tile + banks", 1)):
+        yield f"paper: {label}", [tiled(f"tiled_{banks}_{which}_{tag}", matrix, None, banks, 0) for which, matrix in passes]
+    yield from ours_in_two_passes(tag, passes, iterations)
+
+
+def factors(columns):
+    """A = (U R)(R L P), section 5.2: the second pass and the first."""
     upper, lower, bit_permutation = ulp(columns)
     reversal = [1 << j for j in reversed(range(len(columns)))]
-    first, second = product(product(reversal, lower), bit_permutation), product(upper, reversal)
-    passes = (("first", first), ("second", second))
-    yield "naive, two passes", [naive(f"naive_{which}_{tag}", matrix, None) for which, matrix in passes]
-    for label, banks in (("tile", 0), ("tile + banks", 1)):
-        yield label, [tiled(f"tiled_{banks}_{which}_{tag}", matrix, None, banks, 0) for which, matrix in passes]
+    return ("first", product(product(reversal, lower), bit_permutation)), ("second", product(upper, reversal))
+
+
+def ours_in_two_passes(tag, passes, iterations):
+    """The paper's passes, `tile + banks`, with indexes of 32 bits; then also without population counts, of which a
+    multiprocessor makes 16 a clock: a product is a sum of columns there, the columns of a block's bits are summed once
+    a warp, and those of an iteration are constants, so that a thread may have several items of a dense matrix too."""
+    for label, name, by_columns, count in (
+        ("32 bits", "narrow", False, 0),
+        ("32 bits, columns", "columns", True, 0),
+        ("32 bits, columns, iters", "columns_iters", True, iterations),
+    ):
+        kernels = [tiled(f"{name}_{which}_{tag}", matrix, None, 1, count, by_columns) for which, matrix in passes]
+        yield f"two passes: {label}", [(narrow(text), grid) for text, grid in kernels]
+
+
+def swept(contenders):
+    """Those of figure 11: the naive kernels, and those with all that can be had."""
+    names = ("naive", "naive, two passes", "tile + banks", "tile + banks + iters")
+    kept = [f"paper: {name}" for name in names] + ["two passes: 32 bits, columns, iters"]
+    contenders = [contender for contender in contenders if contender[0] in kept]
+    most = "paper: tile + banks + iters"
+    if any(label == most for label, _ in contenders):
+        contenders = [contender for contender in contenders if contender[0] != "paper: tile + banks"]
+    return contenders
 
 
 def matrices(n):
@@ -182,28 +230,35 @@ def matrices(n):
         yield "random BMMC", None
 
 
+def print_cases(function, n, tag_of, choose, iterations):
+    """A function that lists the cases of a width, and before it their kernels."""
+    rng, cases = random.Random(1000 + n), []
+    for number, (name, permutation) in enumerate(matrices(n)):
+        columns = [1 << to for to in permutation] if permutation else []
+        while rank(columns) < n:
+            columns = [rng.getrandbits(n) for _ in range(n)]
+        tag = tag_of(number)
+        print(f"static const uint64_t columns_{tag}[] = {{{', '.join(f'{c}ull' for c in columns)}}};\n")
+        contenders = []
+        for label, kernels in choose(runs(tag, columns, permutation, iterations)):
+            launches = []
+            for (text, grid), (source, out) in zip(kernels, (("s", "o"),) if len(kernels) == 1 else (("s", "t"), ("t", "o"))):
+                print(text)
+                name_of = text.split("void ")[1].split("(")[0]
+                launches.append(f"{name_of}<T><<<{grid}>>>({source}, {out});")
+            contenders.append(f'        {{"{label}", [](const T* s, T* o, [[maybe_unused]] T* t) {{ {" ".join(launches)} }}}},')
+        cases.append((name, tag, contenders))
+    print(f"template <class T>\nstd::vector<PaperCase<T>> {function}_{n}() {{\n    return {{")
+    for name, tag, contenders in cases:
+        print(f'      {{"{name}", columns_{tag}, {{\n' + "\n".join(contenders) + "\n      }},")
+    print("    };\n}\n")
+
+
 def main():
     for n in WIDTHS:
-        rng, cases = random.Random(1000 + n), []
-        for number, (name, permutation) in enumerate(matrices(n)):
-            columns = [1 << to for to in permutation] if permutation else []
-            while rank(columns) < n:
-                columns = [rng.getrandbits(n) for _ in range(n)]
-            tag = f"{n}_{number}"
-            print(f"static const uint64_t columns_{tag}[] = {{{', '.join(f'{c}ull' for c in columns)}}};\n")
-            contenders = []
-            for label, kernels in runs(tag, columns, permutation, ITERATIONS[n]):
-                launches = []
-                for (text, grid), (source, out) in zip(kernels, (("s", "o"),) if len(kernels) == 1 else (("s", "t"), ("t", "o"))):
-                    print(text)
-                    name_of = text.split("void ")[1].split("(")[0]
-                    launches.append(f"{name_of}<T><<<{grid}>>>({source}, {out});")
-                contenders.append(f'        {{"{label}", [](const T* s, T* o, [[maybe_unused]] T* t) {{ {" ".join(launches)} }}}},')
-            cases.append((name, tag, contenders))
-        print(f"template <class T>\nstd::vector<PaperCase<T>> paper_cases_{n}() {{\n    return {{")
-        for name, tag, contenders in cases:
-            print(f'      {{"{name}", columns_{tag}, {{\n' + "\n".join(contenders) + "\n      }},")
-        print("    };\n}\n")
+        print_cases("paper_cases", n, lambda number: f"{n}_{number}", list, ITERATIONS[n])
+    for n in SWEPT:
+        print_cases("swept_cases", n, lambda number: f"swept_{n}_{number}", swept, N_ITER)
 
 
 main()
