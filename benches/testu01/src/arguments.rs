@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Retest(Retest),
     /// Make the tables of docs/results/testu01.md
     Report(Files),
+    /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no TestU01
+    Complexity(Complexity),
     /// Name the generators, and the orders in which their words are used
     List,
     /// Run one test, and write its rows: what the processes do that the others start
@@ -98,6 +100,18 @@ pub(crate) struct Files {
     /// Put the tables between the markers in this document
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
+}
+
+/// Of what the linear complexity is found.
+#[derive(Args)]
+pub(crate) struct Complexity {
+    /// Only these generators, as for a battery
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// The seeds, as `--seed` of a battery
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,3")]
+    pub(crate) seeds: Vec<u32>,
 }
 
 /// One test.

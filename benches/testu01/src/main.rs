@@ -3,6 +3,7 @@
 
 mod arguments;
 mod battery;
+mod complexity;
 mod contenders;
 mod estimate;
 mod jobs;
@@ -40,6 +41,7 @@ fn command(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Big(batch) => run::battery(Battery::BigCrush, batch),
         Command::Retest(retest) => run::retest(retest),
         Command::Report(files) => report::run(files),
+        Command::Complexity(arguments) => complexity::run(arguments),
         Command::List => {
             for contender in contenders::all() {
                 println!("{:28} {}", contender.name(), contender.text);
