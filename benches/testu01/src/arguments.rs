@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Report(Files),
     /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no TestU01
     Complexity(Complexity),
+    /// Compare the words that cuRAND makes on the CPU, which the batteries see, with those of a GPU; needs no TestU01
+    Curand(Curand),
     /// Name the generators, and the orders in which their words are used
     List,
     /// Run one test, and write its rows: what the processes do that the others start
@@ -112,6 +114,18 @@ pub(crate) struct Complexity {
     /// The seeds, as `--seed` of a battery
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,3")]
     pub(crate) seeds: Vec<u32>,
+}
+
+/// How many words of cuRAND's generators are compared.
+#[derive(Args)]
+pub(crate) struct Curand {
+    /// The seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// How many words, rounded up to a multiple of 2^20
+    #[arg(long, value_name = "N", default_value_t = 1 << 28)]
+    pub(crate) words: usize,
 }
 
 /// One test.

@@ -5,6 +5,7 @@ mod arguments;
 mod battery;
 mod complexity;
 mod contenders;
+mod curand;
 mod estimate;
 mod jobs;
 mod one;
@@ -42,6 +43,7 @@ fn command(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Retest(retest) => run::retest(retest),
         Command::Report(files) => report::run(files),
         Command::Complexity(arguments) => complexity::run(arguments),
+        Command::Curand(arguments) => curand::compare(arguments),
         Command::List => {
             for contender in contenders::all() {
                 println!("{:28} {}", contender.name(), contender.text);
