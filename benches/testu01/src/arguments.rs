@@ -25,6 +25,10 @@ pub(crate) enum Command {
     Big(Batch),
     /// Run tests again that were suspicious and did not fail, with other seeds
     Retest(Retest),
+    /// Run what the tables lack: what the paper ran, and SmallCrush and Crush of what it has not; the short batteries first
+    Missing(Missing),
+    /// Sort results into the files of a folder: small.csv, crush.csv and big.csv
+    Merge(Merge),
     /// Make the tables of docs/results/testu01.md
     Report(Files),
     /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no TestU01
@@ -90,6 +94,37 @@ pub(crate) struct Retest {
 
     #[command(flatten)]
     pub(crate) pool: Pool,
+}
+
+/// What is missing.
+#[derive(Args)]
+pub(crate) struct Missing {
+    /// Only these generators, as for a battery
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Only this battery
+    #[arg(long, value_name = "BATTERY")]
+    pub(crate) battery: Option<Battery>,
+
+    /// Files with results that there are: what they have is left out, and tells how long tests take
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) done: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) pool: Pool,
+}
+
+/// What is merged.
+#[derive(Args)]
+pub(crate) struct Merge {
+    /// Files with results
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) csv: Vec<PathBuf>,
+
+    /// The folder; rows that its files have are left out
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) into: PathBuf,
 }
 
 /// What a report is made of.

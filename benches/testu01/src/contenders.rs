@@ -27,8 +27,9 @@ pub(crate) struct Contender {
     pub(crate) text: &'static str,
     /// Starts it with a seed.
     pub(crate) start: Start,
-    /// Whether this machine has what it needs. What is not there is run if it is named, and so says why it cannot be.
-    pub(crate) is_there: fn() -> bool,
+    /// Whether it is run where no generators are named: this machine has what it needs, and it is not slow. Named it is
+    /// run in any case, or says what is missing.
+    pub(crate) by_default: fn() -> bool,
 }
 
 impl Contender {
@@ -68,7 +69,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Contender> {
     CONTENDERS.iter().find(|contender| contender.name() == name)
 }
 
-/// Those with one of these names, as the names come, or all that this machine can run if there are no names; of them
+/// Those with one of these names, as the names come, or all that are run by default if there are no names; of them
 /// those with this order.
 pub(crate) fn matching(
     names: &[String],
@@ -88,7 +89,7 @@ pub(crate) fn matching(
         }
     }
     if names.is_empty() {
-        chosen = CONTENDERS.iter().filter(|one| (one.is_there)()).filter(of_order).collect();
+        chosen = CONTENDERS.iter().filter(|one| (one.by_default)()).filter(of_order).collect();
     }
     if chosen.is_empty() { Err("no generator has this order".into()) } else { Ok(chosen) }
 }
@@ -189,14 +190,19 @@ const fn contender(
     text: &'static str,
     start: Start,
 ) -> Contender {
-    Contender { generator, order, text, start, is_there: || true }
+    Contender { generator, order, text, start, by_default: || true }
 }
 
 const fn of_curand(order: &'static str, text: &'static str, start: Start) -> Contender {
-    Contender { generator: "curand", order, text, start, is_there: curand::is_there }
+    Contender { generator: "curand", order, text, start, by_default: curand::is_there }
 }
 
-static CONTENDERS: [Contender; 25] = [
+/// A stream of cuRAND's, which makes the words of all others in vain.
+const fn stream_of_curand(order: &'static str, text: &'static str, start: Start) -> Contender {
+    Contender { generator: "curand", order, text, start, by_default: || false }
+}
+
+static CONTENDERS: [Contender; 27] = [
     contender(
         "lcg32",
         "sequence",
@@ -279,10 +285,20 @@ static CONTENDERS: [Contender; 25] = [
         "NVIDIA's XORWOW, if libcurand.so is there, in its standard order: 4096 streams, a word of each in turn",
         curand::on_the_cpu::<0>,
     ),
+    stream_of_curand(
+        "xorwow-stream",
+        "the first of these streams",
+        curand::one_stream::<0, 1, 4096>,
+    ),
     of_curand(
         "mtgp32",
-        "NVIDIA's MTGP32, a Mersenne Twister for GPUs, in its standard order",
+        "NVIDIA's MTGP32, a Mersenne Twister for GPUs, in its standard order: 192 streams, 256 words of each in turn",
         curand::on_the_cpu::<1>,
+    ),
+    stream_of_curand(
+        "mtgp32-stream",
+        "the first of these streams",
+        curand::one_stream::<1, 256, 49152>,
     ),
     of_curand(
         "philox",
@@ -300,7 +316,7 @@ mod tests {
     fn a_seed_gives_one_sequence_and_another_seed_another() {
         // Without that whose start takes seconds.
         let quick = |contender: &&Contender| contender.order != "multipliers";
-        for contender in all().iter().filter(quick).filter(|contender| (contender.is_there)()) {
+        for contender in all().iter().filter(quick).filter(|contender| (contender.by_default)()) {
             let words = |seed| {
                 let mut feed = Feed::new((contender.start)(seed).unwrap());
                 (0..8).map(|_| feed.next()).collect::<Vec<_>>()
@@ -317,9 +333,9 @@ mod tests {
     #[test]
     fn names_are_generators_or_one_order_of_them() {
         let names = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-        let here = all().iter().filter(|contender| (contender.is_there)()).count();
+        let here = all().iter().filter(|contender| (contender.by_default)()).count();
         assert_eq!(matching(&[], None).unwrap().len(), here);
-        assert_eq!(matching(&names("curand"), None).unwrap().len(), 3);
+        assert_eq!(matching(&names("curand"), None).unwrap().len(), 5);
         assert_eq!(matching(&names("mt19937"), None).unwrap().len(), 1);
         assert_eq!(matching(&names("mt19937/sequence,mt19937"), None).unwrap().len(), 1);
         assert!(matching(&names("mt19937/streams"), None).is_err());

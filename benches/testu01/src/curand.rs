@@ -32,6 +32,18 @@ pub(crate) fn on_the_cpu<const KIND: usize>(seed: u64) -> Started {
     Ok(Box::new(Host(Handle::new(KINDS[KIND].1, seed, false)?)))
 }
 
+/// One of the streams that cuRAND's order is made of: of every `OF` words the first `WORDS`.
+pub(crate) fn one_stream<const KIND: usize, const WORDS: usize, const OF: usize>(
+    seed: u64,
+) -> Started {
+    let turn = vec![0; OF];
+    Ok(Box::new(OneStream {
+        host: Host(Handle::new(KINDS[KIND].1, seed, false)?),
+        turn,
+        words: WORDS,
+    }))
+}
+
 /// Compares the words that cuRAND makes on the CPU with those that it makes on a GPU.
 pub(crate) fn compare(arguments: &Curand) -> Result<(), Box<dyn Error>> {
     let mut different = Vec::new();
@@ -100,6 +112,28 @@ impl Source for Host {
         // SAFETY: the generator is one of the CPU, and writes so many words to memory that is ours.
         let status = unsafe { sys::curandGenerate(self.0.0, out.as_mut_ptr(), out.len()) };
         status.result().expect("cuRAND made the words before these");
+    }
+}
+
+/// The words of one stream, of all that are made on the CPU.
+struct OneStream {
+    host: Host,
+    /// The words of all streams.
+    turn: Vec<u32>,
+    /// How many of them are of the first.
+    words: usize,
+}
+
+impl Source for OneStream {
+    fn row(&self) -> usize {
+        self.words
+    }
+
+    fn fill(&mut self, out: &mut [u32]) {
+        for out in out.chunks_exact_mut(self.words) {
+            self.host.fill(&mut self.turn);
+            out.copy_from_slice(&self.turn[..self.words]);
+        }
     }
 }
 
