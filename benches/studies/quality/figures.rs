@@ -21,8 +21,7 @@ pub(crate) fn draw_all(folder: &Path, samples: u64, seed: u64) -> Result<(), Box
     figure_6(&folder.join("figure-6-chi-squared-n-5.svg"), samples, seed)?;
     // Thrust, and so the paper, never takes fewer than 4 bits.
     for (number, len, bits) in [(7, 5, 4), (8, 100, 7), (9, 1000, 10)] {
-        let file = folder.join(format!("figure-{number}-mmd-n-{len}.svg"));
-        figure_mmd(&file, len, bits, samples, seed)?;
+        figures_mmd(folder, number, len, bits, samples, seed)?;
     }
     Ok(())
 }
@@ -52,34 +51,52 @@ fn figure_6(file: &Path, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>>
     .draw(file)
 }
 
-/// The MMD of permutations of some length, for all families and the LCG.
-fn figure_mmd(
-    file: &Path,
+/// The MMD of permutations of some length, for all families and the LCG: in one figure by pairs of samples, as in the
+/// published paper, and in another of the same samples against the identity, as in its preprint.
+fn figures_mmd(
+    folder: &Path,
+    number: usize,
     len: usize,
     bits: u32,
     samples: u64,
     seed: Seed,
 ) -> Result<(), Box<dyn Error>> {
-    let test =
-        |fill: &(dyn Fn(u64, &mut [u32]) + Sync)| run(samples, len, || Mmd::pairs(len), fill);
-    let by_draw =
-        |draw: Draw| test(&|k, out| compacted(draw, bits, seed.epoch(k), out)).statistic().abs();
-    let mut curves: Vec<Curve> =
-        FAMILIES.iter().map(|family| Curve::by_rounds(family, bits, by_draw)).collect();
-    let lcg: Draw = |len, seed| Box::new(Lcg::from_seed(len, seed));
-    curves.push(Curve::level("Lcg", by_draw(lcg)));
+    let test = |fill: &(dyn Fn(u64, &mut [u32]) + Sync)| {
+        let (pairs, identity) = run(samples, len, || (Mmd::pairs(len), Mmd::identity(len)), fill);
+        [pairs, identity]
+    };
+    let by_draw = |draw: Draw| test(&|k, out| compacted(draw, bits, seed.epoch(k), out));
+    let judged = FAMILIES.each_ref().map(|family| {
+        family.rounds.iter().map(|&(rounds, draw)| (rounds, by_draw(draw))).collect::<Vec<_>>()
+    });
+    let lcg = by_draw(|len, seed| Box::new(Lcg::from_seed(len, seed)));
     let fair = test(&fisher_yates);
-    curves.push(Curve::level("Fisher-Yates", fair.statistic().abs()));
-    Figure {
-        title: format!("MMD of permutations of {len} items, {samples} samples"),
-        label: "|MMD^2|",
-        curves,
-        accepted: vec![
-            ("accepted below (5 %, Hoeffding)", fair.hoeffding_threshold(ALPHA)),
-            ("accepted below (5 %, normal)", fair.normal_threshold(ALPHA)),
-        ],
+    for (design, name, against) in
+        [(0, "mmd", "by pairs"), (1, "mmd-identity", "against the identity")]
+    {
+        let statistic = |tests: &[Mmd; 2]| tests[design].statistic().abs();
+        let mut curves: Vec<Curve> = FAMILIES
+            .iter()
+            .zip(&judged)
+            .map(|(family, judged)| Curve {
+                name: format!("{}, {bits} bits", family.name),
+                points: judged.iter().map(|(rounds, t)| (*rounds as f64, statistic(t))).collect(),
+            })
+            .collect();
+        curves.push(Curve::level("Lcg", statistic(&lcg)));
+        curves.push(Curve::level("Fisher-Yates", statistic(&fair)));
+        Figure {
+            title: format!("MMD of permutations of {len} items, {against}, {samples} samples"),
+            label: "|MMD^2|",
+            curves,
+            accepted: vec![
+                ("accepted below (5 %, Hoeffding)", fair[design].hoeffding_threshold(ALPHA)),
+                ("accepted below (5 %, normal)", fair[design].normal_threshold(ALPHA)),
+            ],
+        }
+        .draw(&folder.join(format!("figure-{number}-{name}-n-{len}.svg")))?;
     }
-    .draw(file)
+    Ok(())
 }
 
 /// The permutation that a member on `2^bits` points compacts to.

@@ -25,8 +25,16 @@ pub(crate) enum Command {
     Big(Batch),
     /// Run tests again that were suspicious and did not fail, with other seeds
     Retest(Retest),
+    /// Run what the tables lack: what the paper ran, and SmallCrush and Crush of what it has not; the short batteries first
+    Missing(Missing),
+    /// Sort results into the files of a folder: small.csv, crush.csv and big.csv
+    Merge(Merge),
     /// Make the tables of docs/results/testu01.md
     Report(Files),
+    /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no TestU01
+    Complexity(Complexity),
+    /// Compare the words that cuRAND makes on the CPU, which the batteries see, with those of a GPU; needs no TestU01
+    Curand(Curand),
     /// Name the generators, and the orders in which their words are used
     List,
     /// Run one test, and write its rows: what the processes do that the others start
@@ -88,6 +96,37 @@ pub(crate) struct Retest {
     pub(crate) pool: Pool,
 }
 
+/// What is missing.
+#[derive(Args)]
+pub(crate) struct Missing {
+    /// Only these generators, as for a battery
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Only this battery
+    #[arg(long, value_name = "BATTERY")]
+    pub(crate) battery: Option<Battery>,
+
+    /// Files with results that there are: what they have is left out, and tells how long tests take
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) done: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) pool: Pool,
+}
+
+/// What is merged.
+#[derive(Args)]
+pub(crate) struct Merge {
+    /// Files with results
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) csv: Vec<PathBuf>,
+
+    /// The folder; rows that its files have are left out
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) into: PathBuf,
+}
+
 /// What a report is made of.
 #[derive(Args)]
 pub(crate) struct Files {
@@ -98,6 +137,30 @@ pub(crate) struct Files {
     /// Put the tables between the markers in this document
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
+}
+
+/// Of what the linear complexity is found.
+#[derive(Args)]
+pub(crate) struct Complexity {
+    /// Only these generators, as for a battery
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// The seeds, as `--seed` of a battery
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,2,3")]
+    pub(crate) seeds: Vec<u32>,
+}
+
+/// How many words of cuRAND's generators are compared.
+#[derive(Args)]
+pub(crate) struct Curand {
+    /// The seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// How many words, rounded up to a multiple of 2^20
+    #[arg(long, value_name = "N", default_value_t = 1 << 28)]
+    pub(crate) words: usize,
 }
 
 /// One test.

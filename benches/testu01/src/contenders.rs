@@ -9,7 +9,13 @@ use bijective_shuffle::rng::{
 };
 use rand_mt::Mt;
 
+use crate::curand;
 use crate::source::Source;
+
+/// A generator's words, or why there are none.
+pub(crate) type Started = Result<Box<dyn Source>, Box<dyn Error>>;
+
+type Start = fn(u64) -> Started;
 
 /// A generator in one order.
 pub(crate) struct Contender {
@@ -20,7 +26,10 @@ pub(crate) struct Contender {
     /// What it is.
     pub(crate) text: &'static str,
     /// Starts it with a seed.
-    pub(crate) start: fn(u64) -> Box<dyn Source>,
+    pub(crate) start: Start,
+    /// Whether it is run where no generators are named: this machine has what it needs, and it is not slow. Named it is
+    /// run in any case, or says what is missing.
+    pub(crate) by_default: fn() -> bool,
 }
 
 impl Contender {
@@ -60,7 +69,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Contender> {
     CONTENDERS.iter().find(|contender| contender.name() == name)
 }
 
-/// Those with one of these names, as the names come, or all if there are no names; of them those with this order.
+/// Those with one of these names, as the names come, or all that are run by default if there are no names; of them
+/// those with this order.
 pub(crate) fn matching(
     names: &[String],
     order: Option<&str>,
@@ -79,7 +89,7 @@ pub(crate) fn matching(
         }
     }
     if names.is_empty() {
-        chosen = CONTENDERS.iter().filter(of_order).collect();
+        chosen = CONTENDERS.iter().filter(|one| (one.by_default)()).filter(of_order).collect();
     }
     if chosen.is_empty() { Err("no generator has this order".into()) } else { Ok(chosen) }
 }
@@ -146,40 +156,33 @@ impl Source for MersenneTwister {
 }
 
 /// Stream 0 of a seed.
-fn sequence<G: Generator>(seed: u64) -> Box<dyn Source> {
-    Box::new(Sequence(G::new(seed, 0)))
+fn sequence<G: Generator>(seed: u64) -> Started {
+    Ok(Box::new(Sequence(G::new(seed, 0))))
 }
 
 /// So many streams of a seed that a row has a word for each thread.
-fn rows<G: Generator>(seed: u64) -> Box<dyn Source> {
-    let streams = Streams::new(seed, 0..THREADS / G::BLOCK as u64)
-        .expect("there are streams, and memory for them");
-    Box::new(Rows::<G>(streams))
+fn rows<G: Generator>(seed: u64) -> Started {
+    Ok(Box::new(Rows::<G>(Streams::new(seed, 0..THREADS / G::BLOCK as u64)?)))
 }
 
 /// One lane of stream 0 of a seed.
-fn lane<G: Generator>(seed: u64) -> Box<dyn Source> {
-    Box::new(Lane(G::new(seed, 0)))
+fn lane<G: Generator>(seed: u64) -> Started {
+    Ok(Box::new(Lane(G::new(seed, 0))))
 }
 
 /// Streams with a multiplier each.
-fn multipliers(seed: u64) -> Box<dyn Source> {
-    Box::new(Rows(
-        Streams::different(seed, THREADS as usize).expect("there are streams, and memory for them"),
-    ))
+fn multipliers(seed: u64) -> Started {
+    Ok(Box::new(Rows(Streams::different(seed, THREADS as usize)?)))
 }
 
 /// A stream with a multiplier that is not near 2^32.
-fn smaller(seed: u64) -> Box<dyn Source> {
-    let rng = Mwc::with_multiplier(3_036_999_759, seed, 0).expect("a multiplier that is good");
-    Box::new(Sequence(rng))
+fn smaller(seed: u64) -> Started {
+    Ok(Box::new(Sequence(Mwc::with_multiplier(3_036_999_759, seed, 0)?)))
 }
 
-fn mersenne_twister(seed: u64) -> Box<dyn Source> {
-    Box::new(MersenneTwister(Mt::new_with_key([seed as u32, (seed >> 32) as u32])))
+fn mersenne_twister(seed: u64) -> Started {
+    Ok(Box::new(MersenneTwister(Mt::new_with_key([seed as u32, (seed >> 32) as u32]))))
 }
-
-type Start = fn(u64) -> Box<dyn Source>;
 
 const fn contender(
     generator: &'static str,
@@ -187,10 +190,19 @@ const fn contender(
     text: &'static str,
     start: Start,
 ) -> Contender {
-    Contender { generator, order, text, start }
+    Contender { generator, order, text, start, by_default: || true }
 }
 
-static CONTENDERS: [Contender; 22] = [
+const fn of_curand(order: &'static str, text: &'static str, start: Start) -> Contender {
+    Contender { generator: "curand", order, text, start, by_default: curand::is_there }
+}
+
+/// A stream of cuRAND's, which makes the words of all others in vain.
+const fn stream_of_curand(order: &'static str, text: &'static str, start: Start) -> Contender {
+    Contender { generator: "curand", order, text, start, by_default: || false }
+}
+
+static CONTENDERS: [Contender; 27] = [
     contender(
         "lcg32",
         "sequence",
@@ -268,6 +280,31 @@ static CONTENDERS: [Contender; 22] = [
         "the Mersenne Twister, by the crate rand_mt, for comparison",
         mersenne_twister,
     ),
+    of_curand(
+        "xorwow",
+        "NVIDIA's XORWOW, if libcurand.so is there, in its standard order: 4096 streams, a word of each in turn",
+        curand::on_the_cpu::<0>,
+    ),
+    stream_of_curand(
+        "xorwow-stream",
+        "the first of these streams",
+        curand::one_stream::<0, 1, 4096>,
+    ),
+    of_curand(
+        "mtgp32",
+        "NVIDIA's MTGP32, a Mersenne Twister for GPUs, in its standard order: 192 streams, 256 words of each in turn",
+        curand::on_the_cpu::<1>,
+    ),
+    stream_of_curand(
+        "mtgp32-stream",
+        "the first of these streams",
+        curand::one_stream::<1, 256, 49152>,
+    ),
+    of_curand(
+        "philox",
+        "NVIDIA's Philox4x32 of 10 rounds, in its standard order",
+        curand::on_the_cpu::<2>,
+    ),
 ];
 
 #[cfg(test)]
@@ -278,9 +315,10 @@ mod tests {
     #[test]
     fn a_seed_gives_one_sequence_and_another_seed_another() {
         // Without that whose start takes seconds.
-        for contender in all().iter().filter(|contender| contender.order != "multipliers") {
+        let quick = |contender: &&Contender| contender.order != "multipliers";
+        for contender in all().iter().filter(quick).filter(|contender| (contender.by_default)()) {
             let words = |seed| {
-                let mut feed = Feed::new((contender.start)(seed));
+                let mut feed = Feed::new((contender.start)(seed).unwrap());
                 (0..8).map(|_| feed.next()).collect::<Vec<_>>()
             };
             let first = words(1);
@@ -295,7 +333,9 @@ mod tests {
     #[test]
     fn names_are_generators_or_one_order_of_them() {
         let names = |text: &str| text.split(',').map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(matching(&[], None).unwrap().len(), all().len());
+        let here = all().iter().filter(|contender| (contender.by_default)()).count();
+        assert_eq!(matching(&[], None).unwrap().len(), here);
+        assert_eq!(matching(&names("curand"), None).unwrap().len(), 5);
         assert_eq!(matching(&names("mt19937"), None).unwrap().len(), 1);
         assert_eq!(matching(&names("mt19937/sequence,mt19937"), None).unwrap().len(), 1);
         assert!(matching(&names("mt19937/streams"), None).is_err());

@@ -6,6 +6,7 @@ use std::error::Error;
 use crate::arguments::Batch;
 use crate::battery::Battery;
 use crate::contenders::{self, Contender};
+use crate::paper;
 use crate::rows::Row;
 use crate::verdict::{Verdict, verdict};
 
@@ -42,6 +43,30 @@ pub(crate) fn of_batch(battery: Battery, batch: &Batch) -> Result<Vec<Job>, Box<
         .into_iter()
         .flat_map(|contender| tests.iter().map(move |&test| Job { contender, battery, test, seed }))
         .collect())
+}
+
+/// The seed of the tables.
+const SEED: u32 = 1;
+
+/// What the tables are to have of these generators: the batteries that the paper ran, and of those that it has not
+/// SmallCrush and Crush. The short batteries come first.
+pub(crate) fn of_tables(
+    only: &[String],
+    battery: Option<Battery>,
+) -> Result<Vec<Job>, Box<dyn Error>> {
+    let contenders = contenders::matching(only, None)?;
+    let mut jobs = Vec::new();
+    for of in Battery::ALL.into_iter().filter(|of| battery.is_none_or(|battery| battery == *of)) {
+        let wanted = |contender: &&Contender| match paper::line(&contender.name()) {
+            Some(line) => line.failures[of as usize] != paper::NOT_RUN,
+            None => of != Battery::BigCrush,
+        };
+        for contender in contenders.iter().copied().filter(wanted) {
+            let job = |test| Job { contender, battery: of, test, seed: SEED };
+            jobs.extend((1..=of.tests()).map(job));
+        }
+    }
+    Ok(jobs)
 }
 
 /// What these rows call for: tests with a suspicious statistic and none that failed, with each of these seeds.
@@ -115,7 +140,7 @@ mod tests {
     #[test]
     fn a_batch_is_what_was_asked_for_less_what_is_there() {
         let all = of_batch(Battery::SmallCrush, &batch("")).unwrap();
-        assert_eq!(all.len(), 10 * contenders::all().len());
+        assert_eq!(all.len(), 10 * contenders::matching(&[], None).unwrap().len());
         let some = of_batch(Battery::SmallCrush, &batch("--only mt19937 --tests 2,4-6")).unwrap();
         assert_eq!(some.iter().map(|job| job.test).collect::<Vec<_>>(), [2, 4, 5, 6]);
         let left = missing(some.clone(), &[row(&some[1], 0.5)]);
@@ -125,6 +150,22 @@ mod tests {
         assert_eq!(missing(other_seed, &[row(&some[1], 0.5)]).len(), 1);
         assert!(of_batch(Battery::SmallCrush, &batch("--tests 11")).is_err());
         assert!(of_batch(Battery::SmallCrush, &batch("--only mt")).is_err());
+    }
+
+    #[test]
+    fn the_tables_have_what_the_paper_ran_and_no_other_long_battery() {
+        let jobs = of_tables(&[], None).unwrap();
+        let has = |name: &str, battery: Battery| {
+            let is = |job: &&Job| job.contender.name() == name && job.battery == battery;
+            jobs.iter().filter(is).count()
+        };
+        assert_eq!(has("lcg64/streams", Battery::BigCrush), 106);
+        assert_eq!(has("lcg32/sequence", Battery::Crush), 0);
+        assert_eq!(has("xorshift/streams", Battery::Crush), 96);
+        assert_eq!(has("xorshift/streams", Battery::BigCrush), 0);
+        assert!(jobs.is_sorted_by_key(|job| job.battery));
+        let names = ["xorwow/sequence".to_owned()];
+        assert_eq!(of_tables(&names, Some(Battery::SmallCrush)).unwrap().len(), 10);
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 mod arguments;
 mod battery;
+mod complexity;
 mod contenders;
+mod curand;
 mod estimate;
 mod jobs;
 mod one;
@@ -39,7 +41,11 @@ fn command(command: &Command) -> Result<(), Box<dyn Error>> {
         Command::Crush(batch) => run::battery(Battery::Crush, batch),
         Command::Big(batch) => run::battery(Battery::BigCrush, batch),
         Command::Retest(retest) => run::retest(retest),
+        Command::Missing(missing) => run::missing(missing),
+        Command::Merge(merge) => rows::merge(&merge.csv, &merge.into),
         Command::Report(files) => report::run(files),
+        Command::Complexity(arguments) => complexity::run(arguments),
+        Command::Curand(arguments) => curand::compare(arguments),
         Command::List => {
             for contender in contenders::all() {
                 println!("{:28} {}", contender.name(), contender.text);

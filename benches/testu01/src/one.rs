@@ -30,7 +30,7 @@ pub(crate) fn run(one: &One) -> Result<(), Box<dyn Error>> {
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
 
     let job = Job { contender, battery: one.battery, test: one.test, seed: one.seed };
-    let mut feed = Feed::new((contender.start)(job.generator_seed()));
+    let mut feed = Feed::new((contender.start)(job.generator_seed())?);
     let statistics = battery_test(job.battery, job.test, &mut feed)?;
     let seconds = processor_seconds();
     let row = |(i, (name, p)): (usize, (String, f64))| Row {

@@ -1,9 +1,10 @@
 //! [`Row`]: a line of the results, and the files with them.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -77,9 +78,60 @@ impl Appender {
     }
 }
 
+/// Adds rows to the files of a folder, by their batteries. Those that a file has of the same statistic and seed are left
+/// out, so that merging twice changes nothing.
+pub(crate) fn merge(files: &[PathBuf], into: &Path) -> Result<(), Box<dyn Error>> {
+    let mut new = Vec::new();
+    for file in files {
+        new.extend(read_file(file)?);
+    }
+    for battery in Battery::ALL {
+        let file = into.join(battery.argument()).with_extension("csv");
+        let key = |row: &Row| {
+            (row.generator.clone(), row.order.clone(), row.seed, row.test, row.statistic)
+        };
+        let there = if file.exists() { read_file(&file)? } else { Vec::new() };
+        let mut seen: HashSet<_> = there.iter().map(key).collect();
+        let of_battery = new.iter().filter(|row| row.battery == battery);
+        let rows: Vec<Row> = of_battery.filter(|row| seen.insert(key(row))).cloned().collect();
+        if !rows.is_empty() {
+            Appender::open(&file)?.append(&rows)?;
+        }
+        eprintln!("{}: {} rows added", file.display(), rows.len());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn merged_rows_go_to_their_batteries_once() {
+        let row = |battery, test| Row {
+            generator: "lcg32".into(),
+            order: "sequence".into(),
+            battery,
+            seed: 1,
+            test,
+            statistic: 1,
+            name: "Gap".into(),
+            p: 0.5,
+            seconds: 1.5,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let [new, big] = ["new.csv", "big.csv"].map(|name| folder.path().join(name));
+        let there = row(Battery::BigCrush, 1);
+        Appender::open(&big).unwrap().append(std::slice::from_ref(&there)).unwrap();
+        let rows = [row(Battery::Crush, 1), there.clone(), row(Battery::BigCrush, 2)];
+        Appender::open(&new).unwrap().append(&rows).unwrap();
+        for _ in 0..2 {
+            merge(std::slice::from_ref(&new), folder.path()).unwrap();
+            assert_eq!(read_file(&big).unwrap(), [there.clone(), rows[2].clone()]);
+            assert_eq!(read_file(&folder.path().join("crush.csv")).unwrap(), rows[..1]);
+            assert!(!folder.path().join("small.csv").exists());
+        }
+    }
 
     #[test]
     fn rows_are_read_as_they_were_written() {

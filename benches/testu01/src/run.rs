@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::arguments::{Batch, Pool, Retest};
+use crate::arguments::{Batch, Missing, Pool, Retest};
 use crate::battery::Battery;
 use crate::estimate::Estimates;
 use crate::jobs::{self, Job};
@@ -16,10 +16,22 @@ use crate::rows::{self, Appender, Row};
 /// How often a process is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(20);
 
+/// How much longer a test may take than it is expected to, and still end in time.
+const MARGIN: f64 = 1.2;
+
 /// Runs tests of a battery.
 pub(crate) fn battery(battery: Battery, batch: &Batch) -> Result<(), Box<dyn Error>> {
     let before = rows_so_far(&batch.pool)?;
     run(jobs::of_batch(battery, batch)?, &before, &batch.pool)
+}
+
+/// Runs what the tables lack.
+pub(crate) fn missing(missing: &Missing) -> Result<(), Box<dyn Error>> {
+    let mut before = rows_so_far(&missing.pool)?;
+    for file in &missing.done {
+        before.extend(rows::read_file(file)?);
+    }
+    run(jobs::of_tables(&missing.only, missing.battery)?, &before, &missing.pool)
 }
 
 /// Runs suspicious tests again.
@@ -71,7 +83,8 @@ fn run(jobs: Vec<Job>, before: &[Row], pool: &Pool) -> Result<(), Box<dyn Error>
 /// first, so that all processes are busy to the end.
 fn longest_first(jobs: &mut [Job], estimates: &Estimates) {
     let seconds = |job: &Job| estimates.elsewhere(job.battery, job.test);
-    for group in jobs.chunk_by_mut(|a, b| (a.contender, a.seed) == (b.contender, b.seed)) {
+    let key = |job: &Job| (job.contender, job.battery, job.seed);
+    for group in jobs.chunk_by_mut(|a, b| key(a) == key(b)) {
         group.sort_by(|a, b| seconds(b).total_cmp(&seconds(a)));
     }
 }
@@ -120,8 +133,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn next(work: &mut Work, deadline: Option<Instant>) -> Option<Job> {
     let left =
         deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()).as_secs_f64());
-    let fits =
-        |job: &Job| left.is_none_or(|left| work.estimates.here(job.battery, job.test) < left);
+    let fits = |job: &Job| {
+        left.is_none_or(|left| MARGIN * work.estimates.here(job.battery, job.test) < left)
+    };
     let place = work.jobs.iter().position(fits)?;
     Some(work.jobs.remove(place))
 }

@@ -133,9 +133,12 @@ mod linked {
             for (name, fails) in [("lcg32/sequence", true), ("philox10/sequence", false)] {
                 let contender = contenders::find(name).unwrap();
                 // Test 1: BirthdaySpacings.
-                let found =
-                    battery_test(Battery::SmallCrush, 1, &mut Feed::new((contender.start)(1)))
-                        .unwrap();
+                let found = battery_test(
+                    Battery::SmallCrush,
+                    1,
+                    &mut Feed::new((contender.start)(1).unwrap()),
+                )
+                .unwrap();
                 assert_eq!(found.len(), 1);
                 assert_eq!(found[0].0, "BirthdaySpacings");
                 assert_eq!(found[0].1 < 1e-10, fails, "{name}: {found:?}");
