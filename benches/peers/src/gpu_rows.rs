@@ -1,4 +1,4 @@
-//! Times the GPU engine, and prints rows for [`gpu`](crate::gpu).
+//! Times the GPU engine, and prints rows that [`gpu`](crate::gpu) makes tables of.
 
 use std::error::Error;
 use std::time::Instant;
@@ -13,6 +13,7 @@ use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource, Trusted
 use rayon::prelude::*;
 
 use crate::arguments::{Common, GpuLengths};
+use crate::machine::{self, Origin};
 
 /// How long the calls between two events take, at least.
 const MEASURED_MS: f32 = 2.0;
@@ -85,17 +86,21 @@ impl Numbered for u64 {
 /// Measures lengths `2^w` and `2^w + 1`, and prints a row for each contender.
 pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn Error>> {
     let cuda = Cuda::new()?;
-    println!(
-        "# bijective-shuffle {}, {}",
-        env!("CARGO_PKG_VERSION"),
-        cuda.stream().context().name()?
-    );
-    println!("name,item_bytes,length,seconds");
+    let origin = Origin::new(&cuda.stream().context().name()?)?;
+    println!("# $ {}", machine::command());
+    println!("# {}", machine::LIBRARY);
+    println!("# seconds: of one call, median of {}", common.effort().repeats);
+    println!("{}", origin.head(&["name", "item_bytes", "length", "seconds"]));
     compile(&cuda, lengths)?;
     for power in lengths.from..=lengths.to {
         for len in [1_usize << power, (1 << power) + 1] {
-            let bench =
-                Bench { cuda: &cuda, len, repeats: common.effort().repeats, only: &lengths.only };
+            let bench = Bench {
+                cuda: &cuda,
+                origin: &origin,
+                len,
+                repeats: common.effort().repeats,
+                only: &lengths.only,
+            };
             bench.items::<u64>()?;
             bench.items::<u32>()?;
             if power <= MOST_HOST_POWER {
@@ -138,6 +143,7 @@ type Shuffle<'a> = dyn FnMut(&mut [u64]) -> Result<(), bijective_shuffle::Error>
 /// What is measured at a length.
 struct Bench<'a> {
     cuda: &'a Cuda,
+    origin: &'a Origin,
     len: usize,
     repeats: usize,
     only: &'a [String],
@@ -275,9 +281,15 @@ impl Bench<'_> {
                 times.push(start.elapsed().as_secs_f64());
             }
             times.sort_by(f64::total_cmp);
-            println!("{name},8,{},{:e}", self.len, times[times.len() / 2]);
+            self.print(name, 8, times[times.len() / 2]);
         }
         Ok(())
+    }
+
+    /// Prints a row.
+    fn print(&self, name: &str, item_bytes: usize, seconds: f64) {
+        let (bytes, len) = (item_bytes.to_string(), self.len.to_string());
+        println!("{}", self.origin.row(&[name, &bytes, &len, &format!("{seconds:e}")]));
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -314,7 +326,7 @@ impl Bench<'_> {
         }
         times.sort_by(f32::total_cmp);
         let seconds = f64::from(times[times.len() / 2]) / 1e3;
-        println!("{name},{},{},{seconds:e}", T::BYTES, self.len);
+        self.print(name, T::BYTES, seconds);
         Ok(())
     }
 

@@ -1,5 +1,5 @@
 //! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise hits all alike; checks
-//! what every one of them did; and writes the tables and figures of `docs/results`. See `README.md`.
+//! what every one of them did; and writes the tables and figures of `docs/results` from rows. See `README.md`.
 
 mod arena;
 mod arguments;
@@ -10,6 +10,7 @@ mod figure;
 mod gpu;
 mod gpu_rng;
 mod gpu_rows;
+mod headlines;
 mod item;
 mod machine;
 mod measure;
@@ -18,6 +19,7 @@ mod pages;
 mod peers;
 mod report;
 mod rows;
+mod sheet;
 mod sizes;
 mod small;
 mod standings;
@@ -53,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
-        Command::GpuTable(files) => gpu::run(&files.rows, common),
+        Command::Headlines(documents) => headlines::run(&documents.root, documents.check),
         Command::Test => trial::run(),
     }
 }

@@ -10,13 +10,13 @@ use crate::peers::{self, FASTRAND, RIP_PARALLEL};
 use crate::standings::{Over, Ratio, Row, Standings, Unit, length};
 use crate::{ours, report};
 
-const RATIOS: [Ratio; 2] =
+pub(crate) const RATIOS: [Ratio; 2] =
     [Ratio { over: Over::Best, to: RIP_PARALLEL }, Ratio { over: Over::Best, to: FASTRAND }];
 
 /// Measures, prints, and writes what was asked for.
 pub(crate) fn run(amount: &Amount, common: &Common) -> Result<(), Box<dyn Error>> {
     let standings = measure(amount, &common.skip, common.effort());
-    report::publish("sizes", &standings.markdown(&RATIOS), common)
+    report::publish(&standings, &RATIOS, |row| row.lead[0].clone(), common)
 }
 
 /// Measures every size at its lengths.

@@ -4,14 +4,14 @@ use std::error::Error;
 
 use crate::arguments::{Common, Lengths};
 use crate::bounds::{self, GATHER, MEMCPY};
-use crate::contender::{Contender, without};
+use crate::contender::{Contender, Label, without};
 use crate::figure::Figure;
 use crate::measure::{Effort, race};
 use crate::peers::{self, RIP_PARALLEL};
 use crate::standings::{Over, Ratio, Row, Standings, Unit, length};
 use crate::{ours, report, std_shuffle};
 
-const RATIOS: [Ratio; 3] = [
+pub(crate) const RATIOS: [Ratio; 3] = [
     Ratio { over: Over::Best, to: RIP_PARALLEL },
     Ratio { over: Over::Best, to: GATHER },
     Ratio { over: Over::Best, to: MEMCPY },
@@ -25,15 +25,15 @@ pub(crate) const FIGURE: Figure =
 pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Error>> {
     let contenders = without(contenders(), &common.skip);
     let standings = measure(contenders, lengths.from..=lengths.to, common.effort());
-    report::publish("table", &markdown(&standings), common)?;
-    if common.write {
-        FIGURE.write(&standings, &common.docs)?;
-    }
-    Ok(())
+    report::publish(&standings, &RATIOS, |_| ITEM_BYTES.into(), common)
 }
 
-pub(crate) fn markdown(standings: &Standings) -> String {
-    standings.markdown(&RATIOS)
+/// The size of the items, as rows have it.
+pub(crate) const ITEM_BYTES: &str = "8";
+
+/// What all contenders are called.
+pub(crate) fn labels() -> Vec<Label> {
+    contenders().into_iter().map(|contender| contender.label).collect()
 }
 
 /// All that there are for items of 8 bytes.
