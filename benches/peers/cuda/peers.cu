@@ -18,6 +18,7 @@
 
 #include "bounds.cuh"
 #include "contender.cuh"
+#include "rows.h"
 #include "scene.cuh"
 #include "shuffles.cuh"
 
@@ -134,7 +135,8 @@ std::string driver() {
     return std::getline(file, line) ? line : "of unknown version";
 }
 
-void print_header(const Effort &effort) {
+// Prints what is measured on, and returns what rows begin with.
+Origin print_header(const Effort &effort) {
     int device = 0;
     int driver_version = 0;
     int runtime_version = 0;
@@ -143,6 +145,8 @@ void print_header(const Effort &effort) {
     PEERS_CHECK(cudaGetDeviceProperties(&properties, device));
     PEERS_CHECK(cudaDriverGetVersion(&driver_version));
     PEERS_CHECK(cudaRuntimeGetVersion(&runtime_version));
+    const Origin origin(properties.name);
+    std::printf("# $ gpu-peers\n");
     std::printf("# GPU: %s, compute capability %d.%d, %d multiprocessors, %zu MiB of memory, %d MiB of L2 cache\n",
                 properties.name, properties.major, properties.minor, properties.multiProcessorCount,
                 properties.totalGlobalMem >> 20, properties.l2CacheSize >> 20);
@@ -156,11 +160,12 @@ void print_header(const Effort &effort) {
     std::printf("# seconds: of one call, median of %d samples; a sample is the time between two events with %s between "
                 "them, one after the other\n",
                 effort.repeats, calls.c_str());
-    std::printf("name,item_bytes,length,seconds\n");
+    Origin::print_head("name,item_bytes,length,seconds");
+    return origin;
 }
 
 template <class T>
-void measure_all(std::size_t length, const Arguments &arguments) {
+void measure_all(std::size_t length, const Arguments &arguments, const Origin &origin) {
     Scene<T> scene(length);
     for (const Entry<T> &entry : contenders<T>()) {
         if (!arguments.only.empty() && arguments.only.count(entry.name) == 0) {
@@ -172,7 +177,7 @@ void measure_all(std::size_t length, const Arguments &arguments) {
             if (!agrees(scene.stream, scene.source, InOrder{})) {
                 throw std::runtime_error("the items themselves were changed");
             }
-            std::printf("%s,%zu,%zu,%.9g\n", entry.name, sizeof(T), length, seconds);
+            origin.print({entry.name, std::to_string(sizeof(T)), std::to_string(length), digits(seconds, 9)});
         } catch (const std::bad_alloc &) {
             // Thrust has an exception of its own for this, and leaves the error behind.
             static_cast<void>(cudaGetLastError());
@@ -181,18 +186,16 @@ void measure_all(std::size_t length, const Arguments &arguments) {
             throw std::runtime_error(std::string(entry.name) + ", " + std::to_string(sizeof(T)) + " bytes an item, " +
                                      std::to_string(length) + " items: " + error.what());
         }
-        // Whoever waits for a long run sees how far it is.
-        std::fflush(stdout);
     }
 }
 
 template <class T>
-void measure_lengths(const Arguments &arguments) {
+void measure_lengths(const Arguments &arguments, const Origin &origin) {
     for (int bits = arguments.from; bits <= arguments.to; bits++) {
         for (const std::size_t more : {std::size_t(0), std::size_t(1)}) {
             const std::size_t length = (std::size_t(1) << bits) + more;
             try {
-                measure_all<T>(length, arguments);
+                measure_all<T>(length, arguments, origin);
             } catch (const std::bad_alloc &) {
                 std::printf("# too little memory for the items: %zu bytes an item, %zu items\n", sizeof(T), length);
             }
@@ -205,9 +208,9 @@ void measure_lengths(const Arguments &arguments) {
 int main(int count, char **words) {
     const Arguments arguments = parse(count, words);
     try {
-        print_header(arguments.effort);
-        measure_lengths<Item4>(arguments);
-        measure_lengths<Item8>(arguments);
+        const Origin origin = print_header(arguments.effort);
+        measure_lengths<Item4>(arguments, origin);
+        measure_lengths<Item8>(arguments, origin);
     } catch (const std::exception &error) {
         std::fflush(stdout);
         std::fprintf(stderr, "%s\n", error.what());

@@ -99,6 +99,11 @@ pub(crate) fn best(measured: &Measured, item_bytes: &str, at: Length) -> f64 {
     speeds.fold(f64::NAN, f64::max)
 }
 
+/// The names of what moves items in device memory.
+pub(crate) fn moves_items() -> impl Iterator<Item = &'static str> {
+    CONTENDERS.iter().filter(|(_, _, table)| *table == Items).map(|&(name, ..)| name)
+}
+
 /// What files say about themselves.
 fn conditions(sources: &[Source]) -> String {
     let mut text = String::new();

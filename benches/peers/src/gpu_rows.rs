@@ -13,6 +13,7 @@ use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource, Trusted
 use rayon::prelude::*;
 
 use crate::arguments::{Common, GpuLengths};
+use crate::gpu;
 use crate::machine::{self, Origin};
 
 /// How long the calls between two events take, at least.
@@ -152,6 +153,22 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Every contender, for a type of item.
     fn items<T: Numbered>(&self) -> Result<(), Box<dyn Error>> {
+        // Without them there need not be any items, which take longer than the indexes.
+        if gpu::moves_items().any(|name| self.wants(name)) {
+            self.moves::<T>()?;
+        }
+        if T::BYTES == 4 {
+            let mut indices = self.cuda.stream().alloc_zeros::<u32>(self.len)?;
+            let philox = VariablePhilox::<24>::from_seed(self.len as u64, 1);
+            let default = Standard::from_seed(self.len as u64, 1);
+            self.indices("indices, Philox-24", &philox, &mut indices)?;
+            self.indices("indices, default", &default, &mut indices)?;
+        }
+        Ok(())
+    }
+
+    /// Every contender that moves items.
+    fn moves<T: Numbered>(&self) -> Result<(), Box<dyn Error>> {
         let stream = self.cuda.stream();
         let items: Vec<T> = (0..self.len as u64).map(T::numbered).collect();
         let source = stream.clone_htod(&items)?;
@@ -177,12 +194,6 @@ impl Bench<'_> {
                 &mut out,
             )?;
         }
-        drop((source, out));
-        if T::BYTES == 4 {
-            let mut indices = stream.alloc_zeros::<u32>(self.len)?;
-            self.indices("indices, Philox-24", &philox, &mut indices)?;
-            self.indices("indices, default", &default, &mut indices)?;
-        }
         Ok(())
     }
 
@@ -192,13 +203,17 @@ impl Bench<'_> {
         out: &mut CudaSlice<T>,
         order: &Standard,
     ) -> Result<(), Box<dyn Error>> {
+        let name = "gather (our kernel)";
+        if !self.wants(name) {
+            return Ok(());
+        }
         let stream = self.cuda.stream();
         let mut indices = stream.alloc_zeros::<u32>(self.len)?;
         let direct = self.cuda.clone().with_strategy(CudaStrategy::SinglePass);
         let mut workspace = CudaWorkspace::new(&direct);
         workspace.indices(order, &mut indices)?;
         let given = Given { address: indices.device_ptr(stream).0, last: self.len as u64 - 1 };
-        self.measure::<T>("gather (our kernel)", || workspace.shuffle_into(&given, source, out))?;
+        self.measure::<T>(name, || workspace.shuffle_into(&given, source, out))?;
         self.compare(order, out, "gather")
     }
 

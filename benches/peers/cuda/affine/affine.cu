@@ -2,8 +2,11 @@
 // result is checked before it is timed. See README.md here.
 #include <algorithm>
 #include <functional>
+#include <memory>
+#include <stdexcept>
 #include <string>
 
+#include "../rows.h"
 #include "tiling.h"
 
 using namespace affine;
@@ -16,6 +19,13 @@ static void check(cudaError_t error, const char* what) {
     std::exit(1);
 }
 #define CHECK(call) check(call, #call)
+
+// What rows begin with, once the device is known.
+static std::unique_ptr<peers::Origin> origin;
+
+static void print_row(const char* item, int bits, const char* matrix, const std::string& kernel, float time, float part) {
+    origin->print({item, "2^" + std::to_string(bits), matrix, kernel, peers::digits(time, 6), peers::digits(part, 4)});
+}
 
 // ---- Maps
 
@@ -164,7 +174,7 @@ struct Bench {
     void start() {
         fill<<<4096, 256>>>(source(), uint64_t(1) << bits);
         copy = timed([&] { CHECK(cudaMemcpyAsync(out_memory, source_memory, bytes(), cudaMemcpyDeviceToDevice)); }, 15);
-        std::printf("%s,2^%d,-,cudaMemcpy,%.4f,1\n", type, bits, copy);
+        print_row(type, bits, "-", "cudaMemcpy", copy, 1);
     }
 
     void contend(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, const std::function<void()>& run) {
@@ -177,12 +187,11 @@ struct Bench {
         unsigned long long wrong;
         CHECK(cudaMemcpy(&wrong, wrong_count, 8, cudaMemcpyDeviceToHost));
         if (wrong != 0) {
-            std::printf("%s, %s, %s: %llu items are wrong\n", type, matrix, name.c_str(), wrong);
+            std::fprintf(stderr, "%s, %s, %s: %llu items are wrong\n", type, matrix, name.c_str(), wrong);
             std::exit(1);
         }
         const float time = timed(run);
-        std::printf("%s,2^%d,%s,%s,%.4f,%.3f\n", type, bits, matrix, name.c_str(), time, copy / time);
-        std::fflush(stdout);
+        print_row(type, bits, matrix, name, time, copy / time);
     }
 
     // Of items of COUNT words each.
@@ -272,7 +281,7 @@ static void beside_the_paper(const char* type, int bits, const std::vector<Paper
             bench.contend(one.matrix, a, 0, std::string("paper: ") + run.name,
                           [&] { run.run(bench.source(), bench.out(), reinterpret_cast<Item*>(between_memory)); });
         }
-        bench.template ours_by<S>(one.matrix, a, 0, "ours");
+        bench.template ours_by<S>(one.matrix, a, 0, "ours, beside the paper");
         bench.template ours_by<S>(one.matrix, a, 0, "ours with conflicts of banks", Slots::TARGET);
     }
 }
@@ -302,7 +311,16 @@ int main(int count, char** arguments) {
     CHECK(cudaMalloc(&wrong_count, 8));
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
-    std::printf("# %s\n# item,length,matrix,kernel,milliseconds,part of cudaMemcpy\n", device.name);
+    try {
+        origin = std::make_unique<peers::Origin>(device.name);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+    const int version = CUDART_VERSION;
+    std::printf("# $ gpu-affine\n# CUDA %d.%d\n", version / 1000, version % 1000 / 10);
+    std::printf("# milliseconds: of one launch, median of nine\n");
+    peers::Origin::print_head("item,length,matrix,kernel,milliseconds,part_of_copy");
     if (count > 1 && arguments[1] == std::string("shapes")) return sweep(), 0;
     // 4 GiB of each kind of item, or 3.
     Bench<uint8_t>{"1 byte", 32}.all<One>();

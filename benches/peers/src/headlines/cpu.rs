@@ -27,7 +27,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("sixteen", report(&files.sixteen, &[])?);
     computed.block("beyond", beyond(&files)?);
     computed.block("sizes", by_size(&files.sizes)?);
-    computed.block("evaluations", evaluations(&files));
+    computed.block("evaluations", super::ising::verbatim(&files.evaluations));
     computed.block("cpu in short", in_short(&files)?);
     figures(&files, computed)?;
     Ok(())
@@ -67,8 +67,8 @@ impl Files {
 
     /// Billions of evaluations a second at 24 bits.
     fn evaluated(&self, family: &str, instructions: &str) -> Result<f64, String> {
-        let (sheet, of) = (&self.evaluations, sheet_column(&self.evaluations, "24")?);
-        let places = [sheet_column(sheet, "family")?, sheet_column(sheet, "instructions")?];
+        let (sheet, of) = (&self.evaluations, self.evaluations.column("24")?);
+        let places = [sheet.column("family")?, sheet.column("instructions")?];
         let mut rows = sheet.rows.iter();
         let row = rows.find(|row| row[places[0]] == family && row[places[1]] == instructions);
         let row = row.ok_or_else(|| format!("{family} with {instructions} was not measured"))?;
@@ -82,10 +82,6 @@ impl Files {
         let read = |row: &Vec<String>| row[of].parse().map(|millions: f64| millions / 1e3);
         rows.map(|row| read(row).map_err(|error| error.to_string())).collect()
     }
-}
-
-fn sheet_column(sheet: &Sheet, name: &str) -> Result<usize, String> {
-    sheet.column(name)
 }
 
 /// The speeds of all that was measured with items of a size, by contenders that are known.
@@ -132,10 +128,6 @@ fn by_size(measured: &Measured) -> Result<String, String> {
         }));
     }
     Ok(conditions(&measured.sources) + &all.markdown(&sizes::RATIOS))
-}
-
-fn evaluations(files: &Files) -> String {
-    super::ising::verbatim(&files.evaluations)
 }
 
 /// The best of all forms whose names begin so, in items a second.

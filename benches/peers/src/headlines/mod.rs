@@ -169,7 +169,8 @@ fn conditions(sources: &[Source]) -> String {
 
 /// A table in Markdown.
 fn table<R: AsRef<[String]>>(head: &[&str], rows: &[R]) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace("|  |", "| |"));
+    let cell = |text: &String| if text.is_empty() { " |".into() } else { format!(" {text} |") };
+    let line = |cells: &[String]| format!("|{}\n", cells.iter().map(cell).collect::<String>());
     let head: Vec<String> = head.iter().map(ToString::to_string).collect();
     let rule = vec!["---".to_owned(); head.len()];
     let rows = rows.iter().map(|row| line(row.as_ref()));
