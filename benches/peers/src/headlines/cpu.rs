@@ -255,6 +255,8 @@ fn figures(files: &Files, computed: &mut Computed) -> Result<(), String> {
         files.table.speed(bounds::GATHER, ITEM, len) / 1e6,
         0,
     )?;
+    let best = best_of(&files.huge, DEFAULT, ITEM, above(28)) / 1e9;
+    computed.figure("cpu 2^28, G/s", best, 2)?;
     for (power, name) in [(26, "2^26"), (27, "2^27"), (28, "2^28")] {
         let best = best_of(&files.sixteen, "ours", ITEM, above(power));
         for (other, named) in [(RIP_PARALLEL, "rip_shuffle"), (bounds::GATHER, "gather")] {

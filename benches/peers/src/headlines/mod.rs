@@ -7,6 +7,7 @@ mod documents;
 mod fills;
 mod gpu;
 mod ising;
+mod rng;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -86,6 +87,7 @@ impl Computed {
         fills::compute(results, &mut computed)?;
         affine::compute(results, &mut computed)?;
         ising::compute(results, &mut computed)?;
+        rng::compute(results, &mut computed)?;
         Ok(computed)
     }
 
