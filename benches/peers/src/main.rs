@@ -55,7 +55,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
-        Command::Headlines(documents) => headlines::run(&documents.root, documents.check),
+        Command::Headlines(documents) => {
+            headlines::run(&documents.root, documents.check).map_err(|error| {
+                // A line for each document, which the answer of `main` would be printed without.
+                eprintln!("{error}");
+                "the documents are not as the rows are".into()
+            })
+        }
         Command::Test => trial::run(),
     }
 }
