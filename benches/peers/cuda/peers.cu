@@ -18,6 +18,7 @@
 
 #include "bounds.cuh"
 #include "contender.cuh"
+#include "rows.h"
 #include "scene.cuh"
 #include "shuffles.cuh"
 
@@ -31,6 +32,7 @@ constexpr int MOST_BITS = 31;
 struct Arguments {
     int from = 8;
     int to = 29;
+    int step = 1;
     Effort effort;
     // All of them, if none is named.
     std::set<std::string> only;
@@ -63,9 +65,10 @@ const std::vector<Entry<T>> &contenders() {
 
 [[noreturn]] void usage(const std::string &wrong) {
     std::cerr << wrong << (wrong.empty() ? "" : "\n\n")
-              << "peers [--from W] [--to W] [--repeats N] [--calls N] [--only NAME]...\n\n"
+              << "peers [--from W] [--to W] [--step N] [--repeats N] [--calls N] [--only NAME]...\n\n"
               << "  --from W, --to W  lengths are 2^w and 2^w + 1 for all w between (8 and 29; at most " << MOST_BITS
               << ")\n"
+              << "  --step N          from one w to the next (1)\n"
               << "  --repeats N       how many samples the median is taken of (15)\n"
               << "  --calls N         how many calls are one sample; 0 for as many as take 2 ms, or 1000 (0)\n"
               << "  --only NAME       leave out the others; may be given several times. The names:\n";
@@ -100,6 +103,8 @@ Arguments parse(int count, char **words) {
             arguments.from = number(option, value, 0, MOST_BITS);
         } else if (option == "--to") {
             arguments.to = number(option, value, 0, MOST_BITS);
+        } else if (option == "--step") {
+            arguments.step = number(option, value, 1, MOST_BITS);
         } else if (option == "--repeats") {
             arguments.effort.repeats = number(option, value, 1, 1000000);
         } else if (option == "--calls") {
@@ -134,7 +139,8 @@ std::string driver() {
     return std::getline(file, line) ? line : "of unknown version";
 }
 
-void print_header(const Effort &effort) {
+// Prints what is measured on, and returns what rows begin with.
+Origin print_header(const Effort &effort) {
     int device = 0;
     int driver_version = 0;
     int runtime_version = 0;
@@ -143,6 +149,8 @@ void print_header(const Effort &effort) {
     PEERS_CHECK(cudaGetDeviceProperties(&properties, device));
     PEERS_CHECK(cudaDriverGetVersion(&driver_version));
     PEERS_CHECK(cudaRuntimeGetVersion(&runtime_version));
+    const Origin origin(properties.name);
+    std::printf("# $ gpu-peers\n");
     std::printf("# GPU: %s, compute capability %d.%d, %d multiprocessors, %zu MiB of memory, %d MiB of L2 cache\n",
                 properties.name, properties.major, properties.minor, properties.multiProcessorCount,
                 properties.totalGlobalMem >> 20, properties.l2CacheSize >> 20);
@@ -156,11 +164,17 @@ void print_header(const Effort &effort) {
     std::printf("# seconds: of one call, median of %d samples; a sample is the time between two events with %s between "
                 "them, one after the other\n",
                 effort.repeats, calls.c_str());
-    std::printf("name,item_bytes,length,seconds\n");
+    Origin::print_head("name,item_bytes,length,seconds");
+    return origin;
+}
+
+// Not in the template below: there nvcc 13.0 makes of the list something that no compiler takes.
+void print_row(const Origin &origin, const char *name, std::size_t item_bytes, std::size_t length, double seconds) {
+    origin.print({name, std::to_string(item_bytes), std::to_string(length), digits(seconds, 9)});
 }
 
 template <class T>
-void measure_all(std::size_t length, const Arguments &arguments) {
+void measure_all(std::size_t length, const Arguments &arguments, const Origin &origin) {
     Scene<T> scene(length);
     for (const Entry<T> &entry : contenders<T>()) {
         if (!arguments.only.empty() && arguments.only.count(entry.name) == 0) {
@@ -172,7 +186,7 @@ void measure_all(std::size_t length, const Arguments &arguments) {
             if (!agrees(scene.stream, scene.source, InOrder{})) {
                 throw std::runtime_error("the items themselves were changed");
             }
-            std::printf("%s,%zu,%zu,%.9g\n", entry.name, sizeof(T), length, seconds);
+            print_row(origin, entry.name, sizeof(T), length, seconds);
         } catch (const std::bad_alloc &) {
             // Thrust has an exception of its own for this, and leaves the error behind.
             static_cast<void>(cudaGetLastError());
@@ -181,18 +195,16 @@ void measure_all(std::size_t length, const Arguments &arguments) {
             throw std::runtime_error(std::string(entry.name) + ", " + std::to_string(sizeof(T)) + " bytes an item, " +
                                      std::to_string(length) + " items: " + error.what());
         }
-        // Whoever waits for a long run sees how far it is.
-        std::fflush(stdout);
     }
 }
 
 template <class T>
-void measure_lengths(const Arguments &arguments) {
-    for (int bits = arguments.from; bits <= arguments.to; bits++) {
+void measure_lengths(const Arguments &arguments, const Origin &origin) {
+    for (int bits = arguments.from; bits <= arguments.to; bits += arguments.step) {
         for (const std::size_t more : {std::size_t(0), std::size_t(1)}) {
             const std::size_t length = (std::size_t(1) << bits) + more;
             try {
-                measure_all<T>(length, arguments);
+                measure_all<T>(length, arguments, origin);
             } catch (const std::bad_alloc &) {
                 std::printf("# too little memory for the items: %zu bytes an item, %zu items\n", sizeof(T), length);
             }
@@ -205,9 +217,9 @@ void measure_lengths(const Arguments &arguments) {
 int main(int count, char **words) {
     const Arguments arguments = parse(count, words);
     try {
-        print_header(arguments.effort);
-        measure_lengths<Item4>(arguments);
-        measure_lengths<Item8>(arguments);
+        const Origin origin = print_header(arguments.effort);
+        measure_lengths<Item4>(arguments, origin);
+        measure_lengths<Item8>(arguments, origin);
     } catch (const std::exception &error) {
         std::fflush(stdout);
         std::fprintf(stderr, "%s\n", error.what());

@@ -2,6 +2,9 @@
 """Times the random permutations of PyTorch, and of CuPy where it is, on a GPU; prints a table as CSV. See README.md."""
 
 import argparse
+import csv
+import datetime
+import os
 import statistics
 import sys
 
@@ -14,6 +17,9 @@ try:
     import cupy
 except ImportError:
     cupy = None
+
+# What tells programs the revision, for there may be no repository where the GPU is.
+REVISION = "BIJECTIVE_SHUFFLE_REVISION"
 
 # A sample of short calls takes this many seconds, or MOST_CALLS calls: as in contender.cuh.
 SAMPLE = 2e-3
@@ -142,7 +148,26 @@ def free_memory():
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def measure(kind, contenders, length, item_bytes, arguments):
+class Rows:
+    """Rows of CSV as benches/results has them: each says when it was measured, of which revision, and on what."""
+
+    def __init__(self):
+        revision = os.environ.get(REVISION)
+        if not revision:
+            sys.exit(f"set {REVISION}, to `git rev-parse --short=7 HEAD` for example")
+        date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+        self.origin = [date, revision, torch.cuda.get_device_properties(0).name]
+        self.writer = csv.writer(sys.stdout, lineterminator="\n")
+
+    def head(self):
+        self.writer.writerow(["date", "revision", "machine", "name", "item_bytes", "length", "seconds"])
+
+    def print(self, name, item_bytes, length, seconds):
+        self.writer.writerow([*self.origin, name, item_bytes, length, f"{seconds:.9g}"])
+        sys.stdout.flush()
+
+
+def measure(kind, contenders, length, item_bytes, arguments, rows):
     contenders = [one for one in contenders if not arguments.only or one[0] in arguments.only]
     scene = None
     for name, work, is_right in contenders:
@@ -156,7 +181,7 @@ def measure(kind, contenders, length, item_bytes, arguments):
                 raise
             print(f"# too little memory for {name}, {item_bytes} bytes an item, {length} items", flush=True)
         else:
-            print(f"{name},{item_bytes},{length},{seconds:.9g}", flush=True)
+            rows.print(name, item_bytes, length, seconds)
     # Of the scene nothing is left then but what the libraries keep.
     del scene
     free_memory()
@@ -164,6 +189,7 @@ def measure(kind, contenders, length, item_bytes, arguments):
 
 def print_header(arguments):
     gpu = torch.cuda.get_device_properties(0)
+    print("# $ python3 benches/peers/cuda/torch_peers.py")
     print(
         f"# GPU: {gpu.name}, compute capability {gpu.major}.{gpu.minor}, {gpu.multi_processor_count} multiprocessors, "
         f"{gpu.total_memory >> 20} MiB of memory"
@@ -175,7 +201,6 @@ def print_header(arguments):
         f"# seconds: of one call, median of {arguments.repeats} samples; a sample is the time between two events with "
         f"{calls} between them, one after the other"
     )
-    print("name,item_bytes,length,seconds")
 
 
 def number(least, most):
@@ -198,6 +223,7 @@ def parse_arguments():
 
     option("from", 0, 31, 8, "lengths are 2^w + 1 from this w on")
     option("to", 0, 31, 29, "and to this")
+    option("step", 1, 31, 1, "from one w to the next")
     option("repeats", 1, 10**6, 15, "how many samples the median is taken of")
     option("calls", 0, 10**6, 0, "how many calls are one sample; 0 for as many as take 2 ms, or 1000")
     parser.add_argument(
@@ -219,15 +245,17 @@ def main():
     unknown = set(arguments.only) - known
     if unknown:
         sys.exit(f"there is no contender called {min(unknown)}; there are: {', '.join(sorted(known))}")
+    rows = Rows()
     print_header(arguments)
+    rows.head()
     for item_bytes in (4, 8):
-        for bits in range(arguments.first, arguments.last + 1):
+        for bits in range(arguments.first, arguments.last + 1, arguments.step):
             length = (1 << bits) + 1
             # 2^31 + 1 numbers are more than items of 4 bytes with a sign can tell apart.
             if item_bytes == 4 and length > 1 << 31:
                 continue
-            measure(TorchScene, torch_contenders(), length, item_bytes, arguments)
-            measure(CupyScene, cupy_contenders(), length, item_bytes, arguments)
+            measure(TorchScene, torch_contenders(), length, item_bytes, arguments, rows)
+            measure(CupyScene, cupy_contenders(), length, item_bytes, arguments, rows)
 
 
 if __name__ == "__main__":

@@ -2,19 +2,12 @@
 
 use std::error::Error;
 use std::fmt::Write;
-use std::fs;
-use std::path::PathBuf;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::affine_rows::AffineRows;
-use crate::arguments::Common;
-use crate::report;
-
-/// The document with the measurements of affine maps, below the folder of the documents.
-const DOCUMENT: &str = "results/affine.md";
 
 const TIMES: &str = "figures/bmmc-figure-9-times.svg";
 const BANDWIDTHS: &str = "figures/bmmc-figure-10-bandwidths.svg";
@@ -22,7 +15,7 @@ const SPEEDUPS: &str = "figures/bmmc-figure-11-speedups.svg";
 
 const MEMCPY: &str = "cudaMemcpy";
 const COPY: &str = "paper: copy";
-const OURS: &str = "ours";
+const OURS: &str = "ours, beside the paper";
 /// The map of the copies.
 const NO_MAP: &str = "-";
 
@@ -62,27 +55,27 @@ const KINDS: [Kind; 3] = [
 
 const SIZE: (u32, u32) = (1080, 640);
 
-/// Reads files, prints a table, and writes the figures if asked.
-pub(crate) fn run(files: &[PathBuf], common: &Common) -> Result<(), Box<dyn Error>> {
-    let rows = AffineRows::read(files)?;
-    let figures = [
-        (TIMES, bars(&rows, "Time, milliseconds (the scale is logarithmic)", &times(&rows)?)?),
-        (BANDWIDTHS, bars(&rows, "Bytes read and written, GB/s", &bandwidths(&rows)?)?),
-        (SPEEDUPS, speedups(&rows)?),
-    ];
-    let mut text = format!("* {}\n", rows.origin());
+/// What was measured on what, the figures, and a table of all kernels.
+pub(crate) fn report(rows: &AffineRows) -> Result<String, Box<dyn Error>> {
+    let mut text = format!("* {}\n", rows.origin);
     for comment in &rows.comments {
-        writeln!(text, "* {comment}")?;
-    }
-    for ((file, svg), number) in figures.iter().zip(9..) {
-        writeln!(text, "\n![Figure {number} of the paper, on this machine](../{file})")?;
-        if common.write {
-            let file = common.docs.join(file);
-            fs::write(&file, svg).map_err(|error| format!("{}: {error}", file.display()))?;
+        match comment.strip_prefix("$ ") {
+            Some(command) => writeln!(text, "* `{command}`")?,
+            None => writeln!(text, "* {comment}")?,
         }
     }
-    write!(text, "\n{}", table(&rows)?)?;
-    report::publish_text(DOCUMENT, "affine", &text, common)
+    for (file, number) in [TIMES, BANDWIDTHS, SPEEDUPS].iter().zip(9..) {
+        writeln!(text, "\n![Figure {number} of the paper, on this machine](../{file})")?;
+    }
+    write!(text, "\n{}", table(rows)?)?;
+    Ok(text)
+}
+
+/// The figures, each with the name of its file.
+pub(crate) fn drawings(rows: &AffineRows) -> Result<[(&'static str, String); 3], Box<dyn Error>> {
+    let times = bars(rows, "Time, milliseconds (the scale is logarithmic)", &times(rows)?)?;
+    let bandwidths = bars(rows, "Bytes read and written, GB/s", &bandwidths(rows)?)?;
+    Ok([(TIMES, times), (BANDWIDTHS, bandwidths), (SPEEDUPS, speedups(rows)?)])
 }
 
 /// The longest arrays, which figures 9 and 10 are about.
@@ -183,7 +176,7 @@ fn bars(rows: &AffineRows, title: &str, bars: &[Bar]) -> Result<String, Box<dyn 
         let right = small.into_text_style(&area).pos(at(HPos::Right));
         area.draw(&Text::new(title, (20, 28), head.into_text_style(&area).pos(at(HPos::Left))))?;
         let arrays =
-            format!("2^{} items of {} bytes, {}", longest(rows), rows.item_bytes(), rows.origin());
+            format!("2^{} items of {} bytes, {}", longest(rows), rows.item_bytes(), rows.origin);
         area.draw(&Text::new(arrays, (20, 52), left.clone()))?;
         let room = SIZE.1.cast_signed() - TOP - 12;
         let step = (room / i32::try_from(bars.len())?.max(1)).clamp(6, 30);
@@ -280,7 +273,7 @@ fn draw_names(
         area.draw(&PathElement::new([(4, y), (34, y)], curve.style))?;
         area.draw(&Text::new(curve.name.as_str(), (42, y), text.clone()))?;
     }
-    for (part, y) in rows.origin().split(", ").zip((300..).step_by(22)) {
+    for (part, y) in rows.origin.split(", ").zip((300..).step_by(22)) {
         area.draw(&Text::new(part.to_owned(), (4, y), text.clone()))?;
     }
     Ok(())
@@ -288,18 +281,17 @@ fn draw_names(
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
-    use crate::arguments::Arguments;
+    use crate::sheet::Sheet;
 
     /// What docs/results/affine.md says, as rows: times from parts of a copy that takes 2 ms.
-    fn documented() -> String {
-        let mut text = String::new();
+    fn documented() -> AffineRows {
+        let head = "date,revision,machine,item,length,matrix,kernel,milliseconds,part_of_copy";
+        let mut text = format!("# $ a command\n{head}\n");
         let mut add = |kernel: &str, map: &str, log2: u32, part: f64| {
-            let copy = 2e-3 * 2_f64.powi(log2.cast_signed() - 30);
-            writeln!(text, "2026-11-21,x,made up,\"{kernel}\",{map},4,{log2},{:e}", copy / part)
-                .unwrap();
+            let milliseconds = 2.0 * 2_f64.powi(log2.cast_signed() - 30) / part;
+            let row = format!("4 bytes,2^{log2},{map},\"{kernel}\",{milliseconds},{part}");
+            writeln!(text, "2026-11-21,0123abc,made up,{row}").unwrap();
         };
         for (log2, reversal, bmmc) in [
             (30, [0.029, 0.26, 0.42, 0.38, 0.82, 0.93], [0.014, 0.12, 0.12, 0.92]),
@@ -316,43 +308,31 @@ mod tests {
             }
             add(OURS, "random BMMC", log2, bmmc[3]);
         }
-        text
+        AffineRows::new(&Sheet::parse(&text).unwrap()).unwrap()
     }
 
     #[test]
     fn figures_and_a_table_are_made_of_the_documented_measurements() {
-        let folder = tempfile::tempdir().unwrap();
-        for part in ["results", "figures"] {
-            fs::create_dir(folder.path().join(part)).unwrap();
-        }
-        let (file, document) = (folder.path().join("rows.csv"), folder.path().join(DOCUMENT));
-        fs::write(&file, documented()).unwrap();
-        fs::write(&document, "<!-- peers affine begin -->\n<!-- peers affine end -->\n").unwrap();
-        let words = ["peers", "affine-figures", "--write", "--docs"].map(Into::into);
-        let words = words.into_iter().chain([folder.path().into(), "--rows".into(), file.clone()]);
-        let arguments = Arguments::parse_from(words);
-        run(&[file], &arguments.common).unwrap();
-        let text = fs::read_to_string(&document).unwrap();
+        let text = report(&documented()).unwrap();
+        assert!(text.starts_with("* 2026-11-21, revision 0123abc, made up\n* `a command`\n"));
         assert!(text.contains("| random BMMC | paper: tile + banks | 16.667 | 0.120 |"), "{text}");
-        for (file, words) in [
-            (TIMES, ["bit reversal, paper: tile + iters", "16.67"]),
-            (BANDWIDTHS, ["random BMMC, paper: tile + banks", "4295"]),
-            (SPEEDUPS, ["random BMMC, ours", "times as fast"]),
-        ] {
-            assert!(text.contains(file), "{text}");
-            let svg = fs::read_to_string(folder.path().join(file)).unwrap();
+        let words = [
+            ["bit reversal, paper: tile + iters", "16.67"],
+            ["random BMMC, paper: tile + banks", "4295"],
+            ["random BMMC, ours, beside the paper", "times as fast"],
+        ];
+        for ((file, svg), words) in drawings(&documented()).unwrap().iter().zip(words) {
+            assert!(text.contains(&format!("](../{file})")), "{text}");
             assert!(words.iter().all(|word| svg.contains(word)), "{file}: {svg}");
         }
     }
 
     #[test]
     fn speedups_are_over_the_naive_kernel_of_the_same_map() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("rows.csv");
-        fs::write(&file, documented()).unwrap();
-        let rows = AffineRows::read(&[file]).unwrap();
+        let rows = documented();
         let curves = curves(&rows);
-        let curve = curves.iter().find(|curve| curve.name == "random BMMC, ours").unwrap();
+        let name = format!("random BMMC, {OURS}");
+        let curve = curves.iter().find(|curve| curve.name == name).unwrap();
         let expected = [(24.0, 0.94 / 0.022), (30.0, 0.92 / 0.014)];
         assert_eq!(curve.points.len(), expected.len());
         for (point, expected) in curve.points.iter().zip(expected) {
@@ -364,13 +344,5 @@ mod tests {
         let bar = bars.iter().find(|bar| bar.name == "random BMMC, paper: tile + banks").unwrap();
         let copied = bars.iter().find(|bar| bar.name == MEMCPY).unwrap();
         assert!((bar.value / copied.value - 0.24).abs() < 1e-9);
-    }
-
-    #[test]
-    fn the_document_has_the_markers() {
-        let document = include_str!("../../../docs/results/affine.md");
-        for side in ["begin", "end"] {
-            assert_eq!(document.matches(&format!("<!-- peers affine {side} -->")).count(), 1);
-        }
     }
 }

@@ -1,25 +1,22 @@
-//! [`AffineRows`]: what `cuda/affine` measured on a GPU, read from its output.
+//! [`AffineRows`]: what `cuda/affine` measured on a GPU with items of one size.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
 
-/// The columns of a file, and its first line that is no comment.
-const HEAD: &str = "date,revision,machine,kernel,map,item_bytes,log2_items,seconds";
+use crate::sheet::Sheet;
 
 /// Rows of one machine, for items of one size.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct AffineRows {
     rows: Vec<AffineRow>,
-    /// The comments of the files.
+    /// Dates, revisions and the machine, for a caption.
+    pub(crate) origin: String,
+    /// The comments of the file.
     pub(crate) comments: Vec<String>,
 }
 
 /// What one kernel took for one map and length.
 #[derive(Clone, PartialEq, Debug)]
 struct AffineRow {
-    date: String,
-    revision: String,
     machine: String,
     kernel: String,
     map: String,
@@ -29,34 +26,37 @@ struct AffineRow {
 }
 
 impl AffineRows {
-    /// Reads files, all of them or none.
+    /// Takes the rows of a file.
     ///
     /// # Errors
     ///
-    /// If a file cannot be read or has a line that is no row, if rows are of several machines or sizes of items, which
-    /// cannot be compared, or if there is no row.
-    pub(crate) fn read(files: &[PathBuf]) -> Result<Self, String> {
-        let mut all = Self::default();
-        for file in files {
-            let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
-            let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
-            all.add(&text).map_err(|error| failed(&error))?;
-        }
+    /// If columns are missing, if a row has no size, length or time, if rows are of several machines or sizes of items,
+    /// which cannot be compared, or if there is no row.
+    pub(crate) fn new(sheet: &Sheet) -> Result<Self, String> {
+        let column = |name| sheet.column(name);
+        let places = [column("kernel")?, column("matrix")?, column("item")?, column("length")?];
+        let (machine, milliseconds) = (column("machine")?, column("milliseconds")?);
+        let row = |cells: &Vec<String>| {
+            let [kernel, map, item, length] = places.map(|at| cells[at].as_str());
+            let wrong = |text: &str, what: &str| format!("`{text}` is not {what}");
+            let bytes = item.split(' ').next().and_then(|bytes| bytes.parse().ok());
+            let log2 = length.strip_prefix("2^").and_then(|power| power.parse().ok());
+            let time = cells[milliseconds].parse().ok().filter(|&t: &f64| t.is_finite() && t > 0.0);
+            Ok(AffineRow {
+                machine: cells[machine].clone(),
+                kernel: kernel.into(),
+                map: map.into(),
+                item_bytes: bytes.ok_or_else(|| wrong(item, "a size"))?,
+                log2_items: log2.ok_or_else(|| wrong(length, "a power of two"))?,
+                seconds: time.ok_or_else(|| wrong(&cells[milliseconds], "a time"))? / 1e3,
+            })
+        };
+        let rows: Result<Vec<_>, String> = sheet.rows.iter().map(row).collect();
+        let (origin, comments) = (sheet.origins().join("; "), sheet.comments.clone());
+        let all = Self { rows: rows?, origin, comments };
         all.one_of_a_kind("machine", |row| row.machine.clone())?;
         all.one_of_a_kind("size of items", |row| format!("{} bytes", row.item_bytes))?;
         Ok(all)
-    }
-
-    /// Adds the text of a file.
-    fn add(&mut self, text: &str) -> Result<(), String> {
-        for (line, number) in text.lines().map(str::trim).zip(1..) {
-            if let Some(comment) = line.strip_prefix('#') {
-                self.comments.push(comment.trim().to_owned());
-            } else if !line.is_empty() && line != HEAD {
-                self.rows.push(row(line).map_err(|why| format!("line {number}: {why}"))?);
-            }
-        }
-        Ok(())
     }
 
     fn one_of_a_kind(&self, what: &str, of: impl Fn(&AffineRow) -> String) -> Result<(), String> {
@@ -66,14 +66,6 @@ impl AffineRows {
             1 => Ok(()),
             _ => Err(format!("the rows have more than one {what}: {kinds:?}")),
         }
-    }
-
-    /// The machine, the dates and the revisions, for a caption.
-    pub(crate) fn origin(&self) -> String {
-        let dates: BTreeSet<&str> = self.rows.iter().map(|row| row.date.as_str()).collect();
-        let revisions: BTreeSet<&str> = self.rows.iter().map(|row| row.revision.as_str()).collect();
-        let joined = |set: BTreeSet<&str>| set.into_iter().collect::<Vec<_>>().join(", ");
-        format!("{}, {}, revision {}", self.rows[0].machine, joined(dates), joined(revisions))
     }
 
     /// The bytes of an item.
@@ -113,82 +105,48 @@ impl AffineRows {
     }
 }
 
-fn row(line: &str) -> Result<AffineRow, String> {
-    let cells: [String; 8] = cells(line)?
-        .try_into()
-        .map_err(|cells: Vec<String>| format!("{} columns and not 8", cells.len()))?;
-    let [date, revision, machine, kernel, map, item_bytes, log2_items, seconds] = cells;
-    let number = |text: &str, what: &str| format!("`{text}` is not {what}");
-    let seconds: f64 = seconds.parse().map_err(|_| number(&seconds, "a time"))?;
-    if !(seconds.is_finite() && seconds > 0.0) {
-        return Err(format!("{seconds} seconds cannot be"));
-    }
-    Ok(AffineRow {
-        item_bytes: item_bytes.parse().map_err(|_| number(&item_bytes, "a size"))?,
-        log2_items: log2_items.parse().map_err(|_| number(&log2_items, "a logarithm"))?,
-        date,
-        revision,
-        machine,
-        kernel,
-        map,
-        seconds,
-    })
-}
-
-/// The cells of a line, of which some are in quotation marks, since they have commas.
-fn cells(line: &str) -> Result<Vec<String>, String> {
-    let (mut cells, mut cell, mut quoted) = (Vec::new(), String::new(), false);
-    for c in line.chars() {
-        match c {
-            '"' => quoted = !quoted,
-            ',' if !quoted => cells.push(std::mem::take(&mut cell)),
-            c => cell.push(c),
-        }
-    }
-    cells.push(cell);
-    if quoted { Err("a quotation mark is missing".into()) } else { Ok(cells) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const HEAD: &str =
+        "date,revision,machine,item,length,matrix,kernel,milliseconds,part_of_copy\n";
+
     fn rows(text: &str) -> Result<AffineRows, String> {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("rows.csv");
-        fs::write(&file, text).unwrap();
-        AffineRows::read(&[file])
+        AffineRows::new(&Sheet::parse(&(HEAD.to_owned() + text)).unwrap())
     }
 
     #[test]
     fn kernels_may_have_commas_and_matrices_of_a_kind_are_one() {
-        let rows = rows(&format!(
-            "# a comment\n{HEAD}\n\
-             2026-01-02,abc,X,\"two, passes\",random BMMC,4,30,3e-3\n\
-             2026-01-02,abc,X,\"two, passes\",random BMMC,4,30,1e-3\n\
-             2026-01-03,abc,X,\"two, passes\",random BMMC,4,30,2e-3\n\
-             2026-01-03,abc,X,other,random BMMC,4,29,2e-3\n"
-        ))
+        let rows = rows(
+            "# a comment\n\
+             2026-01-02,0123abc,X,4 bytes,2^30,random BMMC,\"two, passes\",3,\n\
+             2026-01-02,0123abc,X,4 bytes,2^30,random BMMC,\"two, passes\",1,\n\
+             2026-01-03,0123abc,X,4 bytes,2^30,random BMMC,\"two, passes\",2,\n\
+             2026-01-03,0123abc,X,4 bytes,2^29,random BMMC,other,2,\n",
+        )
         .unwrap();
         assert_eq!(rows.comments, ["a comment"]);
+        assert_eq!(rows.item_bytes(), 4);
         assert_eq!(rows.lengths(), [29, 30]);
         assert_eq!(rows.kernels("random BMMC", 30), ["two, passes"]);
         assert_eq!(rows.seconds("two, passes", "random BMMC", 30), Some(2e-3));
         assert_eq!(rows.seconds("two, passes", "random BMMC", 29), None);
-        assert_eq!(rows.origin(), "X, 2026-01-02, 2026-01-03, revision abc");
+        let origin = "2026-01-02, revision 0123abc, X; 2026-01-03, revision 0123abc, X";
+        assert_eq!(rows.origin, origin);
     }
 
     #[test]
     fn what_cannot_be_compared_or_read_is_refused() {
-        let one = "2026-01-02,abc,X,a,b,4,30,3e-3\n";
+        let one = "2026-01-02,0123abc,X,4 bytes,2^30,a,b,3,\n";
         for (text, why) in [
             ("", "there are no rows"),
-            (&*format!("{one}2026-01-02,abc,Y,a,b,4,30,3e-3\n"), "more than one machine"),
-            (&*format!("{one}2026-01-02,abc,X,a,b,8,30,3e-3\n"), "more than one size of items"),
-            ("2026-01-02,abc,X,a,b,4,30\n", "line 1: 7 columns"),
-            ("2026-01-02,abc,X,\"a,b,4,30,1\n", "quotation mark"),
-            ("2026-01-02,abc,X,a,b,4,30,-1\n", "-1 seconds"),
-            ("2026-01-02,abc,X,a,b,4,x,1\n", "`x` is not a logarithm"),
+            (&*format!("{one}{}", one.replace(",X,", ",Y,")), "more than one machine"),
+            (&*format!("{one}{}", one.replace("4 b", "8 b")), "more than one size of items"),
+            (&*one.replace("4 bytes", "items"), "`items` is not a size"),
+            (&*one.replace("2^30", "30"), "`30` is not a power of two"),
+            (&*one.replace(",3,", ",-1,"), "`-1` is not a time"),
+            (&*one.replace(",3,", ",,"), "`` is not a time"),
         ] {
             let error = rows(text).unwrap_err();
             assert!(error.contains(why), "{error}");

@@ -9,8 +9,8 @@ use crate::contender::Choice;
 use crate::measure::Effort;
 use crate::pages::Pages;
 
-/// The repository's documents.
-const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+/// The repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Measure bijective-shuffle beside its peers, and check what they all do.
 #[derive(Parser)]
@@ -31,16 +31,14 @@ pub(crate) enum Command {
     Sizes(Amount),
     /// Short lengths on one thread: 2^8 + 1 to 2^17 + 1
     Small,
-    /// Time the GPU engine: rows `name,item_bytes,length,seconds`, for lengths 2^w and 2^w + 1
+    /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
-    /// Time random numbers that fill device memory, beside cuRAND's: rows `name,numbers,length,seconds`, and tables
+    /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
     GpuRngSweep(GpuNumbers),
-    /// Make tables and a figure of rows that were measured on a GPU: `name,item_bytes,length,seconds`
-    GpuTable(GpuFiles),
-    /// Draw figures 9 to 11 of the paper on affine maps, of rows that `cuda/affine` measured on a GPU
-    AffineFigures(Files),
+    /// Write tables, ratios and quoted figures into the documents, as the rows in benches/results say
+    Headlines(Documents),
     /// Run everything once at small lengths, check the results, and print nothing
     Test,
 }
@@ -62,14 +60,7 @@ pub(crate) struct Lengths {
     /// Only contenders whose name contains this; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
-
-    /// The markers in results/cpu.md that `--write` writes between; with any but the default the figure stays as it is
-    #[arg(long, value_name = "NAME", default_value = TABLE)]
-    pub(crate) into: String,
 }
-
-/// The markers of the table of all lengths.
-pub(crate) const TABLE: &str = "table";
 
 impl Lengths {
     /// Who takes part.
@@ -87,6 +78,10 @@ pub(crate) struct GpuLengths {
     /// The last length is one above 2 to this power
     #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
     pub(crate) to: u32,
+
+    /// From one power to the next
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub(crate) step: usize,
 
     /// Only contenders whose name contains this; may be given several times
     #[arg(long, value_name = "TEXT")]
@@ -120,20 +115,14 @@ pub(crate) struct Amount {
 }
 
 #[derive(Args)]
-pub(crate) struct Files {
-    /// Files with rows; of rows that are there more than once, the median counts
-    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
-    pub(crate) rows: Vec<PathBuf>,
-}
-
-#[derive(Args)]
-pub(crate) struct GpuFiles {
-    #[command(flatten)]
-    pub(crate) files: Files,
-
-    /// The rows are of a second GPU: table 2 and figure 12 of Mitchell et al., which have a place of their own
+pub(crate) struct Documents {
+    /// Write nothing, and fail if a document says something else than the rows
     #[arg(long)]
-    pub(crate) second: bool,
+    pub(crate) check: bool,
+
+    /// The repository
+    #[arg(long, value_name = "FOLDER", default_value = ROOT, hide_default_value = true)]
+    pub(crate) root: PathBuf,
 }
 
 #[derive(Args)]
@@ -162,13 +151,9 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
-    /// Replace the text between the markers in results/cpu.md or results/gpu.md, and the figure, by what was measured
-    #[arg(long, global = true)]
-    pub(crate) write: bool,
-
-    /// The folder that `--write` writes to
-    #[arg(long, global = true, value_name = "FOLDER", default_value = DOCS, hide_default_value = true)]
-    pub(crate) docs: PathBuf,
+    /// Write the rows of `table`, `sizes` or `small` into this file, as CSV
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
 }
 
 impl Common {

@@ -16,6 +16,8 @@ pub(crate) struct Label {
 pub(crate) enum Side {
     /// The crate that is measured.
     Ours,
+    /// The same, but with a family or at a task that is not compared: shown, and never the best.
+    Unranked,
     /// Another shuffle.
     Peer,
     /// No shuffle, but something that a shuffle cannot well be faster than.

@@ -1,8 +1,6 @@
 //! [`Figure`]: speed by length, as in figures 10 and 13 of Mitchell et al.
 
 use std::error::Error;
-use std::fs;
-use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
@@ -50,15 +48,6 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    /// Draws the figure into the folder of the documents.
-    pub(crate) fn write(&self, standings: &Standings, docs: &Path) -> Result<(), Box<dyn Error>> {
-        let file = docs.join(self.file);
-        let failed = |error| format!("{}: {error}", file.display());
-        fs::write(&file, self.svg(standings)?).map_err(failed)?;
-        eprintln!("written to {}", file.display());
-        Ok(())
-    }
-
     /// The figure as text.
     pub(crate) fn svg(&self, standings: &Standings) -> Result<String, Box<dyn Error>> {
         let mut svg = String::new();

@@ -11,6 +11,7 @@ use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, Devi
 
 use crate::arguments::{Common, GpuNumbers};
 use crate::curand;
+use crate::machine::{self, Origin};
 
 pub(crate) use sweep::run as sweep;
 
@@ -47,43 +48,38 @@ pub(crate) struct Contender<'a, N> {
     pub(crate) moments: Option<(f64, f64)>,
 }
 
-/// Measures everything, and prints rows and tables.
+/// Measures everything, and prints rows.
 pub(crate) fn run(numbers: &GpuNumbers, common: &Common) -> Done {
     let cuda = Cuda::new()?;
-    println!(
-        "# bijective-shuffle {}, {}",
-        env!("CARGO_PKG_VERSION"),
-        cuda.stream().context().name()?
-    );
+    let origin = Origin::new(&cuda.stream().context().name()?)?;
+    println!("# $ {}", machine::command());
+    println!("# {}", machine::LIBRARY);
+    println!("# seconds: of one call, median of {}", common.effort().repeats);
     match curand::is_there().then(curand::version) {
         Some(version) => println!("# cuRAND {}", version.unwrap_or(0)),
         None => println!("# no cuRAND: put the folder of libcurand.so.10 in LD_LIBRARY_PATH"),
     }
     let mut memory = cuda.stream().alloc_zeros::<u32>(1 << numbers.power)?;
-    println!("name,numbers,length,seconds");
-    let mut tables = String::new();
-    let bench = Bench { cuda: &cuda, repeats: common.effort().repeats, only: &numbers.only };
-    tables += &bench.kind::<contenders::Words>(&mut memory)?;
-    tables += &bench.kind::<contenders::Uniform32>(&mut memory)?;
-    tables += &bench.kind::<contenders::Normal32>(&mut memory)?;
-    tables += &bench.kind::<contenders::Uniform64>(&mut memory)?;
-    tables += &bench.kind::<contenders::Normal64>(&mut memory)?;
-    println!("{tables}");
-    Ok(())
+    println!("{}", origin.head(&["name", "numbers", "length", "seconds"]));
+    let (repeats, only) = (common.effort().repeats, &numbers.only[..]);
+    let bench = Bench { cuda: &cuda, origin: &origin, repeats, only };
+    bench.kind::<contenders::Words>(&mut memory)?;
+    bench.kind::<contenders::Uniform32>(&mut memory)?;
+    bench.kind::<contenders::Normal32>(&mut memory)?;
+    bench.kind::<contenders::Uniform64>(&mut memory)?;
+    bench.kind::<contenders::Normal64>(&mut memory)
 }
 
 struct Bench<'a> {
     cuda: &'a Cuda,
+    origin: &'a Origin,
     repeats: usize,
     only: &'a [String],
 }
 
 impl Bench<'_> {
-    /// All contenders for a kind of numbers, as many as fill the memory; prints a row for each. The table.
-    fn kind<K: contenders::Kind>(
-        &self,
-        memory: &mut CudaSlice<u32>,
-    ) -> Result<String, Box<dyn Error>> {
+    /// All contenders for a kind of numbers, as many as fill the memory; prints a row for each.
+    fn kind<K: contenders::Kind>(&self, memory: &mut CudaSlice<u32>) -> Done {
         let len = memory.len() * 4 / size_of::<K::Number>();
         // SAFETY: all bits are a number, and there are as many bytes.
         let mut out = unsafe { memory.transmute_mut::<K::Number>(len) }.ok_or("too short")?;
@@ -104,23 +100,13 @@ impl Bench<'_> {
                 times.push(time(self.cuda.stream(), contender, &mut out)?);
             }
         }
-        let mut table = format!(
-            "\n{}, {len} at a time\n\n| generator | 10^9 a second | of write only |\n| --- | --- | --- |\n",
-            K::NAME
-        );
-        let mut write_only = f64::NAN;
         for (contender, mut times) in contenders.iter().zip(times) {
             times.sort_by(f64::total_cmp);
-            let seconds = times[times.len() / 2];
-            println!("{},{},{len},{seconds:e}", contender.name, K::NAME);
-            let speed = len as f64 / seconds / 1e9;
-            if contender.moments.is_none() {
-                write_only = speed;
-            }
-            let share = speed / write_only;
-            table += &format!("| {} | {speed:.0} | {share:.2} |\n", contender.name);
+            let seconds = format!("{:e}", times[times.len() / 2]);
+            let row = [&contender.name, K::NAME, &len.to_string(), &seconds];
+            println!("{}", self.origin.row(&row));
         }
-        Ok(table)
+        Ok(())
     }
 
     /// Lets a contender work once, and looks at what it wrote.

@@ -1,4 +1,4 @@
-//! Times the GPU engine, and prints rows for [`gpu`](crate::gpu).
+//! Times the GPU engine, and prints rows that [`gpu`](crate::gpu) makes tables of.
 
 use std::error::Error;
 use std::time::Instant;
@@ -13,6 +13,8 @@ use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource, Trusted
 use rayon::prelude::*;
 
 use crate::arguments::{Common, GpuLengths};
+use crate::gpu;
+use crate::machine::{self, Origin};
 
 /// How long the calls between two events take, at least.
 const MEASURED_MS: f32 = 2.0;
@@ -85,17 +87,21 @@ impl Numbered for u64 {
 /// Measures lengths `2^w` and `2^w + 1`, and prints a row for each contender.
 pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn Error>> {
     let cuda = Cuda::new()?;
-    println!(
-        "# bijective-shuffle {}, {}",
-        env!("CARGO_PKG_VERSION"),
-        cuda.stream().context().name()?
-    );
-    println!("name,item_bytes,length,seconds");
+    let origin = Origin::new(&cuda.stream().context().name()?)?;
+    println!("# $ {}", machine::command());
+    println!("# {}", machine::LIBRARY);
+    println!("# seconds: of one call, median of {}", common.effort().repeats);
+    println!("{}", origin.head(&["name", "item_bytes", "length", "seconds"]));
     compile(&cuda, lengths)?;
-    for power in lengths.from..=lengths.to {
+    for power in (lengths.from..=lengths.to).step_by(lengths.step) {
         for len in [1_usize << power, (1 << power) + 1] {
-            let bench =
-                Bench { cuda: &cuda, len, repeats: common.effort().repeats, only: &lengths.only };
+            let bench = Bench {
+                cuda: &cuda,
+                origin: &origin,
+                len,
+                repeats: common.effort().repeats,
+                only: &lengths.only,
+            };
             bench.items::<u64>()?;
             bench.items::<u32>()?;
             if power <= MOST_HOST_POWER {
@@ -116,7 +122,7 @@ const STRATEGIES: [(&str, CudaStrategy); 4] = [
 
 /// Compiles most of what will be measured, on all cores; what is left is compiled one by one.
 fn compile(cuda: &Cuda, lengths: &GpuLengths) -> Result<(), bijective_shuffle::Error> {
-    let powers = lengths.from..=lengths.to;
+    let powers = (lengths.from..=lengths.to).step_by(lengths.step);
     let lens: Vec<usize> = powers.flat_map(|power| [1 << power, (1 << power) + 1]).collect();
     lens.par_iter().try_for_each(|&len| {
         let philox = VariablePhilox::<24>::from_seed(len as u64, 1);
@@ -138,6 +144,7 @@ type Shuffle<'a> = dyn FnMut(&mut [u64]) -> Result<(), bijective_shuffle::Error>
 /// What is measured at a length.
 struct Bench<'a> {
     cuda: &'a Cuda,
+    origin: &'a Origin,
     len: usize,
     repeats: usize,
     only: &'a [String],
@@ -146,6 +153,22 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Every contender, for a type of item.
     fn items<T: Numbered>(&self) -> Result<(), Box<dyn Error>> {
+        // Without them there need not be any items, which take longer than the indexes.
+        if gpu::moves_items().any(|name| self.wants(name)) {
+            self.moves::<T>()?;
+        }
+        if T::BYTES == 4 {
+            let mut indices = self.cuda.stream().alloc_zeros::<u32>(self.len)?;
+            let philox = VariablePhilox::<24>::from_seed(self.len as u64, 1);
+            let default = Standard::from_seed(self.len as u64, 1);
+            self.indices("indices, Philox-24", &philox, &mut indices)?;
+            self.indices("indices, default", &default, &mut indices)?;
+        }
+        Ok(())
+    }
+
+    /// Every contender that moves items.
+    fn moves<T: Numbered>(&self) -> Result<(), Box<dyn Error>> {
         let stream = self.cuda.stream();
         let items: Vec<T> = (0..self.len as u64).map(T::numbered).collect();
         let source = stream.clone_htod(&items)?;
@@ -171,12 +194,6 @@ impl Bench<'_> {
                 &mut out,
             )?;
         }
-        drop((source, out));
-        if T::BYTES == 4 {
-            let mut indices = stream.alloc_zeros::<u32>(self.len)?;
-            self.indices("indices, Philox-24", &philox, &mut indices)?;
-            self.indices("indices, default", &default, &mut indices)?;
-        }
         Ok(())
     }
 
@@ -186,13 +203,17 @@ impl Bench<'_> {
         out: &mut CudaSlice<T>,
         order: &Standard,
     ) -> Result<(), Box<dyn Error>> {
+        let name = "gather (our kernel)";
+        if !self.wants(name) {
+            return Ok(());
+        }
         let stream = self.cuda.stream();
         let mut indices = stream.alloc_zeros::<u32>(self.len)?;
         let direct = self.cuda.clone().with_strategy(CudaStrategy::SinglePass);
         let mut workspace = CudaWorkspace::new(&direct);
         workspace.indices(order, &mut indices)?;
         let given = Given { address: indices.device_ptr(stream).0, last: self.len as u64 - 1 };
-        self.measure::<T>("gather (our kernel)", || workspace.shuffle_into(&given, source, out))?;
+        self.measure::<T>(name, || workspace.shuffle_into(&given, source, out))?;
         self.compare(order, out, "gather")
     }
 
@@ -275,9 +296,15 @@ impl Bench<'_> {
                 times.push(start.elapsed().as_secs_f64());
             }
             times.sort_by(f64::total_cmp);
-            println!("{name},8,{},{:e}", self.len, times[times.len() / 2]);
+            self.print(name, 8, times[times.len() / 2]);
         }
         Ok(())
+    }
+
+    /// Prints a row.
+    fn print(&self, name: &str, item_bytes: usize, seconds: f64) {
+        let (bytes, len) = (item_bytes.to_string(), self.len.to_string());
+        println!("{}", self.origin.row(&[name, &bytes, &len, &format!("{seconds:e}")]));
     }
 
     fn wants(&self, name: &str) -> bool {
@@ -314,7 +341,7 @@ impl Bench<'_> {
         }
         times.sort_by(f32::total_cmp);
         let seconds = f64::from(times[times.len() / 2]) / 1e3;
-        println!("{name},{},{},{seconds:e}", T::BYTES, self.len);
+        self.print(name, T::BYTES, seconds);
         Ok(())
     }
 

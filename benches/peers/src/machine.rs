@@ -1,20 +1,87 @@
-//! [`conditions`]: under which conditions something was measured.
+//! [`conditions`] and [`Origin`]: under which conditions something was measured, when, and of which revision.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use time::OffsetDateTime;
 
 use crate::arguments::Common;
+use crate::sheet::{self, ORIGIN};
 
-/// What a reader needs to judge a table, and to make it again, in Markdown.
-pub(crate) fn conditions(common: &Common) -> String {
+/// The version of the library that is measured, which `build.rs` reads from its manifest.
+pub(crate) const LIBRARY: &str = concat!("bijective-shuffle ", env!("LIBRARY_VERSION"));
+
+/// Tells programs the revision where there is no repository.
+const REVISION: &str = "BIJECTIVE_SHUFFLE_REVISION";
+
+/// What each row begins with.
+#[derive(Clone, Debug)]
+pub(crate) struct Origin {
+    date: String,
+    revision: String,
+    machine: String,
+}
+
+impl Origin {
+    /// Of what is measured now, on this machine.
+    ///
+    /// # Errors
+    ///
+    /// If nothing says which revision it is.
+    pub(crate) fn new(machine: &str) -> Result<Self, String> {
+        let date = OffsetDateTime::now_utc().date().to_string();
+        Ok(Self { date, revision: revision()?, machine: machine.into() })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn made_up() -> Self {
+        Self { date: "2026-01-02".into(), revision: "0123abc".into(), machine: "a, b".into() }
+    }
+
+    /// The names of the columns, those of the origin first.
+    pub(crate) fn head(&self, columns: &[&str]) -> String {
+        sheet::line(ORIGIN.iter().chain(columns).copied())
+    }
+
+    /// A row.
+    pub(crate) fn row(&self, cells: &[&str]) -> String {
+        let origin = [&self.date, &self.revision, &self.machine].map(String::as_str);
+        sheet::line(origin.iter().chain(cells).copied())
+    }
+}
+
+/// The revision that the variable names, or else that of the repository, with `-dirty` where files differ from it.
+fn revision() -> Result<String, String> {
+    if let Ok(revision) = std::env::var(REVISION) {
+        return Ok(revision);
+    }
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let missing = || format!("no revision: there is no repository here, and {REVISION} is not set");
+    let revision = git(&["rev-parse", "--short=7", "HEAD"]).ok_or_else(missing)?;
+    let changed = git(&["status", "--porcelain", "--untracked-files=no"]);
+    let clean = changed.is_some_and(|changed| changed.is_empty());
+    Ok(if clean { revision } else { revision + "-dirty" })
+}
+
+/// What this machine is called in rows.
+pub(crate) fn name() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    format!("{}, {cores} logical cores", model())
+}
+
+/// What a reader needs to judge a table, and to make it again, as comments of its rows.
+pub(crate) fn conditions(common: &Common) -> Vec<String> {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let threads = rayon::current_num_threads();
     let effort = common.effort();
-    let mut text = String::new();
-    let mut line = |what: &str, value: &str| writeln!(text, "* {what}: {value}").expect("a string");
+    let mut lines = vec![format!("$ {}", command())];
+    let mut line = |what: &str, value: &str| lines.push(format!("{what}: {value}"));
+    line("library", LIBRARY);
     line("processor", &model());
     line("threads", &format!("{threads} on {cores} logical cores"));
     line("caches", &caches());
@@ -24,7 +91,6 @@ pub(crate) fn conditions(common: &Common) -> String {
         line("forced on ours by `BIJECTIVE_SHUFFLE_SIMD`", &level);
     }
     line("compiler", env!("RUSTC_VERSION"));
-    line("date", &OffsetDateTime::now_utc().date().to_string());
     line("seed", &effort.seed.to_string());
     line(
         "each number",
@@ -33,7 +99,7 @@ pub(crate) fn conditions(common: &Common) -> String {
             effort.repeats, effort.budget
         ),
     );
-    format!("```console\n{}\n```\n\n{text}", command())
+    lines
 }
 
 /// The command that was given, as it is typed in the repository's root.

@@ -1,5 +1,5 @@
 //! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise hits all alike; checks
-//! what every one of them did; and writes the tables and figures of `docs/results`. See `README.md`.
+//! what every one of them did; and writes the tables and figures of `docs/results` from rows. See `README.md`.
 
 mod affine_figures;
 mod affine_rows;
@@ -12,6 +12,7 @@ mod figure;
 mod gpu;
 mod gpu_rng;
 mod gpu_rows;
+mod headlines;
 mod item;
 mod machine;
 mod measure;
@@ -20,6 +21,7 @@ mod pages;
 mod peers;
 mod report;
 mod rows;
+mod sheet;
 mod sizes;
 mod small;
 mod standings;
@@ -55,8 +57,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
-        Command::GpuTable(gpu) => gpu::run(&gpu.files.rows, gpu.second, common),
-        Command::AffineFigures(files) => affine_figures::run(&files.rows, common),
+        Command::Headlines(documents) => {
+            headlines::run(&documents.root, documents.check).map_err(|error| {
+                // A line for each document, which the answer of `main` would be printed without.
+                eprintln!("{error}");
+                "the documents are not as the rows are".into()
+            })
+        }
         Command::Test => trial::run(),
     }
 }

@@ -18,8 +18,9 @@ pub(crate) const DEFAULT_GIVEN: &str = "ours, default, key given";
 /// What most programs call: the key is drawn, and the memory allocated, by each call.
 pub(crate) const WHOLE_CALL: &str = "ours, `par_bijective_shuffle`";
 
-const PHILOX: &str = "ours, Philox-24";
-const DEFAULT: &str = "ours, default";
+/// How the names of all forms begin.
+pub(crate) const PHILOX: &str = "ours, Philox-24";
+pub(crate) const DEFAULT: &str = "ours, default";
 
 /// A way to ask the engine for a shuffle.
 #[derive(Clone, Copy, Debug)]

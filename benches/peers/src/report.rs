@@ -1,84 +1,74 @@
-//! [`publish`]: prints a report, and writes it into the documents.
+//! [`publish`]: prints a table, and writes its rows into a file.
 
 use std::error::Error;
 use std::fs;
-use std::path::Path;
 
 use crate::arguments::Common;
-use crate::machine;
+use crate::machine::{self, Origin};
+use crate::sheet;
+use crate::standings::{Ratio, Row, Standings};
 
-/// The document with all the tables of the CPU, below the folder of the documents.
-const DOCUMENT: &str = "results/cpu.md";
-
-/// Prints a table with the conditions that it was measured under, and, if asked, puts both between the markers of this
-/// name in the document.
-pub(crate) fn publish(name: &str, table: &str, common: &Common) -> Result<(), Box<dyn Error>> {
-    let text = format!("{}\n{table}", machine::conditions(common));
-    publish_text(DOCUMENT, name, &text, common)
-}
-
-/// Prints a text, and, if asked, puts it between the markers of this name in a document.
-pub(crate) fn publish_text(
-    document: &str,
-    name: &str,
-    text: &str,
+/// Prints a table with the conditions that it was measured under, and, if asked, writes its rows into a file. The size of
+/// a row's items is what `item_bytes` says.
+pub(crate) fn publish(
+    standings: &Standings,
+    ratios: &[Ratio],
+    item_bytes: impl Fn(&Row) -> String,
     common: &Common,
 ) -> Result<(), Box<dyn Error>> {
-    println!("{text}");
-    if common.write {
-        write(&common.docs.join(document), name, text)?;
+    println!("{}\n{}", machine::conditions(common).join("\n"), standings.markdown(ratios));
+    if let Some(file) = &common.csv {
+        let failed = |error| format!("{}: {error}", file.display());
+        let origin = Origin::new(&machine::name())?;
+        fs::write(file, csv(standings, item_bytes, &machine::conditions(common), &origin))
+            .map_err(failed)?;
+        eprintln!("written to {}; `peers headlines` brings it into the documents", file.display());
     }
     Ok(())
 }
 
-fn write(file: &Path, name: &str, text: &str) -> Result<(), Box<dyn Error>> {
-    let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
-    let document = fs::read_to_string(file).map_err(|error| failed(&error))?;
-    let document = replace(&document, name, text).map_err(|error| failed(&error))?;
-    fs::write(file, document).map_err(|error| failed(&error))?;
-    eprintln!("written to {}", file.display());
-    Ok(())
-}
-
-/// A document with other text between the markers of a name.
-fn replace(document: &str, name: &str, text: &str) -> Result<String, String> {
-    let [begin, end] = ["begin", "end"].map(|side| format!("<!-- peers {name} {side} -->"));
-    let missing = || format!("the lines `{begin}` and `{end}` are not there, in this order");
-    let (before, rest) = document.split_once(&begin).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(&end).ok_or_else(missing)?;
-    Ok(format!("{before}{begin}\n\n{}\n\n{end}{after}", text.trim()))
+fn csv(
+    standings: &Standings,
+    item_bytes: impl Fn(&Row) -> String,
+    conditions: &[String],
+    origin: &Origin,
+) -> String {
+    let mut text: String = conditions.iter().map(|line| format!("# {line}\n")).collect();
+    text += &origin.head(&["name", "item_bytes", "length", "items_per_second"]);
+    text.push('\n');
+    for row in &standings.rows {
+        for (label, speed) in standings.labels.iter().zip(&row.speeds) {
+            let (bytes, len, speed) = (item_bytes(row), row.len.to_string(), format!("{speed:.0}"));
+            text += &origin.row(&[&label.name, &bytes, &len, &speed]);
+            text.push('\n');
+        }
+    }
+    debug_assert!(sheet::Sheet::parse(&text).is_ok(), "{text}");
+    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const DOCUMENT: &str = "\
-        # Title\n\
-        <!-- peers sizes begin -->\n<!-- peers sizes end -->\n\
-        <!-- peers table begin -->\n\nold\n\n<!-- peers table end -->\nrest\n";
+    use crate::contender::{Label, Side};
+    use crate::rows::Measured;
+    use crate::standings::Unit;
 
     #[test]
-    fn only_the_text_between_the_markers_is_replaced() {
-        let expected = DOCUMENT.replace("old", "new\ntext");
-        assert_eq!(replace(DOCUMENT, "table", "new\ntext\n").unwrap(), expected);
-        assert_eq!(replace(&expected, "table", "old").unwrap(), DOCUMENT);
-    }
-
-    #[test]
-    fn missing_markers_are_an_error() {
-        assert!(replace(DOCUMENT, "small", "text").unwrap_err().contains("peers small begin"));
-        let reversed = "<!-- peers small end --> <!-- peers small begin -->";
-        assert!(replace(reversed, "small", "text").is_err());
-    }
-
-    #[test]
-    fn a_file_is_written_whole() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("cpu.md");
-        assert!(write(&file, "table", "new").unwrap_err().to_string().contains("cpu.md"));
-        fs::write(&file, DOCUMENT).unwrap();
-        write(&file, "table", "new").unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), DOCUMENT.replace("old", "new"));
+    fn rows_that_are_written_can_be_read() {
+        let label = |name: &str| Label { name: name.into(), side: Side::Ours, curve: name.into() };
+        let standings = Standings {
+            leads: vec!["length"],
+            unit: Unit::Millions,
+            labels: vec![label("a, b"), label("c")],
+            rows: vec![Row { lead: vec!["257".into()], len: 257, speeds: vec![2e6, 3e9] }],
+        };
+        let origin = Origin::made_up();
+        let text = csv(&standings, |_| "8".into(), &["$ a command".into()], &origin);
+        let mut measured = Measured::default();
+        measured.add("file", &sheet::Sheet::parse(&text).unwrap()).unwrap();
+        assert!((measured.speed("a, b", "8", 257) / 2e6 - 1.0).abs() < 1e-9, "{text}");
+        assert!((measured.speed("c", "8", 257) / 3e9 - 1.0).abs() < 1e-9, "{text}");
+        assert_eq!(measured.sources[0].comments, ["$ a command"]);
     }
 }

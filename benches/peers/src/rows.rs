@@ -1,26 +1,39 @@
-//! [`Measured`]: what programs measured on a GPU, read from their output.
+//! [`Measured`]: speeds that were measured, read from files with a row for each.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The columns of a file, and its first line that is no comment.
-const HEAD: &str = "name,item_bytes,length,seconds";
+use crate::contender::Label;
+use crate::sheet::Sheet;
+use crate::standings::{Row, Standings, Unit, length};
+
+/// The columns that say of what a row is: bytes of an item, or a kind of numbers.
+const KINDS: [&str; 2] = ["item_bytes", "numbers"];
+/// The columns with speeds, of rows that were converted from tables.
+const SPEEDS: [&str; 2] = ["items_per_second", "numbers_per_second"];
 
 /// The rows of some files.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
     rows: Vec<Measurement>,
-    /// The files' names, and their comments: what was measured on what.
-    pub(crate) comments: Vec<(String, Vec<String>)>,
+    /// The files' names with dates, revisions, machines, and comments: what was measured on what.
+    pub(crate) sources: Vec<Source>,
+}
+
+/// What a file says about itself.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Source {
+    pub(crate) file: String,
+    pub(crate) origins: Vec<String>,
+    pub(crate) comments: Vec<String>,
 }
 
 /// A row.
 #[derive(Clone, PartialEq, Debug)]
 struct Measurement {
     name: String,
-    item_bytes: usize,
+    kind: String,
     len: usize,
-    seconds: f64,
+    per_second: f64,
 }
 
 /// A length of a table, above or at a power of two.
@@ -51,53 +64,70 @@ impl Length {
 }
 
 impl Measured {
-    /// Reads files, all of them or none.
-    pub(crate) fn read(files: &[PathBuf]) -> Result<Self, String> {
-        let mut measured = Self::default();
-        for file in files {
-            let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
-            let text = fs::read_to_string(file).map_err(|error| failed(&error))?;
-            measured.add(&name(file), &text).map_err(|error| failed(&error))?;
-        }
-        Ok(measured)
+    /// Reads a file, all of it or nothing.
+    pub(crate) fn read(&mut self, file: &Path) -> Result<(), String> {
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+        let failed = |why| format!("{}: {why}", file.display());
+        self.add(&name, &Sheet::read(file)?).map_err(failed)
     }
 
-    /// Adds the text of a file.
-    pub(crate) fn add(&mut self, file: &str, text: &str) -> Result<(), String> {
-        let mut comments = Vec::new();
-        for (line, number) in text.lines().map(str::trim).zip(1..) {
-            if let Some(comment) = line.strip_prefix('#') {
-                comments.push(comment.trim().to_owned());
-            } else if !line.is_empty() && line != HEAD {
-                let row = measurement(line).map_err(|why| format!("line {number}: {why}"))?;
-                self.rows.push(row);
-            }
+    /// Adds the rows of a file.
+    pub(crate) fn add(&mut self, file: &str, sheet: &Sheet) -> Result<(), String> {
+        let one_of = |names: &[&str]| {
+            let missing = format!("there is none of the columns {}", names.join(", "));
+            names.iter().find_map(|name| sheet.column(name).ok()).ok_or(missing)
+        };
+        let (name, len, kind) = (sheet.column("name")?, sheet.column("length")?, one_of(&KINDS)?);
+        let seconds = sheet.column("seconds").ok();
+        let value = seconds.map_or_else(|| one_of(&SPEEDS), Ok)?;
+        for (row, number) in sheet.rows.iter().zip(1..) {
+            let failed = |what: &str| format!("row {number}: `{what}` is no number above 0");
+            let whole = |text: &str| text.parse().ok().filter(|&n: &usize| n > 0);
+            let len = whole(&row[len]).ok_or_else(|| failed(&row[len]))?;
+            let number = row[value].parse().ok().filter(|&x: &f64| x.is_finite() && x > 0.0);
+            let number = number.ok_or_else(|| failed(&row[value]))?;
+            let per_second = if seconds.is_some() { len as f64 / number } else { number };
+            let (name, kind) = (row[name].clone(), row[kind].clone());
+            self.rows.push(Measurement { name, kind, len, per_second });
         }
-        self.comments.push((file.to_owned(), comments));
+        let (origins, comments) = (sheet.origins(), sheet.comments.clone());
+        self.sources.push(Source { file: file.into(), origins, comments });
         Ok(())
     }
 
-    /// The sizes of items that there are, ascending.
-    pub(crate) fn sizes(&self) -> Vec<usize> {
-        let mut sizes: Vec<usize> = self.rows.iter().map(|row| row.item_bytes).collect();
-        sizes.sort_unstable();
-        sizes.dedup();
-        sizes
+    /// The kinds that there are, numbers of bytes in ascending order.
+    pub(crate) fn kinds(&self) -> Vec<&str> {
+        let mut kinds = Vec::new();
+        for row in &self.rows {
+            if !kinds.contains(&row.kind.as_str()) {
+                kinds.push(row.kind.as_str());
+            }
+        }
+        kinds.sort_by_key(|kind| kind.parse().unwrap_or(0));
+        kinds
     }
 
-    /// The lengths that are in tables and were measured with items of a size, ascending.
-    pub(crate) fn lengths(&self, item_bytes: usize) -> Vec<Length> {
-        let same = self.rows.iter().filter(|row| row.item_bytes == item_bytes);
-        let mut lengths: Vec<Length> = same.filter_map(|row| Length::new(row.len)).collect();
+    /// The lengths that were measured of a kind, ascending.
+    pub(crate) fn all_lengths(&self, kind: &str) -> Vec<usize> {
+        let same = self.rows.iter().filter(|row| row.kind == kind);
+        let mut lengths: Vec<usize> = same.map(|row| row.len).collect();
         lengths.sort_unstable();
         lengths.dedup();
         lengths
     }
 
-    /// The names of what was measured with items of a size, in the order of the rows.
-    pub(crate) fn names(&self, item_bytes: usize) -> Vec<&str> {
+    /// Those of them that are at powers of two or one above.
+    pub(crate) fn lengths(&self, kind: &str) -> Vec<Length> {
+        let mut lengths: Vec<Length> =
+            self.all_lengths(kind).into_iter().filter_map(Length::new).collect();
+        lengths.sort_unstable();
+        lengths
+    }
+
+    /// The names of what was measured of a kind, in the order of the rows.
+    pub(crate) fn names(&self, kind: &str) -> Vec<&str> {
         let mut names = Vec::new();
-        for row in self.rows.iter().filter(|row| row.item_bytes == item_bytes) {
+        for row in self.rows.iter().filter(|row| row.kind == kind) {
             if !names.contains(&row.name.as_str()) {
                 names.push(row.name.as_str());
             }
@@ -106,84 +136,91 @@ impl Measured {
     }
 
     /// Items a second, by the median of all rows that say so; not a number if there is none.
-    pub(crate) fn speed(&self, name: &str, item_bytes: usize, length: Length) -> f64 {
-        let len = length.items();
-        let same =
-            |row: &&Measurement| row.name == name && row.item_bytes == item_bytes && row.len == len;
-        let mut seconds: Vec<f64> = self.rows.iter().filter(same).map(|row| row.seconds).collect();
+    pub(crate) fn speed(&self, name: &str, kind: &str, len: usize) -> f64 {
+        let same = |row: &&Measurement| row.name == name && row.kind == kind && row.len == len;
+        let mut seconds: Vec<f64> =
+            self.rows.iter().filter(same).map(|row| len as f64 / row.per_second).collect();
         seconds.sort_by(f64::total_cmp);
         match seconds.len() {
             0 => f64::NAN,
             count => 2.0 * len as f64 / (seconds[(count - 1) / 2] + seconds[count / 2]),
         }
     }
-}
 
-/// A file's name without its folder, which is of no use to a reader.
-fn name(file: &Path) -> String {
-    file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned()
-}
-
-fn measurement(line: &str) -> Result<Measurement, String> {
-    // From the right, for there may be commas in a name.
-    let mut columns = line.rsplitn(4, ',');
-    let mut column = || columns.next().ok_or_else(|| format!("not of the form `{HEAD}`"));
-    let (seconds, len, item_bytes, name) = (column()?, column()?, column()?, column()?);
-    let positive = |text: &str| match text.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!("`{text}` is no number of bytes or items")),
-    };
-    let (item_bytes, len) = (positive(item_bytes)?, positive(len)?);
-    let seconds = match seconds.parse() {
-        Ok(number) if f64::is_finite(number) && number > 0.0 => number,
-        _ => return Err(format!("`{seconds}` is no time in seconds")),
-    };
-    if name.is_empty() || name.contains('|') {
-        return Err(format!("`{name}` is no name for a table"));
+    /// The speeds of some contenders at some lengths, without lengths that were not measured.
+    pub(crate) fn standings(
+        &self,
+        kind: &str,
+        lens: impl IntoIterator<Item = usize>,
+        labels: Vec<Label>,
+        unit: Unit,
+    ) -> Standings {
+        let row = |len| {
+            let speeds = labels.iter().map(|label| self.speed(&label.name, kind, len)).collect();
+            Row { lead: vec![length(len)], len, speeds }
+        };
+        let mut rows: Vec<Row> = lens.into_iter().map(row).collect();
+        rows.retain(|row| row.speeds.iter().any(|speed| !speed.is_nan()));
+        Standings { leads: vec!["length"], unit, labels, rows }
     }
-    Ok(Measurement { name: name.into(), item_bytes, len, seconds })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn sheet(rows: &str) -> Sheet {
+        let rows = rows.lines().map(|row| format!("2026-01-02,0123abc,a GPU,{row}\n"));
+        let head = "# made up\ndate,revision,machine,name,item_bytes,length,seconds\n";
+        Sheet::parse(&(head.to_owned() + &rows.collect::<String>())).unwrap()
+    }
+
     #[test]
     fn rows_are_read_and_looked_up() {
         let mut measured = Measured::default();
-        let text = "# a GPU\nname,item_bytes,length,seconds\na, b,8,257,257e-9\n\nc,4,256,1\n";
-        measured.add("one", text).unwrap();
-        measured.add("two", "a, b,8,256,1\nc,8,300,1\n").unwrap();
-        assert_eq!(
-            measured.comments,
-            [("one".into(), vec!["a GPU".into()]), ("two".into(), vec![])]
-        );
-        assert_eq!(measured.sizes(), [4, 8]);
-        assert_eq!(measured.names(8), ["a, b", "c"]);
-        assert_eq!(measured.lengths(8), [Length::Power(8), Length::Above(8)]);
-        assert!((measured.speed("a, b", 8, Length::Above(8)) / 1e9 - 1.0).abs() < 1e-9);
-        assert!(measured.speed("c", 8, Length::Above(8)).is_nan());
+        measured.add("one", &sheet("\"a, b\",8,257,257e-9\nc,4,256,1")).unwrap();
+        measured.add("two", &sheet("\"a, b\",8,256,1\nc,8,300,1")).unwrap();
+        let source = Source {
+            file: "one".into(),
+            origins: vec!["2026-01-02, revision 0123abc, a GPU".into()],
+            comments: vec!["made up".into()],
+        };
+        assert_eq!(measured.sources[0], source);
+        assert_eq!(measured.kinds(), ["4", "8"]);
+        assert_eq!(measured.names("8"), ["a, b", "c"]);
+        assert_eq!(measured.lengths("8"), [Length::Power(8), Length::Above(8)]);
+        assert_eq!(measured.all_lengths("8"), [256, 257, 300]);
+        assert!((measured.speed("a, b", "8", 257) / 1e9 - 1.0).abs() < 1e-9);
+        assert!(measured.speed("c", "8", 257).is_nan());
     }
 
     #[test]
     fn of_several_rows_the_median_counts() {
         let mut measured = Measured::default();
         for (seconds, speed) in [("4", 64.0), ("1", 102.4), ("2", 128.0)] {
-            measured.add("file", &format!("a,8,256,{seconds}")).unwrap();
-            assert!((measured.speed("a", 8, Length::Power(8)) - speed).abs() < 1e-9);
+            measured.add("file", &sheet(&format!("a,8,256,{seconds}"))).unwrap();
+            assert!((measured.speed("a", "8", 256) - speed).abs() < 1e-9);
         }
     }
 
     #[test]
-    fn other_lines_are_errors() {
-        for line in
-            ["a,8,256", "a,8,256,0", "a,8,256,nan", "a,8,256,x", "a,8,0,1", "a,-8,1,1", ",8,1,1"]
-        {
-            let error = Measured::default().add("file", &format!("\n{line}")).unwrap_err();
-            assert!(error.starts_with("line 2: "), "{line}: {error}");
+    fn speeds_are_read_as_seconds_are() {
+        let text = "date,revision,machine,name,numbers,length,numbers_per_second\n\
+                    2026-01-02,0123abc,m,a,normal f32,1024,3e9\n";
+        let mut measured = Measured::default();
+        measured.add("file", &Sheet::parse(text).unwrap()).unwrap();
+        assert!((measured.speed("a", "normal f32", 1024) / 3e9 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn other_rows_are_errors() {
+        for row in ["a,8,256,0", "a,8,256,nan", "a,8,256,x", "a,8,0,1", "a,8,-1,1", "a,8,x,1"] {
+            assert!(Measured::default().add("file", &sheet(row)).is_err(), "{row}");
         }
-        let missing = PathBuf::from("not/there.csv");
-        assert!(Measured::read(&[missing]).unwrap_err().contains("there.csv"));
+        let other = Sheet::parse("date,revision,machine,name,item_bytes,length\n").unwrap();
+        assert!(Measured::default().add("file", &other).is_err());
+        let missing = Path::new("not/there.csv");
+        assert!(Measured::default().read(missing).unwrap_err().contains("there.csv"));
     }
 
     #[test]

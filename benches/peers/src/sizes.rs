@@ -10,7 +10,7 @@ use crate::peers::{self, FASTRAND, RIP_PARALLEL};
 use crate::standings::{Over, Ratio, Row, Standings, Unit, length};
 use crate::{ours, report};
 
-const RATIOS: [Ratio; 2] =
+pub(crate) const RATIOS: [Ratio; 2] =
     [Ratio { over: Over::Best, to: RIP_PARALLEL }, Ratio { over: Over::Best, to: FASTRAND }];
 
 /// Measures, prints, and writes what was asked for.
@@ -19,7 +19,7 @@ pub(crate) fn run(amount: &Amount, common: &Common) -> Result<(), Box<dyn Error>
     if standings.rows.is_empty() {
         return Err("there are items of 1, 2, 4, 8, 12, 16, 24, 64 and 4096 bytes".into());
     }
-    report::publish("sizes", &standings.markdown(&RATIOS), common)
+    report::publish(&standings, &RATIOS, |row| row.lead[0].clone(), common)
 }
 
 /// Measures every size at its lengths.

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ops::RangeInclusive;
 
 use crate::arguments::Common;
-use crate::contender::{Choice, Contender};
+use crate::contender::{Choice, Contender, Label};
 use crate::ours::{self, DEFAULT_GIVEN, PHILOX_GIVEN, WHOLE_CALL};
 use crate::peers::{self, FASTRAND, RAND};
 use crate::standings::{Over, Ratio};
@@ -13,7 +13,7 @@ use crate::{report, std_shuffle, table};
 /// Lengths are one above 2 to these powers.
 const POWERS: RangeInclusive<u32> = 8..=17;
 
-const RATIOS: [Ratio; 4] = [
+pub(crate) const RATIOS: [Ratio; 4] = [
     Ratio { over: Over::Named(PHILOX_GIVEN), to: RAND },
     Ratio { over: Over::Named(DEFAULT_GIVEN), to: RAND },
     Ratio { over: Over::Named(DEFAULT_GIVEN), to: FASTRAND },
@@ -24,7 +24,12 @@ const RATIOS: [Ratio; 4] = [
 pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     let contenders = Choice { skip: &common.skip, ..Choice::default() }.of(contenders());
     let standings = table::measure(contenders, POWERS, common.effort());
-    report::publish("small", &standings.markdown(&RATIOS), common)
+    report::publish(&standings, &RATIOS, |_| table::ITEM_BYTES.into(), common)
+}
+
+/// What all contenders are called.
+pub(crate) fn labels() -> Vec<Label> {
+    contenders().into_iter().map(|contender| contender.label).collect()
 }
 
 /// Ours on one thread, and the sequential peers.

@@ -2,16 +2,16 @@
 
 use std::error::Error;
 
-use crate::arguments::{Common, Lengths, TABLE};
+use crate::arguments::{Common, Lengths};
 use crate::bounds::{self, GATHER, MEMCPY};
-use crate::contender::Contender;
+use crate::contender::{Contender, Label};
 use crate::figure::Figure;
 use crate::measure::{Effort, race};
 use crate::peers::{self, RIP_PARALLEL};
 use crate::standings::{Over, Ratio, Row, Standings, Unit, length};
 use crate::{ours, report, std_shuffle};
 
-const RATIOS: [Ratio; 3] = [
+pub(crate) const RATIOS: [Ratio; 3] = [
     Ratio { over: Over::Best, to: RIP_PARALLEL },
     Ratio { over: Over::Best, to: GATHER },
     Ratio { over: Over::Best, to: MEMCPY },
@@ -29,15 +29,15 @@ pub(crate) fn run(lengths: &Lengths, common: &Common) -> Result<(), Box<dyn Erro
     }
     let powers = (lengths.from..=lengths.to).step_by(lengths.step);
     let standings = measure(contenders, powers, common.effort());
-    report::publish(&lengths.into, &markdown(&standings), common)?;
-    if common.write && lengths.into == TABLE {
-        FIGURE.write(&standings, &common.docs)?;
-    }
-    Ok(())
+    report::publish(&standings, &RATIOS, |_| ITEM_BYTES.into(), common)
 }
 
-pub(crate) fn markdown(standings: &Standings) -> String {
-    standings.markdown(&RATIOS)
+/// The size of the items, as rows have it.
+pub(crate) const ITEM_BYTES: &str = "8";
+
+/// What all contenders are called.
+pub(crate) fn labels() -> Vec<Label> {
+    contenders().into_iter().map(|contender| contender.label).collect()
 }
 
 /// All that there are for items of 8 bytes.

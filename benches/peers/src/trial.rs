@@ -14,7 +14,7 @@ const ONCE: Effort = Effort { repeats: 1, budget: Duration::ZERO, seed: 1 };
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     // The longest are shared among threads by all the parallel contenders.
     let standings = table::measure(table::contenders(), [0, 1, 4, 8, 9, 16, 18], ONCE);
-    table::markdown(&standings);
+    standings.markdown(&table::RATIOS);
     table::FIGURE.svg(&standings)?;
     table::measure(small::contenders(), [8, 13], ONCE);
     sizes::measure(

@@ -1,10 +1,12 @@
 // Arrays permuted by affine maps on a GPU: ours, the kernels of Bouverot-Dupuis and Sheeran, and the naive one, in one run. Every
 // result is checked before it is timed. See README.md here.
 #include <algorithm>
-#include <ctime>
 #include <functional>
+#include <memory>
+#include <stdexcept>
 #include <string>
 
+#include "../rows.h"
 #include "tiling.h"
 
 using namespace affine;
@@ -17,6 +19,13 @@ static void check(cudaError_t error, const char* what) {
     std::exit(1);
 }
 #define CHECK(call) check(call, #call)
+
+// What rows begin with, once the device is known.
+static std::unique_ptr<peers::Origin> origin;
+
+static void print_row(const char* item, int bits, const char* matrix, const std::string& kernel, float time, float part) {
+    origin->print({item, "2^" + std::to_string(bits), matrix, kernel, peers::digits(time, 6), peers::digits(part, 4)});
+}
 
 // ---- Maps
 
@@ -133,9 +142,6 @@ static AffineMap on_device(const Matrix& a, uint64_t offset) {
     return map;
 }
 
-// What a row of the figures begins with, if rows of this kind are printed: the date, the revision and the machine.
-static std::string figure_row;
-
 // The median of several times between two events, in milliseconds.
 static float timed(const std::function<void()>& run, int samples) {
     cudaEvent_t before, after;
@@ -169,16 +175,7 @@ struct Bench {
     void start() {
         fill<<<4096, 256>>>(source(), uint64_t(1) << bits);
         copy = timed([&] { CHECK(cudaMemcpyAsync(out_memory, source_memory, bytes(), cudaMemcpyDeviceToDevice)); }, samples() + 6);
-        row("-", "cudaMemcpy", copy);
-    }
-
-    void row(const char* matrix, const std::string& name, float time) const {
-        if (figure_row.empty()) {
-            std::printf("%s,2^%d,%s,%s,%.4f,%.3f\n", type, bits, matrix, name.c_str(), time, copy / time);
-        } else {
-            std::printf("%s,\"%s\",%s,%zu,%d,%.4e\n", figure_row.c_str(), name.c_str(), matrix, sizeof(Item), bits, time / 1e3);
-        }
-        std::fflush(stdout);
+        print_row(type, bits, "-", "cudaMemcpy", copy, 1);
     }
 
     void contend(const char* matrix, const Matrix& a, uint64_t offset, const std::string& name, const std::function<void()>& run) {
@@ -191,10 +188,11 @@ struct Bench {
         unsigned long long wrong;
         CHECK(cudaMemcpy(&wrong, wrong_count, 8, cudaMemcpyDeviceToHost));
         if (wrong != 0) {
-            std::printf("%s, %s, %s: %llu items are wrong\n", type, matrix, name.c_str(), wrong);
+            std::fprintf(stderr, "%s, %s, %s: %llu items are wrong\n", type, matrix, name.c_str(), wrong);
             std::exit(1);
         }
-        row(matrix, name, timed(run, samples()));
+        const float time = timed(run, samples());
+        print_row(type, bits, matrix, name, time, copy / time);
     }
 
     // Of items of COUNT words each.
@@ -293,7 +291,7 @@ static void beside_the_paper(Bench<Item>& bench, const std::vector<PaperCase<Ite
             bench.contend(one.matrix, a, 0, run.name,
                           [&] { run.run(bench.source(), bench.out(), reinterpret_cast<Item*>(between_memory)); });
         }
-        bench.template ours_by<S>(one.matrix, a, 0, "ours");
+        bench.template ours_by<S>(one.matrix, a, 0, "ours, beside the paper");
         bench.template ours_by<S>(one.matrix, a, 0, "ours with conflicts of banks", Slots::TARGET);
     }
 }
@@ -332,17 +330,20 @@ int main(int count, char** arguments) {
     CHECK(cudaMalloc(&wrong_count, 8));
     cudaDeviceProp device;
     CHECK(cudaGetDeviceProperties(&device, 0));
-    std::printf("# %s\n", device.name);
     const std::string what = count > 1 ? arguments[1] : "";
     if (what == "profile") return profiled(), 0;
-    if (what == "figures") {
-        char date[11];
-        const time_t now = std::time(nullptr);
-        std::strftime(date, sizeof date, "%F", std::gmtime(&now));
-        figure_row = std::string(date) + "," + (count > 2 ? arguments[2] : "unknown") + "," + device.name;
-        return figures(), 0;
+    try {
+        origin = std::make_unique<peers::Origin>(device.name);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
     }
-    std::printf("# item,length,matrix,kernel,milliseconds,part of cudaMemcpy\n");
+    const int version = CUDART_VERSION;
+    std::printf("# $ gpu-affine%s\n# CUDA %d.%d\n", what.empty() ? "" : (" " + what).c_str(), version / 1000, version % 1000 / 10);
+    std::printf("# milliseconds: of one launch, median of nine, or of 101 with arrays below 256 MiB\n");
+    if (what == "figures") std::printf("# %.2f population counts a clock by one multiprocessor\n", counts_a_clock());
+    peers::Origin::print_head("item,length,matrix,kernel,milliseconds,part_of_copy");
+    if (what == "figures") return figures(), 0;
     if (what == "shapes") return sweep(), 0;
     // 4 GiB of each kind of item, or 3.
     Bench<uint8_t>{"1 byte", 32}.all<One>();

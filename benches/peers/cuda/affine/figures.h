@@ -61,8 +61,6 @@ static std::vector<PaperCase<uint32_t>> figure_cases(int bits) {
 }
 
 static void figures() {
-    std::printf("# %.2f population counts a clock by one multiprocessor\n", counts_a_clock());
-    std::printf("date,revision,machine,kernel,map,item_bytes,log2_items,seconds\n");
     for (int bits = 20; bits <= 30; ++bits) {
         Bench<uint32_t> bench{"4 bytes", bits};
         bench.start();

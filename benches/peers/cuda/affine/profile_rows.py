@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Picks from a profile by Nsight Compute, `ncu --csv --page raw`, what tells by what a kernel is bound.
+"""Picks from a profile by Nsight Compute, `ncu --csv --page raw`, what tells by what a kernel is bound. Rows begin with
+the date, the revision and the machine, which are given.
 
-    python3 profile_rows.py <profile.csv
+    python3 profile_rows.py REVISION MACHINE <profile.csv
 """
 
 import csv
+import datetime
 import re
 import sys
 
@@ -26,6 +28,9 @@ WANTED = (
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    origin = [datetime.datetime.now(datetime.timezone.utc).date().isoformat(), *sys.argv[1:]]
     table = list(csv.reader(line for line in sys.stdin if line.startswith('"')))
     if len(table) < 3:
         sys.exit("there is no table with a row of units and rows of kernels")
@@ -38,9 +43,9 @@ def main():
         else:
             print(f"# not in the profile: {name}")
     out = csv.writer(sys.stdout)
-    out.writerow(["kernel"] + [f"{name} ({units[k]})" for name, k in column.items()])
+    out.writerow(["date", "revision", "machine", "kernel"] + [f"{name} ({units[k]})" for name, k in column.items()])
     for row in rows:
-        out.writerow([row[heads.index("Kernel Name")].split("<")[0]] + [row[k] for k in column.values()])
+        out.writerow(origin + [row[heads.index("Kernel Name")].split("<")[0]] + [row[k] for k in column.values()])
 
 
 main()

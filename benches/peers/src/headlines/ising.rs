@@ -1,0 +1,54 @@
+//! `docs/results/ising.md`, and tables that are printed as they are.
+
+use super::{Computed, Results, table};
+use crate::sheet::{ORIGIN, Sheet};
+
+/// From so many standard errors on a deviation is in bold.
+const BOLD: f64 = 4.0;
+
+pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
+    let main = results.sheet("ising")?;
+    computed.block("ising", verbatim(&main));
+    computed.block("ising one multiplier", verbatim(&results.sheet("ising-multipliers")?));
+    computed.block("ising sequential", verbatim(&results.sheet("ising-sequential")?));
+    computed.block("ising small", verbatim(&results.sheet("ising-small")?));
+    // The places of deviations of the energy, with k = 1 and 100, and in the paper.
+    let deviations: Vec<usize> =
+        (0..main.head.len()).filter(|&at| main.head[at].contains("deviation")).collect();
+    let [one, _, hundred, _, paper, ..] = deviations[..] else {
+        return Err("ising.csv has other columns".into());
+    };
+    let mut figure = |name: &str, generator: &str, at: usize| {
+        let row = main.rows.iter().find(|row| row[ORIGIN.len()] == generator);
+        let row = row.ok_or_else(|| format!("ising.csv has no {generator}"))?;
+        computed.text(name, row[at].clone());
+        Ok::<(), String>(())
+    };
+    figure("ising XORWOW", "XORWOW", one)?;
+    figure("ising XORWOW e", "XORWOW", one - 1)?;
+    figure("ising XORWOW in the paper", "XORWOW", paper)?;
+    figure("ising MWC k = 100", "MWC, same a", hundred)?;
+    figure("ising Fibonacci in the paper", "Fibonacci, r = 521", paper)?;
+    figure("ising MWC, different a", "MWC, different a", one)
+}
+
+/// All columns but the origin's, with great deviations in bold.
+pub(super) fn verbatim(sheet: &Sheet) -> String {
+    let head: Vec<&str> = sheet.head.iter().skip(ORIGIN.len()).map(String::as_str).collect();
+    let rows = sheet.rows.iter().map(|row| {
+        let cells = row.iter().skip(ORIGIN.len()).zip(&head);
+        let cells = cells.map(|(cell, head)| match cell.parse::<f64>() {
+            Ok(value) if is_deviation(head) && value.abs() >= BOLD => format!("**{cell}**"),
+            _ => cell.clone(),
+        });
+        cells.collect::<Vec<_>>()
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
+    origins.collect::<String>() + "\n" + &table(&head, &rows)
+}
+
+/// Whether a column has deviations of ours.
+fn is_deviation(head: &str) -> bool {
+    head == "deviation" || head == "C_V, deviation"
+}
