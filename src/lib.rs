@@ -8,6 +8,7 @@
 //! | shuffling several together | [`ParBijectiveShuffleTogether`], [`Columns`] |
 //! | the order itself | [`Permutation`] |
 //! | many permutations of one length | [`Permutations`] |
+//! | the batches of a training loop, on any number of workers | [`Sampler`] |
 //! | seeds and epochs | [`Seed`] |
 //! | a bijection of your own | [`Bijection`] |
 //! | the ones there are | [`bijection`] |
@@ -26,6 +27,8 @@ mod permutation;
 mod permutations;
 pub mod prelude;
 pub mod rng;
+mod sampler;
+mod saved;
 mod seed;
 mod shuffle;
 mod simd;
@@ -51,6 +54,7 @@ pub use compact::{
 pub use error::{Defect, Error, Unavailable};
 pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
 pub use permutations::Permutations;
+pub use sampler::{Sampler, SamplerBuilder, SamplerError, SamplerState, Tail};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
 pub use together::ParBijectiveShuffleTogether;
