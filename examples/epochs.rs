@@ -1,13 +1,14 @@
-//! A training loop over shuffled data: eight ranks and three epochs, a stop in the middle, and five ranks with other
-//! batches that go on from there.
+//! A training loop over shuffled data: eight ranks and three epochs, a stop in the middle, and five
+//! ranks with other batches that go on from there.
 //!
 //! ```console
 //! cargo run --release --example epochs
 //! ```
 //!
-//! No rank holds the order, and none asks another for its part: seed and epoch choose the order, and each rank works out
-//! the items of its batches. What is done of an epoch is the beginning of its order, whichever ranks did it. So a
-//! `SamplerState` of four numbers is all there is to save, and any number of ranks can go on.
+//! No rank holds the order, and none asks another for its part: seed and epoch choose the order,
+//! and each rank works out the items of its batches. What is done of an epoch is the beginning of
+//! its order, whichever ranks did it. So a `SamplerState` of four numbers is all there is to save,
+//! and any number of ranks can go on.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -20,7 +21,8 @@ const EPOCHS: u64 = 3;
 /// What a training step does with the items of a batch, of an epoch.
 type Step<'a> = &'a (dyn Fn(u64, &[u64]) + Sync);
 
-/// Trains on `world` ranks from a saved state on, for at most so many steps, and saves where it then stands.
+/// Trains on `world` ranks from a saved state on, for at most so many steps, and saves where it
+/// then stands.
 fn train(
     data: &SamplerBuilder,
     [world, batch, most_steps]: [u64; 3],
@@ -61,7 +63,8 @@ fn run(data: &SamplerBuilder, step: Step) -> Result<(), Error> {
     train(data, [5, 100, u64::MAX], Some(&saved), step).map(drop)
 }
 
-/// The same data as single items in memory, and as blocks of 1000 on a disk, of which 16 are in memory at a time.
+/// The same data as single items in memory, and as blocks of 1000 on a disk, of which 16 are in
+/// memory at a time.
 fn kinds(len: u64) -> [SamplerBuilder; 2] {
     let data = Sampler::builder(len, 42).tail(Tail::Short);
     [data.clone(), data.blocks(1000, 16)]
@@ -81,7 +84,8 @@ fn mark(item: u64) -> u64 {
 }
 
 fn main() -> Result<(), Error> {
-    // Long ones in constant memory: the sum of all marks says that nothing was left out or came twice.
+    // Long ones in constant memory: the sum of all marks says that nothing was left out or came
+    // twice.
     let mut peaks = Vec::new();
     for len in [1_000_003, 16_000_003] {
         let expected = (0..len).map(mark).fold(0, u64::wrapping_add);

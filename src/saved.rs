@@ -1,4 +1,5 @@
-//! Numbers that a program saves and gives back later: their text, and the check that tells whether they were changed.
+//! Numbers that a program saves and gives back later: their text, and the check that tells whether
+//! they were changed.
 
 use core::fmt;
 
@@ -7,7 +8,8 @@ use crate::bijection::Bijection;
 /// Hashes numbers in order.
 pub(crate) fn check(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().fold(0, |hash, number| {
-        // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which takes in a number a round.
+        // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which takes in a number a
+        // round.
         let mut x = (hash ^ number).wrapping_add(0x9E37_79B9_7F4A_7C15);
         x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -15,7 +17,8 @@ pub(crate) fn check(numbers: impl IntoIterator<Item = u64>) -> u64 {
     })
 }
 
-/// The values of a bijection at sixteen slots all over a domain, by which a check tells it from others.
+/// The values of a bijection at sixteen slots all over a domain, by which a check tells it from
+/// others.
 pub(crate) fn samples<B: Bijection + ?Sized>(
     bijection: &B,
     last: u64,

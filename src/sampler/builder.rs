@@ -6,21 +6,23 @@ use crate::bijection::{Bijection, BlockShuffle};
 use crate::error::Error;
 use crate::seed::Seed;
 
-/// What the ranks do in the last step of an epoch, where fewer items are left than a global batch has.
+/// What the ranks do in the last step of an epoch, where fewer items are left than a global batch
+/// has.
 ///
 /// Every rank has the same number of steps in any case, so that none waits for the others for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tail {
-    /// The items that are left are dealt out. A rank's last batch is shorter than the others, by one item more on
-    /// some ranks than on others, and empty on some if there are fewer items than ranks.
+    /// The items that are left are dealt out. A rank's last batch is shorter than the others, by
+    /// one item more on some ranks than on others, and empty on some if there are fewer items than
+    /// ranks.
     Short,
-    /// The same, but the order is repeated from its start until every rank has the same number of items. This is what
-    /// PyTorch's `DistributedSampler` does, and the default.
+    /// The same, but the order is repeated from its start until every rank has the same number of
+    /// items. This is what PyTorch's `DistributedSampler` does, and the default.
     #[default]
     Pad,
-    /// The order is repeated from its start until every rank has a whole batch: for programs that are compiled for
-    /// one shape.
+    /// The order is repeated from its start until every rank has a whole batch: for programs that
+    /// are compiled for one shape.
     Fill,
     /// The step does not take place, and up to `world * batch - 1` items of the order are left out.
     Drop,
@@ -28,8 +30,8 @@ pub enum Tail {
 
 /// Collects what a [`Sampler`] is to be; [`build`](Self::build) checks it.
 ///
-/// The numbers depend on each other (a rank is below the world, and world and batch have a product), so they are checked once and
-/// together, and a [`Sampler`] is always a valid one.
+/// The numbers depend on each other (a rank is below the world, and world and batch have a
+/// product), so they are checked once and together, and a [`Sampler`] is always a valid one.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing unless built"]
 pub struct SamplerBuilder {
@@ -80,12 +82,13 @@ impl SamplerBuilder {
         Self { orders: Orders::Sequential, ..self }
     }
 
-    /// Goes through the items in the order of a [`BlockShuffle`] with blocks of `block` items and windows of `window`
-    /// blocks: for data on disks and in object stores.
+    /// Goes through the items in the order of a [`BlockShuffle`] with blocks of `block` items and
+    /// windows of `window` blocks: for data on disks and in object stores.
     ///
-    /// All ranks are in the same window at the same time, and each takes some items of all its blocks. So the blocks should come through
-    /// something that the ranks share, such as a file system's cache. Where each rank is to read blocks of its own,
-    /// deal out [`BlockShuffle::windows`] instead.
+    /// All ranks are in the same window at the same time, and each takes some items of every block
+    /// in it. So the ranks should read the blocks through something that they share, such as a file
+    /// system's cache. Where each rank is to read blocks of its own, deal out
+    /// [`BlockShuffle::windows`] instead.
     ///
     /// # Examples
     ///
@@ -105,10 +108,10 @@ impl SamplerBuilder {
 
     /// Goes through the items in orders of the user's own.
     ///
-    /// The function draws an epoch's order, from the length and the seed at that epoch. Where the bijection has more
-    /// points than there are items, it is [walked](crate::CycleWalk), which takes as many evaluations an item as there
-    /// are points an item. The same epoch must always give the same bijection, on every rank and
-    /// in every process.
+    /// The function draws an epoch's order, from the length and the seed at that epoch. Where the
+    /// bijection has more points than there are items, it is [walked](crate::CycleWalk), which
+    /// takes as many evaluations an item as there are points an item. The same epoch must always
+    /// give the same bijection, on every rank and in every process.
     ///
     /// # Examples
     ///
@@ -136,10 +139,11 @@ impl SamplerBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if the rank is not below the world, so also if the world is 0; [`Error::Sampler`] with
-    /// [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or
-    /// [`blocks`](Self::blocks) was called, what drawing the order of epoch 0 says, and
-    /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.
+    /// [`Error::NoSuchShard`] if the rank is not below the world, so also if the world is 0;
+    /// [`Error::Sampler`] with [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or
+    /// [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or [`blocks`](Self::blocks) was
+    /// called, what drawing the order of epoch 0 says, and [`Error::LengthExceedsDomain`] if it has
+    /// fewer points than there are items.
     pub fn build(self) -> Result<Sampler, Error> {
         let Self { len, rank, world, batch, .. } = self;
         if len == 0 {

@@ -19,7 +19,8 @@ pub enum SamplerError {
     },
     /// A text is not that of a [`SamplerState`](crate::SamplerState).
     BadState,
-    /// A [`SamplerState`](crate::SamplerState) is of a sampler with another length, seed or order, or was changed.
+    /// A [`SamplerState`](crate::SamplerState) is of a sampler with another length, seed or order,
+    /// or was changed.
     ForeignState,
 }
 

@@ -15,31 +15,38 @@ use crate::error::{Defect, Error};
 use crate::seed::Seed;
 use order::Order;
 
-/// The batches of a training loop on several ranks: which items this rank takes in each step of each epoch.
+/// The batches of a training loop on several ranks: which items this rank takes in each step of
+/// each epoch.
 ///
 /// An epoch goes through all items in an order of its own, by default that of
-/// [`Permutation::walk`](crate::Permutation::walk)`(len, seed.epoch(epoch))`. A step takes the next `world * batch` places of that order, the *global batch*,
-/// and deals them out in turn: rank `r` of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. No rank
-/// talks to another, and none holds the order: a sampler takes constant memory, and its first batch is there at once, whatever the length.
+/// [`Permutation::walk`](crate::Permutation::walk)`(len, seed.epoch(epoch))`. A step takes the next
+/// `world * batch` places of that order, the *global batch*, and deals them out in turn: rank `r`
+/// of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. No rank talks to
+/// another, and none holds the order: a sampler takes constant memory, and its first batch is there
+/// at once, whatever the length.
 ///
 /// # Other numbers of ranks
 ///
-/// The global batch is the same set of items for all worlds and batch sizes with the same product, and what was taken is always
-/// the beginning of the order. So a [`state`](Self::state) fits any world and any batch: a run that
-/// is [resumed](Self::resume) with other numbers in the middle of an epoch goes on with the items that are left, each once.
+/// The global batch is the same set of items for all worlds and batch sizes with the same product
+/// (but for what [`Tail::Pad`] repeats), and what was taken is always the beginning of the order.
+/// So a [`state`](Self::state) fits any world and any batch: a run that is [resumed](Self::resume)
+/// with other numbers in the middle of an epoch goes on with the items that are left, each once.
 ///
-/// Given the same order, the batches are those of PyTorch's `DistributedSampler` and a `DataLoader` of this batch
-/// size, which is why items are dealt out in turn and not in one piece.
+/// Given the same order, and with [`Tail::Pad`], a rank's batches are those of PyTorch's
+/// `DistributedSampler` and a `DataLoader` of this batch size. That is why items are dealt out in
+/// turn and not in one piece.
 ///
 /// # The end of an epoch
 ///
-/// The last step may have fewer items left than a global batch; [`Tail`] says what happens then. After it [`next_batch`](Self::next_batch) says
-/// `false` until [`next_epoch`](Self::next_epoch) or [`set_epoch`](Self::set_epoch) is called. All ranks have the same number of
+/// The last step may have fewer items left than a global batch; [`Tail`] says what happens then.
+/// After it [`next_batch`](Self::next_batch) says `false` until [`next_epoch`](Self::next_epoch) or
+/// [`set_epoch`](Self::set_epoch) is called. All ranks have the same number of
 /// [`steps`](Self::steps).
 ///
 /// # Examples
 ///
-/// A distributed loop that stops in the middle of an epoch and goes on with another number of ranks:
+/// A distributed loop that stops in the middle of an epoch and goes on with another number of
+/// ranks:
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
@@ -115,7 +122,8 @@ impl Sampler {
     /// let mut batch = Vec::new();
     /// sampler.next_batch(&mut batch)?;
     /// let order = Permutation::walk(1_000_000_000_000, 42);
-    /// assert!([3, 11, 19, 27].into_iter().eq(batch.iter().map(|&item| order.position(item).unwrap())));
+    /// let places = batch.iter().map(|&item| order.position(item));
+    /// assert!(places.eq([3, 11, 19, 27].map(Some)));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn builder(len: u64, seed: impl Into<Seed>) -> SamplerBuilder {
@@ -124,17 +132,19 @@ impl Sampler {
 
     /// Writes this rank's items of the next step over what a vector held; whether there was a step.
     ///
-    /// The vector has the batch's length, except in the last step of an epoch, see [`Tail`]. It is left empty where there
-    /// is no step. Its memory is used again.
+    /// The vector has the batch's length, except in the last step of an epoch, see [`Tail`]. It is
+    /// left empty where there is no step. Its memory is used again.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the vector cannot grow to the batch, and [`Error::NotABijection`] if an order of the
-    /// user's has a value that is not below the length. The step is not taken then, and the vector is empty.
+    /// [`Error::OutOfMemory`] if the vector cannot grow to the batch, and [`Error::NotABijection`]
+    /// if an order of the user's has a value that is not below the length. The step is not taken
+    /// then, and the vector is empty.
     ///
     /// # Panics
     ///
-    /// If an order of the user's does. The step is not taken then, and the vector holds unspecified values.
+    /// If an order of the user's does. The step is not taken then, and the vector holds unspecified
+    /// values.
     ///
     /// # Examples
     ///
@@ -168,8 +178,8 @@ impl Sampler {
         Ok(true)
     }
 
-    /// How many places the next step has, with those that are repeated, if so many items are left; 0 if there is no
-    /// next step.
+    /// How many places the next step has, with those that are repeated, if so many items are left;
+    /// 0 if there is no next step.
     fn places(&self, left: u64) -> u64 {
         let SamplerBuilder { world, tail, .. } = self.config;
         if left == 0 || left >= self.global_batch {
@@ -184,7 +194,8 @@ impl Sampler {
         }
     }
 
-    /// Writes this rank's places of a step, every `world`-th, and says how many are before those that are repeated.
+    /// Writes this rank's places of a step, every `world`-th, and says how many are before those
+    /// that are repeated.
     fn write_places(&self, left: u64, places: u64, batch: &mut Vec<u64>) -> Result<usize, Error> {
         let SamplerBuilder { len, rank, world, .. } = self.config;
         let share = |places: u64| places.saturating_sub(rank).div_ceil(world);
@@ -256,12 +267,13 @@ impl Sampler {
 
     /// Goes to the beginning of an epoch, also if the sampler is in the middle of that one.
     ///
-    /// So a loop that may have been [resumed](Self::resume) goes from epoch to epoch by [`next_epoch`](Self::next_epoch).
+    /// So a loop that may have been [resumed](Self::resume) goes from epoch to epoch by
+    /// [`next_epoch`](Self::next_epoch).
     ///
     /// # Errors
     ///
-    /// What drawing the order says, if it is one of the user's, and [`Error::LengthExceedsDomain`] if that has fewer
-    /// points than there are items. The sampler is then where it was.
+    /// What drawing the order says, if it is one of the user's, and [`Error::LengthExceedsDomain`]
+    /// if that has fewer points than there are items. The sampler is then where it was.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
         self.order = self.config.orders.draw(self.len(), self.config.seed.epoch(epoch))?;
         (self.epoch, self.consumed) = (epoch, 0);
@@ -282,16 +294,17 @@ impl Sampler {
         SamplerState::new(self)
     }
 
-    /// Goes to where a state was taken, by a sampler with the same length, seed and order; rank, world, batch and
-    /// tail may be others.
+    /// Goes to where a state was taken, by a sampler with the same length, seed and order; rank,
+    /// world, batch and tail may be others.
     ///
-    /// The items that [`Tail::Drop`] leaves out are not taken. If a state was taken after the last step of such an epoch, there may be
-    /// steps left for a smaller global batch.
+    /// The items that [`Tail::Drop`] leaves out are not taken. If a state was taken after the last
+    /// step of such an epoch, there may be steps left for a smaller global batch.
     ///
     /// # Errors
     ///
-    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if it was taken of another sampler, or changed since, and
-    /// else as [`set_epoch`](Self::set_epoch). The sampler is then where it was.
+    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if it was taken of another sampler,
+    /// or changed since, and else as [`set_epoch`](Self::set_epoch). The sampler is then where it
+    /// was.
     ///
     /// # Examples
     ///
@@ -356,8 +369,8 @@ impl Sampler {
         self.epoch
     }
 
-    /// How many items of the epoch's order all ranks together have taken; those that are repeated at its end do not
-    /// count.
+    /// How many items of the epoch's order all ranks together have taken; those that are repeated
+    /// at its end do not count.
     pub const fn consumed(&self) -> u64 {
         self.consumed
     }

@@ -7,16 +7,17 @@ use super::{Sampler, SamplerError};
 use crate::error::Error;
 use crate::saved;
 
-/// Where a [`Sampler`] stands: four numbers, from which a later process [goes on](Sampler::resume), also with another
-/// number of ranks and another batch size.
+/// Where a [`Sampler`] stands: four numbers, from which a later process [goes on](Sampler::resume),
+/// also with another number of ranks and another batch size.
 ///
-/// It says how many items of the epoch's order all ranks together have taken. So it is the same on every rank after the same
-/// number of steps, and one rank saves it for all. A loader that draws batches ahead of the training step has to keep with each
-/// batch the state after it.
+/// It says how many items of the epoch's order all ranks together have taken. So it is the same on
+/// every rank after the same number of steps, and one rank saves it for all. A loader that draws
+/// batches ahead of the training step has to keep with each batch the state after it.
 ///
-/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is serialised as its numbers.
-/// It holds a check, so that it is refused if it was changed, or is of another sampler: which is told by the length,
-/// the seed and sixteen places of the epoch's order. World, rank, batch and [tail](crate::Tail) are no part of it.
+/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is
+/// serialised as its numbers. It holds a check, so that it is refused if it was changed, or is of
+/// another sampler: which is told by the length, the seed and sixteen places of the epoch's order.
+/// World, rank, batch and [tail](crate::Tail) are no part of it.
 ///
 /// # Examples
 ///
