@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::backend::Backend;
+use crate::sampler::SamplerError;
 
 /// What went wrong. Items that were passed in are where they were, unless the function says otherwise; a slice that
 /// indexes should be written to may hold unspecified values.
@@ -183,6 +184,8 @@ pub enum Error {
     BadCursor,
     /// A [`Cursor`](crate::Cursor) is of another permutation, or was changed.
     ForeignCursor,
+    /// A [`Sampler`](crate::Sampler) cannot be made, or cannot go on from a state.
+    Sampler(SamplerError),
     /// A permutation's indexes do not fit the word they should be written in.
     IndexTooWide {
         /// The permutation's length.
@@ -495,6 +498,7 @@ impl fmt::Display for Error {
             Self::ForeignCursor => {
                 f.write_str("the cursor is of another permutation, or was changed")
             }
+            Self::Sampler(error) => error.fmt(f),
             Self::IndexTooWide { len, bits } => {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
             }

@@ -7,6 +7,7 @@ use super::index::Landmark;
 use super::{Iter, Permutation};
 use crate::bijection::Bijection;
 use crate::error::Error;
+use crate::saved;
 
 /// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
 ///
@@ -76,21 +77,10 @@ impl Cursor {
 
     /// The check over everything else, and over some of the bijection's values.
     fn check<B: Bijection>(&self, permutation: &Permutation<B>) -> u64 {
-        const SAMPLES: u64 = 16;
         let last = permutation.bijection.last();
-        let samples = (0..SAMPLES).map(|k| {
-            let slot = u128::from(last) * u128::from(k) / u128::from(SAMPLES - 1);
-            permutation.bijection.forward(slot as u64)
-        });
         let words = self.words();
         let numbers = words[..6].iter().copied().chain([last, u64::from(permutation.inverted)]);
-        numbers.chain(samples).fold(0, |hash, number| {
-            // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which takes in a number a round.
-            let mut x = (hash ^ number).wrapping_add(0x9E37_79B9_7F4A_7C15);
-            x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-            x ^ x >> 31
-        })
+        saved::check(numbers.chain(saved::samples(&permutation.bijection, last)))
     }
 }
 
@@ -121,11 +111,7 @@ impl<B: Bijection> Permutation<B> {
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (k, word) in self.words().into_iter().enumerate() {
-            let dash = if k == 0 { "" } else { "-" };
-            write!(f, "{dash}{word:x}")?;
-        }
-        Ok(())
+        saved::write(f, &self.words())
     }
 }
 
@@ -133,21 +119,8 @@ impl FromStr for Cursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let mut words = text.split('-').map(|word| {
-            // A sign is read as part of a number otherwise.
-            let is_hex = word.bytes().all(|digit| digit.is_ascii_hexdigit());
-            u64::from_str_radix(word, 16).ok().filter(|_| is_hex)
-        });
-        let mut word = || words.next().flatten().ok_or(Error::BadCursor);
-        let cursor = Self {
-            len: word()?,
-            next: word()?,
-            left: word()?,
-            stride: word()?,
-            slot: word()?,
-            survivors: word()?,
-            check: word()?,
-        };
-        if words.next().is_some() { Err(Error::BadCursor) } else { Ok(cursor) }
+        let [len, next, left, stride, slot, survivors, check] =
+            saved::read(text).ok_or(Error::BadCursor)?;
+        Ok(Self { len, next, left, stride, slot, survivors, check })
     }
 }

@@ -19,6 +19,7 @@ mod look_back_model;
 #[cfg(target_os = "linux")]
 mod memory;
 mod peer_defects;
+mod sampler;
 mod sizes;
 #[cfg(feature = "stats")]
 mod stats;
