@@ -1,6 +1,6 @@
 //! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along and compacted itself.
 
-use super::{Iter, Permutation, tuning};
+use super::{Iter, Permutation, or_panic, tuning};
 use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
 use crate::compact::check_length;
 
@@ -62,7 +62,12 @@ impl<B: Bijection> Bijection for Permutation<B> {
         check_length(self.len, trusted.last()).ok()?;
         let permutation =
             Permutation { inverted: self.inverted, ..Permutation::of(self.len, trusted) };
-        permutation.build_index().ok()?;
+        // Where this one has an index, a second one was asked for.
+        let built = match self.index() {
+            Some(_) => permutation.build_index(),
+            None => permutation.need_index(),
+        };
+        built.ok()?;
         Some(Trusted::from_owned(permutation))
     }
 
@@ -94,7 +99,7 @@ impl<B: Bijection> Permutation<B> {
             return point;
         }
         let value = if inverted { self.rank(point) } else { self.select(point) };
-        value.unwrap_or(u64::MAX)
+        or_panic(value).unwrap_or(u64::MAX)
     }
 
     /// The values at points in a row.
