@@ -4,15 +4,18 @@
 //! exact    lengths that are drawn exactly: words, exchanges and rows of many epochs side by side
 //! chains   longer ones: the keys of many epochs side by side, and then a compaction a row
 //! rows     sharing rows among threads
+//! items    shuffling the rows of a matrix, each by its own permutation
 //! ```
 
 mod chains;
 mod exact;
+mod items;
 mod rows;
 
 #[cfg(feature = "cuda")]
 pub(crate) use rows::map_drawn;
-pub(crate) use rows::{fill, map};
+pub(crate) use items::shuffle_rows;
+pub(crate) use rows::{fill, for_each, map};
 
 use self::chains::Chains;
 use self::exact::Exact;
