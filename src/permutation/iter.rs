@@ -153,7 +153,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since.
+    /// As [`Permutation::resume`].
     ///
     /// # Examples
     ///
@@ -168,6 +168,12 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// ```
     pub fn resume(permutation: P, cursor: &Cursor) -> Result<Self, Error> {
         let (places, landmark) = cursor.checked(permutation.borrow())?;
+        let [next, left, _] = places;
+        let of: &Permutation<B> = permutation.borrow();
+        // To look for the place takes up to some seconds on a smaller domain, and for ever on this one.
+        if left > 0 && !of.is_built_unasked() {
+            of.prepare(of.inverted, next - landmark.place, next)?;
+        }
         Ok(Self::resumed(permutation, places, landmark))
     }
 
@@ -305,7 +311,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         let from = self.front.ended.map_or(0, |bound| bound.place.min(self.next));
         let permutation = self.permutation();
         let from_end = permutation.len.saturating_sub(self.next);
-        let is_reached = permutation.is_within_reach(self.last_place() - from)
+        let places = (self.last_place() - from).saturating_add(1);
+        let is_reached = permutation.is_within_reach(places)
             || permutation.is_within_reach(from_end);
         if self.inverted || !is_reached {
             permutation.expect_index();
