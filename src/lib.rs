@@ -49,9 +49,7 @@ pub use compact::{
     Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, DeviceNumber,
 };
 pub use error::{Defect, Error, Unavailable};
-pub use permutation::{
-    Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, SurvivorIndex, Walk,
-};
+pub use permutation::{Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, SurvivorIndex, Walk};
 pub use permutations::Permutations;
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;

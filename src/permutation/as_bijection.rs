@@ -93,10 +93,14 @@ impl<B: Bijection> Bijection for Permutation<B> {
 unsafe impl TrustedBijection for Permutation<Trusted<'_>> {}
 
 impl<B: Bijection> Permutation<B> {
-    /// The value at a point, or one outside of the domain if the bijection breaks its requirements.
+    /// The value at a point, or one outside of the domain if the point is, or the bijection breaks its
+    /// requirements.
     fn at(&self, point: u64, inverted: bool) -> u64 {
         if self.len == 0 {
             return point;
+        }
+        if point >= self.len {
+            return u64::MAX;
         }
         let value = if inverted { self.rank(point) } else { self.select(point) };
         or_panic(value).unwrap_or(u64::MAX)
@@ -113,8 +117,10 @@ impl<B: Bijection> Permutation<B> {
                 self.bijection.forward_run(first, out);
             }
         } else {
-            let mut indices = Iter::new(self, inverted, first, out.len() as u64);
+            let count = self.len.saturating_sub(first).min(out.len() as u64);
+            let mut indices = Iter::new(self, inverted, first, count);
             indices.expect_index();
+            // Beyond the domain there are none.
             out.fill_with(|| indices.next().unwrap_or(u64::MAX));
         }
     }

@@ -186,8 +186,12 @@ impl Counts {
         let last = bijection.last();
         let superblocks = (last >> SUPERBLOCK_BITS) + 1;
         let blocks = (last >> bits) + 1;
-        let mut counts =
-            Self { last, bits, superblocks: vec_of_zeros(superblocks)?, blocks: vec_of_zeros(blocks)? };
+        let mut counts = Self {
+            last,
+            bits,
+            superblocks: vec_of_zeros(superblocks)?,
+            blocks: vec_of_zeros(blocks)?,
+        };
         let values = Values::unchecked(bijection, len);
         let per_superblock = 1 << (SUPERBLOCK_BITS - bits);
         let count = |(number, (total, blocks)): (usize, (&mut u64, &mut [u16]))| {
@@ -292,7 +296,12 @@ fn count_blocks(values: &Values, first: u64, bits: u32, blocks: &mut [u16]) -> u
 }
 
 /// Visits at most `most` slots from `first` on, up to `last`, a run at a time, as long as the visitor wants more.
-pub(super) fn for_each_run(first: u64, last: u64, most: usize, mut visit: impl FnMut(SlotRange) -> bool) {
+pub(super) fn for_each_run(
+    first: u64,
+    last: u64,
+    most: usize,
+    mut visit: impl FnMut(SlotRange) -> bool,
+) {
     let mut left = most;
     let mut next = Some(SlotRange::from(first, last, left.min(RUN)));
     while let Some(slots) = next {

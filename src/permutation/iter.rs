@@ -312,8 +312,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         let permutation = self.permutation();
         let from_end = permutation.len.saturating_sub(self.next);
         let places = (self.last_place() - from).saturating_add(1);
-        let is_reached = permutation.is_within_reach(places)
-            || permutation.is_within_reach(from_end);
+        let is_reached =
+            permutation.is_within_reach(places) || permutation.is_within_reach(from_end);
         if self.inverted || !is_reached {
             permutation.expect_index();
         }

@@ -375,8 +375,8 @@ impl<B: Bijection> Permutation<B> {
     /// length.
     pub(super) fn prepare(&self, inverted: bool, places: u64, place: u64) -> Result<(), Error> {
         let from_end = self.len.saturating_sub(place);
-        let is_reached = self.is_within_reach(places.saturating_add(1))
-            || self.is_within_reach(from_end);
+        let is_reached =
+            self.is_within_reach(places.saturating_add(1)) || self.is_within_reach(from_end);
         if inverted || !is_reached { self.need_index() } else { Ok(()) }
     }
 

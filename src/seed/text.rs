@@ -193,8 +193,22 @@ mod tests {
         let long = "a".repeat(62);
         let long = [format!("{long}a"), format!("{long}ag"), format!("{long}\u{e9}"), long + "aaa"];
         let short = [
-            "", "@", "@1", "1@", "1@2@3", "+1", "-1", "1@+2", " 1", "1 ", "0x1", "a", "1.0",
-            "18446744073709551616", "1@18446744073709551616", "\u{661}",
+            "",
+            "@",
+            "@1",
+            "1@",
+            "1@2@3",
+            "+1",
+            "-1",
+            "1@+2",
+            " 1",
+            "1 ",
+            "0x1",
+            "a",
+            "1.0",
+            "18446744073709551616",
+            "1@18446744073709551616",
+            "\u{661}",
         ];
         for bad in short.into_iter().chain(long.iter().map(String::as_str)) {
             assert_eq!(bad.parse::<Seed>(), Err(Error::BadSeed), "{bad}");

@@ -12,9 +12,9 @@ mod exact;
 mod items;
 mod rows;
 
+pub(crate) use items::shuffle_rows;
 #[cfg(feature = "cuda")]
 pub(crate) use rows::map_drawn;
-pub(crate) use items::shuffle_rows;
 pub(crate) use rows::{fill, for_each, map};
 
 use self::chains::Chains;

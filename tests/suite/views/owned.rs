@@ -21,7 +21,7 @@ fn owned_iterators_are_the_borrowed_ones() {
         }
         let all: Vec<u64> = all.into_iter().flat_map(|part| part.join().unwrap()).collect();
         assert_eq!(all, expected);
-        let inverse = Arc::new(shared.inverse());
+        let inverse = Arc::new(Permutation::inverse(&shared));
         assert!(Indexes::over(Arc::clone(&inverse)).eq(inverse.iter()));
     }
 }
@@ -112,7 +112,10 @@ fn indexes_for_slices_are_the_indexes() {
 fn permutations_know_their_seed() {
     let seed = Seed::from_bytes([5; 32]).epoch(7);
     let p = Permutation::new(100, seed);
-    assert_eq!((p.seed(), p.inverse().seed(), p.clone().seed()), (Some(seed), Some(seed), Some(seed)));
+    assert_eq!(
+        (p.seed(), p.inverse().seed(), p.clone().seed()),
+        (Some(seed), Some(seed), Some(seed))
+    );
     assert_eq!(p.seed().unwrap().current_epoch(), 7);
     assert_eq!(Permutation::walk(100, 7).seed(), Some(Seed::new(7)));
     let again = Permutation::new(100, p.seed().unwrap());
