@@ -2,9 +2,7 @@
 
 use crate::backend::Backend;
 #[cfg(feature = "cuda")]
-use crate::bijection::FromSeed;
-#[cfg(any(doc, feature = "cuda"))]
-use crate::bijection::Standard;
+use crate::bijection::{FromSeed, Standard};
 #[cfg(feature = "cuda")]
 use crate::compact::Compactor;
 use crate::compact::batch::{self, Batch};
@@ -287,8 +285,9 @@ impl Permutations {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it was.
-    /// [`Error::OutOfMemory`], which rows of at most [`Standard::EXACT_MAX`] items never give, and on a
-    /// GPU its errors; each row is then either shuffled or as it was.
+    /// [`Error::OutOfMemory`], which rows of at most
+    /// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
+    /// row is then either shuffled or as it was.
     ///
     /// # Examples
     ///
