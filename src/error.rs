@@ -180,6 +180,14 @@ pub enum Error {
         /// How much one of its parts would take, in bytes; `u64::MAX` if the number does not fit.
         bytes: u64,
     },
+    /// A view of a permutation needs its [`SurvivorIndex`](crate::SurvivorIndex), which is over too large
+    /// a domain to be built unasked.
+    IndexNotBuilt {
+        /// The last point of the domain.
+        last: u64,
+    },
+    /// A text is not that of a [`Seed`](crate::Seed).
+    BadSeed,
     /// A text is not that of a [`Cursor`](crate::Cursor).
     BadCursor,
     /// A [`Cursor`](crate::Cursor) is of another permutation, or was changed.
@@ -493,6 +501,16 @@ impl fmt::Display for Error {
                 f,
                 "a survivor index with {bytes} bytes could not be allocated: \
                  use `Permutation::walk` or a length that fills the domain, which need none"
+            ),
+            Self::IndexNotBuilt { last } => write!(
+                f,
+                "the view needs an index over {} points, more than are counted unasked: use \
+                 `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
+                u128::from(*last) + 1
+            ),
+            Self::BadSeed => f.write_str(
+                "the text is not that of a seed: a number below 2^64 or 64 hexadecimal digits, and \
+                 then `@` and the epoch, if it is not 0",
             ),
             Self::BadCursor => f.write_str("the text is not that of a cursor"),
             Self::ForeignCursor => {

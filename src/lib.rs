@@ -50,7 +50,7 @@ pub use compact::{
     DeviceGenerator, DeviceNumber,
 };
 pub use error::{Defect, Error, Unavailable};
-pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
+pub use permutation::{Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, SurvivorIndex, Walk};
 pub use permutations::Permutations;
 pub use sampler::{Sampler, SamplerBuilder, SamplerError, SamplerState, Tail};
 pub use seed::{KeyDomain, KeyStream, Seed};

@@ -3,6 +3,7 @@
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::{Compactor, Cpu};
 use crate::error::Error;
+use crate::permutation::Permutation;
 use crate::seed::Seed;
 
 mod sealed {
@@ -170,6 +171,36 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     where
         B: Bijection + ?Sized,
         Self::Item: Send;
+
+    /// A sample without replacement, in random order: clones of `count` items, or of all if there are
+    /// fewer.
+    ///
+    /// They are the first `count` of [`par_bijective_shuffled`](Self::par_bijective_shuffled), at the cost
+    /// of the sample: 8 bytes and about two evaluations for each of its items.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the sample, or a clone panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v: Vec<u32> = (0..1000).collect();
+    /// assert_eq!(v.par_bijective_sample(3, 42), v.par_bijective_shuffled(42)[..3]);
+    /// assert_eq!(v.par_bijective_sample(2000, 42).len(), 1000);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    fn par_bijective_sample(&self, count: usize, seed: impl Into<Seed>) -> Vec<Self::Item>
+    where
+        Self: AsRef<[Self::Item]>,
+        Self::Item: Clone + Send + Sync,
+    {
+        let items = self.as_ref();
+        or_panic(Permutation::for_slice(items, seed).sample(items, count))
+    }
 }
 
 impl<T> ParBijectiveShuffle for [T] {

@@ -73,7 +73,7 @@ use crate::word::Word;
 /// * the methods for runs and slices agree with the single ones, and `trusted` and `device_source`, if they give
 ///   anything, give the same map.
 ///
-/// The values for `x >= n` are unspecified.
+/// The values for `x >= n` are unspecified. The families of this crate do not panic there.
 ///
 /// The trait is safe: code that uses it must not rely on these requirements for memory safety. Where the crate moves
 /// items by a bijection it first checks the whole permutation, and answers [`Error::NotABijection`] with every item

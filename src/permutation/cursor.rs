@@ -75,6 +75,34 @@ impl Cursor {
         [len, next, left, stride, slot, survivors, check]
     }
 
+    /// The first place, how many are left and how far apart, and where to begin, if all of that can be
+    /// in a permutation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignCursor`].
+    pub(super) fn checked<B: Bijection>(
+        &self,
+        permutation: &Permutation<B>,
+    ) -> Result<([u64; 3], Landmark), Error> {
+        if self.len != permutation.len || self.check != self.check(permutation) {
+            return Err(Error::ForeignCursor);
+        }
+        let &Self { len, next, left, stride, slot, survivors: place, .. } = self;
+        // The check is no secret: a cursor may be made up with a right one.
+        let last = u128::from(next) + u128::from(left.saturating_sub(1)) * u128::from(stride);
+        let before = u128::from(slot);
+        let after = (u128::from(permutation.bijection.last()) + 1).checked_sub(before);
+        let is_there = last < u128::from(len)
+            && place <= next
+            && u128::from(place) <= before
+            && after.is_some_and(|slots| u128::from(len - place) <= slots);
+        if stride == 0 || (left > 0 && !is_there) {
+            return Err(Error::ForeignCursor);
+        }
+        Ok(([next, left, stride], Landmark { slot, place }))
+    }
+
     /// The check over everything else, and over some of the bijection's values.
     fn check<B: Bijection>(&self, permutation: &Permutation<B>) -> u64 {
         let last = permutation.bijection.last();
@@ -89,23 +117,15 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since.
+    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since; and what
+    /// [`try_get`](Self::try_get) says, if the cursor does not know where its place is, in a domain of more
+    /// slots than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
     ///
     /// # Examples
     ///
     /// See [`Iter::cursor`].
     pub fn resume(&self, cursor: &Cursor) -> Result<Iter<'_, B>, Error> {
-        if cursor.len != self.len || cursor.check != cursor.check(self) {
-            return Err(Error::ForeignCursor);
-        }
-        let &Cursor { next, left, stride, slot, survivors: place, .. } = cursor;
-        // Whoever makes up a cursor with a check of its own gets no place that there is none of.
-        let last = u128::from(next) + u128::from(left.saturating_sub(1)) * u128::from(stride);
-        let is_there = left == 0 || (last < u128::from(self.len) && place <= next);
-        if stride == 0 || !is_there {
-            return Err(Error::ForeignCursor);
-        }
-        Ok(Iter::resumed(self, [next, left, stride], Landmark { slot, place }))
+        Iter::resume(self, cursor)
     }
 }
 

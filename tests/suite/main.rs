@@ -7,6 +7,7 @@ mod common;
 #[path = "../../src/cplusplus.rs"]
 mod cplusplus;
 
+mod batches;
 mod device_source;
 mod engines;
 mod far;
