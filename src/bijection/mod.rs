@@ -107,6 +107,12 @@ use crate::word::Word;
 /// assert_eq!(v, [5, 4, 3, 2, 1]);
 /// # Ok::<(), Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a bijection on words of type `{N}`",
+    label = "not a bijection",
+    note = "a seed goes to the method without `_with`, such as `par_bijective_shuffle(42)`, or to one \
+            that ends in `_by_seed`, such as `Workspace::shuffle_by_seed(42, ..)`"
+)]
 pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The last point of the domain, `n - 1`; so a domain of `2^64` points has a name too.
     fn last(&self) -> N;
