@@ -86,9 +86,10 @@ fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
 }
 
 impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
-    /// How many points of the inner domain lie outside this one: the longest detour there is.
+    /// How many points of the inner domain lie outside this one: the longest detour there is. None, if
+    /// the inner bijection says by now that it has fewer points, so that every walk ends.
     fn outside(&self) -> N {
-        self.inner.last().wrapping_sub(&self.last)
+        self.inner.last().max(self.last) - self.last
     }
 
     /// Walks on from the values that are outside, all together.

@@ -14,26 +14,31 @@ use super::places::Places;
 use super::survivors::{SlotRange, Tile, Values, room_for};
 use super::tuning;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::{check_length, check_word, wrong_count};
+use crate::compact::{check_length, check_permutation, check_word, with_slots, wrong_count};
 use crate::error::Error;
 use crate::word::Word;
 
-/// Writes the survivors among all slots, in order, over the whole of `out`, whatever the bijection does.
+/// Writes the survivors among all slots, in order, over the whole of `out`, and checks that they are a
+/// permutation, whatever the bijection does.
 ///
 /// # Errors
 ///
-/// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], and [`Error::NotABijection`] if there are not exactly as
-/// many survivors as places. Whether they are different is not checked.
-pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+/// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], [`Error::OutOfMemory`], and
+/// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one repeats.
+pub(crate) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     if is_nothing::<N>(bijection, out.len())? {
         return Ok(());
     }
     let values = Values::of_any(bijection, out.len());
     let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
-    hand_out(&values, out, &mut Buffer::new(), copy)
+    hand_out(&values, &mut *out, &mut Buffer::new(), copy)?;
+    // The domain is the one that was gone through: a bijection that lies may name a larger one now.
+    check_permutation(out).map_err(|error| {
+        with_slots(error, values.last_slot(), |first, run| bijection.forward_run(first, run))
+    })
 }
 
-/// [`fill`] by a trusted bijection.
+/// [`fill_checked`] by a trusted bijection, which is not checked.
 pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<(), Error> {
     let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
     fill_with(trusted, out, &mut Buffer::new(), copy)
@@ -61,7 +66,7 @@ pub(crate) fn fill_alone<N: Word>(
 ///
 /// # Errors
 ///
-/// As [`fill`]. Before [`Error::NotABijection`] some of the places were handed out.
+/// As [`fill_checked`], but whether survivors repeat is not checked. Before [`Error::NotABijection`] some of the places were handed out.
 pub(in crate::compact) fn fill_with<P: Places, N: Word>(
     trusted: &Trusted,
     places: P,
