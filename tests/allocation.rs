@@ -203,6 +203,17 @@ fn every_request_may_be_refused() {
         }
     }
 
+    // So many threads that a list of their tiles is large.
+    let pool = ThreadPoolBuilder::new().num_threads(16).build().unwrap();
+    let mut bytes = vec![0_u8; (1 << 22) + 1];
+    pool.install(|| {
+        let mut workspace = Workspace::new().with_strategy(Strategy::Direct);
+        let requests = refuse_each("tiles", || workspace.shuffle_by_seed(1, &mut bytes), drop);
+        assert!(requests > 3, "{requests}");
+        let mut workspace = Workspace::new().with_strategy(Strategy::Partitioned);
+        refuse_each("parts", || workspace.unshuffle_by_seed(1, &mut bytes), drop);
+    });
+
     // Many columns, whose list is itself large.
     let mut table = vec![vec![0_u16; 500]; 1000];
     let mut order = Vec::new();

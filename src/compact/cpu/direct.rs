@@ -14,7 +14,9 @@ use super::places::Places;
 use super::survivors::{SlotRange, Tile, Values, room_for};
 use super::tuning;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::{check_length, check_permutation, check_word, with_slots, wrong_count};
+use crate::compact::{
+    check_length, check_permutation, check_word, try_with_capacity, with_slots, wrong_count,
+};
 use crate::error::Error;
 use crate::word::Word;
 
@@ -139,7 +141,8 @@ fn hand_out_in_waves<P: Places, N: Word>(
     // No more than there are in the domain.
     let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) as usize + 1;
     let room = buffer.room(tiles * room_for(tuning::TILE))?;
-    let mut wave: Vec<Tile<N>> = room.chunks_mut(room_for(tuning::TILE)).map(Tile::new).collect();
+    let mut wave: Vec<Tile<N>> = try_with_capacity(tiles)?;
+    wave.extend(room.chunks_mut(room_for(tuning::TILE)).map(Tile::new));
     let mut next = Some(SlotRange::first(last, tuning::TILE));
     while next.is_some() {
         for tile in &mut wave {
@@ -147,8 +150,10 @@ fn hand_out_in_waves<P: Places, N: Word>(
             next = next.and_then(|slots| slots.next(last, tuning::TILE));
         }
         wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(values));
-        let outputs = wave.iter().map(|tile| output.take(tile.survivors().len()));
-        let outputs: Vec<P> = outputs.collect::<Result<_, _>>()?;
+        let mut outputs: Vec<P> = try_with_capacity(tiles)?;
+        for tile in &wave {
+            outputs.push(output.take(tile.survivors().len())?);
+        }
         outputs
             .into_par_iter()
             .zip(&wave)
