@@ -8,9 +8,9 @@ use crate::word::Word;
 /// Looks for points at which a bijection breaks its [requirements](Bijection#requirements): for tests
 /// of bijections of your own.
 ///
-/// The engines check what would lose an item, and nothing else. So a wrong `inverse` passes through
-/// most calls in silence, and shows in wrong answers of
-/// [`Permutation::position`](crate::Permutation::position), of an unshuffle or of a combinator.
+/// The engines check what would lose an item, and nothing else. So a shuffle does not see a wrong
+/// `inverse`, which shows in wrong answers of [`Permutation::position`](crate::Permutation::position)
+/// and of [`Inverse`](crate::Inverse).
 ///
 /// If the domain has at most `samples` points, all of them are looked at, in order, and a bijection that
 /// passes is one. Else it is the first and last points, those in the middle and around `2^32`, and
@@ -182,7 +182,7 @@ impl<N: Word> Check<'_, N> {
                         random.block([number as u32, (number >> 32) as u32, 0, 0]);
                     let drawn = u64::from(high) << 32 | u64::from(low);
                     let points = u128::from(last) + 1;
-                    N::wrap((u128::from(drawn) * points >> 64) as u64)
+                    N::wrap(((u128::from(drawn) * points) >> 64) as u64)
                 })
                 .collect();
             self.points(&points)?;

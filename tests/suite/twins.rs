@@ -161,17 +161,18 @@ fn repeats_name_the_slots() {
         let last = 2 * (len as u64).next_power_of_two() - 1;
         let honest = VariablePhilox::<24>::from_seed(last + 1, 3);
         let mut surviving = (5..=last).filter(|&slot| honest.forward(slot) < len as u64);
-        let (first, second) = (surviving.next().unwrap(), surviving.last().unwrap());
+        let (first, second) = (surviving.next().unwrap(), surviving.next_back().unwrap());
         let index = honest.forward(first);
         let map = |x| honest.forward(if x == second { first } else { x });
         let slots = Some([first, second]);
-        let error = Err(Error::NotABijection(Defect::Repeats { index, slots }));
+        let repeats = Error::NotABijection(Defect::Repeats { index, slots });
+        let message = repeats.to_string();
+        let error = Err(repeats);
         let f = Liar { last, map };
         let mut indices = vec![0_u64; len];
         assert_eq!(Cpu.indices(&f, &mut indices), error);
         assert_eq!(Serial.indices(&f, &mut indices), error);
         assert_eq!(indices.par_bijective_shuffle_with(&f), error);
-        let message = error.unwrap_err().to_string();
         let said = format!("the slots {first} and {second} both have the value {index}");
         assert!(message.ends_with(&said), "{message}");
 

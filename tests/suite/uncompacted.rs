@@ -106,13 +106,10 @@ fn shorter_and_nested_permutations_are_right() {
         let f = VariablePhilox::<24>::from_seed(512, 8);
         let p = Permutation::with_bijection(outer, f).unwrap();
         let shuffled_inverse = p.clone().inverse();
-        for len in [0, 1, 2, outer / 2, outer.saturating_sub(1), outer] {
+        for len in [0, 1, 2, outer / 2, outer - 1, outer].into_iter().filter(|&len| len <= outer) {
             let nested = Permutation::with_bijection(len.max(1), &p).unwrap();
             let of_inverse = Permutation::with_bijection(len.max(1), &shuffled_inverse).unwrap();
             for given in [&p as &dyn Bijection, &shuffled_inverse, &nested, &of_inverse] {
-                if given.last() + 1 < len {
-                    continue;
-                }
                 let (mut expected, mut actual) = (vec![0_u64; len as usize], vec![0; len as usize]);
                 Serial.indices(given, &mut expected).unwrap();
                 Cpu.indices(given, &mut actual).unwrap();
