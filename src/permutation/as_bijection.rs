@@ -71,6 +71,16 @@ impl<B: Bijection> Bijection for Permutation<B> {
         Some(Trusted::from_owned(permutation))
     }
 
+    /// The bijection itself, since to keep the values below one length and of them those below a shorter
+    /// one is to keep those below the shorter one. `None` for an inverse: where the length does not fill
+    /// the domain, it is not what the bijection's inverse compacts to.
+    fn uncompacted(&self) -> Option<&dyn Bijection> {
+        if self.inverted || self.len == 0 {
+            return None;
+        }
+        Some(self.bijection.uncompacted().unwrap_or(&self.bijection))
+    }
+
     /// None where the length does not fill the bijection's domain: no device has the index.
     fn device_source(&self) -> Option<DeviceSource> {
         if !self.fills_domain() || self.len == 0 {

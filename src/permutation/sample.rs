@@ -60,8 +60,10 @@ impl<B: Bijection> Permutation<B> {
 
     /// Checks that a sample's indexes are as many as they should be, and below the length.
     fn check_sample(&self, indexes: &[u64], count: usize) -> Result<(), Error> {
-        if let Some(&index) = indexes.iter().find(|&&index| index >= self.len) {
-            return Err(Error::NotABijection(Defect::OutOfRange { index, len: self.len }));
+        // Of a permutation the slots are places.
+        if let Some((slot, &index)) = (0..).zip(indexes).find(|&(_, &index)| index >= self.len) {
+            let last = self.len - 1;
+            return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last }));
         }
         if indexes.len() < count {
             let (expected, actual) = (self.len, indexes.len() as u64);

@@ -197,22 +197,26 @@ impl Sampler {
     /// Writes this rank's places of a step, every `world`-th, and says how many are before those
     /// that are repeated.
     fn write_places(&self, left: u64, places: u64, batch: &mut Vec<u64>) -> Result<usize, Error> {
-        let SamplerBuilder { len, rank, world, .. } = self.config;
+        let SamplerBuilder { rank, world, .. } = self.config;
         let share = |places: u64| places.saturating_sub(rank).div_ceil(world);
         let (count, own) = (share(places), share(places.min(left)));
         let out_of_memory = || Error::OutOfMemory { bytes: count.saturating_mul(8) };
         let room = usize::try_from(count).map_err(|_| out_of_memory())?;
         batch.try_reserve_exact(room).map_err(|_| out_of_memory())?;
-        // Below the places of the step, of which `left` are before the order's end.
-        let offset = |k: u64| rank + k * world;
-        batch.extend((0..own).map(|k| self.consumed + offset(k)));
-        batch.extend((own..count).map(|k| (offset(k) - left) % len));
+        batch.extend((0..count).map(|k| self.place(k, left)));
         Ok(own as usize)
+    }
+
+    /// The place of this rank's `k`-th item of the next step, if so many items are left: beyond the
+    /// end of the order comes its beginning.
+    fn place(&self, k: u64, left: u64) -> u64 {
+        let SamplerBuilder { len, rank, world, .. } = self.config;
+        let offset = rank + k * world;
+        if offset < left { self.consumed + offset } else { (offset - left) % len }
     }
 
     /// Replaces places by the items there.
     fn evaluate(&self, batch: &mut [u64], own: usize) -> Result<(), Error> {
-        let len = self.len();
         let (own, repeated) = batch.split_at_mut(own);
         if self.world() == 1 {
             self.order.forward_run(self.consumed, own);
@@ -220,8 +224,12 @@ impl Sampler {
             self.order.forward_each(own);
         }
         self.order.forward_each(repeated);
-        match batch.iter().find(|&&item| item >= len) {
-            Some(&index) => Err(Error::NotABijection(Defect::OutOfRange { index, len })),
+        let (left, last) = (self.len() - self.consumed, self.len() - 1);
+        match (0..).zip(&*batch).find(|&(_, &item)| item > last) {
+            Some((k, &index)) => {
+                let slot = self.place(k, left);
+                Err(Error::NotABijection(Defect::OutOfRange { slot, index, last }))
+            }
             None => Ok(()),
         }
     }

@@ -14,6 +14,7 @@ mod far;
 mod golden;
 mod hostile;
 mod laws;
+mod liars;
 // Loom has no 64-bit atomics on machines of 32 bits.
 #[cfg(target_pointer_width = "64")]
 mod look_back_model;
@@ -25,6 +26,9 @@ mod sizes;
 #[cfg(feature = "stats")]
 mod stats;
 mod together;
+mod twins;
+mod uncompacted;
 #[cfg(feature = "stats")]
 mod uniformity;
+mod verify;
 mod views;

@@ -413,7 +413,7 @@ fn orders_that_lie_are_told_or_do_no_harm() {
     let mut batch = Vec::new();
     let mut stray = of(|slot| if slot == 15 { 100 } else { slot });
     assert_eq!(stray.next_batch(&mut batch), Ok(true));
-    let index = Error::NotABijection(Defect::OutOfRange { index: 100, len: 100 });
+    let index = Error::NotABijection(Defect::OutOfRange { slot: 15, index: 100, last: 99 });
     for _ in 0..2 {
         assert_eq!(stray.next_batch(&mut batch), Err(index.clone()));
         assert!(batch.is_empty());
