@@ -1,153 +1,73 @@
-//! A training loop over shuffled data: eight workers and three epochs, a stop in the middle, and five workers that go
-//! on from there.
+//! A training loop over shuffled data: eight ranks and three epochs, a stop in the middle, and five
+//! ranks with other batches that go on from there.
 //!
 //! ```console
 //! cargo run --release --example epochs
 //! ```
 //!
-//! No worker holds the order, and none asks another for its part: seed and epoch choose the order, and each works out
-//! the places that are its own. What is done of an epoch is the beginning of its order, whoever did it. So what has to be
-//! saved is two numbers, and any number of workers can go on.
+//! No rank holds the order, and none asks another for its part: seed and epoch choose the order,
+//! and each rank works out the items of its batches. What is done of an epoch is the beginning of
+//! its order, whichever ranks did it. So a `SamplerState` of four numbers is all there is to save,
+//! and any number of ranks can go on.
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::{SamplerBuilder, SamplerState};
 
-const SEED: u64 = 42;
 const EPOCHS: u64 = 3;
 
-/// A worker's share of some steps: every `world`-th, from the `rank`-th on.
-#[derive(Clone, Copy)]
-struct Share {
-    rank: u64,
-    world: u64,
-}
+/// What a training step does with the items of a batch, of an epoch.
+type Step<'a> = &'a (dyn Fn(u64, &[u64]) + Sync);
 
-/// How an epoch goes through the data. An epoch has a number of steps, which the workers take in turn.
-trait Order: Sync {
-    fn steps(&self) -> u64;
-
-    /// Visits the items of a worker's share of some steps of an epoch.
-    fn visit(
-        &self,
-        epoch: u64,
-        steps: Range<u64>,
-        of: Share,
-        see: &dyn Fn(u64),
-    ) -> Result<(), Error>;
-}
-
-/// In random order, an item a step: for data in memory.
-struct ByItem {
-    len: u64,
-}
-
-impl Order for ByItem {
-    fn steps(&self) -> u64 {
-        self.len
-    }
-
-    fn visit(
-        &self,
-        epoch: u64,
-        steps: Range<u64>,
-        of: Share,
-        see: &dyn Fn(u64),
-    ) -> Result<(), Error> {
-        let order = Permutation::walk(self.len, Seed::new(SEED).epoch(epoch));
-        order.range(steps)?.shard_strided(of.rank, of.world)?.for_each(see);
-        Ok(())
-    }
-}
-
-/// A window of whole blocks a step: for data on disks and in object stores.
-struct ByBlock {
-    len: u64,
-    block: u64,
-    window: u64,
-}
-
-impl Order for ByBlock {
-    fn steps(&self) -> u64 {
-        self.len.div_ceil(self.block).div_ceil(self.window)
-    }
-
-    fn visit(
-        &self,
-        epoch: u64,
-        steps: Range<u64>,
-        of: Share,
-        see: &dyn Fn(u64),
-    ) -> Result<(), Error> {
-        let seed = Seed::new(SEED).epoch(epoch);
-        let blocks = BlockShuffle::new(self.len, self.block, self.window, seed)?;
-        let order = Permutation::with_bijection(self.len, &blocks)?;
-        for step in steps.skip(of.rank as usize).step_by(of.world as usize) {
-            let window = blocks.window(step).expect("there are as many as steps");
-            // A loader would now read the items of window.blocks(), and no others come.
-            order.range(window.slots())?.for_each(see);
-        }
-        Ok(())
-    }
-}
-
-/// Where a run stands: all that there is to save.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct State {
-    epoch: u64,
-    /// How many steps of the epoch are done, by all workers together.
-    done: u64,
-}
-
-impl State {
-    fn save(self) -> String {
-        format!("{} {}", self.epoch, self.done)
-    }
-
-    fn load(text: &str) -> Option<Self> {
-        let (epoch, done) = text.split_once(' ')?;
-        Some(Self { epoch: epoch.parse().ok()?, done: done.parse().ok()? })
-    }
-}
-
-/// Trains from a state on until another one, with as many workers. `see` gets the epoch and the item.
+/// Trains on `world` ranks from a saved state on, for at most so many steps, and saves where it
+/// then stands.
 fn train(
-    order: &dyn Order,
-    [from, until]: [State; 2],
-    world: u64,
-    see: &(dyn Fn(u64, u64) + Sync),
-) -> Result<State, Error> {
-    let mut state = from;
-    while state != until {
-        let State { epoch, done } = state;
-        let end = if epoch == until.epoch { until.done } else { order.steps() };
-        thread::scope(|scope| {
-            let worker = |rank| {
-                move || {
-                    order.visit(epoch, done..end, Share { rank, world }, &|item| see(epoch, item))
-                }
-            };
-            let workers: Vec<_> = (0..world).map(|rank| scope.spawn(worker(rank))).collect();
-            workers.into_iter().try_for_each(|worker| worker.join().expect("a worker panicked"))
-        })?;
-        state = State { epoch, done: end };
-        if state != until {
-            state = State { epoch: epoch + 1, done: 0 };
+    data: &SamplerBuilder,
+    [world, batch, most_steps]: [u64; 3],
+    saved: Option<&str>,
+    step: Step,
+) -> Result<String, Error> {
+    let rank = |rank| {
+        let mut sampler = data.clone().rank(rank, world).batch(batch).build()?;
+        if let Some(text) = saved {
+            sampler.resume(&text.parse()?)?;
         }
-    }
-    Ok(state)
+        let mut items = Vec::new();
+        let mut steps = 0;
+        while steps < most_steps && sampler.epoch() < EPOCHS {
+            if sampler.next_batch(&mut items)? {
+                step(sampler.epoch(), &items);
+                steps += 1;
+            } else {
+                sampler.next_epoch()?;
+            }
+        }
+        Ok(sampler.state())
+    };
+    let rank = &rank;
+    let states: Vec<SamplerState> = thread::scope(|scope| {
+        let ranks: Vec<_> = (0..world).map(|number| scope.spawn(move || rank(number))).collect();
+        let joined = ranks.into_iter().map(|rank| rank.join().expect("a rank panicked"));
+        joined.collect::<Result<_, Error>>()
+    })?;
+    assert!(states.iter().all(|state| *state == states[0]), "ranks stand at different places");
+    Ok(states[0].to_string())
 }
 
-/// Three epochs: eight workers until the middle of the second, and five for what is left.
-fn run(order: &dyn Order, see: &(dyn Fn(u64, u64) + Sync)) -> Result<(), Error> {
-    let start = State { epoch: 0, done: 0 };
-    let middle = State { epoch: 1, done: order.steps() / 5 * 2 };
-    let end = State { epoch: EPOCHS - 1, done: order.steps() };
-    let saved = train(order, [start, middle], 8, see)?.save();
-    let state = State::load(&saved).expect("it was saved just now");
-    train(order, [state, end], 5, see).map(drop)
+/// Three epochs: eight ranks until the middle of the second, and five for what is left.
+fn run(data: &SamplerBuilder, step: Step) -> Result<(), Error> {
+    let steps = data.clone().rank(0, 8).batch(256).build()?.steps();
+    let saved = train(data, [8, 256, steps + steps / 5 * 2], None, step)?;
+    train(data, [5, 100, u64::MAX], Some(&saved), step).map(drop)
+}
+
+/// The same data as single items in memory, and as blocks of 1000 on a disk, of which 16 are in
+/// memory at a time.
+fn kinds(len: u64) -> [SamplerBuilder; 2] {
+    let data = Sampler::builder(len, 42).tail(Tail::Short);
+    [data.clone(), data.blocks(1000, 16)]
 }
 
 /// The most memory that the process has ever held, in KiB, where the system tells.
@@ -164,16 +84,16 @@ fn mark(item: u64) -> u64 {
 }
 
 fn main() -> Result<(), Error> {
-    // Long ones in constant memory: the sum of all marks says that nothing was left out or came twice.
+    // Long ones in constant memory: the sum of all marks says that nothing was left out or came
+    // twice.
     let mut peaks = Vec::new();
     for len in [1_000_003, 16_000_003] {
         let expected = (0..len).map(mark).fold(0, u64::wrapping_add);
-        let by_item = ByItem { len };
-        let by_block = ByBlock { len, block: 1000, window: 16 };
-        for order in [&by_item as &dyn Order, &by_block] {
+        for data in kinds(len) {
             let sums = [const { AtomicU64::new(0) }; EPOCHS as usize];
-            run(order, &|epoch, item| {
-                sums[epoch as usize].fetch_add(mark(item), Relaxed);
+            run(&data, &|epoch, items| {
+                let sum = items.iter().copied().map(mark).fold(0, u64::wrapping_add);
+                sums[epoch as usize].fetch_add(sum, Relaxed);
             })?;
             assert!(sums.iter().all(|sum| sum.load(Relaxed) == expected));
         }
@@ -188,10 +108,12 @@ fn main() -> Result<(), Error> {
 
     // A shorter one item by item.
     let len = 100_003;
-    for order in [&ByItem { len } as &dyn Order, &ByBlock { len, block: 100, window: 16 }] {
+    for data in kinds(len) {
         let counts: Vec<AtomicU64> = (0..EPOCHS * len).map(|_| AtomicU64::new(0)).collect();
-        run(order, &|epoch, item| {
-            counts[(epoch * len + item) as usize].fetch_add(1, Relaxed);
+        run(&data, &|epoch, items| {
+            for item in items {
+                counts[(epoch * len + item) as usize].fetch_add(1, Relaxed);
+            }
         })?;
         assert!(counts.iter().all(|count| count.load(Relaxed) == 1));
     }

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::backend::Backend;
+use crate::sampler::SamplerError;
 
 /// What went wrong. Items that were passed in are where they were, unless the function says otherwise; a slice that
 /// indexes should be written to may hold unspecified values.
@@ -179,10 +180,20 @@ pub enum Error {
         /// How much one of its parts would take, in bytes; `u64::MAX` if the number does not fit.
         bytes: u64,
     },
+    /// A view of a permutation needs its [`SurvivorIndex`](crate::SurvivorIndex), which is over too large
+    /// a domain to be built unasked.
+    IndexNotBuilt {
+        /// The last point of the domain.
+        last: u64,
+    },
+    /// A text is not that of a [`Seed`](crate::Seed).
+    BadSeed,
     /// A text is not that of a [`Cursor`](crate::Cursor).
     BadCursor,
     /// A [`Cursor`](crate::Cursor) is of another permutation, or was changed.
     ForeignCursor,
+    /// A [`Sampler`](crate::Sampler) cannot be made, or cannot go on from a state.
+    Sampler(SamplerError),
     /// A permutation's indexes do not fit the word they should be written in.
     IndexTooWide {
         /// The permutation's length.
@@ -379,6 +390,9 @@ impl Error {
 }
 
 /// How a map was seen not to be a bijection.
+///
+/// [`verify`](crate::bijection::verify()) looks for all of them, and so tells more than the engines,
+/// which only look for what would lose an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Defect {
@@ -386,20 +400,71 @@ pub enum Defect {
     Repeats {
         /// The value that came again.
         index: u64,
+        /// The first two slots that have it, in order. `None` if they were not found again, because
+        /// the map answered otherwise when it was asked once more, or because a GPU evaluated it.
+        slots: Option<[u64; 2]>,
     },
-    /// A value is not below the length.
+    /// A value is not below the length, or not in the domain.
     OutOfRange {
+        /// The slot that has it.
+        slot: u64,
         /// The value.
         index: u64,
-        /// The length.
-        len: u64,
+        /// The last value that there may be.
+        last: u64,
     },
-    /// The number of slots with a value below the length is not the length.
+    /// The number of slots with a value below the length is not the length: some values repeat, or lie
+    /// outside of the domain. [`verify`](crate::bijection::verify()) finds the slots.
     Survivors {
         /// The permutation's length.
         expected: u64,
         /// How many slots survived; the length and one more if there are too many.
         actual: u64,
+    },
+    /// The inverse of an index is no slot of the domain.
+    SlotOutOfRange {
+        /// The index.
+        index: u64,
+        /// What `inverse` gave for it.
+        slot: u64,
+        /// The last slot of the domain.
+        last: u64,
+    },
+    /// `inverse(forward(slot))` is another slot, which has another value.
+    WrongInverse {
+        /// The slot.
+        slot: u64,
+        /// Its value, `forward(slot)`.
+        index: u64,
+        /// What `inverse(index)` gave instead of the slot.
+        inverse: u64,
+    },
+    /// `forward(inverse(index))` is another index.
+    WrongSlot {
+        /// The index.
+        index: u64,
+        /// Its slot, `inverse(index)`.
+        slot: u64,
+        /// What `forward(slot)` gave instead of the index.
+        value: u64,
+    },
+    /// A method gives another value than `forward` or `inverse` does at the same point.
+    Disagrees {
+        /// The method, such as `forward_run`.
+        method: &'static str,
+        /// The slot or the index.
+        point: u64,
+        /// What `forward` or `inverse` gave.
+        expected: u64,
+        /// What the method gave.
+        actual: u64,
+    },
+    /// `last` gave two answers.
+    DomainChanges {
+        /// The first.
+        before: u64,
+        /// The other.
+        after: u64,
     },
 }
 
@@ -491,10 +556,21 @@ impl fmt::Display for Error {
                 "a survivor index with {bytes} bytes could not be allocated: \
                  use `Permutation::walk` or a length that fills the domain, which need none"
             ),
+            Self::IndexNotBuilt { last } => write!(
+                f,
+                "the view needs an index over {} points, more than are counted unasked: use \
+                 `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
+                u128::from(*last) + 1
+            ),
+            Self::BadSeed => f.write_str(
+                "the text is not that of a seed: a number below 2^64 or 64 hexadecimal digits, and \
+                 then `@` and the epoch, if it is not 0",
+            ),
             Self::BadCursor => f.write_str("the text is not that of a cursor"),
             Self::ForeignCursor => {
                 f.write_str("the cursor is of another permutation, or was changed")
             }
+            Self::Sampler(error) => error.fmt(f),
             Self::IndexTooWide { len, bits } => {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
             }
@@ -542,15 +618,38 @@ impl fmt::Display for Error {
 impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Repeats { index } => write!(f, "two slots have the value {index}"),
-            Self::OutOfRange { index, len } => {
-                write!(f, "the value {index} is not below the length {len}")
+            Self::Repeats { index, slots: Some([first, second]) } => {
+                write!(f, "the slots {first} and {second} both have the value {index}")
+            }
+            Self::Repeats { index, slots: None } => write!(f, "two slots have the value {index}"),
+            Self::OutOfRange { slot, index, last } => {
+                write!(f, "the slot {slot} has the value {index}, and the last one is {last}")
             }
             Self::Survivors { expected, actual } => write!(
                 f,
-                "{actual} {more}slots have values below the length {expected}, which must be as many",
+                "{actual} {more}slots have values below the length {expected}, which must be as many: \
+                 `bijection::verify` finds out which are wrong",
                 more = if actual > expected { "or more " } else { "" }
             ),
+            Self::SlotOutOfRange { index, slot, last } => write!(
+                f,
+                "the inverse of the index {index} is given as {slot}, and the last slot is {last}"
+            ),
+            Self::WrongInverse { slot, index, inverse } => write!(
+                f,
+                "the slot {slot} has the value {index}, whose inverse is given as {inverse}"
+            ),
+            Self::WrongSlot { index, slot, value } => write!(
+                f,
+                "the inverse of the index {index} is given as the slot {slot}, which has the value {value}"
+            ),
+            Self::Disagrees { method, point, expected, actual } => write!(
+                f,
+                "`{method}` gives {actual} at point {point}, which alone has given {expected}"
+            ),
+            Self::DomainChanges { before, after } => {
+                write!(f, "the last point of the domain was {before} and then {after}")
+            }
         }
     }
 }

@@ -24,6 +24,8 @@ mod permutation;
 mod permutations;
 pub mod prelude;
 pub mod rng;
+mod sampler;
+mod saved;
 mod seed;
 mod shuffle;
 mod simd;
@@ -48,8 +50,9 @@ pub use compact::{
     DeviceGenerator, DeviceNumber,
 };
 pub use error::{Defect, Error, Unavailable};
-pub use permutation::{Cursor, Iter, ParIter, Permutation, SurvivorIndex};
+pub use permutation::{Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, SurvivorIndex, Walk};
 pub use permutations::Permutations;
+pub use sampler::{Sampler, SamplerBuilder, SamplerError, SamplerState, Tail};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use shuffle::ParBijectiveShuffle;
 pub use together::ParBijectiveShuffleTogether;

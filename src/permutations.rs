@@ -1,6 +1,10 @@
 //! [`Permutations`]: many independent permutations of one length.
 
 use crate::backend::Backend;
+#[cfg(feature = "cuda")]
+use crate::bijection::{FromSeed, Standard};
+#[cfg(feature = "cuda")]
+use crate::compact::Compactor;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{check_word, try_with_capacity};
 use crate::error::Error;
@@ -160,11 +164,7 @@ impl Permutations {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn write_indices<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
-        let (expected, actual) = (self.count.checked_mul(self.len), out.len() as u64);
-        if expected != Some(actual) {
-            let expected = expected.unwrap_or(u64::MAX);
-            return Err(Error::LengthMismatch { expected, actual });
-        }
+        self.check_all(out.len())?;
         self.write_rows(0, out)
     }
 
@@ -223,9 +223,7 @@ impl Permutations {
         &self,
         visit: impl Fn(u64, &[N]) -> R + Sync,
     ) -> Result<Vec<R>, Error> {
-        let too_long = |_| Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
-        let batch = self.batch(usize::try_from(self.len).map_err(too_long)?);
-        check_word::<N>(batch.len)?;
+        let batch = self.visited::<N>()?;
         match self.backend.engine(0)? {
             engine @ crate::compact::Engine::Cuda(_) => {
                 let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
@@ -235,7 +233,9 @@ impl Permutations {
         }
     }
 
-    /// Calls a function for each permutation, in any order; else as [`par_map`](Self::par_map).
+    /// Calls a function for each permutation, in any order and in constant memory, however many there
+    /// are; else as [`par_map`](Self::par_map). A panic of the function ends it without most of the other
+    /// rows.
     ///
     /// # Errors
     ///
@@ -262,7 +262,76 @@ impl Permutations {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn par_for_each<N: Word>(&self, visit: impl Fn(u64, &[N]) + Sync) -> Result<(), Error> {
-        self.par_map(visit).map(drop)
+        let batch = self.visited::<N>()?;
+        match self.backend.engine(0)? {
+            #[cfg(feature = "cuda")]
+            engine @ crate::compact::Engine::Cuda(_) => {
+                let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
+                // Results of no size take no memory.
+                batch::map_drawn(&batch, self.count, draw, visit).map(drop)
+            }
+            _ => batch::for_each(&batch, self.count, visit),
+        }
+    }
+
+    /// Shuffles each row of a matrix by a permutation of its own: item `k` of row `r` is then the one
+    /// that was item `p[k]` of that row, for the permutation `p` that is [`row`](Self::row) `r`.
+    ///
+    /// `items` are the rows one after another, [`count`](Self::count) of [`len`](Self::len) items each.
+    /// They are moved, not cloned, on the threads of the current rayon pool. On
+    /// [`Backend::Cuda`] the rows travel to the GPU one after another, which is slow.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it was.
+    /// [`Error::OutOfMemory`], which rows of at most
+    /// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
+    /// row is then either shuffled or as it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut matrix = [1, 2, 3, 10, 20, 30];
+    /// let permutations = Permutations::new(2, 3, 42);
+    /// permutations.apply_rows(&mut matrix)?;
+    /// assert_eq!(matrix[..3], permutations.row(0).unwrap().apply(&[1, 2, 3])?);
+    /// assert_eq!(matrix[3..], permutations.row(1).unwrap().apply(&[10, 20, 30])?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn apply_rows<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
+        self.check_all(items.len())?;
+        // If there are items, the rows' length is at most theirs.
+        let len = if items.is_empty() { 0 } else { self.len as usize };
+        match self.backend.engine(0)? {
+            #[cfg(feature = "cuda")]
+            engine @ crate::compact::Engine::Cuda(_) => {
+                let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
+                rows.try_for_each(|(row, epoch)| {
+                    engine.shuffle(&Standard::from_seed(self.len, self.seed.epoch(epoch)), row)
+                })
+            }
+            _ => batch::shuffle_rows(&self.batch(len), items),
+        }
+    }
+
+    /// Checks that a slice holds just the rows.
+    fn check_all(&self, actual: usize) -> Result<(), Error> {
+        let (expected, actual) = (self.count.checked_mul(self.len), actual as u64);
+        if expected == Some(actual) {
+            Ok(())
+        } else {
+            Err(Error::LengthMismatch { expected: expected.unwrap_or(u64::MAX), actual })
+        }
+    }
+
+    /// What rows have in common that a function is to see in a word's width.
+    fn visited<N: Word>(&self) -> Result<Batch, Error> {
+        let too_long = |_| Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
+        let batch = self.batch(usize::try_from(self.len).map_err(too_long)?);
+        check_word::<N>(batch.len)?;
+        Ok(batch)
     }
 
     /// What the rows in a slice of so many words have in common, if they are whole and there.

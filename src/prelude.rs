@@ -9,6 +9,7 @@ pub use crate::compact::{Columns, Compactor, Cpu, Rows, Serial, Workspace};
 pub use crate::error::Error;
 pub use crate::permutation::Permutation;
 pub use crate::permutations::Permutations;
+pub use crate::sampler::{Sampler, Tail};
 pub use crate::seed::Seed;
 pub use crate::shuffle::ParBijectiveShuffle;
 pub use crate::together::ParBijectiveShuffleTogether;

@@ -18,6 +18,8 @@
 //!
 //! [R123]: https://doi.org/10.1145/2063384.2063405
 
+mod text;
+
 use core::convert::Infallible;
 
 use rand_core::{Rng, TryRng};
@@ -27,8 +29,13 @@ use crate::rng::philox4x32_lanes::{Counters, encrypt};
 
 /// The seed and epoch that choose a permutation.
 ///
-/// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` will do. The epoch is a second
-/// number for the passes of a loop over one data set: all epochs of all seeds are unrelated.
+/// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` will do. A `u32` goes in as
+/// `u64::from(x)`: if there were a conversion from it too, the type of a literal would be ambiguous. The
+/// epoch is a second number for the passes of a loop over one data set: all epochs of all seeds are
+/// unrelated.
+///
+/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is serialised as
+/// that text.
 ///
 /// The same seed, epoch and length give the same permutation on every machine and back end, and in every version of
 /// this crate with the same major number (before 1.0.0: the same minor number).
@@ -86,6 +93,9 @@ impl Seed {
 
     /// A 256-bit seed drawn from a generator.
     ///
+    /// So any generator of the `rand` ecosystem gives one, one that was seeded itself among them. What
+    /// seeds a generator such as `StdRng`, 32 bytes, is a seed by [`from_bytes`](Self::from_bytes).
+    ///
     /// # Examples
     ///
     /// ```
@@ -93,6 +103,12 @@ impl Seed {
     ///
     /// let mut rng = rand::rng();
     /// assert_ne!(Seed::from_rng(&mut rng), Seed::from_rng(&mut rng));
+    ///
+    /// use rand::SeedableRng;
+    /// use rand::rngs::ChaCha12Rng;
+    ///
+    /// let seed = || Seed::from_rng(&mut ChaCha12Rng::seed_from_u64(7));
+    /// assert_eq!(seed(), seed());
     /// ```
     pub fn from_rng<R: Rng + ?Sized>(rng: &mut R) -> Self {
         let mut bytes = [0; 32];
@@ -104,6 +120,21 @@ impl Seed {
     #[must_use]
     pub const fn epoch(self, epoch: u64) -> Self {
         Self { epoch, ..self }
+    }
+
+    /// The epoch that the seed is at.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Seed;
+    ///
+    /// let seed = Seed::new(42);
+    /// assert_eq!(seed.current_epoch(), 0);
+    /// assert_eq!(seed.epoch(3).current_epoch(), 3);
+    /// ```
+    pub const fn current_epoch(&self) -> u64 {
+        self.epoch
     }
 
     /// The key material for bijections on a domain.

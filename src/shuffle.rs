@@ -3,17 +3,62 @@
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::{Compactor, Cpu};
 use crate::error::Error;
+use crate::permutation::Permutation;
 use crate::seed::Seed;
 
 mod sealed {
-    pub trait Sealed {}
-    impl<T> Sealed for [T] {}
+    /// What the methods need of a type: that it is a slice.
+    pub trait Slice {
+        /// What the slice is of.
+        type Item;
+
+        fn items(&self) -> &[Self::Item];
+
+        fn items_mut(&mut self) -> &mut [Self::Item];
+    }
+
+    impl<T> Slice for [T] {
+        type Item = T;
+
+        fn items(&self) -> &[T] {
+            self
+        }
+
+        fn items_mut(&mut self) -> &mut [T] {
+            self
+        }
+    }
 }
 
 /// Shuffles for slices, and so for vectors and arrays: deterministic, parallel, and undoable.
 ///
-/// The order depends on the seed and the length, and on nothing else: not on the number of threads, the items' type,
-/// the machine or the back end. It is that of [`Permutation::new`](crate::Permutation::new).
+/// The order depends on the seed and the length, and on nothing else: not on the number of threads,
+/// the items' type, the machine or the back end. It is that of
+/// [`Permutation::new`](crate::Permutation::new).
+///
+/// | by | in place | undone | a copy |
+/// | --- | --- | --- | --- |
+/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] |
+/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] |
+/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] |
+///
+/// A seed can only fail for want of memory, so there the plain form panics and a `try_` form returns
+/// the error. A bijection may be too small for the slice or wrong, so the forms `_with` a bijection
+/// always return a `Result`.
+///
+/// Several arrays in the same order, such as keys and their values, are for
+/// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles millions
+/// of items again and again had better keep its memory in a [`Workspace`](crate::Workspace).
+///
+/// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
+/// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
+/// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
+/// [`try_par_bijective_shuffle`]: Self::try_par_bijective_shuffle
+/// [`try_par_bijective_unshuffle`]: Self::try_par_bijective_unshuffle
+/// [`try_par_bijective_shuffled`]: Self::try_par_bijective_shuffled
+/// [`par_bijective_shuffle_with`]: Self::par_bijective_shuffle_with
+/// [`par_bijective_unshuffle_with`]: Self::par_bijective_unshuffle_with
+/// [`par_bijective_shuffled_with`]: Self::par_bijective_shuffled_with
 ///
 /// # Examples
 ///
@@ -27,16 +72,35 @@ mod sealed {
 /// ```
 ///
 /// The trait is sealed: more methods may come.
-pub trait ParBijectiveShuffle: sealed::Sealed {
-    /// What the slice is of.
-    type Item;
-
+pub trait ParBijectiveShuffle: sealed::Slice {
     /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`.
+    ///
+    /// # Several arrays
+    ///
+    /// An array of references is a slice too, and shuffling it moves the references: the vectors
+    /// behind them keep their order, and the array is gone at the end of the statement. To shuffle
+    /// the vectors in the same order, put the references into a tuple and call
+    /// [`par_bijective_shuffle_together`]. (The compiler cannot refuse the first form, as a slice of
+    /// references may be just what is to be shuffled.)
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let (mut a, mut b) = (vec![1, 2, 3, 4], vec![1, 2, 3, 4]);
+    /// [&mut a, &mut b].par_bijective_shuffle(42); // exchanges two references, or does not
+    /// assert_eq!((&a[..], &b[..]), (&[1, 2, 3, 4][..], &[1, 2, 3, 4][..]));
+    ///
+    /// (&mut a, &mut b).par_bijective_shuffle_together(42);
+    /// assert_ne!(a, [1, 2, 3, 4]);
+    /// assert_eq!(a, b);
+    /// ```
+    ///
+    /// [`par_bijective_shuffle_together`]: crate::ParBijectiveShuffleTogether::par_bijective_shuffle_together
     ///
     /// # Panics
     ///
-    /// If there is no memory for a copy of the items' bytes, or rayon cannot start its threads; the slice is then as
-    /// it was.
+    /// If there is no memory for a copy of the items' bytes, or rayon cannot start its threads; the
+    /// slice is then unchanged.
     ///
     /// # Examples
     ///
@@ -55,15 +119,20 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     ///
     /// vec![std::rc::Rc::new(1)].par_bijective_shuffle(42);
     /// ```
+    #[track_caller]
     fn par_bijective_shuffle(&mut self, seed: impl Into<Seed>)
     where
-        Self::Item: Send;
+        Self::Item: Send,
+    {
+        or_panic(self.try_par_bijective_shuffle(seed));
+    }
 
     /// Undoes [`par_bijective_shuffle`](Self::par_bijective_shuffle) with the same seed.
     ///
     /// # Panics
     ///
-    /// As it.
+    /// If there is no memory for a copy of the items' bytes, or rayon cannot start its threads; the
+    /// slice is then unchanged.
     ///
     /// # Examples
     ///
@@ -75,15 +144,20 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     /// v.par_bijective_unshuffle(42);
     /// assert_eq!(v, [1, 2, 3, 4]);
     /// ```
+    #[track_caller]
     fn par_bijective_unshuffle(&mut self, seed: impl Into<Seed>)
     where
-        Self::Item: Send;
+        Self::Item: Send,
+    {
+        or_panic(self.try_par_bijective_unshuffle(seed));
+    }
 
     /// A shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) makes of a clone.
     ///
     /// # Panics
     ///
-    /// As it, and if a clone panics.
+    /// If there is no memory for the copy and its indexes, if rayon cannot start its threads, or if a
+    /// clone panics.
     ///
     /// # Examples
     ///
@@ -97,19 +171,25 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     /// assert_eq!(shuffled, in_place);
     /// ```
     #[must_use]
+    #[track_caller]
     fn par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Vec<Self::Item>
     where
-        Self::Item: Clone + Send + Sync;
+        Self::Item: Clone + Send + Sync,
+    {
+        or_panic(self.try_par_bijective_shuffled(seed))
+    }
 
-    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), for those who would rather hear of failure.
+    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), which returns an error where there is
+    /// no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then as it was.
+    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then
+    /// unchanged.
     ///
     /// # Panics
     ///
-    /// If rayon cannot start its threads; the slice is then as it was, too.
+    /// If rayon cannot start its threads; the slice is then unchanged, too.
     ///
     /// # Examples
     ///
@@ -124,37 +204,61 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     /// ```
     fn try_par_bijective_shuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
     where
-        Self::Item: Send;
+        Self::Item: Send,
+    {
+        let items = self.items_mut();
+        Cpu.shuffle(&Standard::from_seed(items.len() as u64, seed), items)
+    }
 
-    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), for those who would rather hear of failure.
+    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), which returns an error where there
+    /// is no memory.
     ///
     /// # Errors
     ///
-    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle).
-    fn try_par_bijective_unshuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
-    where
-        Self::Item: Send;
-
-    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), for those who would rather hear of failure.
-    ///
-    /// # Errors
-    ///
-    /// As [`try_par_bijective_shuffle`](Self::try_par_bijective_shuffle).
+    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then
+    /// unchanged.
     ///
     /// # Panics
     ///
-    /// If a clone panics.
-    fn try_par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Result<Vec<Self::Item>, Error>
+    /// If rayon cannot start its threads; the slice is then unchanged, too.
+    fn try_par_bijective_unshuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
     where
-        Self::Item: Clone + Send + Sync;
+        Self::Item: Send,
+    {
+        let items = self.items_mut();
+        Cpu.unshuffle(&Standard::from_seed(items.len() as u64, seed), items)
+    }
 
-    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your own.
+    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), which returns an error where there is
+    /// no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the length are not a
-    /// permutation, and [`Error::OutOfMemory`]; the items are then where they were. So they are if the bijection
-    /// panics.
+    /// [`Error::OutOfMemory`] if there is no memory for the copy and its indexes.
+    ///
+    /// # Panics
+    ///
+    /// If a clone panics, or rayon cannot start its threads.
+    fn try_par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Result<Vec<Self::Item>, Error>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
+        let items = self.items();
+        Cpu.shuffled(&Standard::from_seed(items.len() as u64, seed), items)
+    }
+
+    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your own.
+    ///
+    /// [`par_bijective_unshuffle_with`](Self::par_bijective_unshuffle_with) undoes it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
+    /// length are not a permutation, and [`Error::OutOfMemory`]; the slice is then unchanged.
+    ///
+    /// # Panics
+    ///
+    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged, too.
     ///
     /// # Examples
     ///
@@ -166,70 +270,121 @@ pub trait ParBijectiveShuffle: sealed::Sealed {
     /// assert_eq!(v, [3, 0, 2, 4, 1]);
     /// # Ok::<(), Error>(())
     /// ```
+    ///
+    /// A seed is no bijection:
+    ///
+    /// ```compile_fail,E0277
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let _ = [1, 2, 3].par_bijective_shuffle_with(&42);
+    /// ```
     fn par_bijective_shuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
     where
         B: Bijection + ?Sized,
-        Self::Item: Send;
-}
-
-impl<T> ParBijectiveShuffle for [T] {
-    type Item = T;
-
-    #[track_caller]
-    fn par_bijective_shuffle(&mut self, seed: impl Into<Seed>)
-    where
-        T: Send,
-    {
-        or_panic(self.try_par_bijective_shuffle(seed));
-    }
-
-    #[track_caller]
-    fn par_bijective_unshuffle(&mut self, seed: impl Into<Seed>)
-    where
-        T: Send,
-    {
-        or_panic(self.try_par_bijective_unshuffle(seed));
-    }
-
-    #[track_caller]
-    fn par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Vec<T>
-    where
-        T: Clone + Send + Sync,
-    {
-        or_panic(self.try_par_bijective_shuffled(seed))
-    }
-
-    fn try_par_bijective_shuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
-    where
-        T: Send,
-    {
-        Cpu.shuffle(&Standard::from_seed(self.len() as u64, seed), self)
-    }
-
-    fn try_par_bijective_unshuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
-    where
-        T: Send,
-    {
-        Cpu.unshuffle(&Standard::from_seed(self.len() as u64, seed), self)
-    }
-
-    fn try_par_bijective_shuffled(&self, seed: impl Into<Seed>) -> Result<Vec<T>, Error>
-    where
-        T: Clone + Send + Sync,
-    {
-        Cpu.shuffled(&Standard::from_seed(self.len() as u64, seed), self)
-    }
-
-    fn par_bijective_shuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
-    where
-        B: Bijection + ?Sized,
-        T: Send,
+        Self::Item: Send,
     {
         // The reference is itself a bijection, and has a size.
-        Cpu.shuffle(&bijection, self)
+        Cpu.shuffle(&bijection, self.items_mut())
+    }
+
+    /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
+    /// bijection.
+    ///
+    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::Inverse) is another
+    /// permutation, unless the slice has as many items as the bijection has points.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
+    /// length are not a permutation, and [`Error::OutOfMemory`]; the slice is then unchanged.
+    ///
+    /// # Panics
+    ///
+    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged, too.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let f = Lcg::new(3, 5, 3)?;
+    /// let mut v = ["a", "b", "c", "d", "e"];
+    /// v.par_bijective_shuffle_with(&f)?;
+    /// assert_eq!(v, ["d", "a", "c", "e", "b"]);
+    /// v.par_bijective_unshuffle_with(&f)?;
+    /// assert_eq!(v, ["a", "b", "c", "d", "e"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn par_bijective_unshuffle_with<B>(&mut self, bijection: &B) -> Result<(), Error>
+    where
+        B: Bijection + ?Sized,
+        Self::Item: Send,
+    {
+        Cpu.unshuffle(&bijection, self.items_mut())
+    }
+
+    /// A shuffled copy by any bijection: what
+    /// [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) makes of a clone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
+    /// length are not a permutation, and [`Error::OutOfMemory`].
+    ///
+    /// # Panics
+    ///
+    /// If the bijection or a clone panics, or rayon cannot start its threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
+    /// assert_eq!([0, 1, 2, 3, 4].par_bijective_shuffled_with(&f)?, [3, 0, 2, 4, 1]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn par_bijective_shuffled_with<B>(&self, bijection: &B) -> Result<Vec<Self::Item>, Error>
+    where
+        B: Bijection + ?Sized,
+        Self::Item: Clone + Send + Sync,
+    {
+        Cpu.shuffled(&bijection, self.items())
+    }
+
+    /// A sample without replacement, in random order: clones of `count` items, or of all if there are
+    /// fewer.
+    ///
+    /// They are the first `count` of [`par_bijective_shuffled`](Self::par_bijective_shuffled), at the cost
+    /// of the sample: 8 bytes and about two evaluations for each of its items.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for the sample, or a clone panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v: Vec<u32> = (0..1000).collect();
+    /// assert_eq!(v.par_bijective_sample(3, 42), v.par_bijective_shuffled(42)[..3]);
+    /// assert_eq!(v.par_bijective_sample(2000, 42).len(), 1000);
+    /// ```
+    #[must_use]
+    #[track_caller]
+    fn par_bijective_sample(&self, count: usize, seed: impl Into<Seed>) -> Vec<Self::Item>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
+        let items = self.items();
+        or_panic(Permutation::for_slice(items, seed).sample(items, count))
     }
 }
 
+impl<T> ParBijectiveShuffle for [T] {}
+
+/// The value of a result, or a panic with the error's message.
 #[track_caller]
 pub(crate) fn or_panic<R>(result: Result<R, Error>) -> R {
     match result {

@@ -16,7 +16,8 @@ use crate::word::Word;
 /// that of a compaction to the same length.
 ///
 /// If the inner bijection keeps every requirement, so does this one. If it does not, a walk gives up after
-/// `n - m + 1` steps, which is as many as any can take, and the value lies outside the domain.
+/// `n - m + 1` steps, which is as many as any can take, and the value lies outside the domain; with
+/// `n` the size that it has at that time, so that after one step if it has shrunk below `m`.
 ///
 /// # Examples
 ///
@@ -86,9 +87,11 @@ fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
 }
 
 impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
-    /// How many points of the inner domain lie outside this one: the longest detour there is.
+    /// How many points of the inner domain lie outside this one: the longest detour there is. None if
+    /// the inner bijection has fewer points by now, and so breaks its requirements.
     fn outside(&self) -> N {
-        self.inner.last().wrapping_sub(&self.last)
+        let inner_last = self.inner.last();
+        if inner_last > self.last { inner_last - self.last } else { N::zero() }
     }
 
     /// Walks on from the values that are outside, all together.

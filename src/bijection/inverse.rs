@@ -5,6 +5,44 @@ use crate::word::Word;
 
 /// A bijection with its two directions exchanged.
 ///
+/// # It does not undo a shuffle of fewer items than points
+///
+/// A shuffle of `m` items by a bijection on `n > m` points keeps the slots whose values are below `m`.
+/// Its inverse keeps others, so a shuffle by `Inverse` is another permutation of the `m` items, and
+/// not the one that puts them back. Only where `m = n` is it that. To undo a shuffle of any length,
+/// call the method that undoes it, with the bijection itself:
+/// [`par_bijective_unshuffle_with`](crate::ParBijectiveShuffle::par_bijective_unshuffle_with),
+/// [`Workspace::unshuffle`](crate::Workspace::unshuffle) or
+/// [`Compactor::unshuffle`](crate::Compactor::unshuffle). The inverse of the permutation of `m` items,
+/// with its indexes and places, is [`Permutation::inverse`](crate::Permutation::inverse).
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let f = Lcg::new(3, 5, 3)?; // 8 points: 3 0 5 2 7 4 1 6
+/// let mut v = [0, 1, 2, 3, 4];
+/// v.par_bijective_shuffle_with(&f)?;
+/// assert_eq!(v, [3, 0, 2, 4, 1]);
+///
+/// let mut not_undone = v;
+/// not_undone.par_bijective_shuffle_with(&Inverse::new(f))?;
+/// assert_eq!(not_undone, [0, 4, 3, 2, 1]);
+///
+/// let mut undone = v;
+/// undone.par_bijective_unshuffle_with(&f)?;
+/// assert_eq!(undone, [0, 1, 2, 3, 4]);
+///
+/// let inverse = Permutation::with_bijection(5, f)?.inverse();
+/// assert_eq!(inverse.apply(&v)?, [0, 1, 2, 3, 4]);
+///
+/// // With as many items as points, it does undo.
+/// let mut all = [0, 1, 2, 3, 4, 5, 6, 7];
+/// all.par_bijective_shuffle_with(&f)?;
+/// all.par_bijective_shuffle_with(&Inverse::new(f))?;
+/// assert_eq!(all, [0, 1, 2, 3, 4, 5, 6, 7]);
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// # Examples
 ///
 /// ```

@@ -34,6 +34,7 @@ mod standard;
 mod table;
 mod trusted;
 mod variable_philox;
+mod verify;
 
 pub use affine::Affine;
 pub use block_shuffle::{BlockShuffle, BlockWindow};
@@ -52,6 +53,7 @@ pub use table::Table;
 pub(crate) use table::{batch, draw_exchanges, rejected};
 pub use trusted::{Trusted, TrustedBijection};
 pub use variable_philox::VariablePhilox;
+pub use verify::verify;
 
 use crate::error::Error;
 use crate::word::Word;
@@ -71,14 +73,15 @@ use crate::word::Word;
 /// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
 /// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
 /// * the methods for runs and slices agree with the single ones, and `trusted` and `device_source`, if they give
-///   anything, give the same map.
+///   anything, give the same map; what `uncompacted` gives compacts to the same permutations.
 ///
-/// The values for `x >= n` are unspecified.
+/// The values for `x >= n` are unspecified. The families of this crate do not panic there.
 ///
 /// The trait is safe: code that uses it must not rely on these requirements for memory safety. Where the crate moves
 /// items by a bijection it first checks the whole permutation, and answers [`Error::NotABijection`] with every item
 /// still in its place if the values below the length are not a permutation. An implementation that is proved right
-/// may skip the check with [`TrustedBijection`].
+/// may skip the check with [`TrustedBijection`]. What the engines do not need they do not check, such as whether
+/// `inverse` fits `forward`: [`verify()`] does, in a test.
 ///
 /// # Examples
 ///
@@ -107,6 +110,12 @@ use crate::word::Word;
 /// assert_eq!(v, [5, 4, 3, 2, 1]);
 /// # Ok::<(), Error>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a bijection on words of type `{N}`",
+    label = "not a bijection",
+    note = "a seed goes to the method without `_with`, such as `par_bijective_shuffle(42)`, or to one \
+            that ends in `_by_seed`, such as `Workspace::shuffle_by_seed(42, ..)`"
+)]
 pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The last point of the domain, `n - 1`; so a domain of `2^64` points has a name too.
     fn last(&self) -> N;
@@ -177,6 +186,17 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         None
     }
 
+    /// A bijection on more points that compacts to the same permutation as this one for every length up
+    /// to this one's number of points, or `None`, the default.
+    ///
+    /// It is for a bijection that is itself a compaction, such as a [`Permutation`], whose values have to
+    /// be looked for: the CPU engine then compacts the other one, once, instead of evaluating this one.
+    ///
+    /// [`Permutation`]: crate::Permutation
+    fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
+        None
+    }
+
     /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only; a GPU engine then answers
     /// [`Error::NoDeviceSource`]. What the text answers is checked as the Rust methods' values are, for a permutation,
     /// and not for being the same one; that it does no harm is its author's word, see [`DeviceSource::new`].
@@ -235,6 +255,9 @@ macro_rules! forward_bijection {
             }
             fn trusted(&self) -> Option<Trusted<'_, N>> {
                 (**self).trusted()
+            }
+            fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
+                (**self).uncompacted()
             }
             fn device_source(&self) -> Option<DeviceSource> {
                 (**self).device_source()

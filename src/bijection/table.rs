@@ -10,6 +10,8 @@ use crate::word::Word;
 
 /// A permutation held as its values, and the values of its inverse: two words a point.
 ///
+/// Beyond its domain every point is its own value.
+///
 /// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far as the words
 /// that key it are random. That is what [`Standard`](crate::Standard) does for small lengths.
 ///
@@ -77,37 +79,56 @@ impl<N: Word> Table<N> {
     }
 }
 
+/// The value at a point; the point itself beyond the table.
+#[inline]
+fn look_up<N: Word>(values: &[N], point: N) -> N {
+    let place = usize::try_from(point.widen()).ok();
+    place.and_then(|place| values.get(place)).copied().unwrap_or(point)
+}
+
+/// Writes the values at consecutive points.
+#[inline]
+fn copy_run<N: Word, M>(values: &[N], first: N, out: &mut [M], convert: impl Fn(N) -> M) {
+    let start = usize::try_from(first.widen()).map_or(values.len(), |at| at.min(values.len()));
+    let values = &values[start..];
+    let (within, beyond) = out.split_at_mut(values.len().min(out.len()));
+    for (out, &value) in within.iter_mut().zip(values) {
+        *out = convert(value);
+    }
+    let mut point = first.wrapping_add(&N::wrap(within.len() as u64));
+    for out in beyond {
+        *out = convert(point);
+        point = point.wrapping_add(&N::one());
+    }
+}
+
 impl<N: Word> Bijection<N> for Table<N> {
     fn last(&self) -> N {
         N::wrap(self.forward.len() as u64 - 1)
     }
 
     fn forward(&self, slot: N) -> N {
-        self.forward[slot.widen() as usize]
+        look_up(&self.forward, slot)
     }
 
     fn inverse(&self, index: N) -> N {
-        self.inverse[index.widen() as usize]
+        look_up(&self.inverse, index)
     }
 
     fn forward_run(&self, first: N, out: &mut [N]) {
-        out.copy_from_slice(&self.forward[first.widen() as usize..][..out.len()]);
+        copy_run(&self.forward, first, out, |value| value);
     }
 
     fn inverse_run(&self, first: N, out: &mut [N]) {
-        out.copy_from_slice(&self.inverse[first.widen() as usize..][..out.len()]);
+        copy_run(&self.inverse, first, out, |value| value);
     }
 
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-        for (out, value) in out.iter_mut().zip(&self.forward[first.widen() as usize..]) {
-            *out = value.widen() as u32;
-        }
+        copy_run(&self.forward, first, out, |value| value.widen() as u32);
     }
 
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-        for (out, value) in out.iter_mut().zip(&self.inverse[first.widen() as usize..]) {
-            *out = value.widen() as u32;
-        }
+        copy_run(&self.inverse, first, out, |value| value.widen() as u32);
     }
 
     fn evaluation_picoseconds(&self) -> u32 {

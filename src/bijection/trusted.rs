@@ -153,6 +153,9 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted(Inner::Borrowed(self.get())))
     }
+    fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
+        self.get().uncompacted()
+    }
     fn device_source(&self) -> Option<DeviceSource> {
         self.get().device_source()
     }

@@ -12,8 +12,8 @@ use crate::word::Word;
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range;
-/// [`Error::OutOfMemory`] if there is none for a bit an index.
+/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range, and
+/// with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
 pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
     if tuning::is_sequential(indices.len(), size_of::<N>()) {
         return check_in_order(indices);
@@ -46,18 +46,53 @@ pub(crate) fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
     let words = indices.len().div_ceil(64);
     let mut seen = try_with_capacity(words)?;
     seen.resize(words, 0_u64);
-    for index in indices.iter().map(|index| index.widen()) {
+    for (slot, index) in (0..).zip(indices.iter().map(|index| index.widen())) {
         if index >= len {
-            return Err(Error::NotABijection(Defect::OutOfRange { index, len }));
+            return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last: len - 1 }));
         }
         let word = &mut seen[(index / 64) as usize];
         let bit = 1 << (index % 64);
         if *word & bit != 0 {
-            return Err(Error::NotABijection(Defect::Repeats { index }));
+            let first = (0..).zip(indices).find(|(_, other)| other.widen() == index);
+            let slots = first.map(|(first, _)| [first, slot]);
+            return Err(Error::NotABijection(Defect::Repeats { index, slots }));
         }
         *word |= bit;
     }
     Ok(())
+}
+
+/// An error of [`check_permutation`] with the bijection's slots instead of places among those that
+/// survived. `last` is the last slot that was evaluated, and `run` evaluates a run again.
+///
+/// It evaluates up to the second of the slots, on one thread, which only an error has to pay for.
+pub(crate) fn with_slots(error: Error, last: u64, run: impl Fn(u64, &mut [u64])) -> Error {
+    match error {
+        Error::NotABijection(Defect::Repeats { index, .. }) => {
+            let slots = first_two_slots(index, last, run);
+            Error::NotABijection(Defect::Repeats { index, slots })
+        }
+        error => error,
+    }
+}
+
+/// The first two slots of `[0, last]` that have a value.
+fn first_two_slots(index: u64, last: u64, run: impl Fn(u64, &mut [u64])) -> Option<[u64; 2]> {
+    let mut room = [0; tuning::RUN];
+    let mut before = None;
+    let mut first = 0;
+    loop {
+        let count = (last - first).min(tuning::RUN as u64 - 1) as usize + 1;
+        let values = &mut room[..count];
+        run(first, values);
+        for (slot, _) in (first..).zip(&*values).filter(|(_, value)| **value == index) {
+            if let Some(before) = before {
+                return Some([before, slot]);
+            }
+            before = Some(slot);
+        }
+        first = first.checked_add(count as u64).filter(|&first| first <= last)?;
+    }
 }
 
 #[cfg(test)]
@@ -70,15 +105,15 @@ mod tests {
         assert_eq!(check_permutation(&[2_u32, 0, 1]), Ok(()));
         assert_eq!(
             check_permutation(&[2_u64, 0, 2]),
-            Err(Error::NotABijection(Defect::Repeats { index: 2 }))
+            Err(Error::NotABijection(Defect::Repeats { index: 2, slots: Some([0, 2]) }))
         );
         assert_eq!(
             check_permutation(&[3_u64, 0, 1]),
-            Err(Error::NotABijection(Defect::OutOfRange { index: 3, len: 3 }))
+            Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: 3, last: 2 }))
         );
         assert_eq!(
             check_permutation(&[u64::MAX]),
-            Err(Error::NotABijection(Defect::OutOfRange { index: u64::MAX, len: 1 }))
+            Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: u64::MAX, last: 0 }))
         );
     }
 
@@ -91,10 +126,37 @@ mod tests {
             let mut bad = good.clone();
             bad[place] = good[(place + 12_345) % good.len()];
             let index = u64::from(bad[place]);
+            let other = (place + 12_345) % good.len();
+            let slots = Some([place.min(other) as u64, place.max(other) as u64]);
             assert_eq!(
                 check_permutation(&bad),
-                Err(Error::NotABijection(Defect::Repeats { index }))
+                Err(Error::NotABijection(Defect::Repeats { index, slots }))
             );
         }
+    }
+
+    #[test]
+    fn slots_are_found_again() {
+        let error = || Error::NotABijection(Defect::Repeats { index: 7, slots: Some([1, 2]) });
+        let found = |last, seventh: &[u64]| {
+            let run = |first: u64, out: &mut [u64]| {
+                for (slot, out) in (first..).zip(out) {
+                    *out = if seventh.contains(&slot) { 7 } else { 0 };
+                }
+            };
+            match with_slots(error(), last, run) {
+                Error::NotABijection(Defect::Repeats { index: 7, slots }) => slots,
+                other => panic!("{other}"),
+            }
+        };
+        for slots in [[0, 1], [0, 9999], [1023, 1024], [5, 2048], [9998, 9999]] {
+            assert_eq!(found(9999, &slots), Some(slots));
+            assert_eq!(found(u64::MAX, &slots), Some(slots));
+            assert_eq!(found(slots[1] - 1, &slots), None);
+        }
+        assert_eq!(found(9999, &[3, 4, 5]), Some([3, 4]));
+        assert_eq!(found(0, &[0]), None);
+        let other = Error::OutOfMemory { bytes: 1 };
+        assert_eq!(with_slots(other.clone(), 9, |_, _| panic!("not asked for")), other);
     }
 }

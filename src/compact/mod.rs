@@ -35,7 +35,7 @@ pub use cuda::{
 pub use no_cuda::Cuda;
 pub use serial::Serial;
 
-pub(crate) use check::{check_in_order, check_permutation};
+pub(crate) use check::{check_in_order, check_permutation, with_slots};
 pub(crate) use columns::{Fixed, Frame};
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::Direction;
@@ -109,6 +109,17 @@ pub trait Compactor: sealed::Sealed {
         bijection: &dyn Bijection,
         items: &[T],
     ) -> Result<Vec<T>, Error>;
+}
+
+/// The bijection by which to evaluate what a bijection compacts to for a length, which is checked
+/// against its domain: often itself.
+///
+/// # Errors
+///
+/// [`Error::LengthExceedsDomain`].
+pub(crate) fn uncompacted(bijection: &dyn Bijection, len: usize) -> Result<&dyn Bijection, Error> {
+    check_length(len as u64, bijection.last())?;
+    Ok(bijection.uncompacted().unwrap_or(bijection))
 }
 
 /// Checks that `len` items fit the domain.

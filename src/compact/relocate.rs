@@ -10,7 +10,7 @@ use super::cpu::memory::{Base, Buffer};
 use super::cpu::partitioned::{Direction, Sorting};
 use super::cpu::places::{Places, Span};
 use super::cpu::{Memory, direct, tuning};
-use super::{check_length, check_permutation, try_with_capacity};
+use super::{check_length, try_with_capacity, uncompacted};
 use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;
@@ -34,6 +34,7 @@ impl<'a> Plan<'a> {
     /// The permutation that a bijection compacts to. A bijection that is not trusted is evaluated and checked here,
     /// and never asked again.
     pub(super) fn new(bijection: &'a dyn Bijection, len: usize) -> Result<Self, Error> {
+        let bijection = uncompacted(bijection, len)?;
         let indices = match bijection.trusted() {
             Some(trusted) => {
                 check_length(len as u64, trusted.last())?;
@@ -109,8 +110,7 @@ pub(super) fn fits_u32(len: usize) -> bool {
 fn checked_indices<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<Vec<N>, Error> {
     let mut indices = try_with_capacity(len)?;
     indices.resize(len, N::zero());
-    direct::fill(bijection, &mut indices)?;
-    check_permutation(&indices)?;
+    direct::fill_checked(bijection, &mut indices)?;
     Ok(indices)
 }
 

@@ -1,6 +1,8 @@
 //! [`Serial`]: algorithm 1 in plain sight.
 
-use super::{Compactor, check_in_order, check_length, check_word, try_with_capacity, wrong_count};
+use super::{
+    Compactor, check_in_order, check_length, check_word, try_with_capacity, with_slots, wrong_count,
+};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -57,7 +59,13 @@ impl Compactor for Serial {
         if rank != len {
             return Err(wrong_count(len, rank));
         }
-        check_in_order(out)
+        check_in_order(out).map_err(|error| {
+            with_slots(error, last, |first, run| {
+                for (slot, value) in (first..).zip(run) {
+                    *value = bijection.forward(slot);
+                }
+            })
+        })
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along and compacted itself.
 
-use super::{Iter, Permutation, tuning};
+use super::{Iter, Permutation, or_panic, tuning};
 use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
 use crate::compact::check_length;
 
@@ -62,8 +62,23 @@ impl<B: Bijection> Bijection for Permutation<B> {
         check_length(self.len, trusted.last()).ok()?;
         let permutation =
             Permutation { inverted: self.inverted, ..Permutation::of(self.len, trusted) };
-        permutation.build_index().ok()?;
+        // Where this one has an index, a second one was asked for.
+        let built = match self.index() {
+            Some(_) => permutation.build_index(),
+            None => permutation.need_index(),
+        };
+        built.ok()?;
         Some(Trusted::from_owned(permutation))
+    }
+
+    /// The bijection itself, since to keep the values below one length and of them those below a shorter
+    /// one is to keep those below the shorter one. `None` for an inverse: where the length does not fill
+    /// the domain, it is not what the bijection's inverse compacts to.
+    fn uncompacted(&self) -> Option<&dyn Bijection> {
+        if self.inverted || self.len == 0 {
+            return None;
+        }
+        Some(self.bijection.uncompacted().unwrap_or(&self.bijection))
     }
 
     /// None where the length does not fill the bijection's domain: no device has the index.
@@ -88,13 +103,17 @@ impl<B: Bijection> Bijection for Permutation<B> {
 unsafe impl TrustedBijection for Permutation<Trusted<'_>> {}
 
 impl<B: Bijection> Permutation<B> {
-    /// The value at a point, or one outside of the domain if the bijection breaks its requirements.
+    /// The value at a point, or one outside of the domain if the point is, or the bijection breaks its
+    /// requirements.
     fn at(&self, point: u64, inverted: bool) -> u64 {
         if self.len == 0 {
             return point;
         }
+        if point >= self.len {
+            return u64::MAX;
+        }
         let value = if inverted { self.rank(point) } else { self.select(point) };
-        value.unwrap_or(u64::MAX)
+        or_panic(value).unwrap_or(u64::MAX)
     }
 
     /// The values at points in a row.
@@ -108,8 +127,10 @@ impl<B: Bijection> Permutation<B> {
                 self.bijection.forward_run(first, out);
             }
         } else {
-            let mut indices = Iter::new(self, inverted, first, out.len() as u64);
+            let count = self.len.saturating_sub(first).min(out.len() as u64);
+            let mut indices = Iter::new(self, inverted, first, count);
             indices.expect_index();
+            // Beyond the domain there are none.
             out.fill_with(|| indices.next().unwrap_or(u64::MAX));
         }
     }

@@ -7,6 +7,7 @@ use super::index::Landmark;
 use super::{Iter, Permutation};
 use crate::bijection::Bijection;
 use crate::error::Error;
+use crate::saved;
 
 /// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
 ///
@@ -74,23 +75,40 @@ impl Cursor {
         [len, next, left, stride, slot, survivors, check]
     }
 
+    /// The first place, how many are left and how far apart, and where to begin, if all of that can be
+    /// in a permutation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ForeignCursor`].
+    pub(super) fn checked<B: Bijection>(
+        &self,
+        permutation: &Permutation<B>,
+    ) -> Result<([u64; 3], Landmark), Error> {
+        if self.len != permutation.len || self.check != self.check(permutation) {
+            return Err(Error::ForeignCursor);
+        }
+        let &Self { len, next, left, stride, slot, survivors: place, .. } = self;
+        // The check is no secret: a cursor may be made up with a right one.
+        let last = u128::from(next) + u128::from(left.saturating_sub(1)) * u128::from(stride);
+        let before = u128::from(slot);
+        let after = (u128::from(permutation.bijection.last()) + 1).checked_sub(before);
+        let is_there = last < u128::from(len)
+            && place <= next
+            && u128::from(place) <= before
+            && after.is_some_and(|slots| u128::from(len - place) <= slots);
+        if stride == 0 || (left > 0 && !is_there) {
+            return Err(Error::ForeignCursor);
+        }
+        Ok(([next, left, stride], Landmark { slot, place }))
+    }
+
     /// The check over everything else, and over some of the bijection's values.
     fn check<B: Bijection>(&self, permutation: &Permutation<B>) -> u64 {
-        const SAMPLES: u64 = 16;
         let last = permutation.bijection.last();
-        let samples = (0..SAMPLES).map(|k| {
-            let slot = u128::from(last) * u128::from(k) / u128::from(SAMPLES - 1);
-            permutation.bijection.forward(slot as u64)
-        });
         let words = self.words();
         let numbers = words[..6].iter().copied().chain([last, u64::from(permutation.inverted)]);
-        numbers.chain(samples).fold(0, |hash, number| {
-            // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which takes in a number a round.
-            let mut x = (hash ^ number).wrapping_add(0x9E37_79B9_7F4A_7C15);
-            x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-            x ^ x >> 31
-        })
+        saved::check(numbers.chain(saved::samples(&permutation.bijection, last)))
     }
 }
 
@@ -99,33 +117,21 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since.
+    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since; and what
+    /// [`try_get`](Self::try_get) says, if the cursor does not know where its place is, in a domain of more
+    /// slots than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
     ///
     /// # Examples
     ///
     /// See [`Iter::cursor`].
     pub fn resume(&self, cursor: &Cursor) -> Result<Iter<'_, B>, Error> {
-        if cursor.len != self.len || cursor.check != cursor.check(self) {
-            return Err(Error::ForeignCursor);
-        }
-        let &Cursor { next, left, stride, slot, survivors: place, .. } = cursor;
-        // Whoever makes up a cursor with a check of its own gets no place that there is none of.
-        let last = u128::from(next) + u128::from(left.saturating_sub(1)) * u128::from(stride);
-        let is_there = left == 0 || (last < u128::from(self.len) && place <= next);
-        if stride == 0 || !is_there {
-            return Err(Error::ForeignCursor);
-        }
-        Ok(Iter::resumed(self, [next, left, stride], Landmark { slot, place }))
+        Iter::resume(self, cursor)
     }
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (k, word) in self.words().into_iter().enumerate() {
-            let dash = if k == 0 { "" } else { "-" };
-            write!(f, "{dash}{word:x}")?;
-        }
-        Ok(())
+        saved::write(f, &self.words())
     }
 }
 
@@ -133,21 +139,8 @@ impl FromStr for Cursor {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let mut words = text.split('-').map(|word| {
-            // A sign is read as part of a number otherwise.
-            let is_hex = word.bytes().all(|digit| digit.is_ascii_hexdigit());
-            u64::from_str_radix(word, 16).ok().filter(|_| is_hex)
-        });
-        let mut word = || words.next().flatten().ok_or(Error::BadCursor);
-        let cursor = Self {
-            len: word()?,
-            next: word()?,
-            left: word()?,
-            stride: word()?,
-            slot: word()?,
-            survivors: word()?,
-            check: word()?,
-        };
-        if words.next().is_some() { Err(Error::BadCursor) } else { Ok(cursor) }
+        let [len, next, left, stride, slot, survivors, check] =
+            saved::read(text).ok_or(Error::BadCursor)?;
+        Ok(Self { len, next, left, stride, slot, survivors, check })
     }
 }

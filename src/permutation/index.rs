@@ -41,6 +41,8 @@ enum Form {
 /// Counts of survivors.
 #[derive(Clone)]
 struct Counts {
+    /// The last slot of the domain that was counted.
+    last: u64,
     /// A block has `2^bits` slots.
     bits: u32,
     /// How many survive before each superblock.
@@ -52,13 +54,12 @@ struct Counts {
 /// A superblock has `2^15` slots, so that a count within it fits 16 bits.
 const SUPERBLOCK_BITS: u32 = 15;
 
-/// How many slots are evaluated at a time.
-const RUN: usize = 1 << 9;
+use tuning::SCAN_RUN as RUN;
 
 /// Survivors of a run of slots.
 type Room = [MaybeUninit<u64>; room_for(RUN)];
 
-const fn room() -> Room {
+pub(super) const fn room() -> Room {
     [MaybeUninit::uninit(); room_for(RUN)]
 }
 
@@ -74,6 +75,14 @@ pub(super) struct Landmark {
 impl SurvivorIndex {
     /// How many slots a block has if nothing else is asked for.
     pub const SLOTS_PER_BLOCK: u64 = tuning::SLOTS_PER_BLOCK;
+
+    /// The most slots over which a view builds an index without being asked for it by name.
+    ///
+    /// Over a larger domain the views that need an index answer [`Error::IndexNotBuilt`], until
+    /// [`Permutation::build_index`](crate::Permutation::build_index) has built one: 2^34 slots take two
+    /// threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain of 64 points an item or
+    /// more counts as 64 slots an item.
+    pub const UNASKED_SLOTS: u64 = tuning::UNASKED_SLOTS;
 
     /// Checks a number of slots to a block.
     ///
@@ -177,8 +186,12 @@ impl Counts {
         let last = bijection.last();
         let superblocks = (last >> SUPERBLOCK_BITS) + 1;
         let blocks = (last >> bits) + 1;
-        let mut counts =
-            Self { bits, superblocks: vec_of_zeros(superblocks)?, blocks: vec_of_zeros(blocks)? };
+        let mut counts = Self {
+            last,
+            bits,
+            superblocks: vec_of_zeros(superblocks)?,
+            blocks: vec_of_zeros(blocks)?,
+        };
         let values = Values::unchecked(bijection, len);
         let per_superblock = 1 << (SUPERBLOCK_BITS - bits);
         let count = |(number, (total, blocks)): (usize, (&mut u64, &mut [u16]))| {
@@ -243,7 +256,7 @@ impl Counts {
         let mut left = (place - start.place) as usize;
         let mut room = room();
         let mut found = None;
-        for_each_run(start.slot, values.last_slot(), 1 << self.bits, |slots| {
+        for_each_run(start.slot, self.last, 1 << self.bits, |slots| {
             let survivors = values.survivors(slots, &mut room);
             found = survivors.get(left).copied();
             left = left.wrapping_sub(survivors.len());
@@ -253,7 +266,8 @@ impl Counts {
     }
 
     fn rank(&self, values: &Values, slot: u64) -> u64 {
-        let slot = slot.min(values.last_slot());
+        // A bijection that lies may have another domain by now.
+        let slot = slot.min(self.last);
         let mut start = self.landmark((slot >> self.bits) as usize);
         let mut room = room();
         if let Some(last) = slot.checked_sub(1).filter(|&last| last >= start.slot) {
@@ -282,7 +296,12 @@ fn count_blocks(values: &Values, first: u64, bits: u32, blocks: &mut [u16]) -> u
 }
 
 /// Visits at most `most` slots from `first` on, up to `last`, a run at a time, as long as the visitor wants more.
-fn for_each_run(first: u64, last: u64, most: usize, mut visit: impl FnMut(SlotRange) -> bool) {
+pub(super) fn for_each_run(
+    first: u64,
+    last: u64,
+    most: usize,
+    mut visit: impl FnMut(SlotRange) -> bool,
+) {
     let mut left = most;
     let mut next = Some(SlotRange::from(first, last, left.min(RUN)));
     while let Some(slots) = next {

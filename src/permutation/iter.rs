@@ -1,7 +1,9 @@
-//! [`Iter`]: runs through some places of a permutation, from both ends.
+//! [`Indexes`]: runs through some places of a permutation, from both ends.
 
+use core::borrow::Borrow;
 use core::fmt;
 use core::iter::FusedIterator;
+use core::marker::PhantomData;
 use core::mem::{self, MaybeUninit};
 
 use super::index::Landmark;
@@ -10,8 +12,18 @@ use crate::bijection::{Bijection, Standard};
 use crate::compact::{SlotRange, Values, room_for};
 use crate::error::Error;
 
+/// The iterator over a borrowed permutation's indexes: see [`Indexes`].
+pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;
+
+/// The iterator that `into_iter` of a permutation gives, which owns it: see [`Indexes`].
+pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
+
 /// An iterator over a permutation's indexes, in constant memory; [`Permutation::iter`],
 /// [`range`](Permutation::range), [`shard`](Permutation::shard) and their like make it.
+///
+/// `P` is how it holds the permutation: [`Iter`] borrows it, [`IntoIter`] owns it, and
+/// [`over`](Self::over) takes an `Arc` of one, so that the iterator can be put into a struct or sent to
+/// a thread.
 ///
 /// It runs from both ends, is cut into shards itself, and can be saved and resumed ([`cursor`](Self::cursor)). How
 /// many indexes are to come is [`left`](Self::left); it is no `ExactSizeIterator`, since they may be more than a
@@ -25,8 +37,10 @@ use crate::error::Error;
 ///
 /// # Panics
 ///
-/// Running backwards, or through the inverse, may need the permutation's index; it is built then, and where that
-/// fails there is a panic. [`Permutation::build_index`] beforehand says so instead.
+/// Running backwards from a place that is far from the end, or through the inverse, may need the
+/// permutation's index. It is built then, and where that fails, or the domain has more than
+/// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS) slots, there is a panic.
+/// [`Permutation::build_index`] beforehand says so instead.
 ///
 /// # Examples
 ///
@@ -43,8 +57,9 @@ use crate::error::Error;
 /// # Ok::<(), bijective_shuffle::Error>(())
 /// ```
 #[must_use = "iterators are lazy and do nothing unless consumed"]
-pub struct Iter<'a, B = Standard> {
-    permutation: &'a Permutation<B>,
+pub struct Indexes<P, B = Standard> {
+    permutation: P,
+    bijection: PhantomData<fn() -> B>,
     /// Whether it runs through the inverse of what the bijection compacts to.
     inverted: bool,
     /// The first place that is still to come, how many come, and how far they are apart.
@@ -111,31 +126,78 @@ impl Ahead {
     }
 }
 
-impl<'a, B: Bijection> Iter<'a, B> {
+impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
+    /// Runs through all of a permutation, which it holds by a reference, an `Arc`, or itself.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use bijective_shuffle::{Indexes, Permutation};
+    ///
+    /// let p = Arc::new(Permutation::new(1000, 42));
+    /// let halves = [0, 1].map(|rank| {
+    ///     let indexes = Indexes::over(Arc::clone(&p)).shard(rank, 2).unwrap();
+    ///     std::thread::spawn(|| indexes.sum::<u64>())
+    /// });
+    /// let sum: u64 = halves.into_iter().map(|half| half.join().unwrap()).sum();
+    /// assert_eq!(sum, 1000 * 999 / 2);
+    /// ```
+    pub fn over(permutation: P) -> Self {
+        let (inverted, len) = (permutation.borrow().inverted, permutation.borrow().len);
+        Self::new(permutation, inverted, 0, len)
+    }
+
+    /// Goes on where a [cursor](Self::cursor) was taken, as [`Permutation::resume`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Permutation::resume`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::{Indexes, Permutation};
+    ///
+    /// let mut indexes = Permutation::new(1000, 42).into_iter();
+    /// indexes.nth(123);
+    /// let cursor = indexes.cursor();
+    /// assert!(Indexes::resume(Permutation::new(1000, 42), &cursor)?.eq(indexes));
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn resume(permutation: P, cursor: &Cursor) -> Result<Self, Error> {
+        let (places, landmark) = cursor.checked(permutation.borrow())?;
+        let [next, left, _] = places;
+        let of: &Permutation<B> = permutation.borrow();
+        // To look for the place takes up to some seconds on a smaller domain, and for ever on this one.
+        if left > 0 && !of.is_built_unasked() {
+            of.prepare(of.inverted, next - landmark.place, next)?;
+        }
+        Ok(Self::resumed(permutation, places, landmark))
+    }
+
     /// Runs through `count` places from the first on.
-    pub(super) fn new(
-        permutation: &'a Permutation<B>,
-        inverted: bool,
-        first: u64,
-        count: u64,
-    ) -> Self {
+    pub(super) fn new(permutation: P, inverted: bool, first: u64, count: u64) -> Self {
         let (front, back) = (Ahead::default(), Ahead::default());
-        Self { permutation, inverted, next: first, left: count, stride: 1, front, back }
+        let (next, left, stride, bijection) = (first, count, 1, PhantomData);
+        Self { permutation, bijection, inverted, next, left, stride, front, back }
+    }
+
+    fn permutation(&self) -> &Permutation<B> {
+        self.permutation.borrow()
     }
 
     /// Runs through places: the first, how many, and how far apart; a landmark is before the first.
-    pub(super) fn resumed(
-        permutation: &'a Permutation<B>,
-        [next, left, stride]: [u64; 3],
-        landmark: Landmark,
-    ) -> Self {
+    fn resumed(permutation: P, [next, left, stride]: [u64; 3], landmark: Landmark) -> Self {
+        let inverted = permutation.borrow().inverted;
         let front = Ahead { ended: Some(landmark.into()), ..Ahead::default() };
-        Self { stride, front, ..Self::new(permutation, permutation.inverted, next, left) }
+        Self { stride, front, ..Self::new(permutation, inverted, next, left) }
     }
 
     /// Whether each place is evaluated by itself, and not those of a run of slots together.
     fn is_direct(&self) -> bool {
-        let permutation = self.permutation;
+        let permutation = self.permutation();
         self.inverted || permutation.fills_domain() || permutation.slots().is_some()
     }
 
@@ -144,7 +206,7 @@ impl<'a, B: Bijection> Iter<'a, B> {
     fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
         indices.clear();
         indices.extend((0..count as u64).map(|k| first + k * self.stride));
-        self.permutation.evaluate(self.inverted, self.stride == 1, &mut indices);
+        self.permutation().evaluate(self.inverted, self.stride == 1, &mut indices);
         indices
     }
 
@@ -171,7 +233,9 @@ impl<'a, B: Bijection> Iter<'a, B> {
         let bound = |rank: u64| (u128::from(left) * u128::from(rank) / u128::from(world)) as u64;
         let (start, end) = (bound(rank), bound(rank + 1));
         if start < end {
-            self.permutation.prepare(self.inverted, start.saturating_mul(self.stride))?;
+            let places = start.saturating_mul(self.stride);
+            let place = self.next.saturating_add(places);
+            self.permutation().prepare(self.inverted, places, place)?;
         }
         self.retreat(left - end);
         self.advance(start);
@@ -231,7 +295,7 @@ impl<'a, B: Bijection> Iter<'a, B> {
         // After the last slot nothing comes.
         let slot = u64::try_from(at.slot).ok();
         let landmark = slot.map(|slot| Landmark { slot, place: at.place });
-        Cursor::new(self.permutation, [self.next, self.left, self.stride], landmark)
+        Cursor::new(self.permutation(), [self.next, self.left, self.stride], landmark)
     }
 
     /// Sees to it that the index is there, if parts of what is left may need it.
@@ -240,14 +304,18 @@ impl<'a, B: Bijection> Iter<'a, B> {
     ///
     /// If it cannot be built.
     pub(super) fn expect_index(&self) {
+        if self.left == 0 {
+            return;
+        }
         // From the beginning, or from the slot where the front stands.
         let from = self.front.ended.map_or(0, |bound| bound.place.min(self.next));
-        let places = match self.left {
-            0 => 0,
-            _ => self.last_place() - from,
-        };
-        if self.left > 0 && (self.inverted || self.permutation.is_far(places)) {
-            self.permutation.expect_index();
+        let permutation = self.permutation();
+        let from_end = permutation.len.saturating_sub(self.next);
+        let places = (self.last_place() - from).saturating_add(1);
+        let is_reached =
+            permutation.is_within_reach(places) || permutation.is_within_reach(from_end);
+        if self.inverted || !is_reached {
+            permutation.expect_index();
         }
     }
 
@@ -293,7 +361,7 @@ impl<'a, B: Bijection> Iter<'a, B> {
     }
 
     fn refill_with_survivors(&mut self) -> bool {
-        let Permutation { bijection, len, .. } = self.permutation;
+        let Permutation { bijection, len, .. } = self.permutation.borrow();
         let values = Values::unchecked(bijection, *len);
         let mut at = self.front.ended.unwrap_or_default();
         self.jump(&mut at);
@@ -307,7 +375,8 @@ impl<'a, B: Bijection> Iter<'a, B> {
             self.front.begun = Some(at);
             let skipped = self.next.saturating_sub(at.place);
             at.slot += slots.count() as u128;
-            at.place += survivors.len() as u64;
+            // A bijection that lies has any number of survivors.
+            at.place = at.place.saturating_add(survivors.len() as u64);
             self.front.ended = Some(at);
             if skipped < survivors.len() as u64 {
                 let survivors = &survivors[skipped as usize..];
@@ -322,11 +391,22 @@ impl<'a, B: Bijection> Iter<'a, B> {
         false
     }
 
-    /// Goes on nearer to the next place, if that is far away and the index knows the way.
+    /// Goes on nearer to the next place, if that is far away and the index knows the way, or it is
+    /// nearer to the end.
     fn jump(&self, at: &mut Bound) {
-        if self.permutation.is_far(self.next.saturating_sub(at.place))
-            && let Some(index) = self.permutation.index()
-            && let Some(landmark) = index.before(self.next)
+        let permutation = self.permutation();
+        let places = self.next.saturating_sub(at.place);
+        if !permutation.is_far(places) {
+            return;
+        }
+        let landmark = match permutation.index() {
+            Some(index) => index.before(self.next),
+            None if permutation.len.saturating_sub(self.next) < places => {
+                permutation.landmark_near_end(self.next)
+            }
+            None => None,
+        };
+        if let Some(landmark) = landmark
             && u128::from(landmark.slot) > at.slot
         {
             *at = landmark.into();
@@ -349,22 +429,28 @@ impl<'a, B: Bijection> Iter<'a, B> {
     }
 
     fn refill_back_with_survivors(&mut self) -> bool {
+        let Permutation { bijection, len, .. } = self.permutation.borrow();
+        let last = self.last_place();
+        let places = self.back.ended.map_or(*len, |bound| bound.place).saturating_sub(last);
+        let is_reached = self.permutation().is_within_reach(places.saturating_add(1));
         // The index may turn out to list the slots.
-        if self.permutation.is_sparse() {
-            self.permutation.expect_index();
+        let is_sparse = self.permutation().is_sparse();
+        if is_sparse && (self.permutation().is_built_unasked() || !is_reached) {
+            self.permutation().expect_index();
             // Unless the bijection lies about its domain.
             if self.is_direct() {
                 return self.refill_back();
             }
         }
-        let Permutation { bijection, len, .. } = self.permutation;
+        let permutation: &Permutation<B> = self.permutation.borrow();
         let values = Values::unchecked(bijection, *len);
         let end = Bound { slot: u128::from(values.last_slot()) + 1, place: *len };
-        let last = self.last_place();
         let mut at = self.back.ended.unwrap_or(end);
-        if self.permutation.is_far(at.place.saturating_sub(last)) {
-            self.permutation.expect_index();
-            let index = self.permutation.index();
+        if permutation.is_far(places) {
+            if !is_reached {
+                permutation.expect_index();
+            }
+            let index = permutation.index();
             if let Some(landmark) = index.and_then(|index| index.after(last))
                 && u128::from(landmark.slot) < at.slot
             {
@@ -394,7 +480,7 @@ impl<'a, B: Bijection> Iter<'a, B> {
     }
 }
 
-impl<B: Bijection> Iterator for Iter<'_, B> {
+impl<P: Borrow<Permutation<B>>, B: Bijection> Iterator for Indexes<P, B> {
     type Item = u64;
 
     #[inline]
@@ -440,7 +526,7 @@ impl<B: Bijection> Iterator for Iter<'_, B> {
     }
 }
 
-impl<B: Bijection> DoubleEndedIterator for Iter<'_, B> {
+impl<P: Borrow<Permutation<B>>, B: Bijection> DoubleEndedIterator for Indexes<P, B> {
     #[inline]
     fn next_back(&mut self) -> Option<u64> {
         if self.left == 0 || (self.back.rest().is_empty() && !self.refill_back()) {
@@ -457,17 +543,19 @@ impl<B: Bijection> DoubleEndedIterator for Iter<'_, B> {
     }
 }
 
-impl<B: Bijection> FusedIterator for Iter<'_, B> {}
+impl<P: Borrow<Permutation<B>>, B: Bijection> FusedIterator for Indexes<P, B> {}
 
-impl<B> Clone for Iter<'_, B> {
+impl<P: Clone, B> Clone for Indexes<P, B> {
     fn clone(&self) -> Self {
-        Self { front: self.front.clone(), back: self.back.clone(), ..*self }
+        let (permutation, front, back) =
+            (self.permutation.clone(), self.front.clone(), self.back.clone());
+        Self { permutation, front, back, ..*self }
     }
 }
 
-impl<B> fmt::Debug for Iter<'_, B> {
+impl<P, B> fmt::Debug for Indexes<P, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Iter")
+        f.debug_struct("Indexes")
             .field("next", &self.next)
             .field("left", &self.left)
             .field("stride", &self.stride)

@@ -5,13 +5,15 @@ mod cursor;
 mod index;
 mod iter;
 mod par_iter;
+mod sample;
+mod scan;
 mod together;
 mod tuning;
 mod views;
 
 pub use cursor::Cursor;
 pub use index::SurvivorIndex;
-pub use iter::Iter;
+pub use iter::{Indexes, IntoIter, Iter};
 pub use par_iter::ParIter;
 
 use core::fmt;
@@ -35,13 +37,18 @@ use crate::word::Word;
 /// | view | takes |
 /// | --- | --- |
 /// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
-/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, and else a [`SurvivorIndex`], which is built at first use |
+/// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and else a [`SurvivorIndex`] |
 /// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place) | what the engines take |
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
 /// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
 /// all of these views in constant memory.
+///
+/// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of 2^33.
+/// For more items take `walk`, if single places or ranges are wanted: with [`new`](Self::new) those views
+/// answer [`Error::IndexNotBuilt`] until [`build_index`](Self::build_index) has been called, which takes
+/// minutes for a trillion.
 ///
 /// # Examples
 ///
@@ -55,10 +62,43 @@ use crate::word::Word;
 /// assert!(shuffled.iter().zip(&order).all(|(word, &index)| *word == words[index as usize]));
 /// # Ok::<(), Error>(())
 /// ```
+///
+/// Training, validation and test sets of a data set, which never share an item:
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let p = Permutation::new(1000, 42);
+/// let (training, validation, test) = (p.range(..800)?, p.range(800..900)?, p.range(900..)?);
+/// let mut all: Vec<u64> = training.chain(validation).chain(test).collect();
+/// all.sort();
+/// assert!(all.into_iter().eq(0..1000));
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// Cross-validation with five folds: each is the test set once, and the rest is for training.
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// const FOLDS: u64 = 5;
+/// let p = Permutation::new(1003, 42);
+/// for fold in 0..FOLDS {
+///     let test = p.shard(fold, FOLDS)?;
+///     let others = (0..FOLDS).filter(|&other| other != fold);
+///     let training = others.map(|other| p.shard(other, FOLDS)).collect::<Result<Vec<_>, _>>()?;
+///     let training: Vec<u64> = training.into_iter().flatten().collect();
+///     assert_eq!(test.left() + training.len() as u64, 1003);
+///     assert!(test.into_iter().all(|index| !training.contains(&index)));
+/// }
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Permutation<B = Standard> {
     len: u64,
     bijection: B,
+    /// What the bijection was drawn from, if it was drawn from a seed.
+    seed: Option<Seed>,
     backend: Backend,
     /// Whether it is the inverse of what the bijection compacts to.
     inverted: bool,
@@ -66,11 +106,30 @@ pub struct Permutation<B = Standard> {
     index: OnceLock<Arc<SurvivorIndex>>,
 }
 
+/// A permutation that needs no index for any view at any length: what [`Permutation::walk`] gives.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::{Permutation, Walk};
+///
+/// struct Records {
+///     order: Walk,
+/// }
+///
+/// let records = Records { order: Permutation::walk(1_000_000_000_000, 42) };
+/// assert!(records.order.get(999_999_999_999).is_some());
+/// ```
+pub type Walk = Permutation<CycleWalk<Standard>>;
+
 impl Permutation {
     /// The permutation of `len` items that a seed chooses from the [`Standard`] family.
     ///
     /// It is the same on every machine and back end, and in every version of this crate with the same major number
     /// (before 1.0.0: the same minor number).
+    ///
+    /// To look up single places among more than 2^33 items, use [`walk`](Permutation::walk), another
+    /// permutation that needs no index for it.
     ///
     /// # Examples
     ///
@@ -80,11 +139,29 @@ impl Permutation {
     /// assert_eq!(Permutation::new(5, 42).to_vec(), Permutation::new(5, 42).to_vec());
     /// ```
     pub fn new(len: u64, seed: impl Into<Seed>) -> Self {
-        Self::of(len, Standard::from_seed(len, seed))
+        let seed = seed.into();
+        Self { seed: Some(seed), ..Self::of(len, Standard::from_seed(len, seed)) }
+    }
+
+    /// The permutation that a seed chooses for a slice: that of its length.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let words = ["zero", "one", "two"];
+    /// let p = Permutation::for_slice(&words, 42);
+    /// let shuffled: Vec<&str> = p.iter_usize().map(|index| words[index]).collect();
+    /// assert_eq!(shuffled, p.apply(&words)?);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn for_slice<T>(items: &[T], seed: impl Into<Seed>) -> Self {
+        Self::new(items.len() as u64, seed)
     }
 }
 
-impl Permutation<CycleWalk<Standard>> {
+impl Walk {
     /// Another permutation of `len` items that a seed chooses, which needs an index for none of its views at any length:
     /// values beyond the length are sent through the bijection again until one is below, see [`CycleWalk`].
     ///
@@ -102,7 +179,8 @@ impl Permutation<CycleWalk<Standard>> {
     /// assert_eq!(p.position(index), Some(1 << 63));
     /// ```
     pub fn walk(len: u64, seed: impl Into<Seed>) -> Self {
-        Self::of(len, CycleWalk::from_seed(len, seed))
+        let seed = seed.into();
+        Self { seed: Some(seed), ..Self::of(len, CycleWalk::from_seed(len, seed)) }
     }
 }
 
@@ -110,7 +188,7 @@ impl<B> Permutation<B> {
     /// The permutation of a bijection with a large enough domain.
     fn of(len: u64, bijection: B) -> Self {
         let (backend, index) = (Backend::Auto, OnceLock::new());
-        Self { len, bijection, backend, inverted: false, index }
+        Self { len, bijection, seed: None, backend, inverted: false, index }
     }
 }
 
@@ -157,6 +235,23 @@ impl<B: Bijection> Permutation<B> {
         &self.bijection
     }
 
+    /// The seed that [`new`](Permutation::new) or [`walk`](Permutation::walk) was given, also of an
+    /// [`inverse`](Self::inverse) of theirs; `None` if the bijection was given.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let seed = Seed::new(42).epoch(3);
+    /// assert_eq!(Permutation::new(5, seed).seed(), Some(seed));
+    /// assert_eq!(Permutation::with_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub const fn seed(&self) -> Option<Seed> {
+        self.seed
+    }
+
     /// The back end that was asked for.
     pub const fn backend(&self) -> Backend {
         self.backend
@@ -180,10 +275,7 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     #[track_caller]
     pub fn to_vec(&self) -> Vec<u64> {
-        match self.try_to_vec() {
-            Ok(indices) => indices,
-            Err(error) => panic!("{error}"),
-        }
+        or_panic(self.try_to_vec())
     }
 
     /// All of `p`.
@@ -330,5 +422,38 @@ impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
 
     fn into_iter(self) -> Iter<'a, B> {
         self.iter()
+    }
+}
+
+/// # Examples
+///
+/// The iterator owns the permutation, so that it goes into a struct, or to a thread:
+///
+/// ```
+/// use bijective_shuffle::{IntoIter, Permutation};
+///
+/// struct Loader {
+///     indexes: IntoIter,
+/// }
+///
+/// let mut loader = Loader { indexes: Permutation::new(1000, 42).into_iter() };
+/// assert_eq!(loader.indexes.next(), Permutation::new(1000, 42).get(0));
+/// let rest = std::thread::spawn(move || loader.indexes.count());
+/// assert_eq!(rest.join().unwrap(), 999);
+/// ```
+impl<B: Bijection> IntoIterator for Permutation<B> {
+    type Item = u64;
+    type IntoIter = IntoIter<B>;
+
+    fn into_iter(self) -> IntoIter<B> {
+        Indexes::over(self)
+    }
+}
+
+#[track_caller]
+fn or_panic<R>(result: Result<R, Error>) -> R {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
     }
 }

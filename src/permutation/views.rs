@@ -1,24 +1,28 @@
 //! The views that evaluate single places, or run through some of them.
 
+use core::iter::FusedIterator;
 use core::ops::{Bound, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
-use super::{Iter, Permutation, SurvivorIndex, tuning};
+use super::{Iter, Permutation, SurvivorIndex, or_panic, tuning};
 use crate::bijection::{Bijection, Compose};
 use crate::error::Error;
 
 impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that comes to place `k`; `None` if there is no such place.
     ///
-    /// If the length fills the bijection's domain, this is one evaluation. Else it is a query of the
-    /// [`SurvivorIndex`], which the first one builds. Threads that find none each build one, so that
-    /// [`build_index`](Self::build_index) had better be called before a permutation is shared among them.
+    /// If the length fills the bijection's domain, this is one evaluation, as for any length of
+    /// [`walk`](Permutation::walk). Else a place near either end is counted out from there, and any other
+    /// is a query of the [`SurvivorIndex`], which the first one builds. Threads that find none each build
+    /// one, so that [`build_index`](Self::build_index) had better be called before a permutation is
+    /// shared among them.
     ///
     /// A bijection that breaks its requirements may also lead to `None`, or to an index that is not below the length.
     ///
     /// # Panics
     ///
-    /// If the index is needed and cannot be built; [`build_index`](Self::build_index) beforehand says so instead.
+    /// If the index is needed and cannot be built, or is not built unasked over so large a domain;
+    /// [`try_get`](Self::try_get) says so instead.
     ///
     /// # Examples
     ///
@@ -29,11 +33,38 @@ impl<B: Bijection> Permutation<B> {
     /// let order = p.to_vec();
     /// assert!((0..1000).all(|k| p.get(k) == Some(order[k as usize])));
     /// assert_eq!(p.get(1000), None);
+    ///
+    /// // Any place of a trillion, at once.
+    /// let walk = Permutation::walk(1_000_000_000_000, 42);
+    /// assert_eq!(walk.position(walk.get(1 << 39).unwrap()), Some(1 << 39));
     /// ```
     #[track_caller]
     pub fn get(&self, k: u64) -> Option<u64> {
+        or_panic(self.try_get(k))
+    }
+
+    /// [`get`](Self::get), with an error where that panics.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexNotBuilt`] if the index is needed, was not built and is over more slots than
+    /// [`SurvivorIndex::UNASKED_SLOTS`]; else what [`build_index`](Self::build_index) says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(1_000_000_000_000, 42);
+    /// // Near either end no index is needed.
+    /// assert_eq!(p.try_get(5)?, p.iter().nth(5));
+    /// assert_eq!(p.try_get(p.len() - 1)?, p.iter().next_back());
+    /// assert!(matches!(p.try_get(1 << 39), Err(Error::IndexNotBuilt { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn try_get(&self, k: u64) -> Result<Option<u64>, Error> {
         if k >= self.len {
-            None
+            Ok(None)
         } else if self.inverted {
             self.rank(k)
         } else {
@@ -47,7 +78,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Panics
     ///
-    /// As `get`.
+    /// As `get`; [`try_position`](Self::try_position) says so instead.
     ///
     /// # Examples
     ///
@@ -60,8 +91,17 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     #[track_caller]
     pub fn position(&self, index: u64) -> Option<u64> {
+        or_panic(self.try_position(index))
+    }
+
+    /// [`position`](Self::position), with an error where that panics.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_get`](Self::try_get).
+    pub fn try_position(&self, index: u64) -> Result<Option<u64>, Error> {
         if index >= self.len {
-            None
+            Ok(None)
         } else if self.inverted {
             self.select(index)
         } else {
@@ -87,14 +127,30 @@ impl<B: Bijection> Permutation<B> {
         Iter::new(self, self.inverted, 0, self.len)
     }
 
+    /// [`iter`](Self::iter) in words of this machine's addresses, to index slices by.
+    ///
+    /// # Panics
+    ///
+    /// If there are more items than a `usize` counts, which on a machine of 64 bits there never are.
+    ///
+    /// # Examples
+    ///
+    /// See [`for_slice`](Permutation::for_slice).
+    #[track_caller]
+    pub fn iter_usize(&self) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone {
+        assert!(usize::try_from(self.len).is_ok(), "the length of {} is no usize", self.len);
+        // All indexes of a bijection that keeps its requirements are below the length.
+        self.iter().map(|index| index as usize)
+    }
+
     /// Runs through the places of a range.
     ///
-    /// A range that does not begin near 0 may need the [`SurvivorIndex`], to find its first slot.
+    /// A range that does not begin near an end may need the [`SurvivorIndex`], to find its first slot.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if it does not lie within the permutation, and what [`build_index`](Self::build_index)
-    /// says, if the index is needed.
+    /// [`Error::OutOfRange`] if it does not lie within the permutation, and what
+    /// [`try_get`](Self::try_get) says, if the index is needed.
     ///
     /// # Examples
     ///
@@ -120,7 +176,7 @@ impl<B: Bijection> Permutation<B> {
         match (start, end) {
             (Some(start), Some(end)) if start <= end && end <= self.len => {
                 if start < end {
-                    self.prepare(self.inverted, start)?;
+                    self.prepare(self.inverted, start, start)?;
                 }
                 Ok(Iter::new(self, self.inverted, start, end - start))
             }
@@ -139,8 +195,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if `rank` is not below `world`, and what [`build_index`](Self::build_index) says, if the
-    /// index is needed.
+    /// [`Error::NoSuchShard`] if `rank` is not below `world`, and what [`try_get`](Self::try_get) says, if
+    /// the index is needed.
     ///
     /// # Examples
     ///
@@ -225,7 +281,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the lengths are not equal, and what [`build_index`](Self::build_index) says.
+    /// [`Error::LengthMismatch`] if the lengths are not equal, and what [`try_get`](Self::try_get) says.
     ///
     /// # Examples
     ///
@@ -247,13 +303,16 @@ impl<B: Bijection> Permutation<B> {
         if self.len != other.len {
             return Err(Error::LengthMismatch { expected: self.len, actual: other.len });
         }
-        self.build_index()?;
-        other.build_index()?;
+        self.need_index()?;
+        other.need_index()?;
         let both = Compose::new(other.clone(), self.clone())?;
         Ok(Permutation { backend: self.backend, ..Permutation::of(self.len, both) })
     }
 
     /// Builds the [`SurvivorIndex`] if one is needed and not there; clones share it.
+    ///
+    /// It evaluates every slot of the domain, on all threads, at any size: see [`SurvivorIndex`] for what
+    /// that takes. The other views do so by themselves only up to [`SurvivorIndex::UNASKED_SLOTS`].
     ///
     /// No index is needed, and none is built, where the length fills the bijection's domain.
     ///
@@ -312,15 +371,28 @@ impl<B: Bijection> Permutation<B> {
         Ok(self)
     }
 
-    /// Builds the index, if going to a place from the beginning needs it.
-    pub(super) fn prepare(&self, inverted: bool, place: u64) -> Result<(), Error> {
-        if inverted || self.is_far(place) { self.build_index() } else { Ok(()) }
+    /// Builds the index, if it is needed to go on by a number of places to one that is not beyond the
+    /// length.
+    pub(super) fn prepare(&self, inverted: bool, places: u64, place: u64) -> Result<(), Error> {
+        let from_end = self.len.saturating_sub(place);
+        let is_reached =
+            self.is_within_reach(places.saturating_add(1)) || self.is_within_reach(from_end);
+        if inverted || !is_reached { self.need_index() } else { Ok(()) }
     }
 
-    /// Whether there are about so many slots between places that they are not just evaluated.
-    pub(super) fn is_far(&self, places: u64) -> bool {
-        let slots_per_place = self.bijection.last() / self.len.max(1) + 1;
-        u128::from(places) * u128::from(slots_per_place) >= u128::from(tuning::FAR)
+    /// [`build_index`](Self::build_index) for a view that was not asked to build one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexNotBuilt`] if that would take long, and else as `build_index`.
+    pub(super) fn need_index(&self) -> Result<(), Error> {
+        if self.fills_domain() || self.index().is_some() {
+            Ok(())
+        } else if self.is_built_unasked() {
+            self.build_index()
+        } else {
+            Err(Error::IndexNotBuilt { last: self.bijection.last() })
+        }
     }
 
     /// Whether the index is one that lists the slots.
@@ -338,16 +410,14 @@ impl<B: Bijection> Permutation<B> {
         self.index.get().map(|index| &**index)
     }
 
-    /// [`build_index`](Self::build_index) where there is nobody to tell.
+    /// [`need_index`](Self::need_index) where no error can be handed back.
     ///
     /// # Panics
     ///
     /// If it fails.
     #[track_caller]
     pub(super) fn expect_index(&self) {
-        if let Err(error) = self.build_index() {
-            panic!("{error}");
-        }
+        or_panic(self.need_index());
     }
 
     /// Whether every slot survives, or there is no item.
@@ -356,24 +426,41 @@ impl<B: Bijection> Permutation<B> {
     }
 
     /// What the bijection compacts to, at a place below the length.
-    #[track_caller]
-    pub(super) fn select(&self, place: u64) -> Option<u64> {
+    ///
+    /// # Errors
+    ///
+    /// As [`try_get`](Self::try_get).
+    pub(super) fn select(&self, place: u64) -> Result<Option<u64>, Error> {
         if self.fills_domain() {
-            return Some(self.bijection.forward(place));
+            return Ok(Some(self.bijection.forward(place)));
         }
-        self.expect_index();
-        self.index()?.select(&self.bijection, self.len, place)
+        if self.index().is_none() {
+            if let Some(index) = self.select_near(place) {
+                return Ok(Some(index));
+            }
+            self.need_index()?;
+        }
+        // A bijection that lies about its domain may have had none built.
+        Ok(self.index().and_then(|index| index.select(&self.bijection, self.len, place)))
     }
 
     /// Where the bijection puts an index below the length.
-    #[track_caller]
-    pub(super) fn rank(&self, index: u64) -> Option<u64> {
+    ///
+    /// # Errors
+    ///
+    /// As [`try_get`](Self::try_get).
+    pub(super) fn rank(&self, index: u64) -> Result<Option<u64>, Error> {
         let slot = self.bijection.inverse(index);
         if self.fills_domain() {
-            return Some(slot);
+            return Ok(Some(slot));
         }
-        self.expect_index();
-        Some(self.rank_of(slot))
+        if self.index().is_none() {
+            if let Some(place) = self.rank_near(slot) {
+                return Ok(Some(place));
+            }
+            self.need_index()?;
+        }
+        Ok(Some(self.rank_of(slot)))
     }
 
     /// Replaces places by the indexes there, by evaluating each; they may be consecutive. Either the inverse is asked

@@ -39,8 +39,9 @@ macro_rules! lcg {
                 self.state
             }
 
-            /// Leaves out as many words, in a time that goes with the number's logarithm: \[Manssen et al., 2012\], equations 2
-            /// and 3. The sum of equation 3 is misprinted: the exponent of `a^i c` goes from 0 to `t - 1`, not from 1 to `t`.
+            /// Leaves out as many words, in a time that goes with the number's logarithm: \[Manssen
+            /// et al., 2012\], equations 2 and 3. The sum of equation 3 is misprinted: the exponent
+            /// of `a^i c` goes from 0 to `t - 1`, not from 1 to `t`.
             pub const fn skip(&mut self, words: u64) {
                 let (multiplier, increment) = self.power(words);
                 self.state = multiplier.wrapping_mul(self.state).wrapping_add(increment);

@@ -63,6 +63,7 @@ mod buffered;
 mod convert;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod device;
+mod exponential;
 pub(crate) mod fill;
 mod generator;
 mod lagged_fibonacci;
@@ -75,6 +76,7 @@ mod philox4x32_fill;
 pub(crate) mod philox4x32_lanes;
 mod philox4x32_rng;
 mod rows;
+mod scale;
 pub(crate) mod steps;
 mod streams;
 mod tuning;

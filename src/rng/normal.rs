@@ -12,10 +12,7 @@ use core::f64::consts::TAU;
 /// Two normal numbers of two words: the first gives the radius, the second the angle.
 #[inline(always)]
 pub(super) fn pair_f32(radius: u32, angle: u32) -> [f32; 2] {
-    // 31 bits, in the middle of their intervals: from 2^-32 to 1.
-    let uniform =
-        (radius >> 1) as i32 as f32 * (1.0 / (1_u64 << 31) as f32) + 1.0 / (1_u64 << 32) as f32;
-    let radius = (-2.0 * ln_f32(uniform)).sqrt();
+    let radius = (-2.0 * ln_f32(open_f32(radius))).sqrt();
     let (sine, cosine) = turn_f32(angle);
     [radius * cosine, radius * sine]
 }
@@ -23,16 +20,26 @@ pub(super) fn pair_f32(radius: u32, angle: u32) -> [f32; 2] {
 /// Two normal numbers of twice two words.
 #[inline(always)]
 pub(super) fn pair_f64(radius: u64, angle: u64) -> [f64; 2] {
-    // 52 bits: from 2^-52 to 1.
-    let uniform = 2.0 - f64::from_bits(radius >> 12 | 0x3FF0_0000_0000_0000);
-    let radius = (-2.0 * ln_f64(uniform)).sqrt();
+    let radius = (-2.0 * ln_f64(open_f64(radius))).sqrt();
     let (sine, cosine) = turn_f64(angle);
     [radius * cosine, radius * sine]
 }
 
+/// Uniform above 0, of 31 bits, in the middle of their intervals: from 2^-32 to 1.
+#[inline(always)]
+pub(super) fn open_f32(word: u32) -> f32 {
+    (word >> 1) as i32 as f32 * (1.0 / (1_u64 << 31) as f32) + 1.0 / (1_u64 << 32) as f32
+}
+
+/// Uniform above 0, of 52 bits: from 2^-52 to 1.
+#[inline(always)]
+pub(super) fn open_f64(words: u64) -> f64 {
+    2.0 - f64::from_bits(words >> 12 | 0x3FF0_0000_0000_0000)
+}
+
 /// The natural logarithm of a normal number above 0.
 #[inline(always)]
-fn ln_f32(x: f32) -> f32 {
+pub(super) fn ln_f32(x: f32) -> f32 {
     // x = 2^k (1 + f), with 1 + f from the root of 1/2 to that of 2.
     const ROOT: i32 = 0x3F33_04F4;
     const ONE: i32 = 0x3F80_0000;
@@ -52,7 +59,7 @@ fn ln_f32(x: f32) -> f32 {
 
 /// The natural logarithm of a normal number above 0.
 #[inline(always)]
-fn ln_f64(x: f64) -> f64 {
+pub(super) fn ln_f64(x: f64) -> f64 {
     const ROOT: u64 = 0x3FE6_A09E_667F_3BCD;
     const ONE: u64 = 0x3FF0_0000_0000_0000;
     let shifted = x.to_bits().wrapping_add(ONE - ROOT);

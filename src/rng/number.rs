@@ -1,6 +1,7 @@
-//! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU.
+//! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU, without the exponential ones.
 
 use super::convert;
+use super::exponential;
 use super::normal;
 use super::rows::Rows;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
@@ -100,6 +101,14 @@ pub(crate) struct NormalF32;
 /// Normal numbers, two of four words.
 #[derive(Debug)]
 pub(crate) struct NormalF64;
+
+/// Exponential numbers, of a word.
+#[derive(Debug)]
+pub(crate) struct ExponentialF32;
+
+/// Exponential numbers, of two words.
+#[derive(Debug)]
+pub(crate) struct ExponentialF64;
 
 /// Two words that lie in memory as a number of this machine.
 #[inline(always)]
@@ -229,6 +238,45 @@ impl Draw for NormalF64 {
             let word = |k: usize| words[k][lane];
             [numbers[0][lane], numbers[1][lane]] =
                 normal::pair_f64(joined([word(0), word(1)]), joined([word(2), word(3)]));
+        }
+    }
+}
+
+impl Draw for ExponentialF32 {
+    type Number = f32;
+    const WORDS: usize = 1;
+    const NUMBERS: usize = 1;
+
+    #[inline(always)]
+    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f32, LANES>) {
+        numbers[0] = words[0].map(exponential::exponential_f32);
+    }
+
+    #[inline(always)]
+    fn convert(numbers: &mut [f32]) {
+        for number in numbers {
+            *number = exponential::exponential_f32(number.to_bits());
+        }
+    }
+}
+
+impl Draw for ExponentialF64 {
+    type Number = f64;
+    const WORDS: usize = 2;
+    const NUMBERS: usize = 1;
+
+    #[inline(always)]
+    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
+        for lane in 0..LANES {
+            let words = joined([words[0][lane], words[1][lane]]);
+            numbers[0][lane] = exponential::exponential_f64(words);
+        }
+    }
+
+    #[inline(always)]
+    fn convert(numbers: &mut [f64]) {
+        for number in numbers {
+            *number = exponential::exponential_f64(in_memory(number.to_bits()));
         }
     }
 }

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use rand_core::SeedableRng;
 
 use super::number::{
-    Bits, Draw, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32, NormalF64, U32, U64, memory,
+    Bits, Draw, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32,
+    NormalF64, U32, U64, memory,
 };
 use super::*;
 use crate::error::Error;
@@ -77,6 +78,8 @@ fn fills_are_the_words_in_order<G: Generator>() {
     check::<G, F64>();
     check::<G, NormalF32>();
     check::<G, NormalF64>();
+    check::<G, ExponentialF32>();
+    check::<G, ExponentialF64>();
 }
 
 #[test]
@@ -168,6 +171,8 @@ fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
             check::<G, F64>(count, rows);
             check::<G, NormalF32>(count, rows);
             check::<G, NormalF64>(count, rows);
+            check::<G, ExponentialF32>(count, rows);
+            check::<G, ExponentialF64>(count, rows);
         }
     }
 }
@@ -370,6 +375,62 @@ fn numbers_are_as_documented() {
     assert_eq!(numbers::<F64>(&top), [1.0 - 0.5_f64.powi(53)]);
     assert_eq!(numbers::<F64>(&[1 << 11, 0]), [0.5_f64.powi(53)]);
     assert_eq!(numbers::<F64>(&[0, 1 << 31]), [0.5]);
+}
+
+/// The greatest distance of a sample's distribution from the exact one, times the root of its size:
+/// above 1.95 by chance once in a thousand times (Kolmogorov and Smirnov).
+fn distance(mut numbers: Vec<f64>, exact: impl Fn(f64) -> f64) -> f64 {
+    numbers.sort_unstable_by(f64::total_cmp);
+    let count = numbers.len() as f64;
+    let distances = (0..).zip(&numbers).map(|(k, &number)| {
+        let (below, exact) = (f64::from(k) / count, exact(number));
+        (exact - below).abs().max((exact - below - 1.0 / count).abs())
+    });
+    distances.fold(0.0, f64::max) * count.sqrt()
+}
+
+#[test]
+fn exponential_numbers_have_their_distribution() {
+    const COUNT: usize = 400_000;
+    let exact = |x: f64| -(-x).exp_m1();
+    let mut rng = Philox4x32Rng::<10>::new(1, 0);
+    let (mut singles, mut doubles) = (vec![0.0_f32; COUNT], vec![0.0; COUNT]);
+    rng.fill_exponential_f32(&mut singles);
+    rng.fill_exponential_f64(&mut doubles);
+    let singles: Vec<f64> = singles.into_iter().map(f64::from).collect();
+    for numbers in [singles, doubles] {
+        let moment = |k| numbers.iter().map(|x| x.powi(k)).sum::<f64>() / COUNT as f64;
+        // Five standard deviations: that of x is 1, and of x^2 the root of 20.
+        assert!((moment(1) - 1.0).abs() < 0.008, "mean {}", moment(1));
+        assert!((moment(2) - 2.0).abs() < 0.036, "second moment {}", moment(2));
+        assert!(distance(numbers, exact) < 1.95);
+    }
+}
+
+#[test]
+fn normal_numbers_have_their_mean_and_deviation() {
+    use statrs::distribution::{ContinuousCDF, Normal};
+    const COUNT: usize = 400_000;
+    let exact = Normal::new(-3.0, 0.25).unwrap();
+    let mut rng = Philox4x32Rng::<10>::new(2, 0);
+    let (mut singles, mut doubles) = (vec![0.0_f32; COUNT], vec![0.0; COUNT]);
+    rng.fill_normal_f32_with(-3.0, 0.25, &mut singles);
+    rng.fill_normal_f64_with(-3.0, 0.25, &mut doubles);
+    for numbers in [singles.iter().copied().map(f64::from).collect(), doubles.clone()] {
+        assert!(distance(numbers, |x| exact.cdf(x)) < 1.95);
+    }
+    // They are the plain ones, scaled, also where many threads share them.
+    let mut rng = Philox4x32Rng::<10>::new(2, 0);
+    let (mut plain_singles, mut plain) = (vec![0.0_f32; COUNT], vec![0.0; COUNT]);
+    rng.fill_normal_f32(&mut plain_singles);
+    rng.fill_normal_f64(&mut plain);
+    assert!(plain_singles.iter().zip(&singles).all(|(x, y)| -3.0 + 0.25 * x == *y));
+    assert!(plain.iter().zip(&doubles).all(|(x, y)| -3.0 + 0.25 * x == *y));
+    let mut streams = Streams::<Lcg64>::new(2, 0..10).unwrap();
+    let mut scaled = vec![0.0; 100];
+    streams.clone().fill_normal_f64_with(1.0, 2.0, &mut scaled);
+    streams.fill_normal_f64(&mut plain[..100]);
+    assert!(plain.iter().zip(scaled).all(|(x, y)| 1.0 + 2.0 * x == y));
 }
 
 proptest! {

@@ -9,8 +9,8 @@ use crate::seed::{KeyDomain, Seed};
 /// Marsaglia's xorwow: a xorshift generator of 160 bits, to which a Weyl sequence is added.
 ///
 /// The period is 2^192 - 2^32. It is the standard generator of cuRAND; it passes SmallCrush and Crush in [Manssen et al., 2012] and fails one to three
-/// tests of BigCrush (table 2); here it fails one of Crush, of the linear complexity of a low bit, which is 26,085
-/// (docs/results/testu01.md).
+/// tests of BigCrush (table 2); here it fails one of Crush, of the linear complexity of a low bit,
+/// which is 26,085 (docs/results/testu01.md).
 /// Many streams of it in a simulation of the Ising model give an energy that is off by 7.4 standard errors (docs/results/ising.md), as in the
 /// paper.
 ///

@@ -1,6 +1,8 @@
 //! What several test files share. Each uses a part of it.
 #![allow(dead_code, reason = "every test file is a crate of its own and uses its own part")]
 
+pub(crate) mod hostile;
+
 use bijective_shuffle::Word;
 use bijective_shuffle::affine::BitMatrix;
 use bijective_shuffle::prelude::*;

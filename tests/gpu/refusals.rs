@@ -75,7 +75,7 @@ fn the_defect_is_the_one_that_the_reference_finds() {
     let Some(cuda) = cuda() else { return };
     let mut items: Vec<u32> = (0..1000).collect();
     let f = Claims { last: 1023, forward: "slot == 77 ? 78 : slot", words: 1, params: 1 };
-    let repeats = Err(Error::NotABijection(Defect::Repeats { index: 78 }));
+    let repeats = Err(Error::NotABijection(Defect::Repeats { index: 78, slots: None }));
     // As many survivors as items, since 77 never comes and 78 twice.
     assert_eq!(cuda.shuffle(&f, &mut items), repeats);
     let f = Claims { last: 1023, forward: "slot + 100", words: 1, params: 1 };

@@ -135,6 +135,8 @@ fn generators_are_stable() {
             "f64" => drawn!(fill_f64, f64::to_bits),
             "normal_f32" => drawn!(fill_normal_f32, |x| u64::from(f32::to_bits(x))),
             "normal_f64" => drawn!(fill_normal_f64, f64::to_bits),
+            "exponential_f32" => drawn!(fill_exponential_f32, |x| u64::from(f32::to_bits(x))),
+            "exponential_f64" => drawn!(fill_exponential_f64, f64::to_bits),
             other => panic!("an unknown type: {other}"),
         }
     }
@@ -157,7 +159,7 @@ fn generators_are_stable() {
     }
 
     let entries = entries(include_str!("../vectors/generators.json"));
-    assert!(entries.len() >= 250);
+    assert!(entries.len() >= 380);
     for entry in &entries {
         let check = match entry["generator"].as_str().unwrap() {
             "Philox4x32Rng" => check::<Philox4x32Rng>,

@@ -2,89 +2,12 @@
 //! dropped once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::common::cases;
+use crate::common::hostile::{Counter, End, Liar, survive};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, Strategy};
 use proptest::prelude::{ProptestConfig, prop_assert, proptest};
-
-/// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers of 64.
-struct Counter(AtomicU32);
-
-impl Counter {
-    const fn new(start: u32) -> Self {
-        Self(AtomicU32::new(start))
-    }
-
-    /// The count before this call, which adds 1.
-    fn next(&self) -> u64 {
-        u64::from(self.0.fetch_add(1, Relaxed))
-    }
-
-    fn get(&self) -> u64 {
-        u64::from(self.0.load(Relaxed))
-    }
-}
-
-/// How many times each item was dropped.
-struct Ledger(Vec<AtomicU32>);
-
-/// An item that signs the ledger when it is dropped.
-struct Item<'a> {
-    id: usize,
-    ledger: &'a Ledger,
-}
-
-impl Drop for Item<'_> {
-    fn drop(&mut self) {
-        self.ledger.0[self.id].fetch_add(1, Relaxed);
-    }
-}
-
-impl Ledger {
-    fn new(len: usize) -> Self {
-        Self((0..len).map(|_| AtomicU32::new(0)).collect())
-    }
-
-    fn items(&self) -> Vec<Item<'_>> {
-        (0..self.0.len()).map(|id| Item { id, ledger: self }).collect()
-    }
-
-    fn all_dropped(&self, times: u32) -> bool {
-        self.0.iter().all(|count| count.load(Relaxed) == times)
-    }
-}
-
-/// How a call ended.
-#[derive(Debug, PartialEq)]
-enum End {
-    Done,
-    Refused(Error),
-    Unwound,
-}
-
-/// Runs a call on fresh items and checks that none is lost, whatever happens; and that none has moved, if the call
-/// did not succeed.
-fn survive(len: usize, call: impl FnOnce(&mut [Item]) -> Result<(), Error>) -> End {
-    let ledger = Ledger::new(len);
-    let mut items = ledger.items();
-    let end = match catch_unwind(AssertUnwindSafe(|| call(&mut items))) {
-        Ok(Ok(())) => End::Done,
-        Ok(Err(error)) => End::Refused(error),
-        Err(_) => End::Unwound,
-    };
-    assert!(ledger.all_dropped(0), "an item was dropped on the way: {end:?}");
-    if end != End::Done {
-        assert!(items.iter().map(|item| item.id).eq(0..len), "an item has moved: {end:?}");
-    }
-    let mut ids: Vec<usize> = items.iter().map(|item| item.id).collect();
-    ids.sort_unstable();
-    assert!(ids.into_iter().eq(0..len), "an item is missing: {end:?}");
-    drop(items);
-    assert!(ledger.all_dropped(1), "not every item was dropped once: {end:?}");
-    end
-}
 
 /// Runs all the calls that move items, and gives the ends of shuffling by `Cpu` and by `Serial`.
 fn survive_everything(f: &dyn Bijection, len: usize) -> [End; 2] {
@@ -114,24 +37,6 @@ fn survive_everything(f: &dyn Bijection, len: usize) -> [End; 2] {
     [survive(len, |items| Cpu.shuffle(f, items)), survive(len, |items| Serial.shuffle(f, items))]
 }
 
-/// Wraps a function that need not be a bijection at all.
-struct Liar<F> {
-    last: u64,
-    map: F,
-}
-
-impl<F: Fn(u64) -> u64 + Send + Sync> Bijection for Liar<F> {
-    fn last(&self) -> u64 {
-        self.last
-    }
-    fn forward(&self, slot: u64) -> u64 {
-        (self.map)(slot)
-    }
-    fn inverse(&self, index: u64) -> u64 {
-        (self.map)(index)
-    }
-}
-
 /// One length on each side of the threshold from which there are threads. The longer one has a domain of 2^19, so
 /// that three threads need two waves for it.
 const LENGTHS: [usize; 2] = [100, 300_000];
@@ -145,7 +50,7 @@ fn repeats_are_found() {
     for len in LENGTHS {
         let last = last_for(len);
         let ends = survive_everything(&Liar { last, map: |x| x & !1 }, len);
-        let repeat = Error::NotABijection(Defect::Repeats { index: 0 });
+        let repeat = Error::NotABijection(Defect::Repeats { index: 0, slots: Some([0, 1]) });
         assert_eq!(ends, [End::Refused(repeat.clone()), End::Refused(repeat)]);
         let ends = survive_everything(&Liar { last, map: |_| 0 }, len);
         assert!(ends.iter().all(|end| matches!(

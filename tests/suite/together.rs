@@ -379,7 +379,7 @@ fn liars_lose_nothing() {
         let last = (len as u64).next_power_of_two() - 1;
         for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned] {
             let repeats = survive(&Liar(last, |x| x & !1), len, strategy);
-            let expected = Error::NotABijection(Defect::Repeats { index: 0 });
+            let expected = Error::NotABijection(Defect::Repeats { index: 0, slots: Some([0, 1]) });
             assert_eq!(repeats, Some(Err(expected)));
             let strays = survive(&Liar(last, |x| if x == 3 { u64::MAX } else { x }), len, strategy);
             assert!(matches!(strays, Some(Err(Error::NotABijection(Defect::Survivors { .. })))));

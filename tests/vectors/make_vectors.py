@@ -438,11 +438,10 @@ def horner(rounded, z, coefficients):
     return value
 
 
-def box_muller(rounded, kind, uniform, x, quarter, tables):
-    """Two normal numbers of a uniform number in (0, 1], and of an angle: quarter turns, and a rest in radians."""
+def logarithm(rounded, kind, uniform, tables):
+    """Of a uniform number in (0, 1], which is 2^k (1 + f)."""
     r = rounded
-    root, one, shift, bias, odd, even, low, high, sines, cosines = tables
-    # The logarithm: uniform = 2^k (1 + f).
+    root, one, shift, bias, odd, even, low, high, _, _ = tables
     shifted = to_bits(kind, uniform) + one - root
     k = r(float((shifted >> shift) - bias))
     f = r(of_bits(kind, (shifted & (1 << shift) - 1) + root) - 1.0)
@@ -452,8 +451,14 @@ def box_muller(rounded, kind, uniform, x, quarter, tables):
     odd, even = r(w * horner(r, w, odd)), r(z * horner(r, w, even))
     half_square = r(r(0.5 * f) * f)
     rest = r(r(s * r(half_square + r(even + odd))) + r(k * r(low)))
-    log = r(r(k * r(high)) - r(r(half_square - rest) - f))
-    radius = r(math.sqrt(r(-2.0 * log)))
+    return r(r(k * r(high)) - r(r(half_square - rest) - f))
+
+
+def box_muller(rounded, kind, uniform, x, quarter, tables):
+    """Two normal numbers of a uniform number in (0, 1], and of an angle: quarter turns, and a rest in radians."""
+    r = rounded
+    sines, cosines = tables[-2:]
+    radius = r(math.sqrt(r(-2.0 * logarithm(rounded, kind, uniform, tables))))
     z = r(x * x)
     sine = r(x + r(x * r(z * horner(r, z, sines))))
     cosine = r(r(1.0 - r(0.5 * z)) + r(r(z * z) * horner(r, z, cosines)))
@@ -483,16 +488,30 @@ def signed(x, bits):
     return x - 2**bits if x >> (bits - 1) else x
 
 
+def open_f32(word):
+    return f32(f32(f32(float(word >> 1)) * 2.0**-31) + 2.0**-32)
+
+
+def open_f64(words):
+    return 1.0 - (words >> 12) * 2.0**-52
+
+
 def normal_f32(radius, angle):
-    uniform = f32(f32(f32(float(radius >> 1)) * 2.0**-31) + 2.0**-32)
     x = f32(f32(float(signed(angle << 2 & M32, 32))) * f32(math.tau / 2**34))
-    return box_muller(f32, "f", uniform, x, (angle + 2**29 & M32) >> 30, TABLES_F32)
+    return box_muller(f32, "f", open_f32(radius), x, (angle + 2**29 & M32) >> 30, TABLES_F32)
 
 
 def normal_f64(radius, angle):
-    uniform = 1.0 - (radius >> 12) * 2.0**-52
     x = float(signed((angle << 2 & M64) >> 12 << 12, 64) >> 12) * (math.tau / 2**54)
-    return box_muller(float, "d", uniform, x, (angle + 2**61 & M64) >> 62, TABLES_F64)
+    return box_muller(float, "d", open_f64(radius), x, (angle + 2**61 & M64) >> 62, TABLES_F64)
+
+
+def exponential_f32(word):
+    return 0.0 - logarithm(f32, "f", open_f32(word), TABLES_F32)
+
+
+def exponential_f64(words):
+    return 0.0 - logarithm(float, "d", open_f64(words), TABLES_F64)
 
 
 def pairs(words):
@@ -507,6 +526,8 @@ NUMBERS = {
     "f64": lambda words: (to_bits("d", (pair >> 11) / 2**53) for pair in pairs(words)),
     "normal_f32": lambda words: (to_bits("f", x) for a in words for x in normal_f32(a, next(words))),
     "normal_f64": lambda words: (to_bits("d", x) for a in pairs(words) for x in normal_f64(a, word64(words))),
+    "exponential_f32": lambda words: (to_bits("f", exponential_f32(word)) for word in words),
+    "exponential_f64": lambda words: (to_bits("d", exponential_f64(pair)) for pair in pairs(words)),
 }
 
 

@@ -51,8 +51,9 @@ fn figure_6(file: &Path, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>>
     .draw(file)
 }
 
-/// The MMD of permutations of some length, for all families and the LCG: in one figure by pairs of samples, as in the
-/// published paper, and in another of the same samples against the identity, as in its preprint.
+/// The MMD of permutations of some length, for all families and the LCG: in one figure by pairs of
+/// samples, as in the published paper, and in another of the same samples against the identity, as
+/// in its preprint.
 fn figures_mmd(
     folder: &Path,
     number: usize,

@@ -25,15 +25,18 @@ pub(crate) enum Command {
     Big(Batch),
     /// Run tests again that were suspicious and did not fail, with other seeds
     Retest(Retest),
-    /// Run what the tables lack: what the paper ran, and SmallCrush and Crush of what it has not; the short batteries first
+    /// Run what the tables lack: what the paper ran, and SmallCrush and Crush of what it has not;
+    /// the short batteries first
     Missing(Missing),
     /// Sort results into the files of a folder: small.csv, crush.csv and big.csv
     Merge(Merge),
     /// Make the tables of docs/results/testu01.md
     Report(Files),
-    /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no TestU01
+    /// Print the linear complexity of the bits that Crush's tests 71 and 72 look at; needs no
+    /// TestU01
     Complexity(Complexity),
-    /// Compare the words that cuRAND makes on the CPU, which the batteries see, with those of a GPU; needs no TestU01
+    /// Compare the words that cuRAND makes on the CPU, which the batteries see, with those of a
+    /// GPU; needs no TestU01
     Curand(Curand),
     /// Name the generators, and the orders in which their words are used
     List,

@@ -10,8 +10,8 @@ use crate::contenders::{self, Contender};
 use crate::jobs::Job;
 use crate::source::Feed;
 
-/// Crush's tests of linear complexity, and which bit of a word each of them takes, counted from the highest
-/// (`bbattery.c`: `scomp_LinearComp (gen, res, 1, 120000, r, 1)`).
+/// Crush's tests of linear complexity, and which bit of a word each of them takes, counted from the
+/// highest (`bbattery.c`: `scomp_LinearComp (gen, res, 1, 120000, r, 1)`).
 const TESTS: [(usize, u32); 2] = [(71, 0), (72, 29)];
 
 /// How many words these tests take, a bit of each.
@@ -61,7 +61,8 @@ impl Seen {
         Ok(linear_complexity(&bits))
     }
 
-    /// The number that `XorShift1024Weyl` adds to all lanes of its first step: all warps of a seed have one Weyl word.
+    /// The number that `XorShift1024Weyl` adds to all lanes of its first step: all warps of a seed
+    /// have one Weyl word.
     fn added(&self) -> Option<u32> {
         if (self.contender.generator, self.contender.order) != ("xorshift", "streams") {
             return None;
@@ -72,16 +73,19 @@ impl Seen {
     }
 }
 
-/// The length of the shortest linear recursion over GF(2) that makes a sequence: J. Massey, *Shift-register synthesis
-/// and BCH decoding*, IEEE Transactions on Information Theory 15 (1969), with 64 coefficients a word.
+/// The length of the shortest linear recursion over GF(2) that makes a sequence: J. Massey,
+/// *Shift-register synthesis and BCH decoding*, IEEE Transactions on Information Theory 15 (1969),
+/// with 64 coefficients a word.
 fn linear_complexity(sequence: &[bool]) -> usize {
     let words = sequence.len() / 64 + 2;
-    // The last bit of the sequence first: the bits before bit n are then in the order of the coefficients.
+    // The last bit of the sequence first: the bits before bit n are then in the order of the
+    // coefficients.
     let mut reversed = vec![0_u64; words];
     for (k, _) in sequence.iter().rev().enumerate().filter(|(_, bit)| **bit) {
         reversed[k / 64] |= 1 << (k % 64);
     }
-    // The recursion's polynomial, and that before its length last changed, with the number of bits since then.
+    // The recursion's polynomial, and that before its length last changed, with the number of bits
+    // since then.
     let mut current = vec![0_u64; words];
     current[0] = 1;
     let mut previous = current.clone();
@@ -167,8 +171,9 @@ mod tests {
         }
     }
 
-    /// The third bit from below of XORWOW is linear, with what the two bits below it carry: products of two of the 160
-    /// bits at every other word, 2 (160 161 / 2), a bit at two words of four, 2 160 more, and a constant of period 8.
+    /// The third bit from below of XORWOW is linear, with what the two bits below it carry:
+    /// products of two of the 160 bits at every other word, 2 (160 161 / 2), a bit at two words of
+    /// four, 2 160 more, and a constant of period 8.
     #[test]
     fn xorwow_has_a_third_bit_of_low_complexity() {
         for seed in [1, 2] {
@@ -187,7 +192,8 @@ mod tests {
         }
     }
 
-    /// All streams add the same number to their lanes: the lowest two bits stay linear, and the third if it is even.
+    /// All streams add the same number to their lanes: the lowest two bits stay linear, and the
+    /// third if it is even.
     #[test]
     fn warps_are_linear_together_where_an_even_number_is_added() {
         let linear = |complexity: usize| complexity.abs_diff(32 * 1024) <= 1;

@@ -27,8 +27,8 @@ pub(crate) struct Contender {
     pub(crate) text: &'static str,
     /// Starts it with a seed.
     pub(crate) start: Start,
-    /// Whether it is run where no generators are named: this machine has what it needs, and it is not slow. Named it is
-    /// run in any case, or says what is missing.
+    /// Whether it is run where no generators are named: this machine has what it needs, and it is
+    /// not slow. Named it is run in any case, or says what is missing.
     pub(crate) by_default: fn() -> bool,
 }
 
@@ -69,8 +69,8 @@ pub(crate) fn find(name: &str) -> Option<&'static Contender> {
     CONTENDERS.iter().find(|contender| contender.name() == name)
 }
 
-/// Those with one of these names, as the names come, or all that are run by default if there are no names; of them
-/// those with this order.
+/// Those with one of these names, as the names come, or all that are run by default if there are no
+/// names; of them those with this order.
 pub(crate) fn matching(
     names: &[String],
     order: Option<&str>,

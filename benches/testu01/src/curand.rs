@@ -1,4 +1,5 @@
-//! The generators of NVIDIA's cuRAND, if `libcurand.so` is there: on the CPU, for the batteries; on a GPU, to compare.
+//! The generators of NVIDIA's cuRAND, if `libcurand.so` is there: on the CPU, for the batteries; on
+//! a GPU, to compare.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -95,7 +96,8 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        // SAFETY: the generator was made by `new`, and nothing uses it any more. What cuRAND says of it changes nothing.
+        // SAFETY: the generator was made by `new`, and nothing uses it any more. What cuRAND says
+        // of it changes nothing.
         let _ = unsafe { result::destroy_generator(self.0) };
     }
 }
@@ -166,8 +168,8 @@ impl Source for Device {
     fn fill(&mut self, out: &mut [u32]) {
         for out in out.chunks_exact_mut(BLOCK) {
             let (address, guard) = self.words.device_ptr_mut(&self.stream);
-            // SAFETY: the generator is one of the GPU, and writes `BLOCK` words, which the memory has, by the default
-            // stream, as this stream is: the copy below comes after it.
+            // SAFETY: the generator is one of the GPU, and writes `BLOCK` words, which the memory
+            // has, by the default stream, as this stream is: the copy below comes after it.
             unsafe { UniformFill::<u32>::fill(self.handle.0, address as *mut u32, BLOCK) }
                 .expect("cuRAND made the words before these");
             drop(guard);

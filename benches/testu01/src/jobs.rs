@@ -48,8 +48,8 @@ pub(crate) fn of_batch(battery: Battery, batch: &Batch) -> Result<Vec<Job>, Box<
 /// The seed of the tables.
 const SEED: u32 = 1;
 
-/// What the tables are to have of these generators: the batteries that the paper ran, and of those that it has not
-/// SmallCrush and Crush. The short batteries come first.
+/// What the tables are to have of these generators: the batteries that the paper ran, and of those
+/// that it has not SmallCrush and Crush. The short batteries come first.
 pub(crate) fn of_tables(
     only: &[String],
     battery: Option<Battery>,

@@ -78,8 +78,8 @@ impl Appender {
     }
 }
 
-/// Adds rows to the files of a folder, by their batteries. Those that a file has of the same statistic and seed are left
-/// out, so that merging twice changes nothing.
+/// Adds rows to the files of a folder, by their batteries. Those that a file has of the same
+/// statistic and seed are left out, so that merging twice changes nothing.
 pub(crate) fn merge(files: &[PathBuf], into: &Path) -> Result<(), Box<dyn Error>> {
     let mut new = Vec::new();
     for file in files {

@@ -359,6 +359,20 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
         }
     }
 
+    /// Draws the key of a window once for values next to each other that lie in it.
+    fn forward_each(&self, mut values: &mut [u64]) {
+        while let Some(&slot) = values.first() {
+            let window = self.around(slot);
+            let slots = window.slots();
+            let count = values.iter().take_while(|slot| slots.contains(slot)).count();
+            let now = take(&mut values, count as u64);
+            now.iter_mut().for_each(|slot| *slot = slot.wrapping_sub(slots.start));
+            window.order().forward_each(now);
+            now.iter_mut().for_each(|place| *place = place.wrapping_add(slots.start));
+            self.read(now);
+        }
+    }
+
     fn evaluation_picoseconds(&self) -> u32 {
         let inner = self.numbered(0).order().evaluation_picoseconds();
         let outer = self.outer.evaluation_picoseconds();

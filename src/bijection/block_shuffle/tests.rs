@@ -26,6 +26,14 @@ fn check<F: FromSeed + Bijection + 'static>(len: u64, block: u64, window: u64) {
     let mut values = vec![0; expected.len()];
     f.forward_run(0, &mut values);
     assert_eq!(values, expected, "{what}");
+    for stride in [1, 3, len.max(2) - 1] {
+        // Out of order as well: places of one window come together, alone, and again.
+        let slots: Vec<u64> = (0..len).chain((0..len).rev()).step_by(stride as usize).collect();
+        let mut values = slots.clone();
+        f.forward_each(&mut values);
+        let each = slots.iter().map(|&slot| expected[slot as usize]);
+        assert!(values.into_iter().eq(each), "{what}, every {stride}");
+    }
     let mut slots = vec![0; values.len()];
     f.inverse_run(0, &mut slots);
     for (slot, index) in (0..).zip(values) {

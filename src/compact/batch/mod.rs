@@ -4,13 +4,16 @@
 //! exact    lengths that are drawn exactly: words, exchanges and rows of many epochs side by side
 //! chains   longer ones: the keys of many epochs side by side, and then a compaction a row
 //! rows     sharing rows among threads
+//! items    shuffling the rows of a matrix, each by its own permutation
 //! ```
 
 mod chains;
 mod exact;
+mod items;
 mod rows;
 
-pub(crate) use rows::{fill, map, map_drawn};
+pub(crate) use items::shuffle_rows;
+pub(crate) use rows::{fill, for_each, map, map_drawn};
 
 use self::chains::Chains;
 use self::exact::Exact;

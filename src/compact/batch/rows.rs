@@ -1,5 +1,7 @@
 //! Rows are shared among the threads of the current pool.
 
+use core::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{Batch, Drawer};
@@ -14,16 +16,20 @@ const TASK_ITEMS: usize = 1 << 14;
 
 /// Fewer items than this are drawn by the calling thread alone. So many, in rows of 32, take one thread 9 microseconds, and
 /// to wake another takes ten or more (`cpu/tuning.rs`).
-const SEQUENTIAL_ITEMS: usize = 1 << 14;
+pub(super) const SEQUENTIAL_ITEMS: usize = 1 << 14;
 
 /// Rows of a task are a multiple of this: as many as are drawn side by side.
 const TOGETHER: usize = 64;
+
+/// Tasks a thread whose results are collected before they are put behind those of the tasks before: so
+/// many that the wait for the last of them does not count.
+const TASKS_AT_ONCE: u64 = 256;
 
 /// Bytes of the rows that another engine draws at a time.
 const DRAWN_BYTES: usize = 64 << 20;
 
 /// How many rows are a task.
-fn task_rows(len: usize) -> usize {
+pub(super) fn task_rows(len: usize) -> usize {
     (TASK_ITEMS / len.max(1)).next_multiple_of(TOGETHER).max(1)
 }
 
@@ -65,29 +71,98 @@ pub(crate) fn map<N: Word, R: Send>(
     count: u64,
     visit: impl Fn(u64, &[N]) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
-    let (count, mut all) = room_for_all(count)?;
-    let task = task_rows(batch.len);
-    let parts = (0..count.div_ceil(task)).into_par_iter().map_init(
-        || (Drawer::new(batch), Vec::new()),
-        |(drawer, orders), number| {
-            let rows = number * task..count.min((number + 1) * task);
-            let mut results = try_with_capacity(rows.len())?;
-            for first in rows.clone().step_by(TOGETHER) {
-                let rows = first..rows.end.min(first + TOGETHER);
-                resize(orders, rows.len() * batch.len)?;
-                drawer.draw(first as u64, orders)?;
-                results.extend(
-                    rows.enumerate()
-                        .map(|(k, row)| visit(row as u64, &orders[k * batch.len..][..batch.len])),
-                );
-            }
-            Ok(results)
-        },
-    );
-    for part in parts.collect::<Vec<Result<Vec<R>, Error>>>() {
-        all.append(&mut part?);
+    let mut all = room_for_all(count)?;
+    let tasks = Tasks::new(batch, count);
+    let at_once = TASKS_AT_ONCE * rayon::current_num_threads() as u64;
+    let mut first = 0;
+    while first < tasks.count() {
+        let end = tasks.count().min(first.saturating_add(at_once));
+        // At most `at_once`, so that a usize counts them.
+        let parts = (0..(end - first) as usize).into_par_iter().panic_fuse().map_init(
+            || Visitor::new(batch),
+            |visitor, number| {
+                let rows = tasks.rows(first + number as u64);
+                let mut results = try_with_capacity((rows.end - rows.start) as usize)?;
+                visitor.visit(rows, |row, order| results.push(visit(row, order)))?;
+                Ok(results)
+            },
+        );
+        for part in parts.collect::<Vec<Result<Vec<R>, Error>>>() {
+            all.append(&mut part?);
+        }
+        first = end;
     }
     Ok(all)
+}
+
+/// Calls a function for each row, in any order and constant memory; rows are drawn just before.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(crate) fn for_each<N: Word>(
+    batch: &Batch,
+    count: u64,
+    visit: impl Fn(u64, &[N]) + Sync,
+) -> Result<(), Error> {
+    let tasks = Tasks::new(batch, count);
+    // Without the fuse a panic would wait for all the other rows.
+    (0..tasks.count()).into_par_iter().panic_fuse().try_for_each_init(
+        || Visitor::new(batch),
+        |visitor, number| visitor.visit(tasks.rows(number), &visit),
+    )
+}
+
+/// Rows in parts of some, each for one thread.
+#[derive(Clone, Copy)]
+struct Tasks {
+    rows: u64,
+    task: u64,
+}
+
+impl Tasks {
+    fn new(batch: &Batch, rows: u64) -> Self {
+        Self { rows, task: task_rows(batch.len) as u64 }
+    }
+
+    fn count(self) -> u64 {
+        self.rows.div_ceil(self.task)
+    }
+
+    /// The rows of a task that there is.
+    fn rows(self, number: u64) -> Range<u64> {
+        let first = number * self.task;
+        first..self.rows.min(first.saturating_add(self.task))
+    }
+}
+
+/// What a thread needs to draw rows and show them.
+struct Visitor<'a, N> {
+    batch: &'a Batch,
+    drawer: Drawer,
+    orders: Vec<N>,
+}
+
+impl<'a, N: Word> Visitor<'a, N> {
+    fn new(batch: &'a Batch) -> Self {
+        Self { batch, drawer: Drawer::new(batch), orders: Vec::new() }
+    }
+
+    fn visit(&mut self, rows: Range<u64>, mut visit: impl FnMut(u64, &[N])) -> Result<(), Error> {
+        let len = self.batch.len;
+        let mut first = rows.start;
+        while first < rows.end {
+            let count = (rows.end - first).min(TOGETHER as u64);
+            // A task has more than one row only where rows are short.
+            resize(&mut self.orders, count as usize * len)?;
+            self.drawer.draw(first, &mut self.orders)?;
+            for k in 0..count as usize {
+                visit(first + k as u64, &self.orders[k * len..][..len]);
+            }
+            first += count;
+        }
+        Ok(())
+    }
 }
 
 /// What a function makes of each row, in the rows' order, where rows are drawn many at a time by another engine.
@@ -101,26 +176,28 @@ pub(crate) fn map_drawn<N: Word, R: Send>(
     draw: impl Fn(u64, &mut [N]) -> Result<(), Error>,
     visit: impl Fn(u64, &[N]) -> R + Sync,
 ) -> Result<Vec<R>, Error> {
-    let (count, mut all) = room_for_all(count)?;
-    let together = (DRAWN_BYTES / size_of::<N>() / batch.len.max(1)).max(1);
+    let mut all = room_for_all(count)?;
+    let together = (DRAWN_BYTES / size_of::<N>() / batch.len.max(1)).max(1) as u64;
     let mut orders = Vec::new();
-    for first in (0..count).step_by(together) {
-        let rows = together.min(count - first);
-        resize(&mut orders, rows * batch.len)?;
-        draw(first as u64, &mut orders)?;
-        let visits = (0..rows)
+    let mut first = 0;
+    while first < count {
+        let rows = (count - first).min(together);
+        resize(&mut orders, rows as usize * batch.len)?;
+        draw(first, &mut orders)?;
+        let visits = (0..rows as usize)
             .into_par_iter()
-            .map(|k| visit((first + k) as u64, &orders[k * batch.len..][..batch.len]));
+            .map(|k| visit(first + k as u64, &orders[k * batch.len..][..batch.len]));
         all.par_extend(visits);
+        first += rows;
     }
     Ok(all)
 }
 
-/// A number of rows, and an empty vector with room for a result of each.
-fn room_for_all<R>(count: u64) -> Result<(usize, Vec<R>), Error> {
+/// An empty vector with room for a result of each row.
+fn room_for_all<R>(count: u64) -> Result<Vec<R>, Error> {
     let bytes = count.saturating_mul(size_of::<R>() as u64);
     let count = usize::try_from(count).map_err(|_| Error::OutOfMemory { bytes })?;
-    Ok((count, try_with_capacity(count)?))
+    try_with_capacity(count)
 }
 
 /// Makes a buffer this long.

@@ -35,6 +35,8 @@ pub struct List<'a> {
     len: Option<usize>,
     /// The first that differs.
     other_len: Option<usize>,
+    /// How many bytes could not be had for the list.
+    refused: Option<u64>,
     borrowed: PhantomData<&'a mut ()>,
 }
 
@@ -47,6 +49,12 @@ impl<'a> List<'a> {
         }
         let start = items.as_mut_ptr();
         if size_of_val(items) > 0 {
+            if self.columns.try_reserve(1).is_err() {
+                let bytes =
+                    self.columns.len().saturating_add(1).saturating_mul(size_of::<Column>());
+                self.refused.get_or_insert(bytes as u64);
+                return Start(start);
+            }
             self.columns.push(Column { start: start.cast(), bytes: size_of::<T>() * width });
         }
         Start(start)
@@ -65,10 +73,14 @@ impl<'a> Frame<'a, ()> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if they are not of one length.
+    /// [`Error::LengthMismatch`] if they are not of one length, and [`Error::OutOfMemory`] if there is none for
+    /// the list of them.
     pub(crate) fn new<C: Columns + 'a>(columns: C) -> Result<Frame<'a, C::Starts>, Error> {
         let mut list = List::default();
         let starts = columns.list(&mut list);
+        if let Some(bytes) = list.refused {
+            return Err(Error::OutOfMemory { bytes });
+        }
         match (list.len, list.other_len) {
             (Some(len), Some(other)) => {
                 Err(Error::LengthMismatch { expected: len as u64, actual: other as u64 })

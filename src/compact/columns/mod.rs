@@ -66,8 +66,8 @@ mod sealed {
 /// 64 bytes of an item's fields where there are more and they are past the caches; on a GPU once for each column.
 /// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) says more.
 ///
-/// A `Vec<Vec<T>>` by itself is one column, whose items are vectors: for a table of columns in vectors,
-/// collect its `iter_mut()` first.
+/// For a table of columns in vectors, a `Vec<Vec<T>>`, collect its `iter_mut()` first. (A mutable
+/// reference to the table is one column, whose items are vectors.)
 ///
 /// The trait is sealed.
 ///
@@ -123,6 +123,21 @@ mod sealed {
 ///
 /// (&mut [1, 2], &mut [std::rc::Rc::new(1), std::rc::Rc::new(2)]).par_bijective_shuffle_together(42);
 /// ```
+/// A vector by itself is no column, but a mutable reference to it is:
+///
+/// ```compile_fail,E0277
+/// use bijective_shuffle::prelude::*;
+///
+/// (vec![1, 2], vec![3, 4]).par_bijective_shuffle_together(42);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a column that can be shuffled together with others",
+    label = "not a column",
+    note = "a column is a mutable slice of items that are `Send`: `&mut vec`, `&mut array` or \
+            `values.as_mut_slice()`; or `Rows::new(&mut matrix, width)?`",
+    note = "several columns are a tuple of up to twelve, such as `(&mut keys, &mut values)`, or a \
+            `Vec` or an array of columns of one type"
+)]
 pub trait Columns: sealed::Columns {}
 
 impl<T: Send> Columns for &mut [T] {}

@@ -86,7 +86,11 @@ fn sort_groups(
     buffers: &mut Vec<Buffers>,
 ) -> Result<bool, Error> {
     let far = tuning::is_far_together(plan.len(), item_bytes(columns));
-    let groups = groups(columns);
+    let groups = groups(columns)?;
+    let more = groups.len().saturating_sub(buffers.len());
+    buffers.try_reserve(more).map_err(|_| Error::OutOfMemory {
+        bytes: (more as u64).saturating_mul(size_of::<Buffers>() as u64),
+    })?;
     buffers.resize_with(groups.len(), Buffers::new);
     let mut sorted = try_with_capacity(groups.len())?;
     for (columns, buffers) in groups.into_iter().zip(buffers) {
@@ -116,8 +120,9 @@ fn sort_groups(
 }
 
 /// As many columns in each group as a record holds, in order.
-fn groups(columns: &[Column]) -> Vec<&[Column]> {
-    let mut groups = Vec::new();
+fn groups(columns: &[Column]) -> Result<Vec<&[Column]>, Error> {
+    // No group has less than a column.
+    let mut groups = try_with_capacity(columns.len())?;
     let mut rest = columns;
     while !rest.is_empty() {
         let fits = |count: &usize| item_bytes(&rest[..*count]) <= tuning::LARGEST_ITEM;
@@ -126,7 +131,7 @@ fn groups(columns: &[Column]) -> Vec<&[Column]> {
         (group, rest) = rest.split_at(count);
         groups.push(group);
     }
-    groups
+    Ok(groups)
 }
 
 /// Does it for columns of any kinds. It is compiled once, and not for each of them.

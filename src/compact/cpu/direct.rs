@@ -14,26 +14,33 @@ use super::places::Places;
 use super::survivors::{SlotRange, Tile, Values, room_for};
 use super::tuning;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::{check_length, check_word, wrong_count};
+use crate::compact::{
+    check_length, check_permutation, check_word, try_with_capacity, with_slots, wrong_count,
+};
 use crate::error::Error;
 use crate::word::Word;
 
-/// Writes the survivors among all slots, in order, over the whole of `out`, whatever the bijection does.
+/// Writes the survivors among all slots, in order, over the whole of `out`, and checks that they are a
+/// permutation, whatever the bijection does.
 ///
 /// # Errors
 ///
-/// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], and [`Error::NotABijection`] if there are not exactly as
-/// many survivors as places. Whether they are different is not checked.
-pub(crate) fn fill<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+/// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], [`Error::OutOfMemory`], and
+/// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one repeats.
+pub(crate) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     if is_nothing::<N>(bijection, out.len())? {
         return Ok(());
     }
     let values = Values::of_any(bijection, out.len());
     let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
-    hand_out(&values, out, &mut Buffer::new(), copy)
+    hand_out(&values, &mut *out, &mut Buffer::new(), copy)?;
+    // The domain is the one that was gone through: a bijection that lies may name a larger one now.
+    check_permutation(out).map_err(|error| {
+        with_slots(error, values.last_slot(), |first, run| bijection.forward_run(first, run))
+    })
 }
 
-/// [`fill`] by a trusted bijection.
+/// [`fill_checked`] by a trusted bijection, which is not checked.
 pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<(), Error> {
     let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
     fill_with(trusted, out, &mut Buffer::new(), copy)
@@ -61,7 +68,7 @@ pub(crate) fn fill_alone<N: Word>(
 ///
 /// # Errors
 ///
-/// As [`fill`]. Before [`Error::NotABijection`] some of the places were handed out.
+/// As [`fill_checked`], but whether survivors repeat is not checked. Before [`Error::NotABijection`] some of the places were handed out.
 pub(in crate::compact) fn fill_with<P: Places, N: Word>(
     trusted: &Trusted,
     places: P,
@@ -134,7 +141,8 @@ fn hand_out_in_waves<P: Places, N: Word>(
     // No more than there are in the domain.
     let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) as usize + 1;
     let room = buffer.room(tiles * room_for(tuning::TILE))?;
-    let mut wave: Vec<Tile<N>> = room.chunks_mut(room_for(tuning::TILE)).map(Tile::new).collect();
+    let mut wave: Vec<Tile<N>> = try_with_capacity(tiles)?;
+    wave.extend(room.chunks_mut(room_for(tuning::TILE)).map(Tile::new));
     let mut next = Some(SlotRange::first(last, tuning::TILE));
     while next.is_some() {
         for tile in &mut wave {
@@ -142,8 +150,10 @@ fn hand_out_in_waves<P: Places, N: Word>(
             next = next.and_then(|slots| slots.next(last, tuning::TILE));
         }
         wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(values));
-        let outputs = wave.iter().map(|tile| output.take(tile.survivors().len()));
-        let outputs: Vec<P> = outputs.collect::<Result<_, _>>()?;
+        let mut outputs: Vec<P> = try_with_capacity(tiles)?;
+        for tile in &wave {
+            outputs.push(output.take(tile.survivors().len())?);
+        }
         outputs
             .into_par_iter()
             .zip(&wave)

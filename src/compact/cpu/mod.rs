@@ -17,7 +17,7 @@ pub use workspace::{Strategy, Workspace};
 use rayon::prelude::*;
 
 use super::relocate::fits_u32;
-use super::{Compactor, check_length, check_permutation, try_with_capacity};
+use super::{Compactor, check_length, try_with_capacity, uncompacted};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -51,12 +51,10 @@ pub struct Cpu;
 
 impl Compactor for Cpu {
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+        let bijection = uncompacted(bijection, out.len())?;
         match bijection.trusted() {
             Some(trusted) => direct::fill_trusted(&trusted, out),
-            None => {
-                direct::fill(bijection, out)?;
-                check_permutation(out)
-            }
+            None => direct::fill_checked(bijection, out),
         }
     }
 
@@ -77,6 +75,7 @@ impl Compactor for Cpu {
             check_length(items.len() as u64, bijection.last())?;
             return Ok(items.to_vec());
         }
+        let bijection = uncompacted(bijection, items.len())?;
         if tuning::is_far::<T>(items.len()) && bijection.trusted().is_some() {
             let mut copy = try_with_capacity(items.len())?;
             items.par_iter().with_min_len(tuning::MOVE_CHUNK).cloned().collect_into_vec(&mut copy);

@@ -3,11 +3,12 @@
 use super::memory::Buffer;
 use super::partitioned::Direction;
 use super::{partitioned, tuning};
-use crate::bijection::Bijection;
+use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::check_length;
 use crate::compact::columns::{Columns, Fixed, Frame, relocate_together};
 use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::error::Error;
+use crate::seed::Seed;
 
 /// How items are moved. All strategies give the same answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,9 +55,10 @@ impl Strategy {
 /// let mut workspace = Workspace::new();
 /// let mut items: Vec<u32> = (0..1000).collect();
 /// for epoch in 0..3 {
-///     let f = Standard::from_seed(1000, Seed::new(42).epoch(epoch));
-///     workspace.shuffle(&f, &mut items)?;
+///     workspace.shuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
 /// }
+/// // By any bijection:
+/// workspace.shuffle(&VariablePhilox::<24>::from_seed(1000, 42), &mut items)?;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -136,6 +138,8 @@ impl Workspace {
 
     /// Moves the items: item `p[k]` comes to place `k`.
     ///
+    /// [`shuffle_by_seed`](Self::shuffle_by_seed) takes a seed instead of a bijection.
+    ///
     /// # Errors
     ///
     /// As [`Compactor::shuffle`](crate::Compactor::shuffle); the items are then where they were.
@@ -144,11 +148,7 @@ impl Workspace {
         bijection: &dyn Bijection,
         items: &mut [T],
     ) -> Result<(), Error> {
-        if size_of::<T>() == 0 {
-            return check_length(items.len() as u64, bijection.last());
-        }
-        let plan = Plan::new(bijection, items.len())?;
-        relocate(&plan, Direction::Shuffle, items, &mut self.memory)
+        self.relocate(bijection, items, Direction::Shuffle)
     }
 
     /// Moves the items back: item `k` comes to place `p[k]`.
@@ -161,11 +161,66 @@ impl Workspace {
         bijection: &dyn Bijection,
         items: &mut [T],
     ) -> Result<(), Error> {
+        self.relocate(bijection, items, Direction::Unshuffle)
+    }
+
+    fn relocate<T: Send>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
         if size_of::<T>() == 0 {
             return check_length(items.len() as u64, bijection.last());
         }
         let plan = Plan::new(bijection, items.len())?;
-        relocate(&plan, Direction::Unshuffle, items, &mut self.memory)
+        relocate(&plan, direction, items, &mut self.memory)
+    }
+
+    /// Shuffles the items in the order of a seed: that of
+    /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; the items are then where they were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut workspace = Workspace::new();
+    /// let (mut items, mut others): (Vec<u32>, Vec<u32>) = ((0..1000).collect(), (0..1000).collect());
+    /// for epoch in 0..3 {
+    ///     workspace.shuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
+    ///     others.par_bijective_shuffle(Seed::new(42).epoch(epoch));
+    ///     assert_eq!(items, others);
+    /// }
+    /// for epoch in (0..3).rev() {
+    ///     workspace.unshuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
+    /// }
+    /// assert!(items.into_iter().eq(0..1000));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_by_seed<T: Send>(
+        &mut self,
+        seed: impl Into<Seed>,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        self.shuffle(&Standard::from_seed(items.len() as u64, seed), items)
+    }
+
+    /// Undoes [`shuffle_by_seed`](Self::shuffle_by_seed) with the same seed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; the items are then where they were.
+    pub fn unshuffle_by_seed<T: Send>(
+        &mut self,
+        seed: impl Into<Seed>,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        self.unshuffle(&Standard::from_seed(items.len() as u64, seed), items)
     }
 
     /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to its place `k`. See
@@ -220,7 +275,60 @@ impl Workspace {
         self.move_together(bijection, &mut Frame::new(columns)?, Direction::Unshuffle)
     }
 
-    /// Does either.
+    /// Shuffles several columns in the order of a seed: that of
+    /// [`par_bijective_shuffle_together`](crate::ParBijectiveShuffleTogether::par_bijective_shuffle_together).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the columns are not of one length, and [`Error::OutOfMemory`]; every
+    /// item of every column is then where it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let (mut keys, mut values) = (vec![1, 2, 3], ["one", "two", "three"]);
+    /// let mut workspace = Workspace::new();
+    /// workspace.shuffle_together_by_seed(42, (&mut keys, &mut values))?;
+    /// assert_eq!(keys, [1, 2, 3].par_bijective_shuffled(42));
+    /// workspace.unshuffle_together_by_seed(42, (&mut keys, &mut values))?;
+    /// assert_eq!(values, ["one", "two", "three"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_together_by_seed(
+        &mut self,
+        seed: impl Into<Seed>,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.move_together_by_seed(seed.into(), columns, Direction::Shuffle)
+    }
+
+    /// Undoes [`shuffle_together_by_seed`](Self::shuffle_together_by_seed) with the same seed.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_together_by_seed`](Self::shuffle_together_by_seed).
+    pub fn unshuffle_together_by_seed(
+        &mut self,
+        seed: impl Into<Seed>,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.move_together_by_seed(seed.into(), columns, Direction::Unshuffle)
+    }
+
+    fn move_together_by_seed(
+        &mut self,
+        seed: Seed,
+        columns: impl Columns,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let mut frame = Frame::new(columns)?;
+        let bijection = Standard::from_seed(frame.len().unwrap_or(0) as u64, seed);
+        self.move_together(&bijection, &mut frame, direction)
+    }
+
+    /// Moves the items of several columns, there or back.
     pub(crate) fn move_together(
         &mut self,
         bijection: &dyn Bijection,
@@ -235,6 +343,8 @@ impl Workspace {
     }
 
     /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.
+    ///
+    /// [`shuffle_into_by_seed`](Self::shuffle_into_by_seed) takes a seed instead of a bijection.
     ///
     /// # Errors
     ///
@@ -267,5 +377,31 @@ impl Workspace {
         }
         let plan = Plan::new(bijection, source.len())?;
         relocate_into(&plan, source, out, &mut self.memory)
+    }
+
+    /// Copies the items in the order of a seed: that of
+    /// [`par_bijective_shuffled`](crate::ParBijectiveShuffle::par_bijective_shuffled).
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into), but for what only a bijection can do wrong.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut out = [0; 3];
+    /// Workspace::new().shuffle_into_by_seed(42, &[1, 2, 3], &mut out)?;
+    /// assert_eq!(out.to_vec(), [1, 2, 3].par_bijective_shuffled(42));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_into_by_seed<T: Copy + Send + Sync>(
+        &mut self,
+        seed: impl Into<Seed>,
+        source: &[T],
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        self.shuffle_into(&Standard::from_seed(source.len() as u64, seed), source, out)
     }
 }

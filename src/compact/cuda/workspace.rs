@@ -310,6 +310,9 @@ impl CudaWorkspace {
 /// It reports what went wrong earlier where it could not be reported, when something was dropped:
 /// cudarc keeps it for the next call in the context, which is this one.
 ///
+/// A capture that another thread begins on this stream between here and the launch is not seen.
+/// cudarc's own calls, its copies and its freeing of memory, would be captured in the same way.
+///
 /// # Errors
 ///
 /// [`Error::Captured`] if the stream is captured, and the engine is not one `with_capture`.

@@ -21,11 +21,12 @@ const WORDS: usize = 32;
 /// With the state as one number `x` of 1024 bits, word 0 the highest, a step is `x ^= x << 329`, `x ^= x >> 347`, `x ^= x << 344`; the
 /// Weyl word goes on by 362437, and word `i` of the block is `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive (the crate's tests prove it,
 /// by the known factors of `2^1024 - 1`), so that the period is `(2^1024 - 1) 2^32` steps.
-/// In the paper it passes SmallCrush, Crush and BigCrush of TestU01, by lanes and by warps. Here (docs/results/testu01.md) it does by
-/// warps, all 32 lanes of a stream in turn; by lanes SmallCrush and Crush were run, and nothing fails.
-/// A block of each of many streams in turn is another matter: whether it passes a test of linear complexity of Crush depends on the
-/// seed. All streams of a seed add the same number to their lanes, so that the lowest two bits of their words are linear functions
-/// of the states, but for a constant, and the third too if the number is even.
+/// In the paper it passes SmallCrush, Crush and BigCrush of TestU01, by lanes and by warps. Here
+/// (docs/results/testu01.md) it does by warps, all 32 lanes of a stream in turn; by lanes
+/// SmallCrush and Crush were run, and nothing fails. A block of each of many streams in turn is
+/// another matter: whether it passes a test of linear complexity of Crush depends on the seed. All
+/// streams of a seed add the same number to their lanes, so that the lowest two bits of their words
+/// are linear functions of the states, but for a constant, and the third too if the number is even.
 ///
 /// All streams of a seed are of one sequence, and stream `s` starts `s 2^137` steps after stream 0: streams with neighbouring numbers overlap after
 /// 2^137 steps and never before. 2^137 is a multiple of the Weyl sequence's period, so its word is the same in all of them.

@@ -1,10 +1,13 @@
 //! Bijections that count what is asked of them, and bijections that lie.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bijective_shuffle::Defect;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::rayon::prelude::*;
+
+use crate::common::every_family;
 
 /// Counts its evaluations.
 #[derive(Clone)]
@@ -104,4 +107,148 @@ fn liars_do_no_harm() {
     assert_eq!(p.get(5), Some(5));
     assert!(std::panic::catch_unwind(|| p.position(5)).is_ok_and(|place| place.is_some()));
     assert!(p.trusted().is_none());
+}
+
+/// A bijection whose domain changes, and whose values may be any number; it counts them.
+#[derive(Clone)]
+struct Fickle {
+    last: Arc<AtomicU64>,
+    value: Option<u64>,
+    count: Arc<AtomicU32>,
+}
+
+impl Fickle {
+    fn new(last: u64, value: Option<u64>) -> Self {
+        Self { last: Arc::new(AtomicU64::new(last)), value, count: Arc::default() }
+    }
+
+    fn set_last(&self, last: u64) {
+        self.last.store(last, Relaxed);
+    }
+}
+
+impl Bijection for Fickle {
+    fn last(&self) -> u64 {
+        self.last.load(Relaxed)
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.count.fetch_add(1, Relaxed);
+        self.value.unwrap_or(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.count.fetch_add(1, Relaxed);
+        self.value.unwrap_or(index)
+    }
+}
+
+#[test]
+fn a_walk_along_a_bijection_that_shrinks_ends() {
+    let f = Fickle::new(1023, Some(5000));
+    let walk = CycleWalk::new(f.clone(), 1000).unwrap();
+    // One step, and as many more as there are points outside.
+    assert_eq!((walk.forward(3), f.count.swap(0, Relaxed)), (5000, 1 + 24));
+    f.set_last(10);
+    assert_eq!((walk.forward(3), f.count.swap(0, Relaxed)), (5000, 1));
+    assert_eq!((walk.inverse(3), f.count.swap(0, Relaxed)), (5000, 1));
+    let mut values = [7; 300];
+    walk.forward_run(0, &mut values);
+    walk.inverse_run(0, &mut values);
+    walk.forward_each(&mut values);
+    walk.inverse_each(&mut values);
+    assert_eq!((values, f.count.load(Relaxed)), ([5000; 300], 1200));
+    assert!(walk.trusted().is_none());
+}
+
+#[test]
+fn views_of_a_bijection_whose_domain_changes_do_no_harm() {
+    for value in [None, Some(0), Some(1 << 39), Some(u64::MAX)] {
+        for (len, indexed) in [(1000, true), (1000, false), (100_000, true)] {
+            for last in [0, 10, len - 1, len, (1 << 20) - 1, 1 << 40] {
+                let f = Fickle::new(len + 23, None);
+                let p = Permutation::with_bijection(len, f.clone()).unwrap();
+                if indexed {
+                    p.build_index().unwrap();
+                }
+                let mut iter = p.iter();
+                assert_eq!((iter.next(), iter.next_back()), (Some(0), Some(len - 1)));
+                let p = Permutation::with_bijection(len, Fickle { value, ..f.clone() }).unwrap();
+                if indexed {
+                    let built = p.build_index();
+                    assert_eq!(built.is_ok(), value.is_none());
+                }
+                f.set_last(last);
+                for k in [0, 1, len / 2, len - 1] {
+                    let (_, _) = (p.try_get(k), p.try_position(k));
+                }
+                let back = p.inverse();
+                let (_, _) = (back.try_get(5), back.try_position(5));
+                // The first thousand, since the domain may be large by now.
+                assert!(iter.by_ref().take(1000).count() <= 1000);
+                let cursor = iter.cursor();
+                let _ = p.resume(&cursor).map(|iter| iter.take(1000).count());
+            }
+        }
+    }
+}
+
+/// Slots and places are counted in more than 64 bits.
+#[test]
+fn one_item_of_all_points() {
+    let f = MulXorshift::<10>::from_seed(u64::MAX, 3);
+    assert_eq!(f.last(), u64::MAX);
+    let p = Permutation::with_bijection(1, f).unwrap();
+    assert_eq!((p.get(0), p.position(0), p.get(1)), (Some(0), Some(0), None));
+    assert_eq!(p.range(..).unwrap().next(), Some(0));
+    assert_eq!(p.shard(0, 1).unwrap().next_back(), Some(0));
+    assert_eq!(p.par_iter().sum::<u64>(), 0);
+    for len in [2, 3, 64] {
+        let p = Permutation::with_bijection(len, f).unwrap();
+        let mut all: Vec<u64> = p.range(..).unwrap().collect();
+        assert!((0..len).all(|k| p.get(k) == Some(all[k as usize])));
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..len));
+    }
+}
+
+/// Values beyond a domain are unspecified, and nothing worse.
+#[test]
+fn points_beyond_a_domain_do_no_harm() {
+    let points = [100, 101, 255, 256, 257, 1000, 1 << 32, 1 << 63, u64::MAX];
+    let mut all: Vec<(&str, Box<dyn Bijection>)> = vec![
+        ("Table", Box::new(Table::new(vec![2, 0, 1]).unwrap())),
+        ("a small Standard", Box::new(Standard::from_seed(100, 1))),
+        ("Standard", Box::new(Standard::from_seed(1000, 1))),
+        ("BlockShuffle", Box::new(BlockShuffle::new(100, 7, 3, 1).unwrap())),
+        ("BlockShuffle of one block", Box::new(BlockShuffle::new(3, 100, 1, 1).unwrap())),
+        ("a large BlockShuffle", Box::new(BlockShuffle::new(100_000, 1000, 3, 1).unwrap())),
+        ("CycleWalk", Box::new(CycleWalk::<Standard>::from_seed(100, 1))),
+        ("a large CycleWalk", Box::new(CycleWalk::<Standard>::from_seed(100_000, 1))),
+    ];
+    for bits in [1, 2, 7] {
+        all.extend(every_family(bits, 1));
+    }
+    for (name, f) in all {
+        for point in points {
+            let (_, _) = (f.forward(point), f.inverse(point));
+            let mut run = [0; 300];
+            f.forward_run(point, &mut run);
+            f.inverse_run(point, &mut run);
+            run.fill(point);
+            f.forward_each(&mut run);
+            f.inverse_each(&mut run);
+            let mut narrow = [0; 300];
+            f.forward_run_u32(point, &mut narrow);
+            f.inverse_run_u32(point, &mut narrow);
+        }
+        assert!(f.forward(0) <= f.last(), "{name}");
+    }
+    // Of a table they are what it says, at its end as well.
+    let f = Table::new(vec![2, 0, 1]).unwrap();
+    assert_eq!([f.forward(3), f.inverse(u64::MAX)], [3, u64::MAX]);
+    let mut run = [0; 4];
+    f.forward_run(1, &mut run);
+    assert_eq!(run, [0, 1, 3, 4]);
+    f.inverse_run(u64::MAX - 1, &mut run);
+    assert_eq!(run, [u64::MAX - 1, u64::MAX, 0, 1]);
+    assert_eq!(Standard::from_seed(100, 1).forward(100), 100);
 }

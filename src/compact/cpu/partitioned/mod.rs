@@ -244,9 +244,12 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
         let Rooms { parts, buckets, blocks } = rooms;
         let open = open.room(parts * buckets.count)?;
         let full = full.room(parts * buckets.count * blocks)?;
-        let parts = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * blocks));
-        let parts = parts.map(|(open, full)| Part::new(buckets, open, full, blocks));
-        Ok(Self { parts: parts.collect::<Result<_, _>>()?, buckets })
+        let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * blocks));
+        let mut parts = try_with_capacity(parts)?;
+        for (open, full) in rooms {
+            parts.push(Part::new(buckets, open, full, blocks)?);
+        }
+        Ok(Self { parts, buckets })
     }
 
     /// Whether all items are in their buckets.

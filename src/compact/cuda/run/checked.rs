@@ -77,8 +77,15 @@ impl Runner {
         } else {
             self.first_defect::<u64>(indices, len)
         };
-        // The device has seen a repetition, so there is one.
-        found.err().unwrap_or(Error::NotABijection(Defect::Repeats { index: 0 }))
+        match found {
+            // The places are those of the survivors, and only the device knows their slots.
+            Err(Error::NotABijection(Defect::Repeats { index, .. })) => {
+                Error::NotABijection(Defect::Repeats { index, slots: None })
+            }
+            Err(error) => error,
+            // The device has seen a repetition, so there is one.
+            Ok(()) => Error::NotABijection(Defect::Repeats { index: 0, slots: None }),
+        }
     }
 
     fn first_defect<N: crate::Word>(&self, indices: u64, len: usize) -> Result<(), Error> {

@@ -1,0 +1,71 @@
+//! What a training loop pays for its batches: an epoch's first batch, and those after it, for one
+//! rank and for many.
+
+use bijective_shuffle::SamplerBuilder;
+use bijective_shuffle::prelude::*;
+use divan::Bencher;
+use divan::counter::ItemsCount;
+
+fn main() {
+    divan::main();
+}
+
+/// A length that no family's domain has.
+const LEN: u64 = 1_000_000_000_000;
+
+/// World and batch.
+const SHAPES: [(u64, u64); 4] = [(1, 32), (1, 1024), (64, 32), (64, 1024)];
+
+/// Times the batches of the middle rank, one after another, and checks one of them.
+fn batches(bencher: Bencher, builder: SamplerBuilder, (world, batch): (u64, u64)) {
+    let builder = builder.rank(world / 2, world).batch(batch);
+    let mut sampler = builder.build().expect("it is valid");
+    let mut items = Vec::new();
+    bencher.counter(ItemsCount::new(batch)).bench_local(|| {
+        // Fewer batches are timed than an epoch has.
+        assert!(sampler.next_batch(&mut items).expect("there is memory"));
+        divan::black_box(&items);
+    });
+    assert_eq!(items.len() as u64, batch);
+}
+
+#[divan::bench(args = SHAPES)]
+fn shuffled(bencher: Bencher, shape: (u64, u64)) {
+    batches(bencher, Sampler::builder(LEN, 1), shape);
+}
+
+#[divan::bench(args = SHAPES)]
+fn sequential(bencher: Bencher, shape: (u64, u64)) {
+    batches(bencher, Sampler::builder(LEN, 1).sequential(), shape);
+}
+
+#[divan::bench(args = SHAPES)]
+fn in_blocks(bencher: Bencher, shape: (u64, u64)) {
+    batches(bencher, Sampler::builder(LEN, 1).blocks(4096, 64), shape);
+}
+
+/// The same items by an iterator over this rank's places, which is what a sampler does without.
+#[divan::bench(args = SHAPES)]
+fn strided_iterator(bencher: Bencher, (world, batch): (u64, u64)) {
+    let order = Permutation::walk(LEN, 1);
+    let mut own = order.shard_strided(world / 2, world).expect("there is such a rank");
+    let mut items = Vec::new();
+    bencher.counter(ItemsCount::new(batch)).bench_local(|| {
+        items.clear();
+        items.extend(own.by_ref().take(batch as usize));
+        divan::black_box(&items);
+    });
+}
+
+/// A sampler is made, and its first batch is there; of blocks, too.
+#[divan::bench(args = [false, true])]
+fn first_batch(bencher: Bencher, blocks: bool) {
+    bencher.bench_local(|| {
+        let builder = Sampler::builder(LEN, 1).rank(63, 64).batch(32);
+        let builder = if blocks { builder.blocks(4096, 64) } else { builder };
+        let mut items = Vec::new();
+        let is_step = builder.build().and_then(|mut sampler| sampler.next_batch(&mut items));
+        assert_eq!(is_step, Ok(true));
+        items
+    });
+}

@@ -1,0 +1,125 @@
+//! Places near either end are found by counting survivors from there, without a [`SurvivorIndex`].
+
+use super::index::{Landmark, for_each_run, room};
+use super::{Permutation, SurvivorIndex, tuning};
+use crate::bijection::Bijection;
+use crate::compact::{SlotRange, Values};
+
+impl<B: Bijection> Permutation<B> {
+    /// About how many slots are evaluated to go on by a number of places, in a permutation of at
+    /// least one item.
+    fn slots_between(&self, places: u64) -> u128 {
+        // At most 2^64 slots a place, so that the product is below 2^128.
+        let slots_per_place = u128::from(self.bijection.last() / self.len.max(1)) + 1;
+        u128::from(places) * slots_per_place
+    }
+
+    /// Whether a query of an index is faster than evaluating the slots between places this far apart.
+    pub(super) fn is_far(&self, places: u64) -> bool {
+        self.slots_between(places) >= u128::from(tuning::FAR)
+    }
+
+    /// Whether the slots between places this far apart are evaluated rather than an index built.
+    pub(super) fn is_within_reach(&self, places: u64) -> bool {
+        self.slots_between(places) < u128::from(self.reach())
+    }
+
+    /// The most slots that are evaluated rather than an index built.
+    fn reach(&self) -> u64 {
+        let is_built = self.is_built_unasked() || self.index().is_some();
+        if is_built { tuning::FAR } else { tuning::REACH }
+    }
+
+    /// Whether an index is built at first use: see [`SurvivorIndex::UNASKED_SLOTS`].
+    pub(super) fn is_built_unasked(&self) -> bool {
+        // To list the slot of an item takes as long as to count that many slots.
+        let slots = self.bijection.last().min(self.len.saturating_mul(tuning::SPARSE));
+        slots < SurvivorIndex::UNASKED_SLOTS
+    }
+
+    /// The index at a place below the length, if that is so near an end that the slots from there
+    /// are evaluated faster than an index is built.
+    pub(super) fn select_near(&self, place: u64) -> Option<u64> {
+        let start = if self.is_near(place.saturating_add(1)) {
+            Landmark { slot: 0, place: 0 }
+        } else if self.is_near(self.len - place) {
+            self.landmark_near_end(place)?
+        } else {
+            return None;
+        };
+        let values = Values::unchecked(&self.bijection, self.len);
+        let mut left = usize::try_from(place.checked_sub(start.place)?).ok()?;
+        let mut room = room();
+        let mut found = None;
+        for_each_run(start.slot, values.last_slot(), self.patience(), |slots| {
+            let survivors = values.survivors(slots, &mut room);
+            found = survivors.get(left).copied();
+            left = left.saturating_sub(survivors.len());
+            found.is_none()
+        });
+        found
+    }
+
+    /// How many slots survive before one, if that is so near an end that the slots from there are
+    /// evaluated faster than an index is built.
+    pub(super) fn rank_near(&self, slot: u64) -> Option<u64> {
+        let values = Values::unchecked(&self.bijection, self.len);
+        let last_slot = values.last_slot();
+        let most = self.reach().min(last_slot / tuning::NEAR_SHARE);
+        let mut room = room();
+        let mut count = 0;
+        let mut count_from = |first, last, most| {
+            for_each_run(first, last, most, |slots| {
+                count += values.survivors::<u64>(slots, &mut room).len() as u64;
+                true
+            });
+        };
+        if slot == 0 {
+            Some(0)
+        } else if slot <= most {
+            count_from(0, slot - 1, slot as usize);
+            Some(count)
+        } else if slot <= last_slot && last_slot - slot < most {
+            count_from(slot, last_slot, (last_slot - slot + 1) as usize);
+            Some(self.len.saturating_sub(count))
+        } else {
+            None
+        }
+    }
+
+    /// Whether evaluating the slots of so many places is a small part of building an index.
+    fn is_near(&self, places: u64) -> bool {
+        let slots = self.slots_between(places);
+        let share = self.bijection.last() / tuning::NEAR_SHARE;
+        slots <= u128::from(self.reach().min(share))
+    }
+
+    /// The most slots that are evaluated to find a place that should be within reach. In a random
+    /// permutation it is; in one with all survivors at one end it need not be.
+    fn patience(&self) -> usize {
+        2 * self.reach() as usize
+    }
+
+    /// A slot at most that of a place, and how many survive before it, if the place is within reach
+    /// of the end: found by counting backwards.
+    pub(super) fn landmark_near_end(&self, place: u64) -> Option<Landmark> {
+        if !self.is_within_reach(self.len.checked_sub(place)?) {
+            return None;
+        }
+        let values = Values::unchecked(&self.bijection, self.len);
+        let mut room = room();
+        let mut end = u128::from(values.last_slot()) + 1;
+        let mut at = self.len;
+        let mut left = self.patience();
+        while at > place && end > 0 && left > 0 {
+            let first = end.saturating_sub(tuning::SCAN_RUN as u128) as u64;
+            let slots = SlotRange::from(first, (end - 1) as u64, tuning::SCAN_RUN);
+            at = at.checked_sub(values.survivors::<u64>(slots, &mut room).len() as u64)?;
+            left = left.saturating_sub(tuning::SCAN_RUN);
+            end = u128::from(first);
+        }
+        // Before the last slot, unless the place is the length.
+        let slot = u64::try_from(end).ok()?;
+        (at <= place).then_some(Landmark { slot, place: at })
+    }
+}

@@ -1,0 +1,41 @@
+//! Normal numbers of another mean and standard deviation.
+
+use core::ops::{Add, Mul};
+
+use rayon::prelude::*;
+
+use super::tuning;
+use crate::simd::{Kernel, Level};
+
+/// Replaces each number `x` by `mean + deviation x`, with the product and the sum rounded.
+pub(super) fn scale<N>(numbers: &mut [N], mean: N, deviation: N)
+where
+    N: Copy + Add<Output = N> + Mul<Output = N> + Send + Sync,
+{
+    let level = Level::current();
+    if tuning::is_sequential(size_of_val(numbers) / size_of::<u32>()) {
+        level.run(Scale { numbers, mean, deviation });
+    } else {
+        numbers
+            .par_chunks_mut(tuning::TASK)
+            .for_each(|numbers| level.run(Scale { numbers, mean, deviation }));
+    }
+}
+
+struct Scale<'a, N> {
+    numbers: &'a mut [N],
+    mean: N,
+    deviation: N,
+}
+
+impl<N: Copy + Add<Output = N> + Mul<Output = N>> Kernel for Scale<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { numbers, mean, deviation } = self;
+        for number in numbers {
+            *number = mean + deviation * *number;
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! [`Sampler`]: the batches of a training loop.
+
+mod builder;
+mod error;
+mod order;
+mod state;
+
+pub use builder::{SamplerBuilder, Tail};
+pub use error::SamplerError;
+pub use state::SamplerState;
+
+use core::fmt;
+
+use crate::error::{Defect, Error};
+use crate::seed::Seed;
+use order::Order;
+
+/// The batches of a training loop on several ranks: which items this rank takes in each step of
+/// each epoch.
+///
+/// An epoch goes through all items in an order of its own, by default that of
+/// [`Permutation::walk`](crate::Permutation::walk)`(len, seed.epoch(epoch))`. A step takes the next
+/// `world * batch` places of that order, the *global batch*, and deals them out in turn: rank `r`
+/// of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. No rank talks to
+/// another, and none holds the order: a sampler takes constant memory, and its first batch is there
+/// at once, whatever the length.
+///
+/// # Other numbers of ranks
+///
+/// The global batch is the same set of items for all worlds and batch sizes with the same product
+/// (but for what [`Tail::Pad`] repeats), and what was taken is always the beginning of the order.
+/// So a [`state`](Self::state) fits any world and any batch: a run that is [resumed](Self::resume)
+/// with other numbers in the middle of an epoch goes on with the items that are left, each once.
+///
+/// Given the same order, and with [`Tail::Pad`], a rank's batches are those of PyTorch's
+/// `DistributedSampler` and a `DataLoader` of this batch size. That is why items are dealt out in
+/// turn and not in one piece.
+///
+/// # The end of an epoch
+///
+/// The last step may have fewer items left than a global batch; [`Tail`] says what happens then.
+/// After it [`next_batch`](Self::next_batch) says `false` until [`next_epoch`](Self::next_epoch) or
+/// [`set_epoch`](Self::set_epoch) is called. All ranks have the same number of
+/// [`steps`](Self::steps).
+///
+/// # Examples
+///
+/// A distributed loop that stops in the middle of an epoch and goes on with another number of
+/// ranks:
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// const EPOCHS: u64 = 2;
+///
+/// // What each rank runs. It trains for some steps, and says where it then stands.
+/// fn train(
+///     rank: u64,
+///     world: u64,
+///     saved: Option<&str>,
+///     most_steps: u64,
+///     seen: &mut [[u32; 1000]],
+/// ) -> Result<String, Error> {
+///     let builder = Sampler::builder(1000, 42).rank(rank, world).batch(16).tail(Tail::Short);
+///     let mut sampler = builder.build()?;
+///     if let Some(text) = saved {
+///         sampler.resume(&text.parse()?)?;
+///     }
+///     let mut batch = Vec::new();
+///     let mut steps = 0;
+///     while sampler.epoch() < EPOCHS {
+///         while sampler.next_batch(&mut batch)? {
+///             for &item in &batch {
+///                 seen[sampler.epoch() as usize][item as usize] += 1;
+///             }
+///             steps += 1;
+///             if steps == most_steps {
+///                 return Ok(sampler.state().to_string());
+///             }
+///         }
+///         sampler.next_epoch()?;
+///     }
+///     Ok(sampler.state().to_string())
+/// }
+///
+/// let mut seen = [[0; 1000]; EPOCHS as usize];
+/// // Eight ranks (in turn here) stop after eleven steps: an epoch has eight.
+/// let mut saved = String::new();
+/// for rank in 0..8 {
+///     saved = train(rank, 8, None, 11, &mut seen)?;
+/// }
+/// // Three ranks do the rest.
+/// for rank in 0..3 {
+///     train(rank, 3, Some(&saved), u64::MAX, &mut seen)?;
+/// }
+/// assert!(seen.iter().flatten().all(|&times| times == 1));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Sampler {
+    /// What was asked for, and checked: at least one item, rank, and item a batch.
+    config: SamplerBuilder,
+    /// The items of all ranks in a step: `world * batch`.
+    global_batch: u64,
+    epoch: u64,
+    /// How many places of the epoch's order are taken, by all ranks together: at most the length.
+    consumed: u64,
+    order: Order,
+}
+
+impl Sampler {
+    /// Begins a sampler of `len` items, whose orders a seed chooses.
+    ///
+    /// The seed's own epoch is not used: the sampler's takes its place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut sampler = Sampler::builder(1_000_000_000_000, 42).rank(3, 8).batch(4).build()?;
+    /// let mut batch = Vec::new();
+    /// sampler.next_batch(&mut batch)?;
+    /// let order = Permutation::walk(1_000_000_000_000, 42);
+    /// let places = batch.iter().map(|&item| order.position(item));
+    /// assert!(places.eq([3, 11, 19, 27].map(Some)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn builder(len: u64, seed: impl Into<Seed>) -> SamplerBuilder {
+        SamplerBuilder::new(len, seed.into())
+    }
+
+    /// Writes this rank's items of the next step over what a vector held; whether there was a step.
+    ///
+    /// The vector has the batch's length, except in the last step of an epoch, see [`Tail`]. It is
+    /// left empty where there is no step. Its memory is used again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if the vector cannot grow to the batch, and [`Error::NotABijection`]
+    /// if an order of the user's has a value that is not below the length. The step is not taken
+    /// then, and the vector is empty.
+    ///
+    /// # Panics
+    ///
+    /// If an order of the user's does. The step is not taken then, and the vector holds unspecified
+    /// values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut sampler = Sampler::builder(10, 42).batch(4).tail(Tail::Drop).build()?;
+    /// let mut batch = Vec::new();
+    /// let mut steps = 0;
+    /// while sampler.next_batch(&mut batch)? {
+    ///     assert_eq!(batch.len(), 4);
+    ///     steps += 1;
+    /// }
+    /// assert_eq!(steps, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn next_batch(&mut self, batch: &mut Vec<u64>) -> Result<bool, Error> {
+        batch.clear();
+        let left = self.len() - self.consumed;
+        let places = self.places(left);
+        if places == 0 {
+            return Ok(false);
+        }
+        let own = self.write_places(left, places, batch)?;
+        // Where it panics, or ends here, the step was not taken.
+        if let Err(error) = self.evaluate(batch, own) {
+            batch.clear();
+            return Err(error);
+        }
+        self.consumed += left.min(self.global_batch);
+        Ok(true)
+    }
+
+    /// How many places the next step has, with those that are repeated, if so many items are left;
+    /// 0 if there is no next step.
+    fn places(&self, left: u64) -> u64 {
+        let SamplerBuilder { world, tail, .. } = self.config;
+        if left == 0 || left >= self.global_batch {
+            return left.min(self.global_batch);
+        }
+        match tail {
+            Tail::Short => left,
+            // At most the global batch, which is a multiple of the world too.
+            Tail::Pad => left.div_ceil(world) * world,
+            Tail::Fill => self.global_batch,
+            Tail::Drop => 0,
+        }
+    }
+
+    /// Writes this rank's places of a step, every `world`-th, and says how many are before those
+    /// that are repeated.
+    fn write_places(&self, left: u64, places: u64, batch: &mut Vec<u64>) -> Result<usize, Error> {
+        let SamplerBuilder { rank, world, .. } = self.config;
+        let share = |places: u64| places.saturating_sub(rank).div_ceil(world);
+        let (count, own) = (share(places), share(places.min(left)));
+        let out_of_memory = || Error::OutOfMemory { bytes: count.saturating_mul(8) };
+        let room = usize::try_from(count).map_err(|_| out_of_memory())?;
+        batch.try_reserve_exact(room).map_err(|_| out_of_memory())?;
+        batch.extend((0..count).map(|k| self.place(k, left)));
+        Ok(own as usize)
+    }
+
+    /// The place of this rank's `k`-th item of the next step, if so many items are left: beyond the
+    /// end of the order comes its beginning.
+    fn place(&self, k: u64, left: u64) -> u64 {
+        let SamplerBuilder { len, rank, world, .. } = self.config;
+        let offset = rank + k * world;
+        if offset < left { self.consumed + offset } else { (offset - left) % len }
+    }
+
+    /// Replaces places by the items there.
+    fn evaluate(&self, batch: &mut [u64], own: usize) -> Result<(), Error> {
+        let (own, repeated) = batch.split_at_mut(own);
+        if self.world() == 1 {
+            self.order.forward_run(self.consumed, own);
+        } else {
+            self.order.forward_each(own);
+        }
+        self.order.forward_each(repeated);
+        let (left, last) = (self.len() - self.consumed, self.len() - 1);
+        match (0..).zip(&*batch).find(|&(_, &item)| item > last) {
+            Some((k, &index)) => {
+                let slot = self.place(k, left);
+                Err(Error::NotABijection(Defect::OutOfRange { slot, index, last }))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The batches of this rank from here to the end of the epoch, each in a vector of its own.
+    ///
+    /// [`next_batch`](Self::next_batch) uses one vector again and again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut sampler = Sampler::builder(100, 42).batch(10).build()?;
+    /// let batches: Vec<Vec<u64>> = sampler.batches().collect::<Result<_, _>>()?;
+    /// assert_eq!(batches.concat(), Permutation::walk(100, 42).to_vec());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn batches(&mut self) -> impl Iterator<Item = Result<Vec<u64>, Error>> + '_ {
+        core::iter::from_fn(|| {
+            let mut batch = Vec::new();
+            let is_step = self.next_batch(&mut batch);
+            is_step.map(|is_step| is_step.then_some(batch)).transpose()
+        })
+    }
+
+    /// How many steps a whole epoch has, the same on every rank.
+    pub fn steps(&self) -> u64 {
+        self.steps_of(self.len())
+    }
+
+    /// How many steps are left of this epoch, the same on every rank.
+    pub fn steps_left(&self) -> u64 {
+        self.steps_of(self.len() - self.consumed)
+    }
+
+    fn steps_of(&self, left: u64) -> u64 {
+        match self.config.tail {
+            Tail::Drop => left / self.global_batch,
+            Tail::Short | Tail::Pad | Tail::Fill => left.div_ceil(self.global_batch),
+        }
+    }
+
+    /// Goes to the beginning of an epoch, also if the sampler is in the middle of that one.
+    ///
+    /// So a loop that may have been [resumed](Self::resume) goes from epoch to epoch by
+    /// [`next_epoch`](Self::next_epoch).
+    ///
+    /// # Errors
+    ///
+    /// What drawing the order says, if it is one of the user's, and [`Error::LengthExceedsDomain`]
+    /// if that has fewer points than there are items. The sampler is then where it was.
+    pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
+        self.order = self.config.orders.draw(self.len(), self.config.seed.epoch(epoch))?;
+        (self.epoch, self.consumed) = (epoch, 0);
+        Ok(())
+    }
+
+    /// Goes to the beginning of the next epoch; after the last one, 2^64 - 1, comes 0.
+    ///
+    /// # Errors
+    ///
+    /// As [`set_epoch`](Self::set_epoch).
+    pub fn next_epoch(&mut self) -> Result<(), Error> {
+        self.set_epoch(self.epoch.wrapping_add(1))
+    }
+
+    /// Where the sampler stands: saved, it can be [resumed](Self::resume) in another process.
+    pub fn state(&self) -> SamplerState {
+        SamplerState::new(self)
+    }
+
+    /// Goes to where a state was taken, by a sampler with the same length, seed and order; rank,
+    /// world, batch and tail may be others.
+    ///
+    /// The items that [`Tail::Drop`] leaves out are not taken. If a state was taken after the last
+    /// step of such an epoch, there may be steps left for a smaller global batch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if it was taken of another sampler,
+    /// or changed since, and else as [`set_epoch`](Self::set_epoch). The sampler is then where it
+    /// was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut two = Sampler::builder(1000, 42).rank(0, 2).batch(64).build()?;
+    /// two.set_epoch(5)?;
+    /// two.next_batch(&mut Vec::new())?;
+    ///
+    /// let mut one = Sampler::builder(1000, 42).batch(100).build()?;
+    /// one.resume(&two.state())?;
+    /// let mut batch = Vec::new();
+    /// one.next_batch(&mut batch)?;
+    /// let order = Permutation::walk(1000, Seed::new(42).epoch(5));
+    /// assert!(order.range(128..228)?.eq(batch));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn resume(&mut self, state: &SamplerState) -> Result<(), Error> {
+        let foreign = Err(Error::Sampler(SamplerError::ForeignState));
+        let (epoch, consumed) = (state.epoch(), state.consumed());
+        if consumed > self.len() {
+            return foreign;
+        }
+        let order = self.config.orders.draw(self.len(), self.config.seed.epoch(epoch))?;
+        let resumed = Self { config: self.config.clone(), epoch, consumed, order, ..*self };
+        if resumed.state() != *state {
+            return foreign;
+        }
+        *self = resumed;
+        Ok(())
+    }
+
+    /// The number of items.
+    #[expect(clippy::len_without_is_empty, reason = "there is at least one item")]
+    pub const fn len(&self) -> u64 {
+        self.config.len
+    }
+
+    /// This rank.
+    pub const fn rank(&self) -> u64 {
+        self.config.rank
+    }
+
+    /// How many ranks there are.
+    pub const fn world(&self) -> u64 {
+        self.config.world
+    }
+
+    /// How many items a rank takes in a step.
+    pub const fn batch(&self) -> u64 {
+        self.config.batch
+    }
+
+    /// What the ranks do in the last step of an epoch.
+    pub const fn tail(&self) -> Tail {
+        self.config.tail
+    }
+
+    /// The epoch, from 0 on.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// How many items of the epoch's order all ranks together have taken; those that are repeated
+    /// at its end do not count.
+    pub const fn consumed(&self) -> u64 {
+        self.consumed
+    }
+}
+
+impl fmt::Debug for Sampler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sampler")
+            .field("config", &self.config)
+            .field("epoch", &self.epoch)
+            .field("consumed", &self.consumed)
+            .finish_non_exhaustive()
+    }
+}

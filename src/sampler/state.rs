@@ -1,0 +1,81 @@
+//! [`SamplerState`]: where a sampler stands, as numbers that can be saved.
+
+use core::fmt;
+use core::str::FromStr;
+
+use super::{Sampler, SamplerError};
+use crate::error::Error;
+use crate::saved;
+
+/// Where a [`Sampler`] stands: four numbers, from which a later process [goes on](Sampler::resume),
+/// also with another number of ranks and another batch size.
+///
+/// It says how many items of the epoch's order all ranks together have taken. So it is the same on
+/// every rank after the same number of steps, and one rank saves it for all. A loader that draws
+/// batches ahead of the training step has to keep with each batch the state after it.
+///
+/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is
+/// serialised as its numbers. It holds a check, so that it is refused if it was changed, or is of
+/// another sampler: which is told by the length, the seed and sixteen places of the epoch's order.
+/// World, rank, batch and [tail](crate::Tail) are no part of it.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+/// use bijective_shuffle::{SamplerError, SamplerState};
+///
+/// let mut sampler = Sampler::builder(1000, 42).rank(0, 8).batch(16).build()?;
+/// sampler.next_batch(&mut Vec::new())?;
+/// let text = sampler.state().to_string();
+///
+/// let state: SamplerState = text.parse()?;
+/// assert_eq!((state.epoch(), state.consumed()), (0, 128));
+/// let mut other = Sampler::builder(1000, 43).rank(0, 8).batch(16).build()?;
+/// assert_eq!(other.resume(&state), Err(Error::Sampler(SamplerError::ForeignState)));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SamplerState {
+    len: u64,
+    epoch: u64,
+    consumed: u64,
+    check: u64,
+}
+
+impl SamplerState {
+    pub(super) fn new(sampler: &Sampler) -> Self {
+        let Sampler { config, epoch, consumed, order, .. } = sampler;
+        let (len, epoch, consumed) = (config.len, *epoch, *consumed);
+        let numbers = [len, epoch, consumed].into_iter().chain(config.seed.keys().iter().copied());
+        let check = saved::check(numbers.chain(saved::samples(order, len - 1)));
+        Self { len, epoch, consumed, check }
+    }
+
+    /// The epoch.
+    pub const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// How many items of the epoch's order all ranks together have taken.
+    pub const fn consumed(&self) -> u64 {
+        self.consumed
+    }
+}
+
+impl fmt::Display for SamplerState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        saved::write(f, &[self.len, self.epoch, self.consumed, self.check])
+    }
+}
+
+impl FromStr for SamplerState {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let words = saved::read(text).ok_or(Error::Sampler(SamplerError::BadState))?;
+        let [len, epoch, consumed, check] = words;
+        Ok(Self { len, epoch, consumed, check })
+    }
+}

@@ -1,0 +1,241 @@
+//! Memory that is refused at any step: what may fail says so, the items are as they were, and nothing aborts.
+//!
+//! A program of its own, as it has an allocator of its own. It refuses the n-th large request, for one n after the other.
+//! Small ones are granted: rayon's own abort the process where they are not, and a caller could not do anything more
+//! either. Working memory of 8 MiB or more is mapped and not allocated, so the calls here need less;
+//! tests/suite/memory.rs refuses what is mapped.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use bijective_shuffle::Strategy;
+use bijective_shuffle::prelude::*;
+use rayon::ThreadPoolBuilder;
+
+/// Requests of so many bytes may be refused.
+const LARGE: usize = 4096;
+
+/// How many large requests are still granted, and then one is not; 0 if all are.
+static GRANTED: AtomicUsize = AtomicUsize::new(0);
+
+/// How many were refused.
+static REFUSED: AtomicUsize = AtomicUsize::new(0);
+
+struct Refusing;
+
+impl Refusing {
+    fn refuses(bytes: usize) -> bool {
+        let counts_down = |left: usize| left.checked_sub(1);
+        let refuses = bytes >= LARGE && GRANTED.fetch_update(SeqCst, SeqCst, counts_down) == Ok(1);
+        REFUSED.fetch_add(usize::from(refuses), SeqCst);
+        refuses
+    }
+}
+
+// SAFETY: what is granted is the system's, and what is refused is null.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if Self::refuses(layout.size()) {
+            return ptr::null_mut();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if Self::refuses(layout.size()) {
+            return ptr::null_mut();
+        }
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        if Self::refuses(bytes) {
+            return ptr::null_mut();
+        }
+        // SAFETY: the caller's promise, and the memory is the system's.
+        unsafe { System.realloc(start, layout, bytes) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise, and the memory is the system's.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+/// Makes a call again and again, while the first, the second, .. large request is refused, until none is; and how many
+/// there were. `check` is told whether the call has succeeded, and looks at what it has left.
+fn refuse_each(
+    what: &str,
+    mut call: impl FnMut() -> Result<(), Error>,
+    mut check: impl FnMut(bool),
+) -> usize {
+    for nth in 1..10_000 {
+        REFUSED.store(0, SeqCst);
+        GRANTED.store(nth, SeqCst);
+        let result = call();
+        GRANTED.store(0, SeqCst);
+        let refused = REFUSED.load(SeqCst) > 0;
+        match result {
+            Ok(()) if !refused => {
+                check(true);
+                return nth - 1;
+            }
+            // There is another way, with less memory.
+            Ok(()) => check(true),
+            Err(Error::OutOfMemory { bytes }) if refused && bytes > 0 => check(false),
+            Err(error) => panic!("{what}, refused request {nth}: {error}"),
+        }
+    }
+    panic!("{what}: too many requests");
+}
+
+/// What a user writes: checked, as nobody vouches for it.
+struct Plain(Standard);
+
+impl Bijection for Plain {
+    fn last(&self) -> u64 {
+        self.0.last()
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.0.forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.0.inverse(index)
+    }
+}
+
+/// Refuses each request of a call that moves items.
+fn moves(
+    what: &str,
+    len: usize,
+    expected: &[u64],
+    mut call: impl FnMut(&mut [u64], &mut [u8]) -> Result<(), Error>,
+) -> usize {
+    let texts = |items: &[u64]| items.iter().map(|&x| x as u8).collect::<Vec<u8>>();
+    let original: Vec<u64> = (0..len as u64).collect();
+    let columns = std::cell::RefCell::new((original.clone(), texts(&original)));
+    let run = || {
+        let (items, more) = &mut *columns.borrow_mut();
+        call(items, more)
+    };
+    refuse_each(what, run, |succeeded| {
+        let (items, more) = &mut *columns.borrow_mut();
+        let right = if succeeded { expected } else { &original[..] };
+        assert!(items == right, "{what}: items are not where they belong");
+        assert!(*more == texts(&original) || *more == texts(right), "{what}: the other column");
+        items.copy_from_slice(&original);
+        more.copy_from_slice(&texts(&original));
+    })
+}
+
+fn everything_that_moves(len: usize) {
+    let f = Standard::from_seed(len as u64, 1);
+    let plain = Plain(f.clone());
+    let mut there: Vec<u64> = (0..len as u64).collect();
+    let mut back = there.clone();
+    Serial.shuffle(&f, &mut there).unwrap();
+    Serial.unshuffle(&f, &mut back).unwrap();
+
+    let mut requests = vec![
+        moves("shuffle", len, &there, |items, _| items.try_par_bijective_shuffle(1)),
+        moves("unshuffle", len, &back, |items, _| items.try_par_bijective_unshuffle(1)),
+        moves("shuffle_with", len, &there, |items, _| items.par_bijective_shuffle_with(&plain)),
+        moves("unshuffle_with", len, &back, |items, _| items.par_bijective_unshuffle_with(&plain)),
+        moves("together", len, &there, |a, b| (a, b).try_par_bijective_shuffle_together(1)),
+        moves("back", len, &back, |a, b| (a, b).try_par_bijective_unshuffle_together(1)),
+        moves("with", len, &there, |a, b| (a, b).par_bijective_shuffle_together_with(&plain)),
+        moves("serial", len, &there, |items, _| Serial.shuffle(&f, items)),
+        moves("serial, back", len, &back, |items, _| Serial.unshuffle(&f, items)),
+    ];
+    for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned] {
+        let fresh = || Workspace::new().with_strategy(strategy);
+        requests.extend([
+            moves("by seed", len, &there, |items, _| fresh().shuffle_by_seed(1, items)),
+            moves("by seed, back", len, &back, |items, _| fresh().unshuffle_by_seed(1, items)),
+            moves("columns", len, &there, |a, b| fresh().shuffle_together(&f, (a, b))),
+            moves("rows", len, &there, |a, b| {
+                fresh().shuffle_together(&f, (Rows::new(a, 1)?, Rows::new(b, 1)?))
+            }),
+        ]);
+    }
+    assert!(requests.iter().all(|&requests| requests > 0), "none was refused: {requests:?}");
+}
+
+fn everything_that_copies(len: usize) {
+    let f = Standard::from_seed(len as u64, 1);
+    let plain = Plain(f.clone());
+    let original: Vec<u64> = (0..len as u64).collect();
+    let mut there = original.clone();
+    Serial.shuffle(&f, &mut there).unwrap();
+    let right = |copy: Result<Vec<u64>, Error>| copy.map(|copy| assert!(copy == there));
+    let p = Permutation::new(len as u64, 1);
+    let walk = Permutation::with_bijection(len as u64, &plain).unwrap();
+    let requests = [
+        refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
+        refuse_each("shuffled_with", || right(original.par_bijective_shuffled_with(&plain)), drop),
+        refuse_each("serial", || right(Serial.shuffled(&f, &original)), drop),
+        refuse_each("to_vec", || right(p.try_to_vec()), drop),
+        refuse_each("to_vec, checked", || right(walk.try_to_vec()), drop),
+        refuse_each("apply", || right(p.apply(&original)), drop),
+        refuse_each("rows", || Permutations::new(3, len as u64, 1).try_to_vec().map(drop), drop),
+    ];
+    assert!(requests.iter().all(|&requests| requests > 0), "none was refused: {requests:?}");
+}
+
+/// One test, so that nobody else asks for memory meanwhile.
+#[test]
+fn every_request_may_be_refused() {
+    for threads in [1, 2, 16] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        // Below and above the lengths from which there are threads.
+        for len in [3000, 140_000] {
+            pool.install(|| {
+                everything_that_moves(len);
+                everything_that_copies(len);
+            });
+        }
+    }
+
+    // So many threads that a list of their tiles is large.
+    let pool = ThreadPoolBuilder::new().num_threads(16).build().unwrap();
+    let mut bytes = vec![0_u8; (1 << 22) + 1];
+    pool.install(|| {
+        let fresh = |strategy| Workspace::new().with_strategy(strategy);
+        let direct = || fresh(Strategy::Direct).shuffle_by_seed(1, &mut bytes);
+        // The copy, the list of tiles and that of their places.
+        assert!(refuse_each("tiles", direct, drop) >= 3);
+        let partitioned = || fresh(Strategy::Partitioned).unshuffle_by_seed(1, &mut bytes);
+        assert!(refuse_each("parts", partitioned, drop) > 0);
+    });
+
+    // Many columns, whose list is itself large.
+    let mut table = vec![vec![0_u16; 500]; 1000];
+    let mut order = Vec::new();
+    let requests = refuse_each(
+        "many columns",
+        || {
+            let mut columns: Vec<&mut [u16]> = Vec::new();
+            columns.try_reserve(1000).map_err(|_| Error::OutOfMemory { bytes: 1 })?;
+            columns.extend(table.iter_mut().map(|column| &mut column[..]));
+            columns.try_par_bijective_shuffle_together(1)
+        },
+        |succeeded| order.push(succeeded),
+    );
+    assert!(requests > 0 && order.last() == Some(&true));
+
+    // The plain form panics, and leaves the items alone.
+    let mut items: Vec<u64> = (0..3000).collect();
+    GRANTED.store(1, SeqCst);
+    let unwound = catch_unwind(AssertUnwindSafe(|| items.par_bijective_shuffle(1)));
+    GRANTED.store(0, SeqCst);
+    let message = unwound.unwrap_err().downcast::<String>().unwrap();
+    assert!(message.ends_with("bytes of working memory could not be allocated"), "{message}");
+    assert!(items.into_iter().eq(0..3000));
+}

@@ -1,0 +1,165 @@
+//! Permutations of a trillion items: what needs no index is there at once, and what needs one says so.
+
+use std::panic::catch_unwind;
+
+use bijective_shuffle::SurvivorIndex;
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::rayon::prelude::*;
+
+const TRILLION: u64 = 1_000_000_000_000;
+const MIDDLE: u64 = TRILLION / 2;
+const REFUSED: Error = Error::IndexNotBuilt { last: (1 << 40) - 1 };
+
+#[test]
+fn ends_of_a_trillion_items_are_there_at_once() {
+    let p = Permutation::new(TRILLION, 42);
+    let back = p.inverse();
+    let first: Vec<u64> = p.head(100_000).collect();
+    let last: Vec<u64> = p.iter().rev().take(100_000).collect();
+    for k in [0, 1, 5, 999, 1000, 99_999] {
+        let (a, b) = (first[k as usize], last[k as usize]);
+        assert_eq!((p.get(k), p.get(TRILLION - 1 - k)), (Some(a), Some(b)), "{k}");
+        assert_eq!((p.position(a), p.position(b)), (Some(k), Some(TRILLION - 1 - k)), "{k}");
+        assert_eq!((back.get(a), back.position(k)), (Some(k), Some(a)), "{k}");
+    }
+    assert!(p.range(5..10).unwrap().eq(first[5..10].iter().copied()));
+    assert!(p.range(TRILLION - 1000..).unwrap().eq(last[..1000].iter().rev().copied()));
+    let near_end = p.range(TRILLION - 1000..TRILLION - 900).unwrap();
+    assert!(near_end.clone().rev().eq(last[900..1000].iter().copied()));
+    assert_eq!(near_end.into_par_iter().sum::<u64>(), last[900..1000].iter().sum::<u64>());
+    assert_eq!(p.head(100_000).into_par_iter().collect::<Vec<_>>(), first);
+    assert_eq!(p.iter().nth(99_999), Some(first[99_999]));
+    assert_eq!(p.shard(TRILLION - 1, TRILLION).unwrap().next(), Some(last[0]));
+    assert!(
+        p.shard_strided(7, 1000).unwrap().take(50).eq(first
+            .iter()
+            .skip(7)
+            .step_by(1000)
+            .take(50)
+            .copied())
+    );
+    // A cursor there is resumed.
+    let cursor = p.range(TRILLION - 1000..).unwrap().cursor();
+    assert_eq!(p.resume(&cursor).unwrap().last(), Some(last[0]));
+    assert!(p.index().is_none());
+}
+
+#[test]
+fn the_middle_of_a_trillion_items_needs_a_walk_or_an_index() {
+    let p = Permutation::new(TRILLION, 42);
+    assert_eq!(p.try_get(MIDDLE).unwrap_err(), REFUSED);
+    // An item that is not near an end.
+    let index = p.bijection().forward(1 << 39);
+    assert!(index < TRILLION);
+    assert_eq!(p.try_position(index).unwrap_err(), REFUSED);
+    assert_eq!(p.inverse().try_get(index).unwrap_err(), REFUSED);
+    assert_eq!(p.inverse().try_position(MIDDLE).unwrap_err(), REFUSED);
+    assert_eq!(p.range(MIDDLE..).unwrap_err(), REFUSED);
+    assert_eq!(p.range(..MIDDLE).unwrap().left(), MIDDLE);
+    assert_eq!(p.shard(1, 2).unwrap_err(), REFUSED);
+    assert_eq!(p.inverse().range(..5).unwrap_err(), REFUSED);
+    assert_eq!(p.then(&p).unwrap_err(), REFUSED);
+    assert_eq!(p.inverse().resume(&p.inverse().iter().cursor()).unwrap_err(), REFUSED);
+    // A cursor of a place that nobody has looked for.
+    let mut iter = p.range(..MIDDLE).unwrap();
+    iter = iter.shard_strided(MIDDLE - 1, MIDDLE).unwrap();
+    assert_eq!(p.resume(&iter.cursor()).unwrap_err(), REFUSED);
+
+    let panicked = [
+        catch_unwind(|| p.get(MIDDLE)),
+        catch_unwind(|| p.position(index)),
+        catch_unwind(|| p.iter().nth_back(MIDDLE as usize)),
+        catch_unwind(|| p.head(1 << 30).into_par_iter().find_any(|_| true)),
+        catch_unwind(|| p.inverse().iter().next()),
+    ];
+    for panicked in panicked {
+        let payload = panicked.unwrap_err();
+        let text = payload.downcast_ref::<String>().unwrap();
+        assert!(text.contains("Permutation::walk") && text.contains("build_index"), "{text}");
+    }
+    assert!(p.trusted().is_none());
+}
+
+#[test]
+fn a_walk_and_blocks_have_every_view_of_a_trillion_items() {
+    fn check<B: Bijection + Clone>(p: &Permutation<B>) {
+        let index = p.get(MIDDLE).unwrap();
+        assert_eq!((p.position(index), p.inverse().get(index)), (Some(MIDDLE), Some(MIDDLE)));
+        assert_eq!(p.range(MIDDLE..).unwrap().next(), Some(index));
+        assert_eq!(p.shard(1, 2).unwrap().next(), Some(index));
+        if let Ok(middle) = usize::try_from(MIDDLE) {
+            assert_eq!(p.iter().nth(middle), Some(index));
+            assert_eq!(p.iter().nth_back(middle - 1), Some(index));
+        }
+        let cursor = p.range(MIDDLE..).unwrap().cursor();
+        assert_eq!(p.resume(&cursor).unwrap().next(), Some(index));
+        assert!(p.index().is_none());
+    }
+    check(&Permutation::walk(TRILLION, 42));
+    let blocks = BlockShuffle::new(TRILLION, 4096, 1000, 42).unwrap();
+    check(&Permutation::with_bijection(TRILLION, blocks).unwrap());
+}
+
+/// Which domains are indexed unasked, and that those are.
+#[test]
+fn smaller_domains_are_indexed_unasked() {
+    let p = Permutation::new(3_000_000, 1);
+    let all = p.to_vec();
+    for k in [0, 3000, 1_500_000, 2_999_999] {
+        assert_eq!(p.try_get(k).unwrap(), Some(all[k as usize]));
+        assert_eq!(p.try_position(all[k as usize]).unwrap(), Some(k));
+    }
+    assert!(p.index().is_some());
+    // Places near an end need none.
+    let p = Permutation::new(3_000_000, 1);
+    for k in (0..1000).chain(2_999_000..3_000_000) {
+        assert_eq!(p.get(k), Some(all[k as usize]));
+        assert_eq!(p.position(all[k as usize]), Some(k));
+    }
+    assert!(p.range(2_999_000..).unwrap().eq(all[2_999_000..].iter().copied()));
+    assert!(p.index().is_none());
+
+    // Few items are listed, however large the domain.
+    let wide = MulXorshift::<10>::from_seed(u64::MAX, 1);
+    let p = Permutation::with_bijection(1000, wide).unwrap();
+    assert!(p.try_get(500).unwrap().is_some() && p.index().is_some());
+    let many = SurvivorIndex::UNASKED_SLOTS / 64;
+    let p = Permutation::with_bijection(many, wide).unwrap();
+    assert_eq!(p.try_get(many / 2).unwrap_err(), Error::IndexNotBuilt { last: u64::MAX });
+}
+
+/// All survivors are at one end, so that places near the other one are far from it all the same.
+#[test]
+fn places_are_found_wherever_the_survivors_are() {
+    #[derive(Clone)]
+    struct Affine {
+        last: u64,
+        flipped: bool,
+    }
+    impl Bijection for Affine {
+        fn last(&self) -> u64 {
+            self.last
+        }
+        fn forward(&self, slot: u64) -> u64 {
+            if self.flipped { self.last.wrapping_sub(slot) } else { slot }
+        }
+        fn inverse(&self, index: u64) -> u64 {
+            self.forward(index)
+        }
+    }
+    for flipped in [false, true] {
+        let len = 300_000;
+        let f = Affine { last: (1 << 20) - 1, flipped };
+        let p = Permutation::with_bijection(len, f).unwrap();
+        let expected = |k| if flipped { len - 1 - k } else { k };
+        for k in [0, 1, 100, len / 2, len - 100, len - 1] {
+            let p = p.clone();
+            assert_eq!(p.get(k), Some(expected(k)), "{k}");
+            let p = Permutation::with_bijection(len, p.bijection().clone()).unwrap();
+            assert_eq!(p.position(expected(k)), Some(k), "{k}");
+            let ahead = p.range(k..).unwrap().take(3);
+            assert!(ahead.eq((k..len).take(3).map(expected)), "{k}");
+            assert_eq!(p.range(..=k).unwrap().next_back(), Some(expected(k)), "{k}");
+        }
+    }
+}
