@@ -7,6 +7,7 @@
 //! | shuffling a slice | [`ParBijectiveShuffle`] |
 //! | shuffling several together | [`ParBijectiveShuffleTogether`], [`Columns`] |
 //! | the order itself | [`Permutation`] |
+//! | single places among more than 2^33 items | [`Permutation::walk`] |
 //! | many permutations of one length | [`Permutations`] |
 //! | seeds and epochs | [`Seed`] |
 //! | a bijection of your own | [`Bijection`] |
