@@ -633,7 +633,7 @@ fn in_each_pool(mut call: impl FnMut() + Send) {
 fn no_lie_loses_an_item() {
     let (mut world, mut numbers) = (World::new(), Numbers(1));
     in_each_pool(|| {
-        for number in 0..cases(20_000) / 4 {
+        for number in 0..cases(6_000) / 4 {
             world.run(Case::random(&mut numbers, number % 400 == 399));
         }
     });

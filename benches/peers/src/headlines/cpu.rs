@@ -32,7 +32,9 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("small", report(&files.small, &small::RATIOS)?);
     computed.block("waking", report(&files.waking, &[])?);
     computed.block("sixteen", report(&files.sixteen, &[])?);
-    computed.block("beyond", beyond(&files)?);
+    computed.block("beyond", by_pages(&files.huge, &files.small_pages)?);
+    let strategies = by_pages(&files.sixteen_huge, &files.sixteen_small_pages)?;
+    computed.block("sixteen strategies", strategies);
     computed.block("sizes", by_size(&files.sizes)?);
     computed.block("evaluations", super::ising::verbatim(&files.evaluations));
     computed.block("cpu in short", in_short(&files)?);
@@ -49,6 +51,8 @@ struct Files {
     sizes: Measured,
     waking: Measured,
     sixteen: Measured,
+    sixteen_huge: Measured,
+    sixteen_small_pages: Measured,
     evaluations: Sheet,
     /// Of the cipher, after it was made faster.
     mean: Sheet,
@@ -66,6 +70,8 @@ impl Files {
             sizes: measured("cpu-sizes")?,
             waking: measured("cpu-waking")?,
             sixteen: measured("cpu-sixteen")?,
+            sixteen_huge: measured("cpu-16-strategies-huge")?,
+            sixteen_small_pages: measured("cpu-16-strategies-small")?,
             evaluations: results.sheet("cpu-evaluations")?,
             mean: results.sheet("cpu-evaluations-mean")?,
             ratios: results.sheet("cpu-ratios")?,
@@ -105,14 +111,15 @@ fn standings(measured: &Measured, item_bytes: &str) -> Result<Standings, String>
     Ok(measured.standings(item_bytes, lens, labels?, Unit::Millions))
 }
 
-fn beyond(files: &Files) -> Result<String, String> {
+/// The same contenders with items in huge pages and in small ones.
+fn by_pages(huge: &Measured, small: &Measured) -> Result<String, String> {
     let mut rows = Vec::new();
-    let mut both = standings(&files.huge, ITEM)?;
-    for (pages, measured) in [("huge", &files.huge), ("4 KiB", &files.small_pages)] {
+    let mut both = standings(huge, ITEM)?;
+    for (pages, measured) in [("huge", huge), ("4 KiB", small)] {
         let standings = standings(measured, ITEM)?;
         let same = standings.labels.iter().map(|label| &label.name);
         if !same.eq(both.labels.iter().map(|label| &label.name)) {
-            return Err("the runs beyond 2^26 have other contenders".into());
+            return Err("the runs with huge and with small pages have other contenders".into());
         }
         rows.extend(standings.rows.into_iter().map(|mut row| {
             row.lead.insert(0, pages.into());
@@ -120,7 +127,7 @@ fn beyond(files: &Files) -> Result<String, String> {
         }));
     }
     (both.leads, both.rows) = (vec!["pages", "length"], rows);
-    let sources = [&files.huge.sources[..], &files.small_pages.sources].concat();
+    let sources = [&huge.sources[..], &small.sources].concat();
     Ok(conditions(&sources) + &both.markdown(&crate::table::RATIOS))
 }
 
