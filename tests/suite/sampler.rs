@@ -23,7 +23,7 @@ fn steps_of(samplers: &mut [Sampler]) -> Vec<Vec<Vec<u64>>> {
     let mut steps = Vec::new();
     loop {
         let left = samplers[0].steps_left();
-        let next: Vec<_> = samplers.iter_mut().map(|sampler| next(sampler)).collect();
+        let next: Vec<_> = samplers.iter_mut().map(next).collect();
         let some = next.iter().flatten().count();
         assert!(some == 0 || some == samplers.len(), "a rank has more steps than others");
         assert_eq!(left > 0, some > 0);
