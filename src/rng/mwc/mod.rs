@@ -19,9 +19,11 @@ use crate::seed::{KeyDomain, Seed};
 /// larger. ([Manssen et al., 2012], section 3, says `2^32 a - 2`, which is twice that.) It fails a test of SmallCrush and
 /// 29 of the statistics of Crush (table 2 there; docs/results/testu01.md has ours).
 ///
-/// [`new`](Generator::new) takes the largest multiplier, as the paper does. With `a = 2^32 - d`, `d x_n - x_(n-1) + x_(n+1)` is small modulo
-/// 2^32, and `d` is 178 there. Where that matters take one that is not near 2^32, by [`with_multiplier`](Self::with_multiplier): with
-/// 3036999759 no test of SmallCrush fails, and the simulation of docs/results/ising.md that 4294967118 gets wrong has the exact energy.
+/// [`new`](Generator::new) takes the largest multiplier, as the paper does. With `a = 2^32 - d`,
+/// `d x_n - x_(n-1) + x_(n+1)` is small modulo 2^32, and `d` is 178 there. Where that matters take one
+/// that is not near 2^32, by [`with_multiplier`](Self::with_multiplier). With 3036999759 no test of
+/// SmallCrush fails and two statistics of Crush do (25 with 4294967118), and the simulation of
+/// docs/results/ising.md that 4294967118 gets wrong has the exact energy.
 ///
 /// Streams of [`new`](Generator::new) have the same multiplier and start anywhere: `s` streams of `n` words overlap with a
 /// probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream has a multiplier, and so a sequence, of its own: see

@@ -35,6 +35,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("beyond", by_pages(&files.huge, &files.small_pages)?);
     let strategies = by_pages(&files.sixteen_huge, &files.sixteen_small_pages)?;
     computed.block("sixteen strategies", strategies);
+    computed.block("curand init", super::ising::verbatim(&results.sheet("curand-init")?));
     computed.block("sizes", by_size(&files.sizes)?);
     computed.block("evaluations", super::ising::verbatim(&files.evaluations));
     computed.block("cpu in short", in_short(&files)?);
