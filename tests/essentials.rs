@@ -1,0 +1,13 @@
+//! The tests of `suite` that CI runs in other builds too: without default features, and without
+//! overflow and debug checks. They are compiled by themselves, which takes a fraction of the time;
+//! `cargo test` leaves this program out, and runs them in `suite`.
+
+#[path = "common/mod.rs"]
+mod common;
+
+#[path = "suite/golden.rs"]
+mod golden;
+#[path = "suite/laws.rs"]
+mod laws;
+#[path = "suite/views/mod.rs"]
+mod views;
