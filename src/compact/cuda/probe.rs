@@ -46,7 +46,7 @@ pub(super) fn open<S: AsRef<OsStr>>(names: &[S]) -> Option<Library> {
 /// Loads a library of NVIDIA's, by a name of this crate's or by a path that the environment has.
 ///
 /// Its initialisers run here, in this process, and its functions later. That they are NVIDIA's is
-/// the word of whoever set the process up: the one who installed the libraries, and, for a path,
+/// the word of those who set the process up: the one who installed the libraries, and, for a path,
 /// the one who set `BIJECTIVE_SHUFFLE_NVRTC`, `CUDA_HOME` or `CUDA_PATH`.
 pub(super) fn load(name: &OsStr) -> Result<Library, libloading::Error> {
     // SAFETY: the initialisers and finalisers of NVIDIA's driver and of NVRTC may run at any time
