@@ -124,7 +124,7 @@ impl Level {
             // SAFETY: the level is only made where the machine was found to have these features.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { run_avx2(kernel) },
-            // SAFETY: as above.
+            // SAFETY: this kind is only made where the machine was found to have AVX-512.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { run_avx512(kernel) },
         }

@@ -218,7 +218,8 @@ impl Exchange {
                 unsafe { mover.fetch(tile.source, &base, ours) };
                 if here < there {
                     let back = mover.tile_at(map, tile.target);
-                    // SAFETY: as above.
+                    // SAFETY: the image of this tile is one of the map's tiles as well, the other
+                    // buffer has room for it, and only this thread touches the two.
                     unsafe { mover.fetch(back.source, &base, theirs) };
                     // SAFETY: as above, and all of this tile's items are in the other buffer.
                     unsafe { mover.put(back, theirs, &base, next.map(|next| next.target)) };

@@ -80,7 +80,8 @@ impl Mover {
                     // SAFETY: a sum of slots, all of which are filled.
                     unsafe { self.pick(base ^ tile.shift, slots, run) };
                 } else {
-                    // SAFETY: the same.
+                    // SAFETY: `fetch` has filled all slots of the tile, and the sums stay below
+                    // their number; the stage is as long as a run.
                     unsafe { self.pick(base ^ tile.shift, slots, stage) };
                     stream::stream(stage, run);
                 }

@@ -153,7 +153,7 @@ impl Copying {
                 let (start, end) = (tiles.start as usize * piece, tiles.end as usize * piece);
                 // SAFETY: below the length, as there is a piece.
                 let from = unsafe { source.at(start) };
-                // SAFETY: the same.
+                // SAFETY: the target is as long as the source, so `start` is below its length too.
                 let to = unsafe { out.at(start) };
                 // SAFETY: within both arrays, which do not overlap.
                 unsafe { ptr::copy_nonoverlapping(from, to, end.min(*len) - start) };
@@ -162,7 +162,8 @@ impl Copying {
             Way::Blocks(tiling, blocks) => unsafe {
                 blocks.copy(tiling, tiles, &source, &out, memory);
             },
-            // SAFETY: the same.
+            // SAFETY: the caller vouches for both arrays, and no two threads have the same tile, so
+            // no two write the same image.
             Way::Slots(mover) => unsafe { mover.copy(tiles, &source, &out, memory) },
         });
     }

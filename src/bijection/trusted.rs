@@ -68,9 +68,11 @@ pub unsafe trait TrustedBijection<N: Word = u64>: Bijection<N> {}
 // SAFETY: the pointers pass every call on to B, which keeps the requirements; a shared pointer gives
 // nobody the means to change B behind it.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for &B {}
-// SAFETY: as above.
+// SAFETY: the box passes every call on to B, and its methods take `&self`, by which a B that keeps
+// the requirements answers always the same.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for Box<B> {}
-// SAFETY: as above.
+// SAFETY: the shared pointer passes every call on to B. Other owners can only share B too, and
+// sharing does not change what a trusted bijection answers.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for std::sync::Arc<B> {}
 
 /// A [`TrustedBijection`] of whatever type.

@@ -212,7 +212,8 @@ unsafe fn sort<T: Send>(
             let source = Base::new(source.cast_mut());
             // SAFETY: the caller's promise.
             let out = unsafe { Span::new(out) };
-            // SAFETY: as above.
+            // SAFETY: the caller promises as many items at the source as the target has places, and
+            // that nobody else uses either.
             let moved = unsafe { sorting.run(&source, out, &mut memory.partition) };
             memory.settle(moved)
         }

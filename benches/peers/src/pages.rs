@@ -85,7 +85,7 @@ unsafe impl GlobalAlloc for PagedAllocator {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: the caller's layout is not of size 0, and aligning it keeps its size.
         let block = unsafe { System.alloc_zeroed(aligned(layout)) };
         advise(block, layout.size());
         block

@@ -21,7 +21,7 @@ pub(crate) fn all() -> [Contender<u64>; 2] {
         unsafe { peers_mt19937_64_shuffle(items.as_mut_ptr(), items.len()) }
     };
     let split_mix = |items: &mut [u64], _: &mut ()| {
-        // SAFETY: as above.
+        // SAFETY: `items` is borrowed for the call, and these are its pointer and its length.
         unsafe { peers_splitmix64_shuffle(items.as_mut_ptr(), items.len()) }
     };
     [

@@ -106,7 +106,7 @@ mod linked {
         let count = usize::try_from(unsafe { bbattery_NTests })?;
         // SAFETY: an array that the call above has written, copied while nothing writes it.
         let values = unsafe { bbattery_pVal };
-        // SAFETY: the same.
+        // SAFETY: the battery has returned, and no other thread writes this array of pointers.
         let names = unsafe { bbattery_TestNames };
         let statistic = |i: usize| {
             if names[i].is_null() {

@@ -73,7 +73,7 @@ impl Copies {
             for Copied { start, copy, bytes } in &self.columns {
                 // SAFETY: below the column's length.
                 let from = unsafe { copy.at(first * bytes) };
-                // SAFETY: as above.
+                // SAFETY: the column has as many items as its copy, so this is below its length.
                 let to = unsafe { start.at(first * bytes) };
                 // SAFETY: so many are there. All the copies are initialised, and together they are all the items, so
                 // that nothing is lost by overwriting the originals, which are forgotten and not dropped.

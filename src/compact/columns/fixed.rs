@@ -51,7 +51,8 @@ impl<T> Copy for Start<T> {}
 // SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits on
 // another thread moves the item there, hence `Send`.
 unsafe impl<T: Send> Send for Start<T> {}
-// SAFETY: as above.
+// SAFETY: a shared `Start` gives nothing but copies of the pointer. Following one moves items, for
+// which `Send` is enough, and the one who follows it sees to it that no two threads take one place.
 unsafe impl<T: Send> Sync for Start<T> {}
 
 // SAFETY: an item is written.

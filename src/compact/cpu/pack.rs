@@ -85,7 +85,8 @@ impl<V: Value, N: Word> Kernel for Pack<'_, V, N> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) -> usize {
-        // SAFETY: as above.
+        // SAFETY: the caller has found AVX-512 on this processor, and `pack_at` has looked at the
+        // lengths.
         unsafe { avx512::pack(self.values, self.last, self.out) }
     }
 }

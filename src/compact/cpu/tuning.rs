@@ -94,8 +94,8 @@ fn cache_share(reported: usize) -> usize {
 /// Direct and partitioned, default family. On two cores of a virtual machine that shows all 480 MiB of its host's cache,
 /// small pages: 362 and 245 at 2^20 + 1 (8 MiB), 205 and 314 at 2^22 + 1 (32 MiB), 109 and 313 at 2^24 + 1. On 16 cores
 /// that show 300 MiB, small pages: 949 and 1111 at 2^22 + 1, 912 and 1226 at 2^24 + 1; huge pages: 1145 and 1013 at
-/// 2^22 + 1, 1699 and 1217 at 2^24 + 1, 1393 and 1256 at 2^25 + 1, 1038 and 1231 at 2^26 + 1. So many cores with huge
-/// pages would like ten times as much; few programs have them.
+/// 2^22 + 1, 1699 and 1217 at 2^24 + 1, 1393 and 1256 at 2^25 + 1, 1038 and 1231 at 2^26 + 1. So those cores with huge
+/// pages would like ten times as much, which a plain vector does not get on these machines.
 const MOST_CACHE: usize = 24 << 20;
 
 /// How much working memory the strategy may take by itself: half as much again as items with low bits of a type take.

@@ -43,7 +43,8 @@ impl Block {
         let place = self.0.as_mut_ptr().wrapping_add(offset);
         // Within the block, since a whole stride is.
         copy(place.cast());
-        // SAFETY: as above.
+        // SAFETY: a stride has room for an item and a low part, and the whole stride at `offset` is
+        // within the block, by the caller's promise.
         unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
     }
 
@@ -110,7 +111,7 @@ impl<'a, T, L: Low> Part<'a, T, L> {
         counts.resize(buckets.count, 0);
         // SAFETY: a block is all bytes that need not be initialised.
         let open = unsafe { assume_init_mut(open) };
-        // SAFETY: as above.
+        // SAFETY: full blocks are of the same type, bytes that need not be initialised.
         let full = unsafe { assume_init_mut(full) };
         let (overflows, kinds) = (false, PhantomData);
         Ok(Self { buckets, open, offsets, full, blocks, counts, overflows, kinds })

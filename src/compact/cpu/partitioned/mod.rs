@@ -160,7 +160,8 @@ impl<'a> Sorting<'a> {
             let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
             Ok(sorted.map(Sorted::place).is_some())
         } else {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise about the source and the target does not depend on the
+            // width of the low parts.
             let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
             Ok(sorted.map(Sorted::place).is_some())
         }
@@ -187,7 +188,8 @@ impl<'a> Sorting<'a> {
             let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
             Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn Placing>))
         } else {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise about the source and the target does not depend on the
+            // width of the low parts.
             let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
             Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn Placing>))
         }

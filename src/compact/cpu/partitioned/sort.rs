@@ -30,7 +30,8 @@ impl Sorting<'_> {
         match self.direction {
             // SAFETY: the caller's promise.
             Direction::Shuffle => unsafe { self.sort_by_slot(items, parts) },
-            // SAFETY: as above.
+            // SAFETY: the caller promises the number of items, and that nobody writes to them, for
+            // both directions.
             Direction::Unshuffle => unsafe { self.sort_by_index(items, parts, tiles) }?,
         }
         Ok(())
