@@ -15,47 +15,56 @@
 
 pub mod affine;
 mod backend;
+mod base;
 pub mod bijection;
 pub mod compact;
+// CUDA has drivers for these systems. Cargo.toml has the same condition for the crates that the
+// engine needs, and so has whatever else is of the engine alone.
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+mod cuda;
+#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+#[path = "cuda/unavailable.rs"]
+mod cuda;
 mod error;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod permutation;
-mod permutations;
 pub mod prelude;
 pub mod rng;
 mod sampler;
 mod saved;
 mod seed;
-mod shuffle;
-mod simd;
+mod slice;
 #[cfg(feature = "stats")]
 pub mod stats;
-mod together;
 mod word;
 
+#[doc(inline)]
+pub use affine::Affine;
 pub use backend::Backend;
 #[doc(inline)]
 pub use bijection::{
-    Affine, Bijection, BlockShuffle, BlockWindow, Compose, CycleWalk, DeviceSource, FromSeed,
-    GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection,
+    Bijection, BlockShuffle, BlockWindow, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel,
+    Inverse, Lcg, MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection,
     VariablePhilox,
 };
 #[doc(inline)]
-pub use compact::{Columns, Compactor, Cpu, Cuda, Rows, Serial, Strategy, Workspace};
+pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
+#[doc(inline)]
+pub use cuda::Cuda;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 #[doc(inline)]
-pub use compact::{
+pub use cuda::{
     CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
     DeviceGenerator, DeviceNumber,
 };
 pub use error::{Defect, Error, Unavailable};
-pub use permutation::{Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, SurvivorIndex, Walk};
-pub use permutations::Permutations;
+pub use permutation::{
+    Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, Permutations, SurvivorIndex, Walk,
+};
 pub use sampler::{Sampler, SamplerBuilder, SamplerError, SamplerState, Tail};
 pub use seed::{KeyDomain, KeyStream, Seed};
-pub use shuffle::ParBijectiveShuffle;
-pub use together::ParBijectiveShuffleTogether;
+pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 pub use word::Word;
 
 /// The crate of the traits that [`FromSeed`] draws from, in the version that it takes.

@@ -1,15 +1,14 @@
 //! What most programs need: `use bijective_shuffle::prelude::*;`
 
+pub use crate::affine::Affine;
 pub use crate::backend::Backend;
 pub use crate::bijection::{
-    Affine, Bijection, BlockShuffle, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg,
-    MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
+    Bijection, BlockShuffle, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
+    RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
 };
 pub use crate::compact::{Columns, Compactor, Cpu, Rows, Serial, Workspace};
 pub use crate::error::Error;
-pub use crate::permutation::Permutation;
-pub use crate::permutations::Permutations;
+pub use crate::permutation::{Permutation, Permutations};
 pub use crate::sampler::{Sampler, Tail};
 pub use crate::seed::Seed;
-pub use crate::shuffle::ParBijectiveShuffle;
-pub use crate::together::ParBijectiveShuffleTogether;
+pub use crate::slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};

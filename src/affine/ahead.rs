@@ -1,8 +1,8 @@
 //! [`Ahead`]: a tile's items are asked for while the tile before it is written.
 
 use super::tiles::{Tiling, combinations};
-use crate::compact::cpu::memory::Base;
-use crate::compact::cpu::stream;
+use crate::base::memory::SharedPtr;
+use crate::base::stream;
 
 /// The source's runs of a tiling, asked for in parts. The machine does not foresee them, and memory should never have nothing to
 /// do: a core that first reads a tile and then writes it takes the time of both.
@@ -25,7 +25,7 @@ impl Ahead {
     /// The index is that of one of the tiling's tiles, and there are items at `source` for all of the map's points; no more
     /// parts than items, and the part is one of them.
     #[inline(always)]
-    pub(super) unsafe fn ask<T>(&self, tile: u64, part: usize, parts: u32, source: &Base<T>) {
+    pub(super) unsafe fn ask<T>(&self, tile: u64, part: usize, parts: u32, source: &SharedPtr<T>) {
         let bits = self.runs.len().ilog2() + self.run_bits - parts;
         let piece = bits.min(self.run_bits);
         let lines = (size_of::<T>() << piece).div_ceil(stream::LINE);

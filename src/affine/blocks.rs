@@ -15,10 +15,11 @@ use core::ptr;
 use super::ahead::Ahead;
 use super::subspace::Echelon;
 use super::tiles::{Coordinates, Tiling, combinations};
-use crate::bijection::{Affine, Bijection};
-use crate::compact::cpu::memory::Base;
-use crate::compact::cpu::stream;
-use crate::simd::{Kernel, Level};
+use crate::affine::Affine;
+use crate::base::memory::SharedPtr;
+use crate::base::simd::{Kernel, Level};
+use crate::base::stream;
+use crate::bijection::Bijection;
 
 /// Items of a square's side, and their bits.
 const SIDE: usize = 8;
@@ -108,8 +109,8 @@ impl Blocks {
         &self,
         tiling: &Tiling,
         tiles: Range<u64>,
-        source: &Base<T>,
-        out: &Base<T>,
+        source: &SharedPtr<T>,
+        out: &SharedPtr<T>,
         memory: &mut [MaybeUninit<T>],
     ) {
         let stage = &mut memory[..self.room()];
@@ -152,7 +153,7 @@ struct Squares<'a, T> {
     from: u64,
     /// The index of the tile that is asked for meanwhile.
     next: u64,
-    source: &'a Base<T>,
+    source: &'a SharedPtr<T>,
     stage: &'a mut [MaybeUninit<T>],
 }
 
@@ -351,7 +352,8 @@ mod tests {
             blocks.level = level;
             let mut out = vec![item(0); source.len()];
             let mut memory = vec![MaybeUninit::uninit(); blocks.room()];
-            let (from, to) = (Base::new(source.as_ptr().cast_mut()), Base::new(out.as_mut_ptr()));
+            let (from, to) =
+                (SharedPtr::new(source.as_ptr().cast_mut()), SharedPtr::new(out.as_mut_ptr()));
             // SAFETY: all tiles, of arrays that are as long as the map.
             unsafe { blocks.copy(&tiling, 0..tiling.tiles(), &from, &to, &mut memory) };
             let right =

@@ -8,8 +8,9 @@ use super::shares::Shares;
 use super::subspace::Echelon;
 use super::tiles::Tiling;
 use super::{BitMatrix, tuning};
-use crate::bijection::{Affine, Bijection};
-use crate::compact::cpu::memory::{Base, Buffer, assume_init};
+use crate::affine::Affine;
+use crate::base::memory::{Buffer, SharedPtr, assume_init};
+use crate::bijection::Bijection;
 use crate::error::Error;
 
 /// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`.
@@ -197,7 +198,7 @@ impl Exchange {
     fn run<T: Copy + Send>(&self, items: &mut [T], memory: &mut [MaybeUninit<T>]) {
         let Self { map, mover, span, shares } = self;
         assert_eq!(items.len() as u64, map.last() + 1);
-        let base = Base::new(items.as_mut_ptr());
+        let base = SharedPtr::new(items.as_mut_ptr());
         shares.run(memory, |tiles, memory| {
             let (ours, rest) = memory.split_at_mut(1 << mover.tiling.tile_bits());
             let theirs = &mut rest[..ours.len()];

@@ -7,9 +7,10 @@ use core::ptr;
 use super::ahead::Ahead;
 use super::tiles::{Tile, Tiling, combinations};
 use super::tuning;
-use crate::bijection::{Affine, Bijection};
-use crate::compact::cpu::memory::Base;
-use crate::compact::cpu::stream;
+use crate::affine::Affine;
+use crate::base::memory::SharedPtr;
+use crate::base::stream;
+use crate::bijection::Bijection;
 
 /// A tiling's offsets, written out. Slots count through the source's runs: to fetch a tile is to copy runs, and each run of the
 /// target is picked from the slots. (The other way round, with slots that count through the target's runs, a thread puts
@@ -61,8 +62,8 @@ impl Mover {
     pub(super) unsafe fn copy<T>(
         &self,
         tiles: Range<u64>,
-        source: &Base<T>,
-        out: &Base<T>,
+        source: &SharedPtr<T>,
+        out: &SharedPtr<T>,
         memory: &mut [MaybeUninit<T>],
     ) {
         let (slots, stage) = memory[..self.room(1)].split_at_mut(1 << self.tiling.tile_bits());
@@ -100,7 +101,7 @@ impl Mover {
     pub(super) unsafe fn fetch<T>(
         &self,
         tile: u64,
-        source: &Base<T>,
+        source: &SharedPtr<T>,
         slots: &mut [MaybeUninit<T>],
     ) {
         let len = 1 << self.tiling.source_run;
@@ -148,7 +149,7 @@ impl Mover {
         &self,
         tile: Tile,
         slots: &[MaybeUninit<T>],
-        out: &Base<T>,
+        out: &SharedPtr<T>,
         next: Option<u64>,
     ) {
         for (k, &(index, base)) in self.target_runs.iter().enumerate() {
@@ -169,7 +170,7 @@ impl Mover {
     ///
     /// It begins at a point of the map, of which there are places at `out`; nobody else uses the run's.
     #[inline(always)]
-    unsafe fn run_at<'a, T>(&self, index: u64, out: &Base<T>) -> &'a mut [MaybeUninit<T>] {
+    unsafe fn run_at<'a, T>(&self, index: u64, out: &SharedPtr<T>) -> &'a mut [MaybeUninit<T>] {
         // SAFETY: a point of the map.
         let start = unsafe { out.at(index as usize) };
         // SAFETY: as many items as a run has from there on are the map's points, and the run's alone.

@@ -6,7 +6,7 @@ use super::in_place::{InPlace, Memory};
 use super::parm::index_bits;
 use super::permute::check_length;
 use super::{BitMatrix, tuning};
-use crate::bijection::Affine;
+use crate::affine::Affine;
 use crate::error::Error;
 
 /// Steps that permute an array by affine maps, and apply a function to pairs of neighbours in between.

@@ -2,7 +2,7 @@
 
 use super::in_place::{InPlace, Memory};
 use super::{BitMatrix, tuning};
-use crate::bijection::Affine;
+use crate::affine::Affine;
 use crate::error::Error;
 
 /// Applies a function to the two parts of an array whose indexes have an even and an odd product with a mask, each in order

@@ -8,8 +8,9 @@ use super::mover::Mover;
 use super::shares::Shares;
 use super::tiles::Tiling;
 use super::tuning;
-use crate::bijection::{Affine, Bijection};
-use crate::compact::cpu::memory::{Base, Buffer};
+use crate::affine::Affine;
+use crate::base::memory::{Buffer, SharedPtr};
+use crate::bijection::Bijection;
 use crate::error::Error;
 
 /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
@@ -65,7 +66,7 @@ pub fn permute<T: Copy + Send + Sync>(
 /// ```
 pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec<T>, Error> {
     check_length(map, source.len())?;
-    let mut out = crate::compact::try_with_capacity(source.len())?;
+    let mut out = crate::base::check::try_with_capacity(source.len())?;
     let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
     let memory = memory.room(copy.room())?;
     // SAFETY: there is room for as many items as the map has points, apart from the source.
@@ -147,7 +148,7 @@ impl Copying {
         memory: &mut [MaybeUninit<T>],
     ) {
         // Only read through.
-        let (source, out) = (Base::new(source.cast_mut()), Base::new(out));
+        let (source, out) = (SharedPtr::new(source.cast_mut()), SharedPtr::new(out));
         self.shares.run(memory, |tiles, memory| match &self.way {
             Way::Plain { piece, len } => {
                 let (start, end) = (tiles.start as usize * piece, tiles.end as usize * piece);

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::tuning;
-use crate::compact::cpu::stream;
+use crate::base::stream;
 
 /// How tiles are divided among the threads of the current rayon pool.
 pub(super) struct Shares {

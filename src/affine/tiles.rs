@@ -19,7 +19,7 @@
 
 use super::BitMatrix;
 use super::subspace::Echelon;
-use crate::bijection::Affine;
+use crate::affine::Affine;
 use crate::word::Word;
 
 /// The tiles of an affine map.

@@ -5,8 +5,8 @@ use core::ptr;
 
 use super::shares::Shares;
 use super::tuning;
-use crate::compact::cpu::memory::{Base, Buffer};
-use crate::compact::cpu::stream;
+use crate::base::memory::{Buffer, SharedPtr};
+use crate::base::stream;
 use crate::error::Error;
 
 /// Copies an array of `rows` rows and `columns` columns, stored row by row, column by column:
@@ -54,7 +54,7 @@ pub fn transpose<T: Copy + Send + Sync>(
     let shares = Shares::new::<T>((down * across) as u64, room, room);
     let mut memory = Buffer::default();
     let memory = memory.room(shares.room())?;
-    let array = Array { source, rows, columns, side, out: Base::new(out.as_mut_ptr()) };
+    let array = Array { source, rows, columns, side, out: SharedPtr::new(out.as_mut_ptr()) };
     // Down the columns, so that a thread writes on where it has written.
     shares.run(memory, |blocks, buffer| {
         for k in blocks.start as usize..blocks.end as usize {
@@ -73,7 +73,7 @@ struct Array<'a, T> {
     /// Of a block, in items; those at the end may be smaller.
     side: usize,
     /// As many places as the source has items.
-    out: Base<T>,
+    out: SharedPtr<T>,
 }
 
 impl<T: Copy> Array<'_, T> {
@@ -122,8 +122,8 @@ impl<T: Copy> Array<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::affine::Affine;
     use crate::affine::{BitMatrix, permuted};
-    use crate::bijection::Affine;
 
     fn check<T: Copy + Send + Sync + PartialEq>(
         rows: usize,

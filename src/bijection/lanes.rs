@@ -5,19 +5,19 @@
 
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub, Zero};
 
-use crate::simd::{Kernel, Level};
+use crate::base::simd::{Kernel, Level};
 use crate::word::Word;
 
 /// How many points are evaluated together. Eight vectors of AVX-512 with 16-bit lanes: as many keep the multipliers
 /// busy through their latency, and more would not fit the registers. (On two cores of an AMD EPYC with AVX-512, half
 /// as many were a quarter slower, and a quarter as many took twice as long.)
-pub(super) const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 256;
 
 /// Fewer points than this are evaluated one by one.
 const FEW: usize = 8;
 
 /// A bijection that is evaluated on a block of points at once.
-pub(super) trait Lanes {
+pub(crate) trait Lanes {
     /// The words that points are held in, wide enough for the domain.
     type Point: Word;
 
@@ -31,7 +31,7 @@ pub(super) trait Lanes {
 }
 
 /// A word that a vector has lanes of.
-pub(super) trait Lane:
+pub(crate) trait Lane:
     PrimInt + WrappingAdd + WrappingSub + WrappingMul + AsPrimitive<u64>
 {
     /// The points of a block are words of this type.
@@ -69,27 +69,27 @@ lane!(u64, u64, 64);
 /// Rounds whose number the compiler does not know. Else it unrolls them, and makes all the rounds of one vector after
 /// another, each waiting for the one before (measured: 1.4 to 2 times slower).
 #[inline(always)]
-pub(super) fn uncounted<R>(rounds: &[R]) -> &[R] {
+pub(crate) fn uncounted<R>(rounds: &[R]) -> &[R] {
     core::hint::black_box(rounds)
 }
 
 /// Writes the values at consecutive points, in words of any width that holds them.
-pub(super) fn run<L: Lanes, M: Word>(lanes: &L, first: u64, out: &mut [M]) {
+pub(crate) fn run<L: Lanes, M: Word>(lanes: &L, first: u64, out: &mut [M]) {
     run_at(Level::current(), lanes, first, out);
 }
 
 /// Replaces points by their values, in words of any width that holds them.
-pub(super) fn each<L: Lanes, M: Word>(lanes: &L, values: &mut [M]) {
+pub(crate) fn each<L: Lanes, M: Word>(lanes: &L, values: &mut [M]) {
     each_at(Level::current(), lanes, values);
 }
 
 /// [`run`] with certain instructions.
-pub(super) fn run_at<L: Lanes, M: Word>(level: Level, lanes: &L, first: u64, out: &mut [M]) {
+pub(crate) fn run_at<L: Lanes, M: Word>(level: Level, lanes: &L, first: u64, out: &mut [M]) {
     level.run(Run { lanes, first: L::Point::wrap(first), out });
 }
 
 /// [`each`] with certain instructions.
-pub(super) fn each_at<L: Lanes, M: Word>(level: Level, lanes: &L, values: &mut [M]) {
+pub(crate) fn each_at<L: Lanes, M: Word>(level: Level, lanes: &L, values: &mut [M]) {
     level.run(Each { lanes, values });
 }
 
@@ -203,7 +203,7 @@ impl<L: Lanes, M: Word> Each<'_, L, M> {
 
 /// Checks a family's lanes against its single points, with all the instructions that this machine has.
 #[cfg(test)]
-pub(super) fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
+pub(crate) fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
     const LENGTHS: [u64; 12] =
         [0, 1, FEW as u64 - 1, FEW as u64, 31, 32, 33, 255, 256, 257, 511, 700];
     for level in Level::all() {

@@ -4,8 +4,8 @@ use rand_core::Rng;
 
 use super::lanes::{BLOCK, Lanes, each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use crate::base::simd::PerLevel;
 use crate::error::Error;
-use crate::simd::PerLevel;
 use crate::word::{Word, bits_for};
 
 /// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al., 2022,

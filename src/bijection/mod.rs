@@ -18,7 +18,6 @@
 //! | [`CycleWalk`] | restricted to `[0, m)` by walking |
 //! | [`BlockShuffle`] | whole blocks, then the items of a few blocks at a time |
 
-mod affine;
 mod block_shuffle;
 mod compose;
 mod cycle_walk;
@@ -26,7 +25,7 @@ mod device;
 mod from_seed;
 mod grid_feistel;
 mod inverse;
-mod lanes;
+pub(crate) mod lanes;
 mod lcg;
 mod mul_xorshift;
 mod random_sign;
@@ -36,7 +35,6 @@ mod trusted;
 mod variable_philox;
 mod verify;
 
-pub use affine::Affine;
 pub use block_shuffle::{BlockShuffle, BlockWindow};
 pub use compose::Compose;
 pub use cycle_walk::CycleWalk;
@@ -269,7 +267,7 @@ macro_rules! forward_bijection {
 forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 
 /// Checks that a width is one that a family and its word have.
-fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
+pub(crate) fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
     if (min..=N::BITS).contains(&bits) {
         Ok(())
     } else {

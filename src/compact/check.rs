@@ -4,7 +4,8 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::compact::{cpu::tuning, try_with_capacity};
+use crate::base::check::try_with_capacity;
+use crate::compact::cpu::tuning;
 use crate::error::{Defect, Error};
 use crate::word::Word;
 

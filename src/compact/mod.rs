@@ -12,27 +12,13 @@
 
 pub(crate) mod batch;
 mod check;
-mod columns;
+pub(crate) mod columns;
 pub(crate) mod cpu;
-// CUDA has drivers for these systems. Cargo.toml has the same condition for the crates that the
-// engine needs, and so has whatever else is of the engine alone.
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-mod cuda;
-mod engine;
-#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
-mod no_cuda;
 mod relocate;
 mod serial;
 
 pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-pub use cuda::{
-    Cuda, CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
-    DeviceGenerator, DeviceNumber,
-};
-#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
-pub use no_cuda::Cuda;
 pub use serial::Serial;
 
 pub(crate) use check::{check_in_order, check_permutation, with_slots};
@@ -40,13 +26,13 @@ pub(crate) use columns::{Fixed, Frame};
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::Direction;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
-pub(crate) use engine::Engine;
 
+use crate::base::check::check_length;
 use crate::bijection::Bijection;
 use crate::error::{Defect, Error};
 use crate::word::Word;
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Serial {}
     impl Sealed for super::Cpu {}
@@ -122,35 +108,9 @@ pub(crate) fn uncompacted(bijection: &dyn Bijection, len: usize) -> Result<&dyn 
     Ok(bijection.uncompacted().unwrap_or(bijection))
 }
 
-/// Checks that `len` items fit the domain.
-pub(crate) fn check_length(len: u64, last: u64) -> Result<(), Error> {
-    match len.checked_sub(1) {
-        Some(index) if index > last => Err(Error::LengthExceedsDomain { len, last }),
-        _ => Ok(()),
-    }
-}
-
-/// Checks that the indexes below `len` fit a word.
-pub(crate) fn check_word<N: Word>(len: usize) -> Result<(), Error> {
-    let len = len as u64;
-    if len.saturating_sub(1) > N::max_value().widen() {
-        return Err(Error::IndexTooWide { len, bits: N::BITS });
-    }
-    Ok(())
-}
-
 /// The error for a number of survivors that is not the length.
-fn wrong_count(len: usize, survivors: usize) -> Error {
+pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
     // How many there are beyond that depends on how many are counted together.
     let (expected, actual) = (len as u64, survivors.min(len + 1) as u64);
     Error::NotABijection(Defect::Survivors { expected, actual })
-}
-
-/// An empty vector with room for `len` items.
-pub(crate) fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
-    let mut vec = Vec::new();
-    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
-        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
-    })?;
-    Ok(vec)
 }

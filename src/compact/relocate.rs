@@ -6,11 +6,12 @@ use core::ptr;
 
 use rayon::prelude::*;
 
-use super::cpu::memory::{Base, Buffer};
 use super::cpu::partitioned::{Direction, Sorting};
 use super::cpu::places::{Places, Span};
 use super::cpu::{Memory, direct, tuning};
-use super::{check_length, try_with_capacity, uncompacted};
+use super::uncompacted;
+use crate::base::check::{check_length, try_with_capacity};
+use crate::base::memory::{Buffer, SharedPtr};
 use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;
@@ -183,7 +184,7 @@ pub(super) fn relocate_into<T: Copy + Send + Sync>(
         // SAFETY: only items, which are copies, are written to these places.
         let places = unsafe { &mut *places };
         // Only read through.
-        let source = Gather(Base::new(source.as_ptr().cast_mut()));
+        let source = Gather(SharedPtr::new(source.as_ptr().cast_mut()));
         plan.hand_out(places, &mut memory.partition.tiles, &source)
     })
 }
@@ -209,7 +210,7 @@ unsafe fn sort<T: Send>(
     match plan.sorting::<T>(direction, tuning::is_far::<T>(plan.len), memory) {
         Some(sorting) => {
             // Only read through.
-            let source = Base::new(source.cast_mut());
+            let source = SharedPtr::new(source.cast_mut());
             // SAFETY: the caller's promise.
             let out = unsafe { Span::new(out) };
             // SAFETY: the caller promises as many items at the source as the target has places, and
@@ -243,11 +244,11 @@ impl<'a, T: Send> Relocation<'a, T> {
         assert_eq!(plan.len, self.items.len());
         match direction {
             Direction::Shuffle => {
-                let source = Gather(Base::new(self.items.as_mut_ptr()));
+                let source = Gather(SharedPtr::new(self.items.as_mut_ptr()));
                 plan.hand_out(&mut *self.scratch, tiles, &source)?;
             }
             Direction::Unshuffle => {
-                let target = Scatter(Base::new(self.scratch.as_mut_ptr()));
+                let target = Scatter(SharedPtr::new(self.scratch.as_mut_ptr()));
                 plan.hand_out(&mut *self.items, tiles, &target)?;
             }
         }
@@ -280,7 +281,7 @@ impl<'a, T: Send> Relocation<'a, T> {
 }
 
 /// Copies the items at the indexes to scratch places.
-struct Gather<T>(Base<T>);
+struct Gather<T>(SharedPtr<T>);
 
 impl<T: Send> Put<&mut [MaybeUninit<T>]> for Gather<T> {
     #[inline]
@@ -296,7 +297,7 @@ impl<T: Send> Put<&mut [MaybeUninit<T>]> for Gather<T> {
 }
 
 /// Copies items to the scratch places at the indexes.
-struct Scatter<T>(Base<MaybeUninit<T>>);
+struct Scatter<T>(SharedPtr<MaybeUninit<T>>);
 
 impl<T: Send> Put<&mut [T]> for Scatter<T> {
     #[inline]

@@ -1,8 +1,8 @@
 //! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along and compacted itself.
 
 use super::{Iter, Permutation, or_panic, tuning};
+use crate::base::check::check_length;
 use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
-use crate::compact::check_length;
 
 /// What [`get`](Permutation::get) and [`position`](Permutation::position) say. The domain is `[0, len)`; that of an
 /// empty permutation has one point, as a domain must.

@@ -13,8 +13,9 @@ use core::mem::MaybeUninit;
 use rayon::prelude::*;
 
 use super::tuning;
+use crate::base::check::try_with_capacity;
 use crate::bijection::Bijection;
-use crate::compact::{SlotRange, Values, is_parallel, room_for, try_with_capacity};
+use crate::compact::{SlotRange, Values, is_parallel, room_for};
 use crate::error::{Defect, Error};
 
 /// What [`Permutation::get`](crate::Permutation::get) and [`position`](crate::Permutation::position) look up where the

@@ -4,6 +4,7 @@ mod as_bijection;
 mod cursor;
 mod index;
 mod iter;
+mod many;
 mod par_iter;
 mod sample;
 mod scan;
@@ -14,6 +15,7 @@ mod views;
 pub use cursor::Cursor;
 pub use index::SurvivorIndex;
 pub use iter::{Indexes, IntoIter, Iter};
+pub use many::Permutations;
 pub use par_iter::ParIter;
 
 use core::fmt;
@@ -22,8 +24,9 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::backend::Backend;
+use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
-use crate::compact::{Compactor, check_length, check_word, try_with_capacity};
+use crate::compact::Compactor;
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;

@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use super::{Permutation, tuning};
+use crate::base::check::try_with_capacity;
 use crate::bijection::Bijection;
-use crate::compact::try_with_capacity;
 use crate::error::{Defect, Error};
 
 impl<B: Bijection> Permutation<B> {

@@ -4,7 +4,7 @@ use super::Generator;
 use super::number::{Draw, MOST_NUMBERS, MOST_WORDS, memory};
 use super::rows::Rows;
 use super::tuning::GROUPS;
-use crate::simd::{Kernel, Level};
+use crate::base::simd::{Kernel, Level};
 
 /// Turns words in the memory of numbers into the numbers, whole groups of them.
 pub(super) fn in_order<D: Draw>(level: Level, numbers: &mut [D::Number]) {

@@ -10,7 +10,7 @@ use super::number::{
 };
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE, WORDS_OF_BYTES};
-use crate::simd::{Kernel, Level};
+use crate::base::simd::{Kernel, Level};
 
 /// Fills slices with numbers.
 ///

@@ -2,8 +2,8 @@
 
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
-use super::words::{halves, joined};
 use super::{Generator, Streams, generator};
+use crate::base::words::{halves, joined};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
 

@@ -71,19 +71,17 @@ mod lcg;
 mod mwc;
 mod normal;
 pub(crate) mod number;
-mod philox4x32;
 mod philox4x32_fill;
-pub(crate) mod philox4x32_lanes;
 mod philox4x32_rng;
 mod rows;
 mod scale;
 pub(crate) mod steps;
 mod streams;
 mod tuning;
-mod words;
 mod xorshift1024;
 mod xorwow;
 
+pub use crate::base::philox4x32::Philox4x32;
 pub use buffered::Buffered;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub use device::device_header;
@@ -92,7 +90,6 @@ pub use generator::Generator;
 pub use lagged_fibonacci::{LaggedFibonacci, LaggedFibonacci521, LaggedFibonacci1279};
 pub use lcg::{Lcg32, Lcg64};
 pub use mwc::{Multipliers, Mwc};
-pub use philox4x32::Philox4x32;
 pub use philox4x32_rng::Philox4x32Rng;
 pub use streams::Streams;
 pub use xorshift1024::XorShift1024Weyl;

@@ -5,7 +5,7 @@ use super::exponential;
 use super::normal;
 use super::rows::Rows;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
-use super::words::joined;
+use crate::base::words::joined;
 
 /// How words become numbers of a type.
 ///

@@ -1,11 +1,11 @@
 //! Fills of [`Philox4x32Rng`], many blocks at once: of one stream, or of several.
 
 use super::Generator;
-use super::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
-use super::philox4x32_lanes::{Counters, LOW, round, uncounted};
 use super::philox4x32_rng::Philox4x32Rng;
 use super::rows::Rows;
-use super::words::halves;
+use crate::base::philox4x32::lanes::{Counters, LOW, round, uncounted};
+use crate::base::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
+use crate::base::words::halves;
 
 /// The most rounds that are made in lanes.
 pub(super) const MOST_ROUNDS: usize = 16;

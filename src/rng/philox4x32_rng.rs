@@ -5,8 +5,8 @@ use core::fmt;
 use super::philox4x32_fill::{MOST_ROUNDS, block_at, fill_stream, fill_streams};
 use super::rows::Rows;
 use super::steps::Steps;
-use super::words::{halves, joined};
 use super::{Generator, generator};
+use crate::base::words::{halves, joined};
 use crate::seed::{KeyDomain, Seed};
 
 /// Philox4x32 ([R123]) as a generator: words are computed from their place, so there is no state but the place.

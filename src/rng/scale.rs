@@ -5,7 +5,7 @@ use core::ops::{Add, Mul};
 use rayon::prelude::*;
 
 use super::tuning;
-use crate::simd::{Kernel, Level};
+use crate::base::simd::{Kernel, Level};
 
 /// Replaces each number `x` by `mean + deviation x`, with the product and the sum rounded.
 pub(super) fn scale<N>(numbers: &mut [N], mean: N, deviation: N)

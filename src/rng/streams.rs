@@ -11,10 +11,10 @@ use super::number::Draw;
 use super::rows::Rows;
 use super::tuning;
 use super::{Generator, Multipliers, Mwc, generator};
-use crate::compact::try_with_capacity;
+use crate::base::check::try_with_capacity;
+use crate::base::simd::{Kernel, Level};
 use crate::error::Error;
 use crate::seed::Seed;
-use crate::simd::{Kernel, Level};
 
 /// Streams of one generator that step together.
 ///

@@ -8,9 +8,9 @@ use super::number::{
     NormalF64, U32, U64, memory,
 };
 use super::*;
+use crate::base::simd::Level;
 use crate::error::Error;
 use crate::seed::Seed;
-use crate::simd::Level;
 
 /// Runs a generic function for every generator.
 macro_rules! for_each_generator {

@@ -8,9 +8,9 @@ use self::lanes::HalfRounds;
 use super::device::pair;
 use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::base::simd::PerLevel;
 use crate::error::Error;
 use crate::seed::KeyDomain;
-use crate::simd::PerLevel;
 use crate::word::{Word, bits_for};
 
 /// A Feistel network on a grid of `rows * 2^j` points, for any length.

@@ -7,8 +7,8 @@ use rand_core::Rng;
 use self::lanes::Rounds;
 use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use crate::base::simd::PerLevel;
 use crate::error::Error;
-use crate::simd::PerLevel;
 use crate::word::{Word, bits_for};
 
 /// A chain of keyed affine maps and xorshifts on `2^b` points, for every `b` from 2 to 64.

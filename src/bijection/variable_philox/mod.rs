@@ -11,8 +11,8 @@ use self::lanes::{Narrow, Wide};
 use super::device::pair;
 use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use crate::base::simd::PerLevel;
 use crate::error::Error;
-use crate::simd::PerLevel;
 use crate::word::{Word, bits_for};
 
 /// The multiplier that the paper takes from Salmon et al.; odd, so a bijection on the low bits.

@@ -1,12 +1,12 @@
 //! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by side.
 
+use crate::base::memory::Buffer;
+use crate::base::simd::{Kernel, Level};
 use crate::bijection::{Chain, FromSeed, Trusted};
 use crate::compact::batch::Batch;
 use crate::compact::cpu::direct;
-use crate::compact::cpu::memory::Buffer;
 use crate::error::Error;
 use crate::seed::words;
-use crate::simd::{Kernel, Level};
 use crate::word::Word;
 
 /// How many rows have their keys drawn together.

@@ -5,9 +5,9 @@ use core::ops::Range;
 use rayon::prelude::*;
 
 use super::{Batch, Drawer};
+use crate::base::check::try_with_capacity;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::cpu::direct;
-use crate::compact::try_with_capacity;
 use crate::error::Error;
 use crate::word::Word;
 

@@ -5,12 +5,12 @@ use core::ptr;
 use rayon::prelude::*;
 
 use super::frame::{Column, item_bytes};
-use crate::compact::cpu::memory::{Base, Buffer};
+use crate::base::check::try_with_capacity;
+use crate::base::memory::{Buffer, SharedPtr};
 use crate::compact::cpu::partitioned::Direction;
 use crate::compact::cpu::places::Places;
 use crate::compact::cpu::tuning;
 use crate::compact::relocate::{Plan, Put};
-use crate::compact::try_with_capacity;
 use crate::error::Error;
 use crate::word::Word;
 
@@ -26,28 +26,28 @@ pub(super) struct Copies {
 
 /// A column and the room for its items' copies.
 struct Copied {
-    start: Base<u8>,
-    copy: Base<u8>,
+    start: SharedPtr<u8>,
+    copy: SharedPtr<u8>,
     /// The size of an item.
     bytes: usize,
 }
 
 impl Copies {
     /// Gets the memory, of which columns of so many items are in need.
-    pub(super) fn new(columns: &[Column], len: usize, scratch: &mut Buffer) -> Result<Self, Error> {
+    pub(crate) fn new(columns: &[Column], len: usize, scratch: &mut Buffer) -> Result<Self, Error> {
         let bytes = item_bytes(columns);
         // The columns are in memory themselves, so that this is less than the largest number.
         let mut copy = scratch.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let mut copied = try_with_capacity(columns.len())?;
         for &Column { start, bytes } in columns {
-            copied.push(Copied { start: Base::new(start), copy: Base::new(copy), bytes });
+            copied.push(Copied { start: SharedPtr::new(start), copy: SharedPtr::new(copy), bytes });
             copy = copy.wrapping_add(len * bytes);
         }
         Ok(Self { columns: copied, len })
     }
 
     /// Moves the items by a plan, for their number.
-    pub(super) fn run(
+    pub(crate) fn run(
         self,
         plan: &Plan,
         direction: Direction,

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::Columns;
 use super::fixed::{Fixed, Start};
-use crate::compact::check_length;
+use crate::base::check::check_length;
 use crate::error::Error;
 
 /// A column: so many bytes for each item, one item after the other.
@@ -42,7 +42,7 @@ pub struct List<'a> {
 
 impl<'a> List<'a> {
     /// Adds a column of rows of `width` items, which the slice consists of.
-    pub(super) fn add<T: Send>(&mut self, items: &'a mut [T], width: usize) -> Start<T> {
+    pub(crate) fn add<T: Send>(&mut self, items: &'a mut [T], width: usize) -> Start<T> {
         let len = items.len() / width;
         if *self.len.get_or_insert(len) != len {
             self.other_len.get_or_insert(len);
@@ -107,7 +107,7 @@ impl<F: Fixed> Frame<'_, F> {
     }
 
     /// The addresses of all columns.
-    pub(super) fn starts(&self) -> F {
+    pub(crate) fn starts(&self) -> F {
         self.starts
     }
 

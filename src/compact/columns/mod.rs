@@ -29,7 +29,7 @@ mod rows;
 
 pub(crate) use fixed::Fixed;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-pub(super) use frame::Column;
+pub(crate) use frame::Column;
 pub(crate) use frame::Frame;
 pub(super) use relocate::relocate_together;
 pub use rows::Rows;

@@ -7,7 +7,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::frame::{Column, item_bytes};
-use crate::compact::cpu::stream::{LINE, stream};
+use crate::base::stream::{LINE, stream};
 use crate::compact::cpu::tuning;
 
 /// So many bytes of items, side by side.
@@ -40,14 +40,14 @@ pub(super) struct Layout<'a> {
 
 impl<'a> Layout<'a> {
     /// The items of the columns in order, in records that they fit.
-    pub(super) fn new(columns: &'a [Column], record: usize) -> Self {
+    pub(crate) fn new(columns: &'a [Column], record: usize) -> Self {
         assert!(item_bytes(columns) <= record);
         assert!(record <= tuning::LARGEST_ITEM);
         Self { columns, record }
     }
 
     /// The size of a record.
-    pub(super) fn record(self) -> usize {
+    pub(crate) fn record(self) -> usize {
         self.record
     }
 
@@ -65,7 +65,7 @@ impl<'a> Layout<'a> {
     /// # Safety
     ///
     /// There are so many items, which nobody writes to, and room for so many records.
-    pub(super) unsafe fn pack(self, first: usize, count: usize, records: *mut u8) {
+    pub(crate) unsafe fn pack(self, first: usize, count: usize, records: *mut u8) {
         for (column, offset) in self.fields() {
             let Column { bytes, .. } = column;
             let (items, records) = (column.item(first), records.wrapping_add(offset));
@@ -79,7 +79,7 @@ impl<'a> Layout<'a> {
     /// # Safety
     ///
     /// There are so many places, which nobody else uses, and so many records.
-    pub(super) unsafe fn stream(self, first: usize, count: usize, records: *const u8) {
+    pub(crate) unsafe fn stream(self, first: usize, count: usize, records: *const u8) {
         let mut room = [MaybeUninit::<u8>::uninit(); MOST_AT_ONCE * tuning::LARGEST_ITEM];
         for start in (0..count).step_by(tuning::RECORDS) {
             for (column, offset) in self.fields() {
@@ -108,7 +108,7 @@ const MOST_AT_ONCE: usize = tuning::RECORDS + LINE;
 
 impl Column {
     /// The address of an item.
-    pub(super) fn item(self, index: usize) -> *mut u8 {
+    pub(crate) fn item(self, index: usize) -> *mut u8 {
         self.start.wrapping_add(index * self.bytes)
     }
 

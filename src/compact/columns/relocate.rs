@@ -13,11 +13,11 @@ use super::direct::Copies;
 use super::fixed::Fixed;
 use super::frame::{Column, Frame, item_bytes};
 use super::record::{Layout, Record, with_record};
+use crate::base::check::try_with_capacity;
 use crate::compact::cpu::partitioned::{Buffers, Direction};
 use crate::compact::cpu::places::{Places, Source, Target};
 use crate::compact::cpu::{Memory, tuning};
 use crate::compact::relocate::Plan;
-use crate::compact::try_with_capacity;
 use crate::error::Error;
 
 /// Moves the items of all columns by a plan, for their length.
@@ -25,7 +25,7 @@ use crate::error::Error;
 /// # Errors
 ///
 /// [`Error::OutOfMemory`] and [`Error::NotABijection`]; every item is then where it was, as it is after a panic.
-pub(in crate::compact) fn relocate_together<F: Fixed>(
+pub(crate) fn relocate_together<F: Fixed>(
     plan: &Plan,
     direction: Direction,
     frame: &mut Frame<F>,

@@ -66,7 +66,7 @@ impl<'a, T> Rows<'a, T> {
         self.width
     }
 
-    pub(super) fn into_parts(self) -> (&'a mut [T], usize) {
+    pub(crate) fn into_parts(self) -> (&'a mut [T], usize) {
         (self.items, self.width)
     }
 }

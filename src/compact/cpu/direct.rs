@@ -9,14 +9,13 @@ use core::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
-use super::memory::Buffer;
 use super::places::Places;
 use super::survivors::{SlotRange, Tile, Values, room_for};
 use super::tuning;
+use crate::base::check::{check_length, check_word, try_with_capacity};
+use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::{
-    check_length, check_permutation, check_word, try_with_capacity, with_slots, wrong_count,
-};
+use crate::compact::{check_permutation, with_slots, wrong_count};
 use crate::error::Error;
 use crate::word::Word;
 

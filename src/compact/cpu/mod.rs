@@ -1,12 +1,9 @@
 //! [`Cpu`]: the engine on the threads of a rayon pool.
 
 pub(crate) mod direct;
-mod machine;
-pub(crate) mod memory;
 mod pack;
 pub(super) mod partitioned;
 pub(super) mod places;
-pub(crate) mod stream;
 pub(crate) mod survivors;
 pub(crate) mod tuning;
 mod workspace;
@@ -17,7 +14,8 @@ pub use workspace::{Strategy, Workspace};
 use rayon::prelude::*;
 
 use super::relocate::fits_u32;
-use super::{Compactor, check_length, try_with_capacity, uncompacted};
+use super::{Compactor, uncompacted};
+use crate::base::check::{check_length, try_with_capacity};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;

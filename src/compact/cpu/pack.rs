@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::simd::{Kernel, Level};
+use crate::base::simd::{Kernel, Level};
 use crate::word::Word;
 
 /// How many words past the last survivor may be overwritten.

@@ -4,9 +4,9 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::memory::Base;
-use super::stream::stream;
 use super::tuning;
+use crate::base::memory::SharedPtr;
+use crate::base::stream::stream;
 
 /// Places in a row, which may be cut and then handed to several threads.
 pub(in crate::compact) trait Places: Send + Sized {
@@ -71,7 +71,7 @@ pub(in crate::compact) trait Source<T>: Sync {
 }
 
 /// A slice, by its start.
-impl<T: Send> Source<T> for Base<T> {
+impl<T: Send> Source<T> for SharedPtr<T> {
     type Room = ();
 
     const RUN: usize = tuning::RUN;
@@ -94,7 +94,7 @@ impl<T: Send> Source<T> for Base<T> {
 /// Places that items of type T, or their bits put together, are written to in order.
 pub(in crate::compact) trait Target<T>: Places {
     /// Fills them with as many items, past the caches. Other threads see them after
-    /// [`publish`](super::stream::publish).
+    /// [`publish`](crate::base::stream::publish).
     fn stream(self, items: &[MaybeUninit<T>]);
 }
 

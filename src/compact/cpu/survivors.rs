@@ -2,9 +2,9 @@
 
 use core::mem::MaybeUninit;
 
-use super::memory::{Buffer, assume_init, assume_init_mut};
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
+use crate::base::memory::{Buffer, assume_init, assume_init_mut};
 use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;

@@ -4,7 +4,7 @@
 //! of cache), items of 8 bytes, lengths one above a power of two, in millions of items a second; the commands and more
 //! figures are in `docs/results/cpu.md`.
 
-use super::machine;
+use crate::base::machine;
 
 /// How many slots are evaluated at a time: their values, 4 KiB, stay in the first-level cache.
 pub(crate) const RUN: usize = 1 << 10;

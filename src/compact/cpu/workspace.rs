@@ -1,10 +1,10 @@
 //! [`Workspace`]: the engine with memory that is used again, and with a choice of strategy.
 
-use super::memory::Buffer;
 use super::partitioned::Direction;
 use super::{partitioned, tuning};
+use crate::base::check::check_length;
+use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::check_length;
 use crate::compact::columns::{Columns, Fixed, Frame, relocate_together};
 use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::error::Error;

@@ -7,8 +7,8 @@ pub use multipliers::Multipliers;
 
 use super::rows::{Columns, Rows, fill_columns};
 use super::steps::Steps;
-use super::words::{halves, joined};
 use super::{Generator, generator};
+use crate::base::words::{halves, joined};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
 

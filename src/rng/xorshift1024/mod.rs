@@ -9,9 +9,9 @@ use super::rows::{Rows, fill_blocks};
 use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
+use crate::base::simd::{Kernel, Level};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
-use crate::simd::{Kernel, Level};
 
 /// Words of the state, and lanes of a warp.
 const WORDS: usize = 32;

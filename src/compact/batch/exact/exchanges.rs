@@ -7,7 +7,7 @@
 //! items.
 
 use super::{MOST, ROWS};
-use crate::simd::{Level, PerLevel};
+use crate::base::simd::{Level, PerLevel};
 
 /// For each place, which one it is exchanged with: one lane a row.
 pub(super) type Picks = [[u8; ROWS]; MOST];
@@ -115,7 +115,7 @@ pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut Bytes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::Kernel;
+    use crate::base::simd::Kernel;
 
     struct Both<'a>(usize, &'a Picks, &'a mut [Bytes; 2]);
 

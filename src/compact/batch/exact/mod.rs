@@ -7,10 +7,10 @@
 mod exchanges;
 
 use self::exchanges::{Picks, is_aside, row_by_row, side_by_side};
+use crate::base::simd::{Kernel, Level};
 use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
 use crate::compact::batch::Batch;
 use crate::seed::{Seed, words};
-use crate::simd::{Kernel, Level};
 use crate::word::Word;
 
 /// The most items of a row, whose indexes fit a byte.

@@ -5,10 +5,10 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::buckets::{Buckets, Low};
-use crate::compact::cpu::memory::assume_init_mut;
-use crate::compact::cpu::stream::{LINE, prefetch_lines, stream_lines};
+use crate::base::check::try_with_capacity;
+use crate::base::memory::assume_init_mut;
+use crate::base::stream::{LINE, prefetch_lines, stream_lines};
 use crate::compact::cpu::tuning;
-use crate::compact::try_with_capacity;
 use crate::error::Error;
 
 /// Some lines of the cache, with items in a row, each followed by its low bits. They are packed, so that both are

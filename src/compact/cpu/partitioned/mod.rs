@@ -33,14 +33,14 @@ use block::{Part, items_per_block};
 use buckets::{Buckets, Low};
 use place::{Place, Taken};
 
-use super::memory::Buffer;
 use super::places::{Source, Target};
-use super::stream::publish;
 use super::tuning;
+use crate::base::check::try_with_capacity;
+use crate::base::memory::Buffer;
+use crate::base::simd::Level;
+use crate::base::stream::publish;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::try_with_capacity;
 use crate::error::Error;
-use crate::simd::Level;
 
 /// Which way items are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use core::mem::MaybeUninit;
 
 use super::block::{Packed, Part};
 use super::buckets::Low;
-use crate::compact::cpu::memory::assume_init_mut;
-use crate::simd::Kernel;
+use crate::base::memory::assume_init_mut;
+use crate::base::simd::Kernel;
 
 /// Puts a bucket's items in the order of their slots, without gaps. A kernel, since counting bits is an instruction of
 /// its own on most machines.

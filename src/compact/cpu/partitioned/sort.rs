@@ -6,13 +6,13 @@ use rayon::prelude::*;
 use super::block::Part;
 use super::buckets::Low;
 use super::{Direction, Sorting};
+use crate::base::check::try_with_capacity;
+use crate::base::memory::Buffer;
+use crate::base::stream::Publish;
 use crate::bijection::Bijection;
-use crate::compact::cpu::memory::Buffer;
 use crate::compact::cpu::places::Source;
-use crate::compact::cpu::stream::Publish;
 use crate::compact::cpu::survivors::{SlotRange, Tile, Values, room_for};
 use crate::compact::cpu::tuning;
-use crate::compact::try_with_capacity;
 use crate::error::Error;
 
 impl Sorting<'_> {

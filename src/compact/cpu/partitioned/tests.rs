@@ -6,9 +6,9 @@ use std::fmt::Debug;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::*;
+use crate::base::memory::SharedPtr;
 use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::cpu::Memory;
-use crate::compact::cpu::memory::Base;
 use crate::compact::cpu::places::Span;
 use crate::compact::relocate::{Plan, relocate, relocate_into};
 use crate::compact::{Compactor, Serial, Strategy};
@@ -50,7 +50,7 @@ fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
         // SAFETY: the places are there.
         let to = unsafe { Span::new(to) };
         // SAFETY: the items are all there, in two slices or in one.
-        let sorted = unsafe { sorting.run(&Base::new(from), to, &mut buffers) };
+        let sorted = unsafe { sorting.run(&SharedPtr::new(from), to, &mut buffers) };
         assert_eq!(sorted, Ok(true), "{direction:?}, {len} items, {most_buckets} buckets");
     };
     let mut out = vec![T::default(); len];
@@ -155,7 +155,7 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
         let f = f.trusted().unwrap();
         let sorting = Sorting::new::<u32>(&f, p.len(), direction, most_buckets).unwrap();
         let places = core::ptr::from_mut(&mut *items) as *mut [MaybeUninit<u32>];
-        let from = Base::new(places.cast::<u32>());
+        let from = SharedPtr::new(places.cast::<u32>());
         // SAFETY: the places are there.
         let span = unsafe { Span::new(places) };
         // SAFETY: these are the items.

@@ -1,0 +1,49 @@
+//! What has to be known of the machine to choose a strategy.
+
+use std::sync::OnceLock;
+
+/// Taken for the last-level cache where nothing is known of it: what a core complex of a server has.
+const USUAL_CACHE: usize = 32 << 20;
+
+/// The size of the last-level cache that a thread shares with its neighbours, in bytes; looked up once.
+pub(crate) fn cache_bytes() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| last_level_cache().unwrap_or(USUAL_CACHE))
+}
+
+/// The largest cache that Linux lists for the first processor.
+fn last_level_cache() -> Option<usize> {
+    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
+    let sizes = caches.filter_map(|cache| {
+        parse_size(std::fs::read_to_string(cache.ok()?.path().join("size")).ok()?.trim())
+    });
+    sizes.max()
+}
+
+/// Reads a size such as `32768K`.
+fn parse_size(text: &str) -> Option<usize> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        _ => return None,
+    };
+    digits.parse::<usize>().ok()?.checked_mul(unit).filter(|&bytes| bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(parse_size("48K"), Some(48 << 10));
+        assert_eq!(parse_size("32M"), Some(32 << 20));
+        assert_eq!(parse_size("512"), Some(512));
+        for strange in ["", "K", "0K", "12G", "x", "99999999999999999999K"] {
+            assert_eq!(parse_size(strange), None, "{strange}");
+        }
+        assert!(cache_bytes() > 0);
+    }
+}

@@ -1,0 +1,100 @@
+//! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems that have
+//! no CUDA.
+
+use crate::bijection::Bijection;
+use crate::compact::batch::Batch;
+use crate::compact::{Compactor, Direction, Fixed, Frame, sealed};
+use crate::error::{Error, Unavailable};
+use crate::word::Word;
+
+/// The engine on an NVIDIA GPU, which this build does not have: making it is an error.
+///
+/// The type is there so that a program which falls back to the CPU compiles everywhere. The engine
+/// itself is built by the feature `cuda`, on Linux and Windows.
+#[derive(Clone, Debug)]
+pub struct Cuda {
+    never: Never,
+}
+
+/// Of which there is no value.
+#[derive(Clone, Debug)]
+enum Never {}
+
+impl Cuda {
+    /// Answers that there is no such engine here.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`], always.
+    pub fn new() -> Result<Self, Error> {
+        Self::on_device(0)
+    }
+
+    /// Answers that there is no such engine here.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`], always.
+    pub fn on_device(_ordinal: usize) -> Result<Self, Error> {
+        Err(Error::no_cuda(if cfg!(feature = "cuda") {
+            Unavailable::NoSuchSystem
+        } else {
+            Unavailable::NotBuilt
+        }))
+    }
+
+    pub(super) fn rows<N: Word>(&self, _: &Batch, _: u64, _: &mut [N]) -> Result<(), Error> {
+        match self.never {}
+    }
+
+    pub(super) fn move_together(
+        &self,
+        _: &dyn Bijection,
+        _: &mut Frame<impl Fixed>,
+        _: Direction,
+    ) -> Result<(), Error> {
+        match self.never {}
+    }
+}
+
+impl sealed::Sealed for Cuda {}
+
+impl Compactor for Cuda {
+    fn indices<N: Word>(&self, _: &dyn Bijection, _: &mut [N]) -> Result<(), Error> {
+        match self.never {}
+    }
+
+    fn shuffle<T: Send>(&self, _: &dyn Bijection, _: &mut [T]) -> Result<(), Error> {
+        match self.never {}
+    }
+
+    fn unshuffle<T: Send>(&self, _: &dyn Bijection, _: &mut [T]) -> Result<(), Error> {
+        match self.never {}
+    }
+
+    fn shuffled<T: Clone + Send + Sync>(
+        &self,
+        _: &dyn Bijection,
+        _: &[T],
+    ) -> Result<Vec<T>, Error> {
+        match self.never {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Backend, Permutation};
+
+    #[test]
+    fn it_is_said_why_there_is_none() {
+        let reason =
+            if cfg!(feature = "cuda") { Unavailable::NoSuchSystem } else { Unavailable::NotBuilt };
+        let none = Error::BackendUnavailable { backend: Backend::Cuda, reason };
+        assert_eq!(Cuda::new().unwrap_err(), none);
+        let p = Permutation::new(5, 1).on(Backend::Cuda);
+        let mut items = [1, 2, 3, 4, 5];
+        assert_eq!(p.apply_in_place(&mut items), Err(none));
+        assert_eq!(items, [1, 2, 3, 4, 5]);
+    }
+}

@@ -1,0 +1,408 @@
+//! [`Permutations`]: many independent permutations of one length.
+
+use crate::backend::Backend;
+use crate::base::check::{check_word, try_with_capacity};
+#[cfg(feature = "cuda")]
+use crate::bijection::{FromSeed, Standard};
+#[cfg(feature = "cuda")]
+use crate::compact::Compactor;
+use crate::compact::batch::{self, Batch};
+use crate::error::Error;
+use crate::permutation::Permutation;
+use crate::seed::Seed;
+use crate::word::Word;
+
+/// A batch of independent pseudo-random permutations of one length, as rows: for permutation tests, Shapley values,
+/// or a bootstrap.
+///
+/// Row `r` is [`Permutation::new`]`(len, seed.epoch(r))`, for each row by itself and all of them together, on every
+/// machine and back end. The seed's own epoch is not used: the row takes its place. Nothing is stored; rows are drawn
+/// where they are asked for, many at a time.
+///
+/// # Examples
+///
+/// A permutation test: is the mean of the first three as far above that of the others by chance?
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let values = [5.1, 4.9, 5.6, 3.2, 3.9, 4.1, 3.3, 2.8];
+/// let difference = |order: &[u32]| {
+///     let mean = |part: &[u32]| {
+///         part.iter().map(|&index| values[index as usize]).sum::<f64>() / part.len() as f64
+///     };
+///     mean(&order[..3]) - mean(&order[3..])
+/// };
+/// let observed = difference(&[0, 1, 2, 3, 4, 5, 6, 7]);
+/// let permutations = Permutations::new(10_000, 8, 42);
+/// let drawn = permutations.par_map(|_, order: &[u32]| difference(order))?;
+/// let extreme = drawn.iter().filter(|&&other| other >= observed).count();
+/// let p_value = (extreme + 1) as f64 / (drawn.len() + 1) as f64;
+/// assert!(p_value < 0.05); // exactly 1 in 56
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Permutations {
+    count: u64,
+    len: u64,
+    seed: Seed,
+    backend: Backend,
+}
+
+impl Permutations {
+    /// As many permutations of `len` items, which a seed chooses.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let permutations = Permutations::new(3, 5, 42);
+    /// let rows = permutations.to_vec();
+    /// for (r, row) in rows.chunks(5).enumerate() {
+    ///     assert_eq!(row, Permutation::new(5, Seed::new(42).epoch(r as u64)).to_vec());
+    /// }
+    /// ```
+    pub fn new(count: u64, len: u64, seed: impl Into<Seed>) -> Self {
+        // Equal batches are equal, whatever epoch the seed came with.
+        Self { count, len, seed: seed.into().epoch(0), backend: Backend::Auto }
+    }
+
+    /// The same permutations, computed on a certain back end.
+    #[must_use]
+    pub fn on(self, backend: Backend) -> Self {
+        Self { backend, ..self }
+    }
+
+    /// The number of permutations, which are the rows.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The number of items of each permutation: a row's length.
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether there are no indexes at all: no rows, or rows of no items.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0 || self.len == 0
+    }
+
+    /// The seed, whose epochs are the rows.
+    pub const fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// The back end that was asked for.
+    pub const fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// One of the permutations; `None` from [`count`](Self::count) on.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let permutations = Permutations::new(100, 9, 42);
+    /// let row = permutations.row(99).unwrap();
+    /// assert_eq!(row.to_vec(), permutations.to_vec()[99 * 9..]);
+    /// assert!(permutations.row(100).is_none());
+    /// ```
+    pub fn row(&self, row: u64) -> Option<Permutation> {
+        (row < self.count)
+            .then(|| Permutation::new(self.len, self.seed.epoch(row)).on(self.backend))
+    }
+
+    /// All permutations, one after another.
+    ///
+    /// # Panics
+    ///
+    /// If the memory does not suffice or the back end is not available; [`try_to_vec`](Self::try_to_vec) says so
+    /// instead.
+    #[track_caller]
+    pub fn to_vec(&self) -> Vec<u64> {
+        match self.try_to_vec() {
+            Ok(rows) => rows,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// All permutations, one after another.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and those of the GPU.
+    pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
+        let items = self.count.checked_mul(self.len);
+        let bytes = items.and_then(|items| items.checked_mul(8)).unwrap_or(u64::MAX);
+        let items = items.and_then(|items| usize::try_from(items).ok());
+        let items = items.ok_or(Error::OutOfMemory { bytes })?;
+        let mut rows = try_with_capacity(items)?;
+        rows.resize(items, 0_u64);
+        self.write_indices(&mut rows)?;
+        Ok(rows)
+    }
+
+    /// Writes all permutations, one after another, into a slice of 32-bit or 64-bit words: index `k` of row `r` is
+    /// word `r * len + k`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, [`Error::IndexTooWide`] if the word does not
+    /// hold the indexes, and else as [`try_to_vec`](Self::try_to_vec), after which the slice holds unspecified values.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut rows = vec![0_u32; 1000 * 32];
+    /// Permutations::new(1000, 32, 42).write_indices(&mut rows)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn write_indices<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
+        self.check_all(out.len())?;
+        self.write_rows(0, out)
+    }
+
+    /// Writes rows from row `first` on, as many as the slice holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWholeRows`] if the slice's length is not a multiple of the rows', [`Error::RowsOutOfRange`] if there
+    /// are not so many rows, and else as [`write_indices`](Self::write_indices).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let permutations = Permutations::new(1 << 40, 4, 42);
+    /// let mut rows = [0_u32; 2 * 4];
+    /// permutations.write_rows(1 << 39, &mut rows)?;
+    /// let second = permutations.row((1 << 39) + 1).unwrap();
+    /// assert!(second.iter().eq(rows[4..].iter().map(|&index| u64::from(index))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn write_rows<N: Word>(&self, first: u64, out: &mut [N]) -> Result<(), Error> {
+        let batch = self.rows(first, out.len())?;
+        self.backend.engine(0)?.rows(&batch, first, out)
+    }
+
+    /// What a function makes of each permutation, in the rows' order; it is called for many rows at a time, on the threads
+    /// of the current rayon pool. No more than some rows are in memory at a time.
+    ///
+    /// The function gets the row's number and the permutation, in words of the width that it asks for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IndexTooWide`] if the word does not hold the indexes, and else as [`try_to_vec`](Self::try_to_vec);
+    /// the function may have been called for some of the rows by then.
+    ///
+    /// # Panics
+    ///
+    /// If the function does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let permutations = Permutations::new(1000, 32, 42);
+    /// let fixed = permutations.par_map(|_, order: &[u32]| {
+    ///     (0..).zip(order).filter(|&(place, &index)| place == index).count()
+    /// })?;
+    /// // One on average.
+    /// assert!((900..1100).contains(&fixed.iter().sum::<usize>()));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn par_map<N: Word, R: Send>(
+        &self,
+        visit: impl Fn(u64, &[N]) -> R + Sync,
+    ) -> Result<Vec<R>, Error> {
+        let batch = self.visited::<N>()?;
+        match self.backend.engine(0)? {
+            engine @ crate::backend::Engine::Cuda(_) => {
+                let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
+                batch::map_drawn(&batch, self.count, draw, visit)
+            }
+            _ => batch::map(&batch, self.count, visit),
+        }
+    }
+
+    /// Calls a function for each permutation, in any order and in constant memory, however many there
+    /// are; else as [`par_map`](Self::par_map). A panic of the function ends it without most of the other
+    /// rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`par_map`](Self::par_map).
+    ///
+    /// # Panics
+    ///
+    /// As [`par_map`](Self::par_map).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// // How often item 0 comes to each place.
+    /// let places = [const { AtomicU64::new(0) }; 4];
+    /// Permutations::new(1000, 4, 42).par_for_each(|_, order: &[u32]| {
+    ///     let place = order.iter().position(|&index| index == 0).unwrap();
+    ///     places[place].fetch_add(1, Ordering::Relaxed);
+    /// })?;
+    /// assert!(places.iter().all(|count| (200..300).contains(&count.load(Ordering::Relaxed))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn par_for_each<N: Word>(&self, visit: impl Fn(u64, &[N]) + Sync) -> Result<(), Error> {
+        let batch = self.visited::<N>()?;
+        match self.backend.engine(0)? {
+            #[cfg(feature = "cuda")]
+            engine @ crate::backend::Engine::Cuda(_) => {
+                let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
+                // Results of no size take no memory.
+                batch::map_drawn(&batch, self.count, draw, visit).map(drop)
+            }
+            _ => batch::for_each(&batch, self.count, visit),
+        }
+    }
+
+    /// Shuffles each row of a matrix by a permutation of its own: item `k` of row `r` is then the one
+    /// that was item `p[k]` of that row, for the permutation `p` that is [`row`](Self::row) `r`.
+    ///
+    /// `items` are the rows one after another, [`count`](Self::count) of [`len`](Self::len) items each.
+    /// They are moved, not cloned, on the threads of the current rayon pool. On
+    /// [`Backend::Cuda`] the rows travel to the GPU one after another, which is slow.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it was.
+    /// [`Error::OutOfMemory`], which rows of at most
+    /// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
+    /// row is then either shuffled or as it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut matrix = [1, 2, 3, 10, 20, 30];
+    /// let permutations = Permutations::new(2, 3, 42);
+    /// permutations.apply_rows(&mut matrix)?;
+    /// assert_eq!(matrix[..3], permutations.row(0).unwrap().apply(&[1, 2, 3])?);
+    /// assert_eq!(matrix[3..], permutations.row(1).unwrap().apply(&[10, 20, 30])?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn apply_rows<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
+        self.check_all(items.len())?;
+        // If there are items, the rows' length is at most theirs.
+        let len = if items.is_empty() { 0 } else { self.len as usize };
+        match self.backend.engine(0)? {
+            #[cfg(feature = "cuda")]
+            engine @ crate::backend::Engine::Cuda(_) => {
+                let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
+                rows.try_for_each(|(row, epoch)| {
+                    engine.shuffle(&Standard::from_seed(self.len, self.seed.epoch(epoch)), row)
+                })
+            }
+            _ => batch::shuffle_rows(&self.batch(len), items),
+        }
+    }
+
+    /// Checks that a slice holds just the rows.
+    fn check_all(&self, actual: usize) -> Result<(), Error> {
+        let (expected, actual) = (self.count.checked_mul(self.len), actual as u64);
+        if expected == Some(actual) {
+            Ok(())
+        } else {
+            Err(Error::LengthMismatch { expected: expected.unwrap_or(u64::MAX), actual })
+        }
+    }
+
+    /// What rows have in common that a function is to see in a word's width.
+    fn visited<N: Word>(&self) -> Result<Batch, Error> {
+        let too_long = |_| Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
+        let batch = self.batch(usize::try_from(self.len).map_err(too_long)?);
+        check_word::<N>(batch.len)?;
+        Ok(batch)
+    }
+
+    /// What the rows in a slice of so many words have in common, if they are whole and there.
+    fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
+        let (len, words) = (self.len, words as u64);
+        if words.checked_rem(len).unwrap_or(words) != 0 {
+            return Err(Error::NotWholeRows { len, actual: words });
+        }
+        let (rows, count) = (words.checked_div(len).unwrap_or(0), self.count);
+        if first.checked_add(rows).is_none_or(|end| end > count) {
+            return Err(Error::RowsOutOfRange { first, rows, count });
+        }
+        // A row that does not fit the memory's addresses is not in the slice, which then has none.
+        Ok(self.batch(if rows == 0 { 0 } else { len as usize }))
+    }
+
+    fn batch(&self, len: usize) -> Batch {
+        Batch { len, seed: self.seed }
+    }
+}
+
+/// Rows of a batch in device memory.
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+impl crate::cuda::CudaWorkspace {
+    /// Writes rows of a batch from row `first` on, as many as `out` holds: what
+    /// [`write_rows`](Permutations::write_rows) does for host memory. It does not wait for the GPU.
+    ///
+    /// It takes working memory only where few and long rows are written one after another, and then as much as
+    /// [`indices`](Self::indices).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWholeRows`], [`Error::RowsOutOfRange`], [`Error::IndexTooWide`], [`Error::WrongDevice`],
+    /// [`Error::DomainTooWide`], [`Error::DeviceCompile`], [`Error::DeviceMemory`], [`Error::Driver`].
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use bijective_shuffle::prelude::*;
+    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = Cuda::new()?;
+    /// let mut rows = cuda.stream().alloc_zeros::<u32>(1000 * 32)?;
+    /// let permutations = Permutations::new(1_000_000, 32, 42);
+    /// CudaWorkspace::new(&cuda).permutations(&permutations, 5000, &mut rows)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn permutations<N: Word + cudarc::driver::DeviceRepr>(
+        &mut self,
+        permutations: &Permutations,
+        first: u64,
+        out: &mut impl crate::cuda::DeviceArrayMut<N>,
+    ) -> Result<(), Error> {
+        let batch = permutations.rows(first, out.len())?;
+        self.rows(&batch, first, out)
+    }
+
+    /// Gets the kernels and the memory for [`permutations`](Self::permutations) that fill slices of so many words of type
+    /// `N`, so that such calls neither compile nor allocate; how many bytes it then holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`permutations`](Self::permutations), except for what only shows when the kernels run.
+    pub fn reserve_permutations<N: Word + cudarc::driver::DeviceRepr>(
+        &mut self,
+        permutations: &Permutations,
+        words: usize,
+    ) -> Result<usize, Error> {
+        let batch = permutations.rows(0, words)?;
+        let rows = words.checked_div(batch.len).unwrap_or(0) as u64;
+        self.reserve_rows::<N>(&batch, rows)
+    }
+}
