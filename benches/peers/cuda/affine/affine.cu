@@ -71,7 +71,7 @@ struct Shape {
 
 template <class Item, class S, bool GAPS>
 __global__ void __launch_bounds__(1 << S::T, S::BLOCKS)
-    ours(const __grid_constant__ bijective_shuffle::Tiles<S::I, S::T, S::R> tiles,
+    ours(const __grid_constant__ bijective_shuffle::Tiles tiles,
          const __grid_constant__ bijective_shuffle::Row<GAPS> row, const Item* source, Item* out) {
     bijective_shuffle::permute_tiles<Item, S::I, S::T, S::R>(tiles, row, source, out);
 }
