@@ -1,4 +1,4 @@
-// The tiles of an affine map, as src/affine/tiles.rs and src/compact/cuda/run/affine.rs have them, for a program without Rust.
+// The tiles of an affine map, as src/affine/tiles.rs and src/cuda/affine have them, for a program without Rust.
 #pragma once
 
 #include <cstdint>
