@@ -58,11 +58,11 @@ pub use cuda::{
     CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
     DeviceGenerator, DeviceNumber,
 };
-pub use error::{Defect, Error, Unavailable};
+pub use error::{Defect, Error, SamplerError, Unavailable};
 pub use permutation::{
     Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, Permutations, SurvivorIndex, Walk,
 };
-pub use sampler::{Sampler, SamplerBuilder, SamplerError, SamplerState, Tail};
+pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 pub use word::Word;

@@ -159,7 +159,7 @@ macro_rules! stream_fills {
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
 ///     // No GPU, no driver or no compiler is an ordinary state.
-///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
 /// let mut on_device = CudaStreams::new(&cuda, &Streams::<Xorwow>::new(42, 0..1000)?)?;

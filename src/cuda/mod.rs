@@ -100,7 +100,7 @@ pub enum CudaStrategy {
 /// let f = Standard::from_seed(1000, 42);
 /// match Cuda::new() {
 ///     Ok(cuda) => cuda.shuffle(&f, &mut items)?,
-///     Err(Error::BackendUnavailable { reason, .. }) => {
+///     Err(Error::BackendUnavailable { reason }) => {
 ///         println!("no GPU: {reason}");
 ///         Cpu.shuffle(&f, &mut items)?;
 ///     }
@@ -299,7 +299,7 @@ impl Cuda {
     /// let cuda = match Cuda::new() {
     ///     Ok(cuda) => cuda,
     ///     // No GPU, no driver or no compiler is an ordinary state.
-    ///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
     ///     Err(error) => return Err(error.into()),
     /// };
     /// let kernel = cuda.kernel(TEXT, "hits")?;

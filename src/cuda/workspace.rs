@@ -49,7 +49,7 @@ use crate::word::Word;
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
 ///     // No GPU, no driver or no compiler is an ordinary state.
-///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
 /// let f = Standard::from_seed(1000, 42);

@@ -1,9 +1,9 @@
 //! [`SamplerBuilder`]: what a sampler is to be, before it is checked.
 
 use super::order::Orders;
-use super::{Sampler, SamplerError};
+use super::Sampler;
 use crate::bijection::{Bijection, BlockShuffle};
-use crate::error::Error;
+use crate::error::{Error, SamplerError};
 use crate::seed::Seed;
 
 /// What the ranks do in the last step of an epoch, where fewer items are left than a global batch

@@ -1,17 +1,15 @@
 //! [`Sampler`]: the batches of a training loop.
 
 mod builder;
-mod error;
 mod order;
 mod state;
 
 pub use builder::{SamplerBuilder, Tail};
-pub use error::SamplerError;
 pub use state::SamplerState;
 
 use core::fmt;
 
-use crate::error::{Defect, Error};
+use crate::error::{Defect, Error, SamplerError};
 use crate::seed::Seed;
 use order::Order;
 

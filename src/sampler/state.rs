@@ -3,8 +3,8 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Sampler, SamplerError};
-use crate::error::Error;
+use super::Sampler;
+use crate::error::{Error, SamplerError};
 use crate::saved;
 
 /// Where a [`Sampler`] stands: four numbers, from which a later process [goes on](Sampler::resume),
