@@ -32,7 +32,6 @@ mod permutation;
 pub mod prelude;
 pub mod rng;
 mod sampler;
-mod saved;
 mod seed;
 mod slice;
 #[cfg(feature = "stats")]

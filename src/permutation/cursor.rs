@@ -5,9 +5,9 @@ use core::str::FromStr;
 
 use super::index::Landmark;
 use super::{Iter, Permutation};
+use crate::base::saved;
 use crate::bijection::Bijection;
 use crate::error::Error;
-use crate::saved;
 
 /// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
 ///
@@ -108,7 +108,8 @@ impl Cursor {
         let last = permutation.bijection.last();
         let words = self.words();
         let numbers = words[..6].iter().copied().chain([last, u64::from(permutation.inverted)]);
-        saved::check(numbers.chain(saved::samples(&permutation.bijection, last)))
+        let samples = saved::sample_points(last).map(|slot| permutation.bijection.forward(slot));
+        saved::check(numbers.chain(samples))
     }
 }
 

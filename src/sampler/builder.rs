@@ -1,7 +1,7 @@
 //! [`SamplerBuilder`]: what a sampler is to be, before it is checked.
 
-use super::order::Orders;
 use super::Sampler;
+use super::order::Orders;
 use crate::bijection::{Bijection, BlockShuffle};
 use crate::error::{Error, SamplerError};
 use crate::seed::Seed;

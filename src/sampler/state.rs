@@ -4,8 +4,8 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::Sampler;
+use crate::base::saved;
 use crate::error::{Error, SamplerError};
-use crate::saved;
 
 /// Where a [`Sampler`] stands: four numbers, from which a later process [goes on](Sampler::resume),
 /// also with another number of ranks and another batch size.
@@ -49,7 +49,8 @@ impl SamplerState {
         let Sampler { config, epoch, consumed, order, .. } = sampler;
         let (len, epoch, consumed) = (config.len, *epoch, *consumed);
         let numbers = [len, epoch, consumed].into_iter().chain(config.seed.keys().iter().copied());
-        let check = saved::check(numbers.chain(saved::samples(order, len - 1)));
+        let samples = saved::sample_points(len - 1).map(|slot| order.forward(slot));
+        let check = saved::check(numbers.chain(samples));
         Self { len, epoch, consumed, check }
     }
 

@@ -24,8 +24,8 @@ use core::convert::Infallible;
 
 use rand_core::{Rng, TryRng};
 
+use crate::base::philox4x32::Philox4x32;
 use crate::base::philox4x32::lanes::{Counters, encrypt};
-use crate::rng::Philox4x32;
 
 /// The seed and epoch that choose a permutation.
 ///

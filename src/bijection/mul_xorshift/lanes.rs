@@ -3,8 +3,7 @@
 
 use num_traits::AsPrimitive;
 
-use super::MulXorshift;
-use crate::bijection::Bijection;
+use super::definition::MulXorshift;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
 
@@ -110,7 +109,7 @@ impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
     #[inline(always)]
     fn evaluate_one(&self, point: L::Point) -> L::Point {
         let point = N::wrap(point.widen());
-        let value = if INVERSE { self.chain.inverse(point) } else { self.chain.forward(point) };
+        let value = if INVERSE { self.chain.slot(point) } else { self.chain.value(point) };
         L::Point::wrap(value.widen())
     }
 }
@@ -118,6 +117,7 @@ impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bijection::Bijection;
     use crate::bijection::lanes::check;
 
     fn check_in<L: Lane, const ROUNDS: usize>(chain: &MulXorshift<ROUNDS>) {
