@@ -1,9 +1,8 @@
 //! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU, without the exponential ones.
 
-use super::convert;
 use super::exponential;
 use super::normal;
-use super::rows::Rows;
+use super::rectangle::Rectangle;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
 use crate::base::words::joined;
 
@@ -30,12 +29,41 @@ pub trait Draw: Sized + Send + Sync + 'static {
     /// Turns words in the memory of numbers into the numbers, whole groups of them.
     #[inline(always)]
     fn convert(numbers: &mut [Self::Number]) {
-        convert::by_groups::<GROUPS, Self>(numbers);
+        by_groups::<GROUPS, Self>(numbers);
     }
 
     /// Rows of words, where each number is one.
-    fn rows_of_words(_rows: Rows<'_, Self::Number>) -> Option<Rows<'_, u32>> {
+    fn rows_of_words(_rows: Rectangle<'_, Self::Number>) -> Option<Rectangle<'_, u32>> {
         None
+    }
+}
+
+/// [`Draw::convert`] by [`Draw::draw`], so many groups side by side.
+#[inline(always)]
+fn by_groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number]) {
+    let mut chunks = numbers.chunks_exact_mut(D::NUMBERS * LANES);
+    for numbers in &mut chunks {
+        groups::<LANES, D>(numbers, LANES);
+    }
+    let rest = chunks.into_remainder();
+    if !rest.is_empty() {
+        groups::<LANES, D>(rest, rest.len() / D::NUMBERS);
+    }
+}
+
+/// Up to `LANES` groups.
+#[inline(always)]
+fn groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number], count: usize) {
+    const { assert!(D::WORDS * size_of::<u32>() == D::NUMBERS * size_of::<D::Number>()) };
+    let mut of = [[0; LANES]; MOST_WORDS];
+    let words = &memory(numbers)[..count * D::WORDS];
+    for (k, &word) in words.iter().enumerate() {
+        of[k % D::WORDS][k / D::WORDS] = word;
+    }
+    let mut drawn = [[D::Number::default(); LANES]; MOST_NUMBERS];
+    D::draw(&of, &mut drawn);
+    for (k, number) in numbers[..count * D::NUMBERS].iter_mut().enumerate() {
+        *number = drawn[k % D::NUMBERS][k / D::NUMBERS];
     }
 }
 
@@ -145,7 +173,7 @@ impl Draw for U32 {
     #[inline(always)]
     fn convert(_numbers: &mut [u32]) {}
 
-    fn rows_of_words(rows: Rows<'_, u32>) -> Option<Rows<'_, u32>> {
+    fn rows_of_words(rows: Rectangle<'_, u32>) -> Option<Rectangle<'_, u32>> {
         Some(rows)
     }
 }
@@ -229,7 +257,7 @@ impl Draw for NormalF64 {
 
     #[inline(always)]
     fn convert(numbers: &mut [f64]) {
-        convert::by_groups::<GROUPS_OF_NORMAL_F64, Self>(numbers);
+        by_groups::<GROUPS_OF_NORMAL_F64, Self>(numbers);
     }
 
     #[inline(always)]

@@ -6,10 +6,11 @@ use core::ops::Range;
 use rayon::prelude::*;
 
 use super::convert;
-use super::fill::{Draws, Fill, kernel};
+use super::fill::{Draws, Fill};
 use super::number::Draw;
-use super::rows::Rows;
+use super::rectangle::Rectangle;
 use super::tuning;
+use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
 use crate::base::check::try_with_capacity;
 use crate::base::simd::{Kernel, Level};
@@ -173,7 +174,7 @@ pub(super) fn draw_at<G: Generator, D: Draw>(
 /// Fills whole groups of rows.
 fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
     let words = out.len() / D::NUMBERS * D::WORDS;
-    let mut out = Rows::new(out, streams.len() * G::BLOCK);
+    let mut out = Rectangle::new(out, streams.len() * G::BLOCK);
     if tuning::is_sequential(words) {
         return draw_part::<G, D>(level, streams, out);
     }
@@ -190,7 +191,11 @@ fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [
 }
 
 /// Fills the rows of some streams, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Rows<'_, D::Number>) {
+fn draw_part<G: Generator, D: Draw>(
+    level: Level,
+    streams: &mut [G],
+    mut out: Rectangle<'_, D::Number>,
+) {
     if let Some(out) = D::rows_of_words(out.reborrow()) {
         return level.run(NextRows { streams, out });
     }
@@ -210,7 +215,7 @@ fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Ro
             let (now, later) = part.split_rows(groups * rows);
             part = later;
             let words = &mut words[..groups * rows_of_words * columns];
-            level.run(NextRows { streams, out: Rows::new(words, columns) });
+            level.run(NextRows { streams, out: Rectangle::new(words, columns) });
             convert::run::<G, D>(level, words, now);
         }
     }
@@ -219,7 +224,7 @@ fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Ro
 /// Rows of words.
 struct NextRows<'a, G> {
     streams: &'a mut [G],
-    out: Rows<'a, u32>,
+    out: Rectangle<'a, u32>,
 }
 
 impl<G: Generator> NextRows<'_, G> {
@@ -229,4 +234,4 @@ impl<G: Generator> NextRows<'_, G> {
     }
 }
 
-kernel!(NextRows);
+kernel!(NextRows<Generator>);
