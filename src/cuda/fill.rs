@@ -12,14 +12,14 @@ use super::workspace::{check_device, check_slices, enter};
 use super::{Cuda, kernels};
 use crate::base::check::try_with_capacity;
 use crate::error::Error;
-use crate::rng::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{
     Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
 };
 
 /// A kind of numbers, by the name of its type in gpu/rng/number.cuh.
-trait DeviceDraw: Draw<Number: DeviceRepr> {
+trait DeviceDraw: Distribution<Number: DeviceRepr> {
     const NAME: &'static str;
 
     /// How many words there are where so many bytes are, which is what the kernels count.

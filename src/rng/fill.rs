@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::Generator;
 use super::convert;
 use super::number::{
-    Draw, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, NormalF32, NormalF64, U32, U64,
-    memory,
+    Distribution, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, NormalF32, NormalF64,
+    U32, U64, memory,
 };
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE};
@@ -44,7 +44,7 @@ use crate::base::simd::Level;
 /// let mean = uniform.iter().sum::<f64>() / 100_000.0;
 /// assert!((0.49..0.51).contains(&mean));
 /// ```
-pub trait Fill: Draws {
+pub trait Fill: NumberSource {
     /// Fills with words.
     fn fill_u32(&mut self, out: &mut [u32]) {
         self.draw::<U32>(out);
@@ -123,26 +123,30 @@ pub trait Fill: Draws {
 }
 
 /// The inner side of [`Fill`].
-pub trait Draws {
-    /// Fills with numbers of any type.
-    fn draw<D: Draw>(&mut self, out: &mut [D::Number]);
+pub trait NumberSource {
+    /// Fills with numbers of any distribution.
+    fn draw<D: Distribution>(&mut self, out: &mut [D::Number]);
 }
 
 impl<G: Generator> Fill for G {}
 
-impl<G: Generator> Draws for G {
-    fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
+impl<G: Generator> NumberSource for G {
+    fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
         draw_at::<G, D>(Level::current(), self, out);
     }
 }
 
 /// How many words give so many numbers.
-fn words_of<D: Draw>(numbers: usize) -> usize {
+fn words_of<D: Distribution>(numbers: usize) -> usize {
     numbers.div_ceil(D::NUMBERS) * D::WORDS
 }
 
 /// Fills in order, with certain instructions.
-pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+pub(super) fn draw_at<G: Generator, D: Distribution>(
+    level: Level,
+    rng: &mut G,
+    out: &mut [D::Number],
+) {
     let words = words_of::<D>(out.len());
     if !G::SKIPS || tuning::is_sequential(words) {
         return draw_part::<G, D>(level, rng, out);
@@ -158,7 +162,7 @@ pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mu
 }
 
 /// Fills in order, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+fn draw_part<G: Generator, D: Distribution>(level: Level, rng: &mut G, out: &mut [D::Number]) {
     let whole = out.len() / D::NUMBERS * D::NUMBERS;
     let (whole, rest) = out.split_at_mut(whole);
     let at_once = if D::IS_WORDS { usize::MAX } else { AT_ONCE / D::WORDS * D::NUMBERS };
@@ -173,7 +177,11 @@ fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Num
 }
 
 /// Fills with whole groups, whose words are drawn where the numbers will be.
-fn draw_groups<G: Generator, D: Draw>(level: Level, rng: &mut G, numbers: &mut [D::Number]) {
+fn draw_groups<G: Generator, D: Distribution>(
+    level: Level,
+    rng: &mut G,
+    numbers: &mut [D::Number],
+) {
     level.run(NextWords { rng, out: memory(numbers) });
     convert::in_order::<D>(level, numbers);
 }

@@ -6,11 +6,11 @@ use super::rectangle::Rectangle;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
 use crate::base::words::joined;
 
-/// How words become numbers of a type.
+/// How words become numbers of a type and a distribution.
 ///
 /// A *group* of words gives a group of numbers: two words one `u64`, four words two normal `f64`. Groups are drawn side by side,
 /// one a lane.
-pub trait Draw: Sized + Send + Sync + 'static {
+pub trait Distribution: Sized + Send + Sync + 'static {
     /// The type of the numbers.
     type Number: Bits;
 
@@ -38,9 +38,9 @@ pub trait Draw: Sized + Send + Sync + 'static {
     }
 }
 
-/// [`Draw::convert`] by [`Draw::draw`], so many groups side by side.
+/// [`Distribution::convert`] by [`Distribution::draw`], so many groups side by side.
 #[inline(always)]
-fn by_groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number]) {
+fn by_groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number]) {
     let mut chunks = numbers.chunks_exact_mut(D::NUMBERS * LANES);
     for numbers in &mut chunks {
         groups::<LANES, D>(numbers, LANES);
@@ -53,7 +53,7 @@ fn by_groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number]) {
 
 /// Up to `LANES` groups.
 #[inline(always)]
-fn groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number], count: usize) {
+fn groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number], count: usize) {
     const { assert!(D::WORDS * size_of::<u32>() == D::NUMBERS * size_of::<D::Number>()) };
     let mut of = [[0; LANES]; MOST_WORDS];
     let words = &memory(numbers)[..count * D::WORDS];
@@ -159,7 +159,7 @@ fn unit_f64(words: u64) -> f64 {
     (words >> 11) as f64 * UNIT
 }
 
-impl Draw for U32 {
+impl Distribution for U32 {
     type Number = u32;
     const WORDS: usize = 1;
     const NUMBERS: usize = 1;
@@ -178,7 +178,7 @@ impl Draw for U32 {
     }
 }
 
-impl Draw for U64 {
+impl Distribution for U64 {
     type Number = u64;
     const WORDS: usize = 2;
     const NUMBERS: usize = 1;
@@ -199,7 +199,7 @@ impl Draw for U64 {
     }
 }
 
-impl Draw for F32 {
+impl Distribution for F32 {
     type Number = f32;
     const WORDS: usize = 1;
     const NUMBERS: usize = 1;
@@ -217,7 +217,7 @@ impl Draw for F32 {
     }
 }
 
-impl Draw for F64 {
+impl Distribution for F64 {
     type Number = f64;
     const WORDS: usize = 2;
     const NUMBERS: usize = 1;
@@ -237,7 +237,7 @@ impl Draw for F64 {
     }
 }
 
-impl Draw for NormalF32 {
+impl Distribution for NormalF32 {
     type Number = f32;
     const WORDS: usize = 2;
     const NUMBERS: usize = 2;
@@ -250,7 +250,7 @@ impl Draw for NormalF32 {
     }
 }
 
-impl Draw for NormalF64 {
+impl Distribution for NormalF64 {
     type Number = f64;
     const WORDS: usize = 4;
     const NUMBERS: usize = 2;
@@ -270,7 +270,7 @@ impl Draw for NormalF64 {
     }
 }
 
-impl Draw for ExponentialF32 {
+impl Distribution for ExponentialF32 {
     type Number = f32;
     const WORDS: usize = 1;
     const NUMBERS: usize = 1;
@@ -288,7 +288,7 @@ impl Draw for ExponentialF32 {
     }
 }
 
-impl Draw for ExponentialF64 {
+impl Distribution for ExponentialF64 {
     type Number = f64;
     const WORDS: usize = 2;
     const NUMBERS: usize = 1;

@@ -6,8 +6,8 @@ use core::ops::Range;
 use rayon::prelude::*;
 
 use super::convert;
-use super::fill::{Draws, Fill};
-use super::number::Draw;
+use super::fill::{Fill, NumberSource};
+use super::number::Distribution;
 use super::rectangle::Rectangle;
 use super::tuning;
 use super::words::kernel;
@@ -148,14 +148,14 @@ impl<G: Generator> fmt::Debug for Streams<G> {
 
 impl<G: Generator> Fill for Streams<G> {}
 
-impl<G: Generator> Draws for Streams<G> {
-    fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
+impl<G: Generator> NumberSource for Streams<G> {
+    fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
         draw_at::<G, D>(Level::current(), self, out);
     }
 }
 
 /// Fills row by row, with certain instructions.
-pub(super) fn draw_at<G: Generator, D: Draw>(
+pub(super) fn draw_at<G: Generator, D: Distribution>(
     level: Level,
     streams: &mut Streams<G>,
     out: &mut [D::Number],
@@ -172,7 +172,11 @@ pub(super) fn draw_at<G: Generator, D: Draw>(
 }
 
 /// Fills whole groups of rows.
-fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
+fn draw_rows<G: Generator, D: Distribution>(
+    level: Level,
+    streams: &mut [G],
+    out: &mut [D::Number],
+) {
     let words = out.len() / D::NUMBERS * D::WORDS;
     let mut out = Rectangle::new(out, streams.len() * G::BLOCK);
     if tuning::is_sequential(words) {
@@ -191,7 +195,7 @@ fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [
 }
 
 /// Fills the rows of some streams, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(
+fn draw_part<G: Generator, D: Distribution>(
     level: Level,
     streams: &mut [G],
     mut out: Rectangle<'_, D::Number>,
