@@ -45,8 +45,9 @@ pub use inverse::Inverse;
 pub use lcg::Lcg;
 pub use mul_xorshift::MulXorshift;
 pub use random_sign::RandomSign;
-pub(crate) use standard::Chain;
 pub use standard::Standard;
+pub(crate) use standard::StandardCipher;
+
 pub use table::Table;
 pub(crate) use table::{batch, draw_exchanges, rejected};
 pub use traits::{Bijection, Trusted, TrustedBijection};

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::bijection::{
-    Bijection, Chain, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
-    RandomSign, Standard, VariablePhilox,
+    Bijection, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign,
+    Standard, StandardCipher, VariablePhilox,
 };
 use crate::cuda::device::Limits;
 use crate::cuda::kernels::{self, Places};
@@ -164,7 +164,7 @@ fn kernels_of_batches_compile() {
     let words = ["uint32_t", "uint64_t"];
     compile_all(None, &words.map(kernels::exact_rows));
     for len in [257, 5000, 1 << 20, 1 << 33] {
-        let chain = Chain::from_seed(len, 1);
+        let chain = StandardCipher::from_seed(len, 1);
         let index = kernels::index_type(chain.last());
         let mut texts = Vec::new();
         // Every shape once, and otherwise a warp a row and the most warps.

@@ -1,7 +1,7 @@
 //! Rows of a batch: many permutations of one length.
 
 use super::{Job, Mode, Runner};
-use crate::bijection::{Bijection, Chain, FromSeed, Standard, batch};
+use crate::bijection::{Bijection, FromSeed, Standard, StandardCipher, batch};
 use crate::compact::batch::Batch;
 use crate::cuda::device::failed;
 use crate::cuda::kernels::{self, index_type};
@@ -40,7 +40,7 @@ impl Runner {
         if len <= Standard::EXACT_MAX {
             return self.exact_rows(job);
         }
-        let any = Chain::from_seed(len, 0);
+        let any = StandardCipher::from_seed(len, 0);
         if tuning::one_by_one(any.last(), rows, self.device.limits.multiprocessors) {
             return self.rows_one_by_one(job);
         }
@@ -75,7 +75,7 @@ impl Runner {
     }
 
     /// All rows at a time; `any` is a member of the family, for its width.
-    fn chain_rows(&mut self, job: &RowsJob, any: &Chain) -> Result<(), Error> {
+    fn chain_rows(&mut self, job: &RowsJob, any: &StandardCipher) -> Result<(), Error> {
         let (last, len) = (any.last(), job.batch.len as u64);
         let most = len - 1;
         let shape = tuning::rows(last, job.at_once, self.device.limits.multiprocessors);
@@ -83,7 +83,7 @@ impl Runner {
         let text = kernels::chain_rows(index_type(last), shape, dense, word_type(job.word));
         let ready = self.kernel(any.device_source().as_ref(), text, shape.threads(), 0)?;
         let grid = self.resident(&ready, job.rows.div_ceil(u64::from(shape.at_once())));
-        let keys = keys(&job.batch.seed, Chain::key_domain(len).word());
+        let keys = keys(&job.batch.seed, StandardCipher::key_domain(len).word());
         let words = [last, most, job.first, job.rows, job.out].map(u64::to_le_bytes);
         let [last, most, first, rows, out] = &words;
         let arguments = [&keys[..], last, most, first, rows, out];
@@ -96,7 +96,8 @@ impl Runner {
         // All rows need the same.
         let rows = if self.mode == Mode::Run { job.rows } else { 1 };
         for row in 0..rows {
-            let f = Chain::from_seed(len, job.batch.seed.epoch(job.first.wrapping_add(row)));
+            let f =
+                StandardCipher::from_seed(len, job.batch.seed.epoch(job.first.wrapping_add(row)));
             let out = job.out + row * len * job.word as u64;
             let movement = Movement::Indices { out, word: job.word };
             self.single_pass(&Job::new(&f, len, movement)?)?;

@@ -146,12 +146,12 @@ fn chains_of_the_device_text_are_those_of_the_host() {
     let (mut main, mut expected) = (String::new(), Vec::new());
     for seed in SEEDS.map(|seed| seed()) {
         for len in [257, 1000, 1 << 17, (1 << 32) + 1, 1 << 50] {
-            let any = Chain::from_seed(len, 0).device_source().unwrap();
-            let keys = bytes(&keys(&seed, Chain::key_domain(len).word()));
+            let any = StandardCipher::from_seed(len, 0).device_source().unwrap();
+            let keys = bytes(&keys(&seed, StandardCipher::key_domain(len).word()));
             writeln!(main, "{{ static const unsigned char k[] = {{{keys}}};").unwrap();
             for epoch in EPOCHS {
                 writeln!(main, "chain<{}>(of<Keys>(k), {epoch}ull);", any.type_name()).unwrap();
-                let f = Chain::from_seed(len, seed.epoch(epoch));
+                let f = StandardCipher::from_seed(len, seed.epoch(epoch));
                 expected.push((0..300).map(|x| f.forward(x)).collect());
             }
             main += "}\n";
@@ -185,8 +185,8 @@ fn rows_that_kernels_write_are_those_of_the_host() {
         main += "}\n";
     }
     for (len, rows) in [(257, 5), (512, 5), (1000, 3), (1024, 3)] {
-        let any = Chain::from_seed(len as u64, 0);
-        let keys = bytes(&keys(&seed, Chain::key_domain(len as u64).word()));
+        let any = StandardCipher::from_seed(len as u64, 0);
+        let keys = bytes(&keys(&seed, StandardCipher::key_domain(len as u64).word()));
         let (last, most, source) = (any.last(), len as u64 - 1, any.device_source().unwrap());
         let f = source.type_name();
         writeln!(main, "{{ static const unsigned char k[] = {{{keys}}};").unwrap();
