@@ -32,7 +32,7 @@ pub enum Error {
         /// The largest.
         max: u32,
     },
-    /// The multiplier of an [`Lcg`](crate::Lcg) is even, so the map is not a bijection.
+    /// The multiplier of an [`Lcg`](crate::bijection::Lcg) is even, so the map is not a bijection.
     EvenMultiplier {
         /// The multiplier asked for.
         multiplier: u64,
@@ -62,7 +62,7 @@ pub enum Error {
         /// The multipliers that there are.
         multipliers: usize,
     },
-    /// A [`BlockShuffle`](crate::BlockShuffle) was asked for with no items a block, or no blocks a window.
+    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items a block, or no blocks a window.
     EmptyBlock {
         /// The items a block.
         block: u64,

@@ -17,7 +17,7 @@ pub mod affine;
 mod backend;
 mod base;
 pub mod bijection;
-pub mod compact;
+mod compact;
 // CUDA has drivers for these systems. Cargo.toml has the same condition for the crates that the
 // engine needs, and so has whatever else is of the engine alone.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
@@ -38,16 +38,13 @@ mod slice;
 pub mod stats;
 mod word;
 
-#[doc(inline)]
-pub use affine::Affine;
 pub use backend::Backend;
 #[doc(inline)]
-pub use bijection::{
-    Bijection, BlockShuffle, BlockWindow, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel,
-    Inverse, Lcg, MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection,
-    VariablePhilox,
-};
+pub use bijection::device::DeviceSource;
 #[doc(inline)]
+pub use bijection::from_seed::FromSeed;
+#[doc(inline)]
+pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[doc(inline)]
 pub use cuda::Cuda;

@@ -7,7 +7,7 @@
 //! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good one |
 //! | [`GridFeistel`] | hardly more than the length | one evaluation an item at any length |
 //! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
-//! | [`Affine`] | `2^b`, `b` from 0 to 64 | bit reversal, transposes and their like |
+//! | [`Affine`](crate::affine::Affine) | `2^b`, `b` from 0 to 64 | bit reversal, transposes and their like |
 //! | [`Table`] | any | a permutation that is given, or drawn exactly |
 //!
 //! | combinator | what it is |
@@ -21,8 +21,8 @@
 mod block_shuffle;
 mod compose;
 mod cycle_walk;
-mod device;
-mod from_seed;
+pub(crate) mod device;
+pub(crate) mod from_seed;
 mod grid_feistel;
 mod inverse;
 pub(crate) mod lanes;
@@ -31,15 +31,15 @@ mod mul_xorshift;
 mod random_sign;
 mod standard;
 mod table;
-mod traits;
+pub(crate) mod traits;
 mod variable_philox;
 mod verify;
 
 pub use block_shuffle::{BlockShuffle, BlockWindow};
 pub use compose::Compose;
 pub use cycle_walk::CycleWalk;
-pub use device::DeviceSource;
-pub use from_seed::FromSeed;
+pub(crate) use device::DeviceSource;
+pub(crate) use from_seed::FromSeed;
 pub use grid_feistel::GridFeistel;
 pub use inverse::Inverse;
 pub use lcg::Lcg;
@@ -50,6 +50,6 @@ pub(crate) use standard::StandardCipher;
 
 pub use table::Table;
 pub(crate) use table::{batch, draw_exchanges, rejected};
-pub use traits::{Bijection, Trusted, TrustedBijection};
+pub(crate) use traits::{Bijection, Trusted, TrustedBijection};
 pub use variable_philox::VariablePhilox;
 pub use verify::verify;

@@ -13,7 +13,7 @@ use crate::word::Word;
 /// Beyond its domain every point is its own value.
 ///
 /// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far as the words
-/// that key it are random. That is what [`Standard`](crate::Standard) does for small lengths.
+/// that key it are random. That is what [`Standard`](crate::bijection::Standard) does for small lengths.
 ///
 /// # Examples
 ///

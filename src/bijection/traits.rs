@@ -28,7 +28,7 @@ use crate::word::Word;
 /// items by a bijection it first checks the whole permutation, and answers [`Error::NotABijection`](crate::Error::NotABijection) with every item
 /// still in its place if the values below the length are not a permutation. An implementation that is proved right
 /// may skip the check with [`TrustedBijection`]. What the engines do not need they do not check, such as whether
-/// `inverse` fits `forward`: [`verify()`](crate::verify()) does, in a test.
+/// `inverse` fits `forward`: [`verify()`](crate::bijection::verify()) does, in a test.
 ///
 /// # Examples
 ///

@@ -88,7 +88,7 @@ pub enum CudaStrategy {
 /// slices in device memory, where a GPU is worth most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's have, except for
-/// [`Table`](crate::Table)s of more than 256 points.
+/// [`Table`](crate::bijection::Table)s of more than 256 points.
 ///
 /// # Examples
 ///

@@ -46,7 +46,7 @@ use crate::word::Word;
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
-/// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
+/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
 /// all of these views in constant memory.
 ///
 /// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of 2^33.

@@ -26,7 +26,7 @@ use crate::word::{Word, bits_for};
 /// right half, becomes the new left half. 24 rounds are the paper's choice.
 ///
 /// The map is the paper's, and so that of `thrust::shuffle_copy` for the same keys. On its whole domain it
-/// is always an even permutation (for `b >= 4`); [`RandomSign`](crate::RandomSign) on top mends that.
+/// is always an even permutation (for `b >= 4`); [`RandomSign`](crate::bijection::RandomSign) on top mends that.
 ///
 /// # Examples
 ///
