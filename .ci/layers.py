@@ -7,7 +7,8 @@
 
 A *room* is a module that lib.rs declares, with all that is below it. `ROOMS` is their order.
 
-* A room uses rooms that stand before it in the order, and no others.
+* A room uses rooms that stand before it in the order, and no others; nor does a path lead through
+  another to what is below.
 * The files of a room form no circle. A `mod` line and a re-export (`pub use`) of what a module has
   below it are no use of it, unless the module's own code has the name too. So a mod.rs may define
   what its children use, or use its children, but not both.
@@ -44,31 +45,33 @@ ROOMS = [
 
 TOKEN = re.compile(
     r"""
-    (?P<skip> //[^\n]* | /\*.*?\*/ | \s+ | b?'(?:\\[^\n]*?|[^'\\])' | '\w+ )
+    (?P<skip> //[^\n]* | /\*.*?\*/ | \s+ | b?'(?:\\.[^'\n]*|[^'\\])' | '\w+ )
   | (?P<token> [bc]?r(?P<hashes>\#*)".*?"(?P=hashes) | [bc]?"(?:\\.|[^"\\])*" | \w+ | :: | . )
     """,
     re.DOTALL | re.VERBOSE,
 )
-ITEMS = set("pub use mod fn const static struct enum trait impl type unsafe extern macro_rules".split())
+# What an item begins with, and a field or an arm does not.
+ITEMS = set("pub use mod fn const static struct enum trait impl type unsafe extern".split())
 OPENING, CLOSING = set("([{"), set(")]}")
 
 
 def tokens_of(text):
-    """The tokens of a source text, each with its line, without comments, characters and lifetimes."""
-    line, tokens = 1, []
+    """A text's tokens without comments, characters and lifetimes, and the line of each."""
+    line, tokens, lines = 1, [], []
     for match in TOKEN.finditer(text):
         if match["token"]:
-            tokens.append((match["token"], line))
+            tokens.append(match["token"])
+            lines.append(line)
         line += match[0].count("\n")
-    return tokens
+    return tokens, lines
 
 
 class Reader:
     """Reads one file: the modules that it declares, and the paths that it has."""
 
     def __init__(self, text, module):
-        self.tokens = [token for token, _ in tokens_of(text)] + [""]
-        self.lines = [line for _, line in tokens_of(text)]
+        self.tokens, self.lines = tokens_of(text)
+        self.tokens.append("")
         self.module = module
         self.inline = set()  # modules within the file
         self.children = []  # (name, the file's path if an attribute has it)
@@ -117,7 +120,7 @@ class Reader:
                 at = self.read_use(after, module, True) if tokens[after] == "use" else after
             elif token == "pub" and tokens[at + 1] == "use":
                 at = self.read_use(at + 1, module, True)
-            elif token == "use" and tokens[at - 1] != ">":  # not the `use<..>` of a type
+            elif token == "use" and tokens[at + 1] != "<":  # that is of a type
                 at = self.read_use(at, module, False)
             elif token == "mod" and tokens[at + 2] == ";":
                 self.children.append((module + (tokens[at + 1],), path))
@@ -195,49 +198,68 @@ class Tree:
         folder = here.parent if here.stem in ("lib", "mod") else here.parent / here.stem
         for child, path in reader.children:
             below = "/".join(child[len(module) :])
-            choices = [here.parent / path] if path else [folder / f"{below}.rs", folder / below / "mod.rs"]
+            choices = [folder / f"{below}.rs", folder / below / "mod.rs"]
+            if path:
+                choices = [here.parent / path]
             found = [str(choice) for choice in choices if str(choice) in self.files]
             if not found:
                 sys.exit(f"{file}: there is no file of the module {'::'.join(child)}")
             self.read(found[0], child)
 
+    def absolute(self, module, path):
+        """A module and the rest of a path from there, or `None` if the path is of another crate."""
+        if path[0] == "crate":
+            return (), path[1:]
+        if path[0] not in ("self", "super"):
+            names = self.imported.get(module, ())
+            is_here = module + path[:1] in self.module_files or path[0] in names
+            return (module, path) if is_here else None
+        while path and path[0] in ("self", "super"):
+            module, path = module[:-1] if path[0] == "super" else module, path[1:]
+        return module, path
+
     def resolve(self, module, path, depth=0):
-        """The file that defines what a path leads to, or `None` if that is of another crate or a module."""
-        head, at = path[0], module
-        if head == "crate":
-            at, path = (), path[1:]
-        elif head in ("self", "super"):
-            while path and path[0] in ("self", "super"):
-                at, path = at[:-1] if path[0] == "super" else at, path[1:]
-        elif at + (head,) not in self.module_files and head not in self.imported.get(at, {}):
+        """The file of the definition that a path leads to; `None` for modules and other crates."""
+        start = self.absolute(module, path)
+        if not start:
             return None
-        for k, name in enumerate(path):
+        at, rest = start
+        for k, name in enumerate(rest):
             known = self.imported.get(at, {}).get(name)
             if at + (name,) in self.module_files:
                 at += (name,)
             elif known and depth < 9 and (at, path) != (module, known):
-                return self.resolve(at, known + path[k + 1 :], depth + 1)
+                return self.resolve(at, known + rest[k + 1 :], depth + 1)
             else:
                 return self.module_files[at]
         return None
 
+    def way(self, module, path):
+        """The files that a path makes the module's file depend on."""
+        start = self.absolute(module, path)
+        if not start:
+            return set()
+        whole, is_glob = start[0] + start[1], path[-1] == "*"
+        found = {self.module_files.get(whole[:-1]) if is_glob else self.resolve(module, path)}
+        if whole[:1] != module[:1] and len(whole) > 1:
+            found.add(self.module_files.get(whole[:1]))
+        return found - {None, self.module_files[module]}
+
     def uses(self):
         """Which file uses which: (file, line, used file, the path)."""
         for file, reader in self.readers.items():
-            found = []
+            found = set()
             for line, module, path, name, is_public in reader.imports:
-                used = self.resolve(module, path[:-1] if path[-1] == "*" else path)
-                if path[-1] == "*" and not used:
-                    continue
-                own = is_public and self.is_below(used, module) and name not in reader.names
-                found.append((line, None if own else used, path))
-            found += [(line, self.resolve(module, path), path) for line, module, path in reader.paths]
-            for line, used, path in sorted(found, key=lambda use: use[0]):
-                if used and used != file:
-                    yield file, line, used, "::".join(path)
+                is_shown = is_public and name not in reader.names
+                for used in self.way(module, path):
+                    if not (is_shown and self.is_below(used, module)):
+                        found.add((line, "::".join(path), used))
+            for line, module, path in reader.paths:
+                found |= {(line, "::".join(path), used) for used in self.way(module, path)}
+            yield from ((file, line, used, path) for line, path, used in sorted(found))
 
     def is_below(self, file, module):
-        return file and self.readers[file].module[: len(module)] == module
+        return self.readers[file].module[: len(module)] == module
 
 
 def room_of(file):
@@ -321,6 +343,8 @@ BROKEN = [
     ({"low/part.rs": "fn f() {\n crate::high::high() }"}, "upwards: src/low/part.rs:2"),
     ({"low/part.rs": "use crate::{\n Low,\n High};"}, "upwards: src/low/part.rs:3"),
     ({"low/part.rs": "pub use super::super::High as Part;"}, "upwards: src/low/part.rs:1"),
+    ({"low/part.rs": "use crate::high::Low;", "high.rs": "pub use crate::low::Low;"}, "upwards:"),
+    ({"low/part.rs": "use crate::high::*;"}, "upwards: src/low/part.rs:1"),
     ({"low/mod.rs": "mod part; pub use part::Part; pub struct Low(Part);"}, "circle:"),
     ({"low/mod.rs": "mod part; pub struct Low(part::Part);"}, "circle:"),
     ({"low/mod.rs": "mod part; use part::Part; pub struct Low;"}, "circle:"),
@@ -341,7 +365,8 @@ def main():
     if "--self-test" in sys.argv:
         return self_test()
     source = pathlib.Path(__file__).parent.parent / "src"
-    files = {str(path.relative_to(source).as_posix()): path.read_text() for path in source.rglob("*.rs")}
+    paths = sorted(source.rglob("*.rs"))
+    files = {path.relative_to(source).as_posix(): path.read_text() for path in paths}
     found, between = faults(files, ROOMS)
     if "--graph" in sys.argv:
         for room, used in between.items():

@@ -1,8 +1,8 @@
 //! [`verify`]: looks for points at which a bijection breaks its requirements.
 
 use super::Bijection;
+use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
-use crate::rng::Philox4x32;
 use crate::word::Word;
 
 /// Looks for points at which a bijection breaks its [requirements](Bijection#requirements): for tests
