@@ -115,6 +115,8 @@ class Reader:
                 elif attribute.startswith("path="):
                     path = attribute.split('"')[1]
                 at = end + 1
+            elif token == "$":  # a macro's parameter
+                at += 1 if tokens[at + 1] == "crate" else 2
             elif token == "pub" and tokens[at + 1] == "(":
                 after = self.closing(at + 1) + 1
                 at = self.read_use(after, module, True) if tokens[after] == "use" else after
@@ -333,7 +335,11 @@ CLEAN = {
         fn only_tested() -> [u8; 2] { crate::high::high() }
     """,
     "low/part.rs": "use super::Low; pub struct Part(Low); mod inner { use super::Part; }",
-    "high.rs": "use crate::low::{self, Low}; pub struct High<'a>(&'a low::Part, Low);",
+    "high.rs": """
+        use crate::low::{self, Low};
+        pub struct High<'a>(&'a low::Part, Low);
+        macro_rules! of { ($use:ident) => { $crate::low::$use } }
+    """,
 }
 
 # What is changed in the clean tree, and what has to be found.
