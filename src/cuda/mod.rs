@@ -84,7 +84,7 @@ pub enum CudaStrategy {
 /// slices in device memory, where a GPU is worth most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's have, except for
-/// [`Table`](crate::Table)s of more than 256 points.
+/// [`Table`](crate::bijection::Table)s of more than 256 points.
 ///
 /// # Examples
 ///
@@ -96,7 +96,7 @@ pub enum CudaStrategy {
 /// let f = Standard::from_seed(1000, 42);
 /// match Cuda::new() {
 ///     Ok(cuda) => cuda.shuffle(&f, &mut items)?,
-///     Err(Error::BackendUnavailable { reason, .. }) => {
+///     Err(Error::BackendUnavailable { reason }) => {
 ///         println!("no GPU: {reason}");
 ///         Cpu.shuffle(&f, &mut items)?;
 ///     }
@@ -303,7 +303,7 @@ impl Cuda {
     /// let cuda = match Cuda::new() {
     ///     Ok(cuda) => cuda,
     ///     // No GPU, no driver or no compiler is an ordinary state.
-    ///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
     ///     Err(error) => return Err(error.into()),
     /// };
     /// let kernel = cuda.kernel(TEXT, "hits")?;

@@ -53,7 +53,7 @@ use crate::word::Word;
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
 ///     // No GPU, no driver or no compiler is an ordinary state.
-///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
 /// let f = Standard::from_seed(1000, 42);
@@ -102,7 +102,7 @@ impl CudaWorkspace {
 
     /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so that calls with such a
     /// bijection, of the same domain, neither compile nor allocate; how many bytes it then holds. Permuting by affine maps is
-    /// another thing, even by the same [`Affine`](crate::Affine): what that takes is got by its first call.
+    /// another thing, even by the same [`Affine`](crate::affine::Affine): what that takes is got by its first call.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ use super::runtime::plan::{Address, Grid, Launch, Plan};
 use super::runtime::word_type::WordType;
 use super::shuffle::movement::Movement;
 use super::shuffle::{self, Job};
-use crate::bijection::{Bijection, Chain, FromSeed, Standard};
+use crate::bijection::{Bijection, FromSeed, Standard, StandardCipher};
 use crate::compact::batch::Batch;
 use crate::error::Error;
 
@@ -30,7 +30,7 @@ enum Way {
     /// Rows that are drawn exactly, a thread a row.
     Exact,
     /// All rows at a time, by ciphers of the width that this one has.
-    Together(Chain),
+    Together(StandardCipher),
     /// One row after another, each by the whole device.
     OneByOne,
 }
@@ -41,7 +41,7 @@ impl Way {
         if len <= Standard::EXACT_MAX {
             return Self::Exact;
         }
-        let any = Chain::from_seed(len, 0);
+        let any = StandardCipher::from_seed(len, 0);
         if tuning::one_by_one(any.last(), job.at_once, multiprocessors) {
             Self::OneByOne
         } else {
@@ -84,7 +84,8 @@ fn each_plan(
         Way::Together(any) => run(executor, &together(job, &any, limits.multiprocessors)?),
         Way::OneByOne => (0..job.rows).try_for_each(|row| {
             let len = job.batch.len as u64;
-            let f = Chain::from_seed(len, job.batch.seed.epoch(job.first.wrapping_add(row)));
+            let f =
+                StandardCipher::from_seed(len, job.batch.seed.epoch(job.first.wrapping_add(row)));
             let out = job.out.plus(row * len * job.word.bytes() as u64);
             let row = Job::new(&f, len, Movement::Indices { out, word: job.word })?;
             run(executor, &shuffle::plan(&row, CudaStrategy::SinglePass, &limits)?)
@@ -112,14 +113,18 @@ fn exact(job: &RowsJob) -> Plan<'static> {
 }
 
 /// All rows at a time; `any` is a member of the family, for its width.
-fn together(job: &RowsJob, any: &Chain, multiprocessors: u32) -> Result<Plan<'static>, Error> {
+fn together(
+    job: &RowsJob,
+    any: &StandardCipher,
+    multiprocessors: u32,
+) -> Result<Plan<'static>, Error> {
     let &RowsJob { batch, first, rows, at_once, out, word } = job;
     let (last, len) = (any.last(), batch.len as u64);
     let most = len - 1;
     let shape = tuning::rows(last, at_once, multiprocessors);
     let source = any.device_source().ok_or(Error::NoDeviceSource)?;
     let grid = Grid::Resident(rows.div_ceil(u64::from(shape.at_once())));
-    let keys = Keys::new(&batch.seed, Chain::key_domain(len).word());
+    let keys = Keys::new(&batch.seed, StandardCipher::key_domain(len).word());
     let kernel = kernels::cipher_rows(WordType::for_indexes(last), shape, most == last, word);
     let launch = Launch::new(kernel, grid, move |at| kernels::CipherRows {
         keys,

@@ -146,12 +146,12 @@ fn ciphers_of_the_device_text_are_those_of_the_host() {
     let (mut main, mut expected) = (String::new(), Vec::new());
     for seed in SEEDS.map(|seed| seed()) {
         for len in [257, 1000, 1 << 17, (1 << 32) + 1, 1 << 50] {
-            let any = Chain::from_seed(len, 0).device_source().unwrap();
-            let keys = initialiser(&Keys::new(&seed, Chain::key_domain(len).word()));
+            let any = StandardCipher::from_seed(len, 0).device_source().unwrap();
+            let keys = initialiser(&Keys::new(&seed, StandardCipher::key_domain(len).word()));
             writeln!(main, "{{ static const unsigned char k[] = {{{keys}}};").unwrap();
             for epoch in EPOCHS {
                 writeln!(main, "cipher<{}>(of<Keys>(k), {epoch}ull);", any.type_name()).unwrap();
-                let f = Chain::from_seed(len, seed.epoch(epoch));
+                let f = StandardCipher::from_seed(len, seed.epoch(epoch));
                 expected.push((0..300).map(|x| f.forward(x)).collect());
             }
             main += "}\n";
@@ -185,8 +185,8 @@ fn rows_that_kernels_write_are_those_of_the_host() {
         main += "}\n";
     }
     for (len, rows) in [(257, 5), (512, 5), (1000, 3), (1024, 3)] {
-        let any = Chain::from_seed(len as u64, 0);
-        let keys = initialiser(&Keys::new(&seed, Chain::key_domain(len as u64).word()));
+        let any = StandardCipher::from_seed(len as u64, 0);
+        let keys = initialiser(&Keys::new(&seed, StandardCipher::key_domain(len as u64).word()));
         let (last, most, source) = (any.last(), len as u64 - 1, any.device_source().unwrap());
         let f = source.type_name();
         writeln!(main, "{{ static const unsigned char k[] = {{{keys}}};").unwrap();
@@ -216,7 +216,7 @@ fn kernels_of_batches_compile() {
     let words = [WordType::U32, WordType::U64];
     compile_all(&Evaluated::Nothing, &words.map(|word| kernels::exact_rows(word).erase()));
     for len in [257, 5000, 1 << 20, 1 << 33] {
-        let cipher = Chain::from_seed(len, 1);
+        let cipher = StandardCipher::from_seed(len, 1);
         let index = WordType::for_indexes(cipher.last());
         let mut all = Vec::new();
         // Every shape once, and otherwise a warp a row and the most warps.

@@ -15,14 +15,14 @@ use super::runtime::plan::{Grid, Launch, Plan};
 use super::runtime::stream::{check_device, check_slices, enter, failed};
 use crate::base::check::try_with_capacity;
 use crate::error::Error;
-use crate::rng::number::{Draw, F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{
     Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
 };
 
 /// A kind of numbers, by the name of its type in gpu/rng/number.cuh.
-trait DeviceDraw: Draw<Number: DeviceRepr> {
+trait DeviceDraw: Distribution<Number: DeviceRepr> {
     const NAME: &'static str;
 
     /// How many words there are where so many bytes are, which is what the kernels count.
@@ -162,7 +162,7 @@ macro_rules! stream_fills {
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
 ///     // No GPU, no driver or no compiler is an ordinary state.
-///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
 /// let mut on_device = CudaStreams::new(&cuda, &Streams::<Xorwow>::new(42, 0..1000)?)?;

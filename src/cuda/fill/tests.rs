@@ -7,7 +7,7 @@ use crate::cuda::cplusplus;
 use crate::cuda::runtime::plan::Evaluated;
 use crate::cuda::runtime::program::tests::compile_all;
 use crate::rng::device_header;
-use crate::rng::fill::Draws;
+use crate::rng::fill::NumberSource;
 
 /// A program whose threads are emulated, with this main function.
 fn program(main: &str) -> String {
@@ -150,7 +150,7 @@ bits! {
 }
 
 /// What the CPU's fill gives.
-fn filled<D: Draw<Number: AsWords>>(fill: &mut impl Draws, len: usize) -> Vec<u32> {
+fn filled<D: Distribution<Number: AsWords>>(fill: &mut impl NumberSource, len: usize) -> Vec<u32> {
     let mut numbers = vec![D::Number::default(); len];
     fill.draw::<D>(&mut numbers);
     numbers.into_iter().flat_map(AsWords::words).collect()

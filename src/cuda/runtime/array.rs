@@ -23,7 +23,8 @@ mod sealed {
 /// use std::sync::Arc;
 ///
 /// use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceSlice, SyncOnDrop};
-/// use bijective_shuffle::{CudaWorkspace, Standard};
+/// use bijective_shuffle::CudaWorkspace;
+/// use bijective_shuffle::bijection::Standard;
 ///
 /// struct Anywhere(Arc<CudaStream>);
 ///
