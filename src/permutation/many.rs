@@ -1,7 +1,7 @@
 //! [`Permutations`]: many independent permutations of one length.
 
 use crate::backend::{Backend, Engine};
-use crate::base::check::{check_word, try_with_capacity};
+use crate::base::check::{check_word, or_panic, try_with_capacity};
 use crate::bijection::{FromSeed, Standard};
 use crate::compact::Compactor;
 use crate::compact::batch::{self, Batch};
@@ -122,10 +122,7 @@ impl Permutations {
     /// instead.
     #[track_caller]
     pub fn to_vec(&self) -> Vec<u64> {
-        match self.try_to_vec() {
-            Ok(rows) => rows,
-            Err(error) => panic!("{error}"),
-        }
+        or_panic(self.try_to_vec())
     }
 
     /// All permutations, one after another.

@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::backend::Backend;
-use crate::base::check::{check_length, check_word, try_with_capacity};
+use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
 use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
 use crate::compact::Compactor;
 use crate::error::Error;
@@ -450,13 +450,5 @@ impl<B: Bijection> IntoIterator for Permutation<B> {
 
     fn into_iter(self) -> IntoIter<B> {
         Indexes::over(self)
-    }
-}
-
-#[track_caller]
-fn or_panic<R>(result: Result<R, Error>) -> R {
-    match result {
-        Ok(value) => value,
-        Err(error) => panic!("{error}"),
     }
 }
