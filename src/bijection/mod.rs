@@ -7,7 +7,7 @@
 //! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good one |
 //! | [`GridFeistel`] | hardly more than the length | one evaluation an item at any length |
 //! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
-//! | [`Affine`] | `2^b`, `b` from 0 to 64 | bit reversal, transposes and their like |
+//! | [`Affine`](crate::Affine) | `2^b`, `b` from 0 to 64 | bit reversal, transposes and their like |
 //! | [`Table`] | any | a permutation that is given, or drawn exactly |
 //!
 //! | combinator | what it is |
