@@ -25,7 +25,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::backend::Backend;
-use crate::base::check::{check_length, check_word, try_with_capacity};
+use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
 use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
 use crate::compact::Compactor;
 use crate::error::Error;
@@ -417,13 +417,5 @@ impl<B: Bijection> fmt::Debug for Permutation<B> {
             .field("backend", &self.backend)
             .field("inverted", &self.inverted)
             .finish_non_exhaustive()
-    }
-}
-
-#[track_caller]
-fn or_panic<R>(result: Result<R, Error>) -> R {
-    match result {
-        Ok(value) => value,
-        Err(error) => panic!("{error}"),
     }
 }

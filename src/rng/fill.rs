@@ -76,7 +76,9 @@ pub trait Fill: NumberSource {
     }
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both rounded.
+    /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
+    /// into that sum.
     ///
     /// # Examples
     ///
@@ -94,7 +96,9 @@ pub trait Fill: NumberSource {
     }
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both rounded.
+    /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
+    /// into that sum.
     fn fill_normal_f64_with(&mut self, mean: f64, deviation: f64, out: &mut [f64]) {
         self.fill_normal_f64(out);
         scale(out, mean, deviation);

@@ -6,5 +6,3 @@ mod together;
 
 pub use shuffle::ParBijectiveShuffle;
 pub use together::ParBijectiveShuffleTogether;
-
-pub(crate) use shuffle::or_panic;

@@ -1,5 +1,6 @@
 //! [`ParBijectiveShuffle`]: the methods on slices.
 
+use crate::base::check::or_panic;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::{Compactor, Cpu};
 use crate::error::Error;
@@ -36,11 +37,11 @@ mod sealed {
 /// the items' type, the machine or the back end. It is that of
 /// [`Permutation::new`](crate::Permutation::new).
 ///
-/// | by | in place | undone | a copy |
-/// | --- | --- | --- | --- |
-/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] |
-/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] |
-/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] |
+/// | by | in place | undone | a copy | a sample |
+/// | --- | --- | --- | --- | --- |
+/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] | [`par_bijective_sample`] |
+/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_sample`] |
+/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] | [`Permutation::sample`] |
 ///
 /// A seed can only fail for want of memory, so there the plain form panics and a `try_` form returns
 /// the error. A bijection may be too small for the slice or wrong, so the forms `_with` a bijection
@@ -53,6 +54,8 @@ mod sealed {
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
 /// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
+/// [`par_bijective_sample`]: Self::par_bijective_sample
+/// [`try_par_bijective_sample`]: Self::try_par_bijective_sample
 /// [`try_par_bijective_shuffle`]: Self::try_par_bijective_shuffle
 /// [`try_par_bijective_unshuffle`]: Self::try_par_bijective_unshuffle
 /// [`try_par_bijective_shuffled`]: Self::try_par_bijective_shuffled
@@ -360,7 +363,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Panics
     ///
-    /// If there is no memory for the sample, or a clone panics.
+    /// If there is no memory for the sample, if a clone panics, or rayon cannot start its threads.
     ///
     /// # Examples
     ///
@@ -377,18 +380,40 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Clone + Send + Sync,
     {
+        or_panic(self.try_par_bijective_sample(count, seed))
+    }
+
+    /// [`par_bijective_sample`](Self::par_bijective_sample), which returns an error where there is no
+    /// memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if there is no memory for the sample.
+    ///
+    /// # Panics
+    ///
+    /// If a clone panics, or rayon cannot start its threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v = ["a", "b", "c", "d"];
+    /// assert_eq!(v.try_par_bijective_sample(2, 42)?, v.par_bijective_sample(2, 42));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn try_par_bijective_sample(
+        &self,
+        count: usize,
+        seed: impl Into<Seed>,
+    ) -> Result<Vec<Self::Item>, Error>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
         let items = self.items();
-        or_panic(Permutation::for_slice(items, seed).sample(items, count))
+        Permutation::for_slice(items, seed).sample(items, count)
     }
 }
 
 impl<T> ParBijectiveShuffle for [T] {}
-
-/// The value of a result, or a panic with the error's message.
-#[track_caller]
-pub(crate) fn or_panic<R>(result: Result<R, Error>) -> R {
-    match result {
-        Ok(value) => value,
-        Err(error) => panic!("{error}"),
-    }
-}

@@ -1,6 +1,6 @@
 //! [`ParBijectiveShuffleTogether`]: the methods on several arrays at once.
 
-use super::or_panic;
+use crate::base::check::or_panic;
 use crate::bijection::Bijection;
 use crate::compact::{Columns, Workspace};
 use crate::error::Error;
