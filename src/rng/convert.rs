@@ -4,16 +4,16 @@ use super::Generator;
 use super::number::{Draw, MOST_NUMBERS, MOST_WORDS, memory};
 use super::rows::Rows;
 use super::tuning::GROUPS;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// Turns words in the memory of numbers into the numbers, whole groups of them.
-pub(super) fn in_order<D: Draw>(level: Level, numbers: &mut [D::Number]) {
+pub(super) fn in_order<D: Draw>(level: SimdLevel, numbers: &mut [D::Number]) {
     level.run(InOrder::<D>(numbers));
 }
 
 struct InOrder<'a, D: Draw>(&'a mut [D::Number]);
 
-impl<D: Draw> Kernel for InOrder<'_, D> {
+impl<D: Draw> SimdKernel for InOrder<'_, D> {
     type Output = ();
 
     #[inline(always)]
@@ -62,7 +62,11 @@ pub(super) const fn rows_of_words<G: Generator, D: Draw>() -> usize {
 }
 
 /// Turns rows of words into rows of numbers.
-pub(super) fn run<G: Generator, D: Draw>(level: Level, words: &[u32], out: Rows<'_, D::Number>) {
+pub(super) fn run<G: Generator, D: Draw>(
+    level: SimdLevel,
+    words: &[u32],
+    out: Rows<'_, D::Number>,
+) {
     if G::BLOCK == 1 {
         level.run(ByColumns::<D> { words, out });
     } else {
@@ -76,7 +80,7 @@ struct ByColumns<'a, D: Draw> {
     out: Rows<'a, D::Number>,
 }
 
-impl<D: Draw> Kernel for ByColumns<'_, D> {
+impl<D: Draw> SimdKernel for ByColumns<'_, D> {
     type Output = ();
 
     #[inline(always)]
@@ -119,7 +123,7 @@ struct ByBlocks<'a, D: Draw> {
     out: Rows<'a, D::Number>,
 }
 
-impl<D: Draw> Kernel for ByBlocks<'_, D> {
+impl<D: Draw> SimdKernel for ByBlocks<'_, D> {
     type Output = ();
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use super::number::{
 };
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE, WORDS_OF_BYTES};
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// Fills slices with numbers.
 ///
@@ -129,7 +129,7 @@ pub trait Draws {
 
 /// Writes the next words of a generator.
 pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
-    Level::current().run(NextWords { rng, out });
+    SimdLevel::current().run(NextWords { rng, out });
 }
 
 /// Writes the next words as bytes, the low one first. What is left of the last word is dropped.
@@ -161,7 +161,7 @@ impl<G: Generator> Fill for G {}
 
 impl<G: Generator> Draws for G {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
-        draw_at::<G, D>(Level::current(), self, out);
+        draw_at::<G, D>(SimdLevel::current(), self, out);
     }
 }
 
@@ -171,7 +171,7 @@ fn words_of<D: Draw>(numbers: usize) -> usize {
 }
 
 /// Fills in order, with certain instructions.
-pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+pub(super) fn draw_at<G: Generator, D: Draw>(level: SimdLevel, rng: &mut G, out: &mut [D::Number]) {
     let words = words_of::<D>(out.len());
     if !G::SKIPS || tuning::is_sequential(words) {
         return draw_part::<G, D>(level, rng, out);
@@ -187,7 +187,7 @@ pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mu
 }
 
 /// Fills in order, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+fn draw_part<G: Generator, D: Draw>(level: SimdLevel, rng: &mut G, out: &mut [D::Number]) {
     let whole = out.len() / D::NUMBERS * D::NUMBERS;
     let (whole, rest) = out.split_at_mut(whole);
     let at_once = if D::IS_WORDS { usize::MAX } else { AT_ONCE / D::WORDS * D::NUMBERS };
@@ -202,7 +202,7 @@ fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Num
 }
 
 /// Fills with whole groups, whose words are drawn where the numbers will be.
-fn draw_groups<G: Generator, D: Draw>(level: Level, rng: &mut G, numbers: &mut [D::Number]) {
+fn draw_groups<G: Generator, D: Draw>(level: SimdLevel, rng: &mut G, numbers: &mut [D::Number]) {
     level.run(NextWords { rng, out: memory(numbers) });
     convert::in_order::<D>(level, numbers);
 }
@@ -223,7 +223,7 @@ impl<G: Generator> NextWords<'_, G> {
 /// Runs `fill` with vectors of 16, 32 or 64 bytes.
 macro_rules! kernel {
     ($type:ident) => {
-        impl<G: Generator> Kernel for $type<'_, G> {
+        impl<G: Generator> SimdKernel for $type<'_, G> {
             type Output = ();
 
             #[inline(always)]

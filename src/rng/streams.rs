@@ -12,7 +12,7 @@ use super::rows::Rows;
 use super::tuning;
 use super::{Generator, Multipliers, Mwc, generator};
 use crate::base::check::try_with_capacity;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -149,13 +149,13 @@ impl<G: Generator> Fill for Streams<G> {}
 
 impl<G: Generator> Draws for Streams<G> {
     fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
-        draw_at::<G, D>(Level::current(), self, out);
+        draw_at::<G, D>(SimdLevel::current(), self, out);
     }
 }
 
 /// Fills row by row, with certain instructions.
 pub(super) fn draw_at<G: Generator, D: Draw>(
-    level: Level,
+    level: SimdLevel,
     streams: &mut Streams<G>,
     out: &mut [D::Number],
 ) {
@@ -171,7 +171,7 @@ pub(super) fn draw_at<G: Generator, D: Draw>(
 }
 
 /// Fills whole groups of rows.
-fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
+fn draw_rows<G: Generator, D: Draw>(level: SimdLevel, streams: &mut [G], out: &mut [D::Number]) {
     let words = out.len() / D::NUMBERS * D::WORDS;
     let mut out = Rows::new(out, streams.len() * G::BLOCK);
     if tuning::is_sequential(words) {
@@ -190,7 +190,11 @@ fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [
 }
 
 /// Fills the rows of some streams, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Rows<'_, D::Number>) {
+fn draw_part<G: Generator, D: Draw>(
+    level: SimdLevel,
+    streams: &mut [G],
+    mut out: Rows<'_, D::Number>,
+) {
     if let Some(out) = D::rows_of_words(out.reborrow()) {
         return level.run(NextRows { streams, out });
     }

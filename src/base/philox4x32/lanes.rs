@@ -53,11 +53,11 @@ pub(crate) fn uncounted(rounds: usize) -> usize {
 mod tests {
     use super::super::Philox4x32;
     use super::*;
-    use crate::base::simd::{Kernel, Level};
+    use crate::base::simd::{SimdKernel, SimdLevel};
 
     struct Encrypt<'a>(u64, &'a mut Counters<5>);
 
-    impl Kernel for Encrypt<'_> {
+    impl SimdKernel for Encrypt<'_> {
         type Output = ();
 
         #[inline(always)]
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn every_level_gives_what_single_blocks_give() {
         let word = |k: u64| k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 13;
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             for key in [0, 1 << 32, 0x0123_4567_89AB_CDEF, u64::MAX] {
                 // With garbage above the low halves.
                 let counters: Counters<5> = core::array::from_fn(|word_of| {

@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::word::Word;
 
 /// How many words past the last survivor may be overwritten.
@@ -25,11 +25,11 @@ pub(super) fn pack<V: Value, N: Word>(
     last: u32,
     out: &mut [MaybeUninit<N>],
 ) -> usize {
-    pack_at(Level::current(), values, last, out)
+    pack_at(SimdLevel::current(), values, last, out)
 }
 
 fn pack_at<V: Value, N: Word>(
-    level: Level,
+    level: SimdLevel,
     values: &[V],
     last: u32,
     out: &mut [MaybeUninit<N>],
@@ -66,7 +66,7 @@ struct Pack<'a, V, N> {
     out: &'a mut [MaybeUninit<N>],
 }
 
-impl<V: Value, N: Word> Kernel for Pack<'_, V, N> {
+impl<V: Value, N: Word> SimdKernel for Pack<'_, V, N> {
     type Output = usize;
 
     #[inline(always)]
@@ -233,7 +233,7 @@ mod tests {
             let words = out.iter().map(|x| unsafe { x.assume_init() });
             words.map(|x| x.widen() >> shift).eq(expected.iter().map(|&x| u64::from(x)))
         };
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             let mut out = vec![MaybeUninit::new(N::zero()); values.len() + SLACK];
             let count = pack_at(level, values, last, &mut out);
             assert!(same(&out[..count], 0), "{}, {last}, {values:?}", level.name());

@@ -7,7 +7,7 @@
 //! items.
 
 use super::{MOST, ROWS};
-use crate::base::simd::{Level, PerLevel};
+use crate::base::simd::{PerLevel, SimdLevel};
 
 /// For each place, which one it is exchanged with: one lane a row.
 pub(super) type Picks = [[u8; ROWS]; MOST];
@@ -33,7 +33,7 @@ const ASIDE: PerLevel = PerLevel { portable: 24, avx2: 64, avx512: 48 };
 const MOST_ASIDE: usize = 64;
 
 /// Whether so many rows of `len` items are exchanged side by side: then all lanes are, so that some have to be in use.
-pub(super) fn is_aside(level: Level, len: usize, rows: usize) -> bool {
+pub(super) fn is_aside(level: SimdLevel, len: usize, rows: usize) -> bool {
     len <= ASIDE.at(level) as usize && rows > ROWS / 4
 }
 
@@ -115,11 +115,11 @@ pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut Bytes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::simd::Kernel;
+    use crate::base::simd::SimdKernel;
 
     struct Both<'a>(usize, &'a Picks, &'a mut [Bytes; 2]);
 
-    impl Kernel for Both<'_> {
+    impl SimdKernel for Both<'_> {
         type Output = ();
 
         #[inline(always)]
@@ -142,7 +142,7 @@ mod tests {
                     *pick = ((x >> 33) % (place as u64 + 1)) as u8;
                 }
             }
-            for level in Level::all() {
+            for level in SimdLevel::all() {
                 level.run(Both(len, &picks, &mut out));
                 for lane in 0..ROWS {
                     let mut row: Vec<u8> = (0..len as u8).collect();

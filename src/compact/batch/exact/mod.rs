@@ -7,7 +7,7 @@
 mod exchanges;
 
 use self::exchanges::{Picks, is_aside, row_by_row, side_by_side};
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
 use crate::compact::batch::Batch;
 use crate::seed::{Seed, words};
@@ -44,15 +44,15 @@ pub(super) struct Exact {
     len: usize,
     seed: Seed,
     shares: Vec<Share>,
-    level: Level,
+    level: SimdLevel,
 }
 
 impl Exact {
     pub(super) fn new(batch: &Batch) -> Self {
-        Self::at(Level::current(), batch)
+        Self::at(SimdLevel::current(), batch)
     }
 
-    fn at(level: Level, &Batch { len, seed }: &Batch) -> Self {
+    fn at(level: SimdLevel, &Batch { len, seed }: &Batch) -> Self {
         let mut shares = Vec::new();
         let mut range = len as u64;
         while range > 1 {
@@ -87,7 +87,7 @@ struct Draw<'a, N> {
     out: &'a mut [N],
 }
 
-impl<N: Word> Kernel for Draw<'_, N> {
+impl<N: Word> SimdKernel for Draw<'_, N> {
     type Output = ();
 
     #[inline(always)]
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn rows_with_words_that_are_no_good_are_drawn_again() {
         for (len, seed) in [(252, Seed::new(3)), (32, Seed::from_bytes([9; 32]))] {
-            for level in Level::all() {
+            for level in SimdLevel::all() {
                 let exact = Exact::at(level, &Batch { len, seed });
                 // One in 49 of 252 items, one in 257 of 32.
                 let bad = bad(&exact, 2048);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn every_level_gives_the_rows_one_by_one() {
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             for len in (1..=MOST).filter(|len| len % 13 < 2 || (20..70).contains(len)) {
                 let seed = Seed::new(len as u64);
                 let exact = Exact::at(level, &Batch { len, seed });

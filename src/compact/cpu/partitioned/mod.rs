@@ -37,7 +37,7 @@ use super::places::{Source, Target};
 use super::tuning;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::Buffer;
-use crate::base::simd::Level;
+use crate::base::simd::SimdLevel;
 use crate::base::stream::publish;
 use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
@@ -319,7 +319,7 @@ impl<T: Send, L: Low, O: Target<T>> Sorted<'_, T, L, O> {
         let Self { partition, dense, buckets, rooms } = self;
         // Nothing unwinds from here on; should it, items would exist twice or not at all.
         let guard = AbortOnUnwind;
-        let level = Level::current();
+        let level = SimdLevel::current();
         let buckets = Mutex::new(buckets.into_iter());
         let next = || buckets.lock().expect("nobody panics with it").next();
         rooms.into_par_iter().with_max_len(1).for_each(|(desk, taken)| {

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use super::block::{Packed, Part};
 use super::buckets::Low;
 use crate::base::memory::assume_init_mut;
-use crate::base::simd::Kernel;
+use crate::base::simd::SimdKernel;
 
 /// Puts a bucket's items in the order of their slots, without gaps. A kernel, since counting bits is an instruction of
 /// its own on most machines.
@@ -55,7 +55,7 @@ fn find_taken<'a, T, L: Low>(
     taken
 }
 
-impl<T, L: Low> Kernel for Place<'_, T, L> {
+impl<T, L: Low> SimdKernel for Place<'_, T, L> {
     type Output = ();
 
     #[inline(always)]
