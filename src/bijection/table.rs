@@ -3,8 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::base::check::{check_word, try_with_capacity};
-use crate::compact::check_in_order;
+use crate::base::check::{check_in_order, check_word, try_with_capacity};
 use crate::error::Error;
 use crate::seed::KeyDomain;
 use crate::word::Word;

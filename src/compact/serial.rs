@@ -1,7 +1,8 @@
 //! [`Serial`]: algorithm 1 in plain sight.
 
-use super::{Compactor, check_in_order, with_slots, wrong_count};
-use crate::base::check::{check_length, check_word, try_with_capacity};
+use super::check::{with_slots, wrong_count};
+use super::{Compactor, sealed};
+use crate::base::check::{check_in_order, check_length, check_word, try_with_capacity};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -24,6 +25,8 @@ use crate::word::Word;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Serial;
+
+impl sealed::Sealed for Serial {}
 
 impl Serial {
     /// The checked permutation of a length.

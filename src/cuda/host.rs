@@ -15,7 +15,7 @@ use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::batch::Batch;
-use crate::compact::columns::{Column, Fixed, Frame};
+use crate::compact::columns::{Column, ColumnSet, StaticRow};
 use crate::error::Error;
 use crate::word::Word;
 
@@ -100,7 +100,7 @@ pub(super) fn move_items<T: Send>(
 pub(super) fn move_together(
     cuda: &Cuda,
     f: &dyn Bijection,
-    frame: &mut Frame<impl Fixed>,
+    frame: &mut ColumnSet<impl StaticRow>,
     back: bool,
 ) -> Result<(), Error> {
     // Asked once for all columns, since a bijection that nobody vouches for may answer something else the next time.

@@ -1,7 +1,7 @@
 //! [`ParBijectiveShuffle`]: the methods on slices.
 
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::{Compactor, Cpu};
+use crate::compact::{Compactor, Cpu, Direction, Workspace};
 use crate::error::Error;
 use crate::permutation::Permutation;
 use crate::seed::Seed;
@@ -207,7 +207,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        Cpu.shuffle(&Standard::from_seed(items.len() as u64, seed), items)
+        let bijection = Standard::from_seed(items.len() as u64, seed);
+        Workspace::new().reorder(&bijection, items, Direction::Shuffle)
     }
 
     /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), which returns an error where there
@@ -226,7 +227,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        Cpu.unshuffle(&Standard::from_seed(items.len() as u64, seed), items)
+        let bijection = Standard::from_seed(items.len() as u64, seed);
+        Workspace::new().reorder(&bijection, items, Direction::Unshuffle)
     }
 
     /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), which returns an error where there is
@@ -284,7 +286,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // The reference is itself a bijection, and has a size.
-        Cpu.shuffle(&bijection, self.items_mut())
+        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -320,7 +322,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Cpu.unshuffle(&bijection, self.items_mut())
+        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
     /// A shuffled copy by any bijection: what

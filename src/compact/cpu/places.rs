@@ -9,7 +9,7 @@ use crate::base::memory::SharedPtr;
 use crate::base::stream::stream;
 
 /// Places in a row, which may be cut and then handed to several threads.
-pub(in crate::compact) trait Places: Send + Sized {
+pub(super) trait Places: Send + Sized {
     fn len(&self) -> usize;
 
     /// The bytes that belong to a place.
@@ -46,7 +46,7 @@ impl<P: Send> Places for &mut [P] {
 }
 
 /// Items of type T, or their bits put together, that can be read in order by several threads.
-pub(in crate::compact) trait Source<T>: Sync {
+pub(super) trait Source<T>: Sync {
     /// Where items are put together.
     type Room;
 
@@ -92,14 +92,14 @@ impl<T: Send> Source<T> for SharedPtr<T> {
 }
 
 /// Places that items of type T, or their bits put together, are written to in order.
-pub(in crate::compact) trait Target<T>: Places {
+pub(super) trait Target<T>: Places {
     /// Fills them with as many items, past the caches. Other threads see them after
     /// [`publish`](crate::base::stream::publish).
     fn stream(self, items: &[MaybeUninit<T>]);
 }
 
 /// Places of a slice that is not borrowed: until they are written to, its items may be read.
-pub(in crate::compact) struct Span<T> {
+pub(super) struct Span<T> {
     start: *mut MaybeUninit<T>,
     len: usize,
 }
@@ -113,7 +113,7 @@ impl<T> Span<T> {
     ///
     /// For as long as spans are cut of it and written to, the places are there, and from the first write on nobody else
     /// uses them.
-    pub(in crate::compact) unsafe fn new(places: *mut [MaybeUninit<T>]) -> Self {
+    pub(super) unsafe fn new(places: *mut [MaybeUninit<T>]) -> Self {
         Self { start: places.cast(), len: places.len() }
     }
 }

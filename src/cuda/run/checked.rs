@@ -4,8 +4,8 @@ use cudarc::driver::result;
 
 use super::direct::lookup;
 use super::{Job, Mode, Runner, WIDEST_KEPT};
-use crate::base::check::try_with_capacity;
-use crate::compact::{check_in_order, wrong_count};
+use crate::base::check::{check_in_order, try_with_capacity};
+use crate::compact::wrong_count;
 use crate::cuda::device::failed;
 use crate::cuda::kernels;
 use crate::cuda::movement::{Movement, word_type};

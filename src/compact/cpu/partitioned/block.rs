@@ -8,6 +8,7 @@ use super::buckets::{Buckets, Low};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::assume_init_mut;
 use crate::base::stream::{LINE, prefetch_lines, stream_lines};
+use crate::compact::cpu::places::Source;
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 
@@ -33,32 +34,17 @@ const fn end<T, L>() -> usize {
 }
 
 impl Block {
-    /// Writes an item.
-    ///
-    /// # Safety
-    ///
-    /// `offset` is a multiple of the stride below the end; `copy` copies an item's bytes, and no more, to a place.
-    #[inline(always)]
-    unsafe fn put<T, L: Low>(&mut self, offset: usize, low: L, copy: impl FnOnce(*mut u8)) {
-        let place = self.0.as_mut_ptr().wrapping_add(offset);
-        // Within the block, since a whole stride is.
-        copy(place.cast());
-        // SAFETY: a stride has room for an item and a low part, and the whole stride at `offset` is
-        // within the block, by the caller's promise.
-        unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
-    }
-
     /// Reads an item's low bits, and says where the item's bytes are.
     ///
     /// # Safety
     ///
-    /// There was an item of type T put at the offset, with low bits of type L.
+    /// There is an item of type T at the offset, with low bits of type L.
     #[inline(always)]
-    unsafe fn get<T, L: Low>(&self, offset: usize) -> (L, Packed<T>) {
+    unsafe fn get<T, L: Low>(&self, offset: usize) -> (L, PackedItem<T>) {
         let place = self.0.as_ptr().wrapping_add(offset);
-        // SAFETY: within the block, and written by `put`.
+        // SAFETY: the caller promises that low bits follow the item there, within the block.
         let low = unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().read_unaligned() };
-        (low, Packed(place.cast()))
+        (low, PackedItem(place.cast()))
     }
 
     /// Copies the block to memory, past the caches.
@@ -117,7 +103,7 @@ impl<'a, T, L: Low> Part<'a, T, L> {
         Ok(Self { buckets, open, offsets, full, blocks, counts, overflows, kinds })
     }
 
-    /// Puts an item in the bucket of a slot or an index.
+    /// Puts the items from the first on in the buckets of as many slots or indexes.
     ///
     /// # Panics
     ///
@@ -125,18 +111,36 @@ impl<'a, T, L: Low> Part<'a, T, L> {
     ///
     /// # Safety
     ///
-    /// `copy` copies an item's bytes, and no more, to a place.
+    /// There are so many items from the first on, and nobody writes to them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn push(&mut self, to: L::Index, copy: impl FnOnce(*mut u8)) {
-        let (bucket, low) = L::split(to, self.buckets);
-        let offset = &mut self.offsets[bucket];
-        // SAFETY: there are as many blocks as offsets.
-        let block = unsafe { self.open.get_unchecked_mut(bucket) };
-        // SAFETY: the offset began with 0, and grows by the stride until it becomes 0 again at the end.
-        unsafe { block.put::<T, L>(usize::from(*offset), low, copy) };
-        *offset += stride::<T, L>() as u16;
-        if usize::from(*offset) == end::<T, L>() {
-            self.flush(bucket);
+    pub(super) unsafe fn push_all<S: Source<T>>(
+        &mut self,
+        to: &[L::Index],
+        items: &S,
+        first: usize,
+        room: &mut S::Room,
+    ) {
+        for (first, to) in (first..).step_by(S::RUN).zip(to.chunks(S::RUN)) {
+            // SAFETY: the run is of the items that the caller promises, and no longer than `RUN`.
+            unsafe { items.prepare(first, to.len(), room) };
+            for (k, &to) in to.iter().enumerate() {
+                let (bucket, low) = L::split(to, self.buckets);
+                let offset = &mut self.offsets[bucket];
+                // SAFETY: there are as many open blocks as offsets, and there is such an offset.
+                let block = unsafe { self.open.get_unchecked_mut(bucket) };
+                let place = block.0.as_mut_ptr().wrapping_add(usize::from(*offset));
+                // SAFETY: the item is in the run that was just prepared. The offset began with 0, and
+                // grows by the stride until it becomes 0 again at the end, so that there is a whole
+                // stride at the place: room for the item, and then for the low bits.
+                unsafe { items.copy(first, k, room, place.cast()) };
+                // SAFETY: a stride has room for the low bits behind the item, and the whole stride is
+                // within the block.
+                unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
+                *offset += stride::<T, L>() as u16;
+                if usize::from(*offset) == end::<T, L>() {
+                    self.flush(bucket);
+                }
+            }
         }
     }
 
@@ -166,14 +170,15 @@ impl<'a, T, L: Low> Part<'a, T, L> {
 
     /// Goes through a bucket's items, each with its number among the bucket's slots or indexes.
     #[inline(always)]
-    pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, Packed<T>)) {
+    pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, PackedItem<T>)) {
         let full = &self.full[bucket * self.blocks..][..self.counts[bucket] as usize];
         let full = full.iter().map(|block| (block, end::<T, L>()));
         let open = (&self.open[bucket], usize::from(self.offsets[bucket]));
         for (block, end) in full.chain([open]) {
             block.prefetch(tuning::BLOCKS_AHEAD);
             for offset in (0..end).step_by(stride::<T, L>()) {
-                // SAFETY: `push` has put an item at each of these.
+                // SAFETY: `push_all` has put an item with its low bits at each of these: in a full
+                // block up to the end, and in the open one up to its offset.
                 let (low, item) = unsafe { block.get::<T, L>(offset) };
                 visit(low.number(self.buckets), item);
             }
@@ -182,9 +187,9 @@ impl<'a, T, L: Low> Part<'a, T, L> {
 }
 
 /// An item's bytes, anywhere.
-pub(super) struct Packed<T>(*const T);
+pub(super) struct PackedItem<T>(*const T);
 
-impl<T> Packed<T> {
+impl<T> PackedItem<T> {
     /// Copies the bytes.
     ///
     /// # Safety

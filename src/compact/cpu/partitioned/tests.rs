@@ -8,10 +8,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::*;
 use crate::base::memory::SharedPtr;
 use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
-use crate::compact::cpu::Memory;
 use crate::compact::cpu::places::Span;
-use crate::compact::relocate::{Plan, relocate, relocate_into};
-use crate::compact::{Compactor, Serial, Strategy};
+use crate::compact::{Compactor, Serial, Strategy, Workspace};
 
 /// So few buckets that they are large ones for more than `2^17` slots or indexes.
 const FEW: u64 = 2;
@@ -141,14 +139,14 @@ fn buckets_that_overflow_are_left_to_the_direct_strategy() {
 fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     let source: Vec<u32> = (0..p.len() as u32).collect();
     let mut items = source.clone();
-    let plan = Plan::new(f, p.len()).unwrap();
-    let mut memory = Memory { strategy: Strategy::Partitioned, most_buckets, ..Memory::new() };
-    relocate(&plan, Direction::Shuffle, &mut items, &mut memory).unwrap();
+    let mut workspace = Workspace::new().with_strategy(Strategy::Partitioned);
+    workspace.most_buckets = most_buckets;
+    workspace.shuffle(f, &mut items).unwrap();
     assert_eq!(items, p);
-    relocate(&plan, Direction::Unshuffle, &mut items, &mut memory).unwrap();
+    workspace.unshuffle(f, &mut items).unwrap();
     assert_eq!(items, source);
     let mut out = vec![0; p.len()];
-    relocate_into(&plan, &source, &mut out, &mut memory).unwrap();
+    workspace.shuffle_into(f, &source, &mut out).unwrap();
     assert_eq!(out, p);
     [Direction::Shuffle, Direction::Unshuffle].map(|direction| {
         let mut items = source.clone();

@@ -1,27 +1,31 @@
 //! The direct strategy for several columns: each run of survivors serves all of them.
 
+use core::marker::PhantomData;
 use core::ptr;
 
 use rayon::prelude::*;
 
-use super::frame::{Column, item_bytes};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr};
-use crate::compact::cpu::partitioned::Direction;
+use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
+use crate::compact::cpu::direct::MoveRun;
 use crate::compact::cpu::places::Places;
 use crate::compact::cpu::tuning;
-use crate::compact::relocate::{Plan, Put};
 use crate::error::Error;
 use crate::word::Word;
 
-/// Columns whose items are on the move: they are copied, bit by bit, to working memory in their new order, and then all
-/// at once put back over the old.
+/// Columns whose items are on the move: they are copied, bit by bit, to working memory in their new
+/// order, and then all at once put back over the old.
 ///
-/// Until that last step the columns are untouched, and the copies are never dropped, so whenever this is abandoned every
-/// item still exists exactly once.
-pub(super) struct Copies {
+/// Until that last step the columns are untouched, and the copies are never dropped, so whenever this
+/// is abandoned every item still exists exactly once.
+pub(super) struct Copies<'a> {
     columns: Vec<Copied>,
     len: usize,
+    /// The size of an item of each column together.
+    bytes: usize,
+    /// The columns, and the memory for the copies.
+    borrowed: PhantomData<&'a mut ()>,
 }
 
 /// A column and the room for its items' copies.
@@ -32,9 +36,13 @@ struct Copied {
     bytes: usize,
 }
 
-impl Copies {
-    /// Gets the memory, of which columns of so many items are in need.
-    pub(crate) fn new(columns: &[Column], len: usize, scratch: &mut Buffer) -> Result<Self, Error> {
+impl<'a> Copies<'a> {
+    /// Gets the memory for the copies of a set of columns.
+    pub(super) fn new(
+        columns: &'a mut ColumnSet<impl StaticRow>,
+        scratch: &'a mut Buffer,
+    ) -> Result<Self, Error> {
+        let (len, columns) = (columns.len().unwrap_or(0), columns.columns());
         let bytes = item_bytes(columns);
         // The columns are in memory themselves, so that this is less than the largest number.
         let mut copy = scratch.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
@@ -43,31 +51,23 @@ impl Copies {
             copied.push(Copied { start: SharedPtr::new(start), copy: SharedPtr::new(copy), bytes });
             copy = copy.wrapping_add(len * bytes);
         }
-        Ok(Self { columns: copied, len })
+        Ok(Self { columns: copied, len, bytes, borrowed: PhantomData })
     }
 
-    /// Moves the items by a plan, for their number.
-    pub(crate) fn run(
-        self,
-        plan: &Plan,
-        direction: Direction,
-        tiles: &mut Buffer,
-    ) -> Result<(), Error> {
-        assert_eq!(plan.len(), self.len);
-        let bytes = self.columns.iter().map(|column| column.bytes).sum();
-        let places = Range { first: 0, len: self.len, bytes };
-        match direction {
-            Direction::Shuffle => plan.hand_out(places, tiles, &Gather(&self))?,
-            Direction::Unshuffle => plan.hand_out(places, tiles, &Scatter(&self))?,
-        }
-        self.commit(bytes);
-        Ok(())
+    /// All the places.
+    pub(super) fn places(&self) -> RowRange {
+        RowRange { first: 0, len: self.len, bytes: self.bytes }
     }
 
-    /// Puts the copies, of each item one, back over the columns.
-    fn commit(&self, bytes: usize) {
-        // Nothing in here can unwind, so no column is ever left half overwritten. (A pool that cannot be started makes
-        // rayon panic, so it is asked for first.)
+    /// Puts the copies back over the columns.
+    ///
+    /// # Safety
+    ///
+    /// Each item has been copied to one place of its column's copy, and each such place has an item's
+    /// copy.
+    pub(super) unsafe fn commit(self) {
+        // Nothing in here can unwind, so no column is ever left half overwritten. (A pool that cannot
+        // be started makes rayon panic, so it is asked for first.)
         rayon::current_num_threads();
         let put_back = |first: usize, count: usize| {
             for Copied { start, copy, bytes } in &self.columns {
@@ -75,12 +75,13 @@ impl Copies {
                 let from = unsafe { copy.at(first * bytes) };
                 // SAFETY: the column has as many items as its copy, so this is below its length.
                 let to = unsafe { start.at(first * bytes) };
-                // SAFETY: so many are there. All the copies are initialised, and together they are all the items, so
-                // that nothing is lost by overwriting the originals, which are forgotten and not dropped.
+                // SAFETY: there are `count` items from the first on in both. All the copies are
+                // initialised, and together they are all the items, by the caller's promise, so that
+                // nothing is lost by overwriting the originals, which are forgotten and not dropped.
                 unsafe { ptr::copy_nonoverlapping(from, to, count * bytes) };
             }
         };
-        if tuning::is_sequential(self.len, bytes) {
+        if tuning::is_sequential(self.len, self.bytes) {
             put_back(0, self.len);
         } else {
             let chunk = tuning::MOVE_CHUNK;
@@ -92,14 +93,15 @@ impl Copies {
     }
 }
 
-/// Places of all columns.
-struct Range {
+/// Some rows: a place of each column.
+pub(super) struct RowRange {
     first: usize,
     len: usize,
+    /// The size of a row.
     bytes: usize,
 }
 
-impl Places for Range {
+impl Places for RowRange {
     fn len(&self) -> usize {
         self.len
     }
@@ -128,22 +130,26 @@ macro_rules! with_size {
     };
 }
 
-/// Copies the items at the indexes to working memory.
-struct Gather<'a>(&'a Copies);
+/// Copies the items at the indexes of a [`CheckedPermutation`] of the columns' length to places of
+/// the copies.
+///
+/// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
+pub(super) struct Gather<'a>(pub(super) &'a Copies<'a>);
 
-impl Put<Range> for Gather<'_> {
-    fn put<N: Word>(&self, places: Range, indices: &[N]) {
-        assert_eq!(places.len, indices.len());
-        for (first, indices) in runs(places.first, indices) {
+impl<N: Word> MoveRun<RowRange, N> for Gather<'_> {
+    fn move_run(&self, rows: RowRange, indices: &[N]) {
+        assert_eq!(rows.len, indices.len());
+        for (first, indices) in runs(rows.first, indices) {
             for Copied { start, copy, bytes } in &self.0.columns {
                 with_size!(*bytes, size => for (place, &index) in (first..).zip(indices) {
-                    // SAFETY: the indexes of a plan are below its length, which is the column's.
+                    // SAFETY: the indexes of a checked permutation are below its length, which is the
+                    // column's.
                     let from = unsafe { start.at(index.widen() as usize * size) };
                     // SAFETY: the places are below the length as well.
                     let to = unsafe { copy.at(place * size) };
-                    // SAFETY: the item is initialised and nobody writes to the column meanwhile; the place was handed
-                    // out to the caller alone. What is made is only bytes, until `commit` turns all of them at once
-                    // into the items.
+                    // SAFETY: the item is initialised and nobody writes to the column meanwhile; the
+                    // place is in this run alone. What is made is only bytes, until `commit` turns all
+                    // of them at once into the items.
                     unsafe { ptr::copy_nonoverlapping(from, to, size) };
                 });
             }
@@ -151,21 +157,25 @@ impl Put<Range> for Gather<'_> {
     }
 }
 
-/// Copies items to working memory, to the indexes.
-struct Scatter<'a>(&'a Copies);
+/// Copies items to the places of the copies at the indexes of a [`CheckedPermutation`] of the
+/// columns' length.
+///
+/// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
+pub(super) struct Scatter<'a>(pub(super) &'a Copies<'a>);
 
-impl Put<Range> for Scatter<'_> {
-    fn put<N: Word>(&self, places: Range, indices: &[N]) {
-        assert_eq!(places.len, indices.len());
-        for (first, indices) in runs(places.first, indices) {
+impl<N: Word> MoveRun<RowRange, N> for Scatter<'_> {
+    fn move_run(&self, rows: RowRange, indices: &[N]) {
+        assert_eq!(rows.len, indices.len());
+        for (first, indices) in runs(rows.first, indices) {
             for Copied { start, copy, bytes } in &self.0.columns {
                 with_size!(*bytes, size => for (place, &index) in (first..).zip(indices) {
-                    // SAFETY: the places are below the plan's length, which is the column's.
+                    // SAFETY: the places are below the permutation's length, which is the column's.
                     let from = unsafe { start.at(place * size) };
-                    // SAFETY: and so are its indexes.
+                    // SAFETY: the indexes of a checked permutation are below its length, too.
                     let to = unsafe { copy.at(index.widen() as usize * size) };
-                    // SAFETY: the item is initialised. No other thread writes to the place, since a plan has each
-                    // index once. For what the copy is, see `Gather`.
+                    // SAFETY: the item is initialised. No other thread writes to the place, since a
+                    // checked permutation has each index once. What is made is only bytes, until
+                    // `commit` turns all of them at once into the items.
                     unsafe { ptr::copy_nonoverlapping(from, to, size) };
                 });
             }

@@ -1,14 +1,17 @@
-//! [`Fixed`]: columns whose items have sizes that the compiler knows, so that a record is put together by a few moves.
+//! [`StaticRow`]: columns whose items have sizes that the compiler knows, so that a record is put
+//! together by a few moves.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// The addresses of columns.
+use super::tuples::for_tuples;
+
+/// The addresses of columns, at each index of which there is a row: an item of each.
 ///
 /// # Safety
 ///
 /// `load` writes as many bytes as a record has, and no more, and a record has no padding: the columns' items in order.
-pub unsafe trait Fixed: Copy + Send + Sync {
+pub unsafe trait StaticRow: Copy + Send + Sync {
     /// As large as an item of each column together.
     type Record: Send;
 
@@ -25,10 +28,10 @@ pub unsafe trait Fixed: Copy + Send + Sync {
 
 /// Columns of which too little is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Unknown;
+pub struct UnknownRow;
 
 // SAFETY: nothing is written, and a record has nothing.
-unsafe impl Fixed for Unknown {
+unsafe impl StaticRow for UnknownRow {
     type Record = ();
 
     const IS_KNOWN: bool = false;
@@ -38,25 +41,25 @@ unsafe impl Fixed for Unknown {
 
 /// The start of a slice.
 #[derive(Debug)]
-pub struct Start<T>(pub(super) *const T);
+pub struct ColumnStart<T>(pub(super) *const T);
 
-impl<T> Clone for Start<T> {
+impl<T> Clone for ColumnStart<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Start<T> {}
+impl<T> Copy for ColumnStart<T> {}
 
 // SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits on
 // another thread moves the item there, hence `Send`.
-unsafe impl<T: Send> Send for Start<T> {}
-// SAFETY: a shared `Start` gives nothing but copies of the pointer. Following one moves items, for
+unsafe impl<T: Send> Send for ColumnStart<T> {}
+// SAFETY: a shared `ColumnStart` gives nothing but copies of the pointer. Following one moves items, for
 // which `Send` is enough, and the one who follows it sees to it that no two threads take one place.
-unsafe impl<T: Send> Sync for Start<T> {}
+unsafe impl<T: Send> Sync for ColumnStart<T> {}
 
 // SAFETY: an item is written.
-unsafe impl<T: Send> Fixed for Start<T> {
+unsafe impl<T: Send> StaticRow for ColumnStart<T> {
     type Record = MaybeUninit<T>;
 
     const IS_KNOWN: bool = true;
@@ -71,7 +74,7 @@ unsafe impl<T: Send> Fixed for Start<T> {
 }
 
 // SAFETY: one is written after the other; arrays have no padding.
-unsafe impl<C: Fixed, const N: usize> Fixed for [C; N] {
+unsafe impl<C: StaticRow, const N: usize> StaticRow for [C; N] {
     type Record = [C::Record; N];
 
     const IS_KNOWN: bool = C::IS_KNOWN;
@@ -88,17 +91,17 @@ unsafe impl<C: Fixed, const N: usize> Fixed for [C; N] {
 /// One after the other, without padding.
 #[derive(Debug)]
 #[repr(C, packed)]
-pub struct Packed<A, B>(A, B);
+pub struct PackedPair<A, B>(A, B);
 
 macro_rules! packed {
-    ($first:ident $($column:ident)*) => { Packed<$first::Record, packed!($($column)*)> };
+    ($first:ident $($column:ident)*) => { PackedPair<$first::Record, packed!($($column)*)> };
     () => { () };
 }
 
 macro_rules! tuples {
     ($(($($column:ident)+))+) => {$(
         // SAFETY: one is written after the other, which is how they are packed.
-        unsafe impl<$($column: Fixed),+> Fixed for ($($column,)+) {
+        unsafe impl<$($column: StaticRow),+> StaticRow for ($($column,)+) {
             type Record = packed!($($column)+);
 
             const IS_KNOWN: bool = $($column::IS_KNOWN)&&+;

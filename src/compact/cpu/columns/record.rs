@@ -6,8 +6,8 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::frame::{Column, item_bytes};
 use crate::base::stream::{LINE, stream};
+use crate::compact::columns::{Column, item_bytes};
 use crate::compact::cpu::tuning;
 
 /// So many bytes of items, side by side.
