@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Batch, Drawer};
+use super::Batch;
+use super::drawer::Drawer;
 use crate::base::check::try_with_capacity;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::cpu::direct;

@@ -6,8 +6,16 @@
 //! exchanged in the lanes where it is the one; 64 rows at once, but half a square of steps. That way is faster for few
 //! items.
 
-use super::{MOST, ROWS};
 use crate::base::simd::{PerLevel, SimdLevel};
+use crate::bijection::Standard;
+
+/// The most items of a row, whose indexes fit a byte.
+pub(super) const MOST: usize = Standard::EXACT_MAX as usize;
+
+const _: () = assert!(MOST <= 256);
+
+/// How many rows are drawn together: a vector of bytes of AVX-512.
+pub(super) const ROWS: usize = 64;
 
 /// For each place, which one it is exchanged with: one lane a row.
 pub(super) type Picks = [[u8; ROWS]; MOST];

@@ -6,20 +6,12 @@
 
 mod exchanges;
 
-use self::exchanges::{Picks, is_aside, row_by_row, side_by_side};
+use self::exchanges::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
 use crate::compact::batch::Batch;
 use crate::seed::{Seed, words};
 use crate::word::Word;
-
-/// The most items of a row, whose indexes fit a byte.
-const MOST: usize = Standard::EXACT_MAX as usize;
-
-const _: () = assert!(MOST <= 256);
-
-/// How many rows are drawn together: a vector of bytes of AVX-512.
-pub(super) const ROWS: usize = 64;
 
 /// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for each of a counter's four
 /// words.
@@ -40,14 +32,14 @@ struct Share {
 
 /// How rows of a length are drawn.
 #[derive(Debug)]
-pub(super) struct Exact {
+pub(super) struct ExactRows {
     len: usize,
     seed: Seed,
     shares: Vec<Share>,
     level: SimdLevel,
 }
 
-impl Exact {
+impl ExactRows {
     pub(super) fn new(batch: &Batch) -> Self {
         Self::at(SimdLevel::current(), batch)
     }
@@ -66,7 +58,7 @@ impl Exact {
 
     /// Writes rows from `first` on; `out` is of whole rows.
     pub(super) fn draw<N: Word>(&self, first: u64, out: &mut [N]) {
-        self.level.run(Draw { exact: self, first, out });
+        self.level.run(DrawRows { exact: self, first, out });
     }
 
     /// Writes one row, by the key stream.
@@ -81,13 +73,13 @@ impl Exact {
     }
 }
 
-struct Draw<'a, N> {
-    exact: &'a Exact,
+struct DrawRows<'a, N> {
+    exact: &'a ExactRows,
     first: u64,
     out: &'a mut [N],
 }
 
-impl<N: Word> SimdKernel for Draw<'_, N> {
+impl<N: Word> SimdKernel for DrawRows<'_, N> {
     type Output = ();
 
     #[inline(always)]
@@ -102,7 +94,7 @@ impl<N: Word> SimdKernel for Draw<'_, N> {
     }
 }
 
-impl<N: Word> Draw<'_, N> {
+impl<N: Word> DrawRows<'_, N> {
     /// Draws the rows, of whose words `LANES` are drawn together.
     #[inline(always)]
     fn draw<const LANES: usize>(self) {
@@ -134,7 +126,7 @@ impl<N: Word> Draw<'_, N> {
     }
 }
 
-impl Exact {
+impl ExactRows {
     /// Draws the place with which each place is exchanged, for some of the rows from `first` on: those from a lane on. For
     /// which of them a word was no good, so that the places are not those, is noted as other than 0.
     #[inline(always)]
@@ -182,7 +174,7 @@ mod tests {
     use crate::permutation::Permutation;
 
     /// Which rows have a word that is no good.
-    fn bad(exact: &Exact, rows: u64) -> Vec<u64> {
+    fn bad(exact: &ExactRows, rows: u64) -> Vec<u64> {
         let (mut picks, mut lanes) = ([[0; ROWS]; MOST], [0; ROWS]);
         let mut all = Vec::new();
         for first in (0..rows).step_by(ROWS) {
@@ -199,7 +191,7 @@ mod tests {
     fn rows_with_words_that_are_no_good_are_drawn_again() {
         for (len, seed) in [(252, Seed::new(3)), (32, Seed::from_bytes([9; 32]))] {
             for level in SimdLevel::all() {
-                let exact = Exact::at(level, &Batch { len, seed });
+                let exact = ExactRows::at(level, &Batch { len, seed });
                 // One in 49 of 252 items, one in 257 of 32.
                 let bad = bad(&exact, 2048);
                 assert!((1..100).contains(&bad.len()), "{} of 2048", bad.len());
@@ -219,7 +211,7 @@ mod tests {
         for level in SimdLevel::all() {
             for len in (1..=MOST).filter(|len| len % 13 < 2 || (20..70).contains(len)) {
                 let seed = Seed::new(len as u64);
-                let exact = Exact::at(level, &Batch { len, seed });
+                let exact = ExactRows::at(level, &Batch { len, seed });
                 for rows in [1, 15, 16, 17, 65, 130] {
                     let first = u64::from(u32::MAX) - 40;
                     let mut drawn = vec![0_u64; rows * len];

@@ -17,13 +17,13 @@ type Keys = [[[u64; ROWS]; 2]; 10];
 
 /// How rows of a length are drawn.
 #[derive(Debug)]
-pub(super) struct Chains {
+pub(super) struct CipherRows {
     batch: Batch,
     memory: Buffer,
     level: SimdLevel,
 }
 
-impl Chains {
+impl CipherRows {
     pub(super) fn new(batch: &Batch) -> Self {
         Self { batch: *batch, memory: Buffer::default(), level: SimdLevel::current() }
     }
