@@ -1,7 +1,7 @@
 //! Which vector instructions are used: chosen when the program runs, in this one place.
 //!
-//! A [`SimdKernel`] is plain code, loops over arrays mostly, that is compiled once for every [`SimdLevel`]. The compiler
-//! vectorises it for the instructions that the level has.
+//! A [`SimdKernel`] is plain code, loops over arrays mostly, that is compiled once for every
+//! [`SimdLevel`]. The compiler vectorises it for the instructions that the level has.
 
 use std::sync::OnceLock;
 
@@ -21,8 +21,8 @@ enum Kind {
     Avx512,
 }
 
-/// Code that is compiled for every level. Everything that [`run`](Self::run) calls has to be inlined into it, or it
-/// is compiled for the portable level alone.
+/// Code that is compiled for every level. Everything that [`run`](Self::run) calls has to be
+/// inlined into it, or it is compiled for the portable level alone.
 pub(crate) trait SimdKernel {
     type Output;
 
@@ -88,8 +88,8 @@ impl SimdLevel {
         portable.into_iter().chain(more.into_iter().flatten()).map(Self)
     }
 
-    /// The highest level that this machine has and that the environment variable `BIJECTIVE_SHUFFLE_SIMD`, if it is
-    /// set, allows; looked up once.
+    /// The highest level that this machine has and that the environment variable
+    /// `BIJECTIVE_SHUFFLE_SIMD`, if it is set, allows; looked up once.
     #[inline]
     pub(crate) fn current() -> Self {
         static CURRENT: OnceLock<SimdLevel> = OnceLock::new();
@@ -161,13 +161,15 @@ impl PerLevel {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
-    // SAFETY: the features are those that this function has.
+    // SAFETY: `run_avx2` asks for the features that this function is compiled for, and so was
+    // called with.
     unsafe { kernel.run_avx2() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
-    // SAFETY: the features are those that this function has.
+    // SAFETY: `run_avx512` asks for the features that this function is compiled for, and so was
+    // called with.
     unsafe { kernel.run_avx512() }
 }

@@ -13,8 +13,8 @@ pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
 const RUN: usize = 1 << 10;
 
 /// An error of [`check_in_order`](crate::base::check::check_in_order) with the bijection's slots
-/// instead of places among those that survived. `last` is the last slot that was evaluated, and `run`
-/// evaluates a run again.
+/// instead of places among those that survived. `last` is the last slot that was evaluated, and
+/// `run` evaluates a run again.
 ///
 /// It evaluates up to the second of the slots, on one thread, which only an error has to pay for.
 pub(crate) fn with_slots(error: Error, last: u64, run: impl Fn(u64, &mut [u64])) -> Error {

@@ -57,9 +57,9 @@ pub(crate) mod sealed {
 ///
 /// With `m` the length of the slice that is passed and `p` the permutation that the bijection
 /// compacts to, item `k` of the shuffled slice is item `p[k]` of the original. The bijection's code
-/// runs before any item is moved, so that whatever it does, no item is lost. Items of no size cannot
-/// be told apart, so any order is every order: they are left alone, and the bijection is only asked
-/// for its domain.
+/// runs before any item is moved, so that whatever it does, no item is lost. Items of no size
+/// cannot be told apart, so any order is every order: they are left alone, and the bijection is
+/// only asked for its domain.
 ///
 /// The trait is sealed: more methods may come.
 ///
@@ -82,17 +82,17 @@ pub trait Compactor: sealed::Sealed {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], and [`Error::IndexTooWide`] if `N` does not hold the indexes;
-    /// [`Error::NotABijection`] and [`Error::OutOfMemory`], after which `out` holds unspecified
-    /// values.
+    /// [`Error::LengthExceedsDomain`], and [`Error::IndexTooWide`] if `N` does not hold the
+    /// indexes; [`Error::NotABijection`] and [`Error::OutOfMemory`], after which `out` holds
+    /// unspecified values.
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
 
     /// Moves the items: item `p[k]` comes to place `k`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`]; the items
-    /// are then where they were.
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`]; the
+    /// items are then where they were.
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
 
     /// Moves the items back: item `k` comes to place `p[k]`.

@@ -1,7 +1,8 @@
 //! Philox4x32 on many counters at once, as loops over arrays that become vector instructions.
 //!
-//! Lanes of 64 bits hold words of 32, since the instruction that multiplies two words has a lane of 64 bits for the
-//! product and looks at the low halves only. What is above the low halves is ignored before and unspecified after.
+//! Lanes of 64 bits hold words of 32, since the instruction that multiplies two words has a lane of
+//! 64 bits for the product and looks at the low halves only. What is above the low halves is
+//! ignored before and unspecified after.
 
 use super::{MULTIPLIERS, WEYL};
 use crate::base::words::halves;
@@ -25,7 +26,8 @@ pub(crate) fn encrypt<const LANES: usize>(key: u64, counters: &mut Counters<LANE
     *counters = x;
 }
 
-/// One round, with the two key words of each lane. What is above the key words' low halves is ignored as well.
+/// One round, with the two key words of each lane. What is above the key words' low halves is
+/// ignored as well.
 #[inline(always)]
 pub(crate) fn round<const LANES: usize>(
     [a, b, c, d]: &mut Counters<LANES>,
@@ -42,8 +44,8 @@ pub(crate) fn round<const LANES: usize>(
     }
 }
 
-/// A number of rounds that the compiler shall not know: else it makes all of them for one vector after another, each
-/// waiting for the one before.
+/// A number of rounds that the compiler shall not know: else it makes all of them for one vector
+/// after another, each waiting for the one before.
 #[inline(always)]
 pub(crate) fn uncounted(rounds: usize) -> usize {
     core::hint::black_box(rounds)

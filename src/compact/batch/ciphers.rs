@@ -1,4 +1,5 @@
-//! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by side.
+//! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by
+//! side.
 
 use crate::base::memory::Buffer;
 use crate::base::simd::{SimdKernel, SimdLevel};

@@ -14,10 +14,10 @@ pub(crate) struct Column {
 }
 
 // SAFETY: a column is the address of items that may change threads, as `ColumnList::add` demands;
-// whoever follows the address answers for what is done there.
+// code that follows the address answers for what it does there.
 unsafe impl Send for Column {}
-// SAFETY: a shared column gives nothing but copies of its address. That is followed only to copy the
-// items' bits, which moves items, so that the `T: Send` of `ColumnList::add` is enough.
+// SAFETY: a shared column gives nothing but copies of its address. That is followed only to copy
+// the items' bits, which moves items, so that the `T: Send` of `ColumnList::add` is enough.
 unsafe impl Sync for Column {}
 
 /// The size of an item of each column together.

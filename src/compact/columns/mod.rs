@@ -32,18 +32,20 @@ mod sealed {
     }
 }
 
-/// Arrays of one length that are shuffled together: item `k` of each goes where item `k` of the others goes.
+/// Arrays of one length that are shuffled together: item `k` of each goes where item `k` of the
+/// others goes.
 ///
 /// A column is
 ///
 /// * a slice, `&mut [T]`, and so `&mut Vec<T>` and `&mut [T; N]`;
 /// * the [`Rows`] of a matrix, of any width;
-/// * several columns: a tuple of up to twelve, of types of their own; a `Vec<C>` or `[C; N]` of columns of one type, as
-///   many as there happen to be. They may be nested.
+/// * several columns: a tuple of up to twelve, of types of their own; a `Vec<C>` or `[C; N]` of
+///   columns of one type, of any number. They may be nested.
 ///
-/// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the order that it would
-/// get alone; but the bijection is evaluated, and memory gone through, once for many of them: on the CPU once for all, or for each
-/// 64 bytes of an item's fields where there are more and they are past the caches; on a GPU once for each column.
+/// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the
+/// order that it would get alone; but the bijection is evaluated, and memory gone through, once for
+/// many of them: on the CPU once for all, or for each 64 bytes of an item's fields where there are
+/// more and they are past the caches; on a GPU once for each column.
 /// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) says more.
 ///
 /// For a table of columns in vectors, a `Vec<Vec<T>>`, collect its `iter_mut()` first. (A mutable

@@ -10,7 +10,8 @@ use super::tuples::for_tuples;
 ///
 /// # Safety
 ///
-/// `load` writes as many bytes as a record has, and no more, and a record has no padding: the columns' items in order.
+/// `load` writes as many bytes as a record has, and no more, and a record has no padding: the
+/// columns' items in order.
 pub unsafe trait StaticRow: Copy + Send + Sync {
     /// As large as an item of each column together.
     type Record: Send;
@@ -30,7 +31,7 @@ pub unsafe trait StaticRow: Copy + Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct UnknownRow;
 
-// SAFETY: nothing is written, and a record has nothing.
+// SAFETY: `load` writes nothing, which is as many bytes as a record of type `()` has.
 unsafe impl StaticRow for UnknownRow {
     type Record = ();
 
@@ -51,14 +52,16 @@ impl<T> Clone for ColumnStart<T> {
 
 impl<T> Copy for ColumnStart<T> {}
 
-// SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits on
-// another thread moves the item there, hence `Send`.
+// SAFETY: sharing the pointer is no more than copying it; code that follows it answers for that.
+// Copying an item's bits on another thread moves the item there, hence `Send`.
 unsafe impl<T: Send> Send for ColumnStart<T> {}
-// SAFETY: a shared `ColumnStart` gives nothing but copies of the pointer. Following one moves items, for
-// which `Send` is enough, and the one who follows it sees to it that no two threads take one place.
+// SAFETY: a shared `ColumnStart` gives nothing but copies of the pointer. Following one moves
+// items, for which `Send` is enough, and the one who follows it sees to it that no two threads take
+// one place.
 unsafe impl<T: Send> Sync for ColumnStart<T> {}
 
-// SAFETY: an item is written.
+// SAFETY: `load` writes the bytes of one item, which is as many as a record has; it is the one
+// column's item.
 unsafe impl<T: Send> StaticRow for ColumnStart<T> {
     type Record = MaybeUninit<T>;
 
@@ -66,9 +69,11 @@ unsafe impl<T: Send> StaticRow for ColumnStart<T> {
 
     #[inline(always)]
     unsafe fn load(self, index: usize, record: *mut u8) {
-        // SAFETY: there is such an item.
+        // SAFETY: the caller promises that there is an item at the index, so that its address is
+        // within the slice.
         let item = unsafe { self.0.add(index) };
-        // SAFETY: the caller's promise; bytes are never unaligned.
+        // SAFETY: the caller promises the item and room for a record, which is as large as an item.
+        // Bytes are aligned anywhere, and the room is no part of the slice, to which nobody writes.
         unsafe { ptr::copy_nonoverlapping(item.cast(), record, size_of::<T>()) };
     }
 }
@@ -112,7 +117,8 @@ macro_rules! tuples {
                 let ($($column,)+) = self;
                 let mut offset = 0;
                 $(
-                    // SAFETY: the caller's promise; the record has room for each.
+                    // SAFETY: the caller promises the index and room for a whole record, of which
+                    // each column's part begins where those before it end.
                     unsafe { $column.load(index, record.wrapping_add(offset)) };
                     offset += size_of::<$column::Record>();
                 )+

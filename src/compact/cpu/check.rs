@@ -13,8 +13,8 @@ use crate::word::Word;
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range, and
-/// with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
+/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range,
+/// and with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
 pub(super) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
     if tuning::is_sequential(indices.len(), size_of::<N>()) {
         return check_in_order(indices);
@@ -38,7 +38,8 @@ pub(super) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
     }
 }
 
-/// How many bits are set and asked for together: a pointer's width, which every machine with threads has atomics of.
+/// How many bits are set and asked for together: a pointer's width, which every machine with
+/// threads has atomics of.
 const BITS: usize = usize::BITS as usize;
 
 #[cfg(test)]

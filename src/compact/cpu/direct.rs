@@ -3,11 +3,11 @@
 //! Survivors come in runs, each with the places that belong to it, and [`MoveRun`] is what is done
 //! with a run: items are gathered or scattered, or the indexes written.
 //!
-//! On one thread a run of slots is evaluated at a time. On several, a *tile* of slots is evaluated at
-//! a time into a buffer of the tile's own, where the survivors are packed. A *wave* is as many tiles
-//! as keep all threads busy; after it the tiles' counts are added up, which gives each tile its
-//! places, and the survivors are put there. So every slot is evaluated once, and no thread ever waits
-//! for another in the middle of its work.
+//! On one thread a run of slots is evaluated at a time. On several, a *tile* of slots is evaluated
+//! at a time into a buffer of the tile's own, where the survivors are packed. A *wave* is as many
+//! tiles as keep all threads busy; after it the tiles' counts are added up, which gives each tile
+//! its places, and the survivors are put there. So every slot is evaluated once, and no thread ever
+//! waits for another in the middle of its work.
 
 use core::mem::MaybeUninit;
 
@@ -26,7 +26,7 @@ use crate::word::Word;
 
 /// What is done with a run of places and the indexes that belong to them, one each.
 pub(super) trait MoveRun<P, N>: Sync {
-    /// Does it. The indexes are as many as the places.
+    /// Moves a run. There are as many indexes as places.
     fn move_run(&self, places: P, indices: &[N]);
 }
 
@@ -40,13 +40,14 @@ impl<N: Word> MoveRun<&mut [N], N> for WriteIndices {
     }
 }
 
-/// Writes the survivors among all slots, in order, over the whole of `out`, and checks that they are
-/// a permutation, whatever the bijection does.
+/// Writes the survivors among all slots, in order, over the whole of `out`, and checks that they
+/// are a permutation, whatever the bijection does.
 ///
 /// # Errors
 ///
 /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], [`Error::OutOfMemory`], and
-/// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one repeats.
+/// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one
+/// repeats.
 pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     if is_nothing::<N>(bijection, out.len())? {
         return Ok(());
@@ -121,12 +122,13 @@ pub(super) fn in_order<P: Places, N: Word>(
     unfilled.finish()
 }
 
-/// Moves all runs on all threads, in waves of tiles. When it returns `Ok`, each place was in one run.
+/// Moves all runs on all threads, in waves of tiles. When it returns `Ok`, each place was in one
+/// run.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`], and [`Error::NotABijection`] if there are not exactly as many survivors as
-/// places. Some runs were moved before.
+/// [`Error::OutOfMemory`], and [`Error::NotABijection`] if there are not exactly as many survivors
+/// as places. Some runs were moved before.
 pub(super) fn in_waves<P: Places, N: Word>(
     values: &Values,
     places: P,

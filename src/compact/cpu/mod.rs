@@ -43,16 +43,18 @@ use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
 
-/// The engine on the threads of the current rayon pool, or on the calling thread alone where that is faster.
+/// The engine on the threads of the current rayon pool, or on the calling thread alone where that
+/// is faster.
 ///
 /// # Memory
 ///
-/// Moving items takes working memory for one copy of them where they are few enough for the caches, or where there is
-/// no more. Else it takes at most half as much again as the items with two bytes each, or beyond 2^30 slots with four
-/// (see [`Strategy`]). A bijection that is not [trusted](crate::TrustedBijection) takes 4 bytes an item more for
-/// the indexes, 8 for more than 2^32 items, and a bit an item for the check; so does a shuffled copy, unless it is
-/// of many items by a trusted bijection, which are copied first and then shuffled. Each thread has
-/// some 4 MiB besides. All of it is got anew for every call; [`Workspace`] keeps it.
+/// Moving items takes working memory for one copy of them where they are few enough for the caches,
+/// or where there is no more. Else it takes at most half as much again as the items with two bytes
+/// each, or beyond 2^30 slots with four (see [`Strategy`]). A bijection that is not
+/// [trusted](crate::TrustedBijection) takes 4 bytes an item more for the indexes, 8 for more than
+/// 2^32 items, and a bit an item for the check; so does a shuffled copy, unless it is of many items
+/// by a trusted bijection, which are copied first and then shuffled. Each thread has some 4 MiB
+/// besides. All of it is got anew for every call; [`Workspace`] keeps it.
 ///
 /// # Examples
 ///

@@ -1,5 +1,5 @@
-//! [`CheckedPermutation`]: what items may be moved by. All that is unsafe in moving items rests on it
-//! being a permutation, and on nothing that a user wrote without vouching for it.
+//! [`CheckedPermutation`]: what items may be moved by. All that is unsafe in moving items rests on
+//! it being a permutation, and on nothing that a user wrote without vouching for it.
 
 use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
 use super::places::Places;
@@ -11,7 +11,8 @@ use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;
 
-/// A permutation that items may be moved by: each index below its length comes at exactly one place.
+/// A permutation that items may be moved by: each index below its length comes at exactly one
+/// place.
 pub(super) struct CheckedPermutation<'a> {
     len: usize,
     indices: Indices<'a>,
@@ -60,7 +61,7 @@ impl<'a> CheckedPermutation<'a> {
         }
     }
 
-    /// Whether several threads work together at any step of moving items of so many bytes. The
+    /// Whether several threads work together at any step of moving items of `item_bytes`. The
     /// caller then enters the pool once, and not for every step, which takes ten microseconds from
     /// outside.
     pub(super) fn is_parallel(&self, item_bytes: usize) -> bool {
@@ -68,9 +69,9 @@ impl<'a> CheckedPermutation<'a> {
             || self.trusted().is_some_and(|trusted| is_parallel(trusted.last()))
     }
 
-    /// Moves all the places, in runs, together with the indexes that belong to them; several runs at
-    /// a time on several threads. When it returns `Ok`, each place was in one run, and so was each
-    /// index.
+    /// Moves all the places, in runs, together with the indexes that belong to them; several runs
+    /// at a time on several threads. When it returns `Ok`, each place was in one run, and so was
+    /// each index.
     ///
     /// # Errors
     ///

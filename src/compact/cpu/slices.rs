@@ -1,8 +1,8 @@
 //! Moving the items of one slice.
 //!
-//! [`Workspace::reorder`] is all of it: the permutation is checked, the strategy chosen, and the items
-//! are sorted to their places, or gathered or scattered to a scratch buffer and then committed. What
-//! is unsafe here rests on a [`CheckedPermutation`] being a permutation.
+//! [`Workspace::reorder`] is all of it: the permutation is checked, the strategy chosen, and the
+//! items are sorted to their places, or gathered or scattered to a scratch buffer and then
+//! committed. What is unsafe here rests on a [`CheckedPermutation`] being a permutation.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -103,8 +103,9 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not of one length, and else as [`shuffle`](Self::shuffle), after
-    /// which `out` holds items of the source, or its own, in no particular order.
+    /// [`Error::LengthMismatch`] if the slices are not of one length, and else as
+    /// [`shuffle`](Self::shuffle), after which `out` holds items of the source, or its own, in no
+    /// particular order.
     ///
     /// # Examples
     ///
@@ -142,8 +143,8 @@ impl Workspace {
                 // SAFETY: the places are those of `out`, which this call alone has borrowed, and
                 // which is not used again before the sorting is done with them.
                 let out = unsafe { Span::new(places) };
-                // SAFETY: `source` is borrowed, so that nobody writes to it, apart from `out`, and has
-                // as many items as `p` has indexes.
+                // SAFETY: `source` is borrowed, so that nobody writes to it, apart from `out`, and
+                // has as many items as `p` has indexes.
                 let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
                 if self.settle(placed)? {
                     return Ok(());
@@ -208,7 +209,7 @@ impl Workspace {
                 // which is not used again before the sorting is done with them.
                 let out = unsafe { Span::new(places) };
                 let source = SharedPtr::new(places.cast::<T>());
-                // SAFETY: the source is `items` as well: as many as `p` has indexes, all of them
+                // SAFETY: the source is `items` as well: one for each index of `p`, all of them
                 // initialised, and nobody else uses them.
                 let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
                 if self.settle(placed)? {
@@ -241,11 +242,11 @@ fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
     ptr::from_mut(items) as *mut [MaybeUninit<T>]
 }
 
-/// A slice whose items are on the move: they are copied, bit by bit, to a scratch buffer in their new
-/// order, and then all at once put back over the old.
+/// A slice whose items are on the move: they are copied, bit by bit, to a scratch buffer in their
+/// new order, and then all at once put back over the old.
 ///
-/// Until that last step the slice is untouched, and the scratch copies are never dropped, so whenever
-/// this is abandoned every item still exists exactly once.
+/// Until that last step the slice is untouched, and the scratch copies are never dropped, so
+/// whenever this is abandoned every item still exists exactly once.
 struct Relocation<'a, T> {
     items: &'a mut [T],
     /// As many places as items.
@@ -266,15 +267,15 @@ impl<'a, T: Send> Relocation<'a, T> {
     /// Each item has been copied to one scratch place, and each scratch place has an item's copy.
     unsafe fn commit(self) {
         let Self { items, scratch } = self;
-        // Nothing in here can unwind, so the slice is never left half overwritten. (A pool that cannot
-        // be started makes rayon panic, so it is asked for first.)
+        // Nothing in here can unwind, so the slice is never left half overwritten. (A pool that
+        // cannot be started makes rayon panic, so it is asked for first.)
         rayon::current_num_threads();
         let put_back = |(items, copies): (&mut [T], &mut [MaybeUninit<T>])| {
             let from = copies.as_ptr().cast::<T>();
-            // SAFETY: both slices are of one length, as they were cut alike from slices of one length,
-            // and do not overlap. All the copies are initialised, and together they are all the items,
-            // so that nothing is lost by overwriting the originals, which are forgotten and not
-            // dropped.
+            // SAFETY: both slices are of one length, as they were cut alike from slices of one
+            // length, and do not overlap. All the copies are initialised, and together they are all
+            // the items, so that nothing is lost by overwriting the originals, which are forgotten
+            // and not dropped.
             unsafe { ptr::copy_nonoverlapping(from, items.as_mut_ptr(), items.len()) };
         };
         if tuning::is_sequential(items.len(), size_of::<T>()) {
@@ -288,38 +289,39 @@ impl<'a, T: Send> Relocation<'a, T> {
     }
 }
 
-/// Copies the items at the indexes of a [`CheckedPermutation`] to places elsewhere. It has the start
-/// of a slice of as many items, which nobody writes to.
+/// Copies the items at the indexes of a [`CheckedPermutation`] to places elsewhere. It has the
+/// start of a slice of as many items, which nobody writes to.
 struct Gather<T>(SharedPtr<T>);
 
 impl<T: Send, N: Word> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
     #[inline]
     fn move_run(&self, places: &mut [MaybeUninit<T>], indices: &[N]) {
         for (place, &index) in places.iter_mut().zip(indices) {
-            // SAFETY: the indexes of a checked permutation are below its length, which is the slice's.
+            // SAFETY: the indexes of a checked permutation are below its length, which is the
+            // slice's.
             let item = unsafe { self.0.at(index.widen() as usize) };
-            // SAFETY: the item is initialised and nobody writes to the slice meanwhile; the place is
-            // elsewhere. What is made is only bytes, until `commit` turns all of them at once into the
-            // items, or of `Copy` items, of which any number may be made.
+            // SAFETY: the item is initialised and nobody writes to the slice meanwhile; the place
+            // is elsewhere. What is made is only bytes, until `commit` turns all of them at once
+            // into the items, or of `Copy` items, of which any number may be made.
             unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
         }
     }
 }
 
-/// Copies items to the scratch places at the indexes of a [`CheckedPermutation`]. It has the start of
-/// as many places, which are used for nothing else.
+/// Copies items to the scratch places at the indexes of a [`CheckedPermutation`]. It has the start
+/// of as many places, which are used for nothing else.
 struct Scatter<T>(SharedPtr<MaybeUninit<T>>);
 
 impl<T: Send, N: Word> MoveRun<&mut [T], N> for Scatter<T> {
     #[inline]
     fn move_run(&self, items: &mut [T], indices: &[N]) {
         for (item, &index) in items.iter_mut().zip(indices) {
-            // SAFETY: the indexes of a checked permutation are below its length, which is the scratch
-            // buffer's.
+            // SAFETY: the indexes of a checked permutation are below its length, which is the
+            // scratch buffer's.
             let place = unsafe { self.0.at(index.widen() as usize) };
             // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to
-            // the place, since a checked permutation has each index once. What is made is only bytes,
-            // until `commit` turns all of them at once into the items.
+            // the place, since a checked permutation has each index once. What is made is only
+            // bytes, until `commit` turns all of them at once into the items.
             unsafe { ptr::copy_nonoverlapping(ptr::from_mut(item), place.cast::<T>(), 1) };
         }
     }

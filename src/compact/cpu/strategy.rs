@@ -19,9 +19,9 @@ pub enum Strategy {
     ///
     /// The working memory is 11 to 12 bytes an item of 8 bytes, and 3.2 an item of one, on a few
     /// threads, and more on many, which have buckets of their own: 14 and 3.8 on 16 threads and 4
-    /// million items. Beyond 2^30 slots it is two bytes an item more. It serves trusted bijections on
-    /// up to 2^36 points that move items all over the place, and items of up to 64 bytes. Where it
-    /// does not serve, the direct strategy is used; and `Auto` uses it where memory is short, or
+    /// million items. Beyond 2^30 slots it is two bytes an item more. It serves trusted bijections
+    /// on up to 2^36 points that move items all over the place, and items of up to 64 bytes. Where
+    /// it does not serve, the direct strategy is used; and `Auto` uses it where memory is short, or
     /// would not be used well.
     Partitioned,
 }
@@ -49,7 +49,8 @@ impl Strategy {
         (may_waste || !sorting.wastes_memory::<T>()).then_some(sorting)
     }
 
-    /// Whether the direct strategy moves the items where there is no memory for the partitioned one.
+    /// Whether the direct strategy moves the items where there is no memory for the partitioned
+    /// one.
     pub(super) fn forgoes_memory(self) -> bool {
         self == Self::Auto
     }

@@ -9,7 +9,8 @@ use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;
 
-/// The values at all slots of a domain, of which those below a length survive. The length is at least 1.
+/// The values at all slots of a domain, of which those below a length survive. The length is at
+/// least 1.
 pub(crate) struct Values<'a> {
     last_slot: u64,
     last_index: u64,
@@ -22,7 +23,8 @@ enum Form<'a> {
     Any(&'a dyn Bijection),
     /// Evaluated in 32 bits, since it can be trusted to stay below, or since it does not matter.
     Narrow(&'a dyn Bijection),
-    /// Written out, in as many bits as it takes; what does not survive may be any index that does not.
+    /// Written out, in as many bits as it takes; what does not survive may be any index that does
+    /// not.
     Listed16(&'a [u16]),
     Listed32(&'a [u32]),
 }
@@ -39,8 +41,9 @@ impl<'a> Values<'a> {
         Self::unchecked(trusted, len as u64)
     }
 
-    /// The values of a bijection that is taken at its word: of one that answers more than its domain has, some may be
-    /// taken for others. All that survive are below the length nevertheless.
+    /// The values of a bijection that is taken at its word: of one that answers more than its
+    /// domain has, some may be taken for others. All that survive are below the length
+    /// nevertheless.
     pub(crate) fn unchecked(bijection: &'a dyn Bijection, len: u64) -> Self {
         let (last_slot, last_index) = (bijection.last(), len - 1);
         let is_narrow = last_slot <= u64::from(u32::MAX);
@@ -65,9 +68,9 @@ impl<'a> Values<'a> {
         Ok(Self::of_trusted(trusted, len))
     }
 
-    /// The values of a trusted bijection, found by evaluating the inverse of every index that survives: fewer
-    /// evaluations than there are slots, and a random access to the buffer for each. For domains of less than `2^32`
-    /// points, and fewer indexes.
+    /// The values of a trusted bijection, found by evaluating the inverse of every index that
+    /// survives: fewer evaluations than there are slots, and a random access to the buffer for
+    /// each. For domains of less than `2^32` points, and fewer indexes.
     pub(super) fn by_inverses(
         trusted: &Trusted,
         len: usize,
@@ -93,7 +96,8 @@ impl<'a> Values<'a> {
         self.last_slot
     }
 
-    /// Packs the survivors among some slots at the front of `out`, which has room for all the slots and [`SLACK`].
+    /// Packs the survivors among some slots at the front of `out`, which has room for all the slots
+    /// and [`SLACK`].
     pub(crate) fn survivors<'b, N: Word>(
         &self,
         slots: SlotRange,
@@ -111,7 +115,7 @@ impl<'a> Values<'a> {
             Form::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
             Form::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
-        // SAFETY: so many words were packed and so initialised, one run's after the other's.
+        // SAFETY: `survivors` words were packed, and so initialised, one run's after the other's.
         unsafe { assume_init(&out[..survivors]) }
     }
 }
@@ -175,7 +179,7 @@ impl SlotRange {
 /// Fills some room with a value.
 fn fill<V: Copy>(room: &mut [MaybeUninit<V>], value: V) -> &mut [V] {
     room.fill(MaybeUninit::new(value));
-    // SAFETY: just filled.
+    // SAFETY: `fill` has just written the value to each of them.
     unsafe { assume_init_mut(room) }
 }
 
@@ -188,13 +192,14 @@ fn list<V>(trusted: &Trusted, len: usize, table: &mut [V], narrow: impl Fn(u32) 
         trusted.inverse_run_u32(first as u64, run);
         for (index, &slot) in (first as u32..).zip(&*run) {
             debug_assert!((slot as usize) < table.len());
-            // SAFETY: a trusted bijection has its slots in its domain, which the table is as long as.
+            // SAFETY: a trusted bijection has its slots in its domain, which the table is as long
+            // as.
             unsafe { *table.get_unchecked_mut(slot as usize) = narrow(index) };
         }
     }
 }
 
-/// How many words the room for the survivors of so many slots has.
+/// How many words of room the survivors of `slots` slots need.
 pub(crate) const fn room_for(slots: usize) -> usize {
     slots + SLACK
 }
@@ -208,7 +213,7 @@ pub(super) struct SurvivorTile<'a, N> {
 }
 
 impl<'a, N: Word> SurvivorTile<'a, N> {
-    /// A tile of no slots yet, with [`room_for`] as many as it will get.
+    /// A tile of no slots yet, with [`room_for`] the slots that it will get.
     pub(super) fn new(room: &'a mut [MaybeUninit<N>]) -> Self {
         Self { slots: None, room, count: 0 }
     }

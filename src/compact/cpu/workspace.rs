@@ -10,9 +10,10 @@ use crate::error::Error;
 
 /// The CPU engine with working memory that is kept from call to call.
 ///
-/// [`Cpu`](super::Cpu) gets its working memory anew for every call, which for millions of items takes
-/// as long as the shuffle itself. A loop that shuffles again and again had better keep a workspace.
-/// It grows to what the largest call so far has needed and holds that until it is dropped.
+/// [`Cpu`](super::Cpu) gets its working memory anew for every call, which for millions of items
+/// takes as long as the shuffle itself. A loop that shuffles again and again should keep a
+/// workspace. It grows to what the largest call so far has needed and holds that until it is
+/// dropped.
 ///
 /// # Examples
 ///
@@ -76,8 +77,8 @@ impl Workspace {
         self.scratch.bytes() + self.partition.bytes() + more
     }
 
-    /// What is to be done after the partitioned strategy was tried: whether it has placed the items,
-    /// or they are to be moved by the direct one, which then gets its memory.
+    /// What is to be done after the partitioned strategy was tried: whether it has placed the
+    /// items, or they are to be moved by the direct one, which then gets its memory.
     pub(super) fn settle(&mut self, placed: Result<bool, Error>) -> Result<bool, Error> {
         match placed {
             Ok(true) => return Ok(true),

@@ -1,8 +1,8 @@
 //! Rows that are drawn exactly: many at a time.
 //!
-//! Row by row most of the time would go into the words: three for 32 items, each some twenty multiplications that wait
-//! for one another, and each put to use by multiplications that wait for one another too. Side by side, in vector
-//! lanes, rows do not wait.
+//! Row by row most of the time would go into the words: three for 32 items, each some twenty
+//! multiplications that wait for one another, and each put to use by multiplications that wait for
+//! one another too. Side by side, in vector lanes, rows do not wait.
 
 mod exchanges;
 
@@ -13,18 +13,20 @@ use crate::compact::batch::Batch;
 use crate::seed::{Seed, words};
 use crate::word::Word;
 
-/// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for each of a counter's four
-/// words.
+/// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for
+/// each of a counter's four words.
 #[cfg(target_arch = "x86_64")]
 const MANY: usize = 32;
 
 /// The same for smaller vectors, of which there are fewer as well.
 const FEW: usize = 8;
 
-/// What one word of the key stream decides: the exchanges of consecutive places, from the greatest down.
+/// What one word of the key stream decides: the exchanges of consecutive places, from the greatest
+/// down.
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// Of how many places, down to and including 0, the first exchange picks one, and of how many the last one.
+    /// Of how many places, down to and including 0, the first exchange picks one, and of how many
+    /// the last one.
     ranges: (u16, u16),
     /// The word is no good if what remains of it in the end is less.
     rejected: u64,
@@ -127,8 +129,9 @@ impl<N: Word> DrawRows<'_, N> {
 }
 
 impl ExactRows {
-    /// Draws the place with which each place is exchanged, for some of the rows from `first` on: those from a lane on. For
-    /// which of them a word was no good, so that the places are not those, is noted as other than 0.
+    /// Draws the place with which each place is exchanged, for some of the rows from `first` on:
+    /// those from a lane on. For which of them a word was no good, so that the places are not
+    /// those, is noted as other than 0.
     #[inline(always)]
     fn pick<const LANES: usize>(
         &self,
@@ -146,7 +149,8 @@ impl ExactRows {
             if number % 2 == 0 {
                 pair = words(self.seed.keys(), domain, (number / 2) as u32, first);
             }
-            // A word's halves, each the low one of its lane: a product of a half and a range is one instruction.
+            // A word's halves, each the low one of its lane: a product of a half and a range is one
+            // instruction.
             let (mut low, mut high) = (pair[number % 2], pair[number % 2]);
             for half in &mut high {
                 *half >>= 32;

@@ -17,8 +17,8 @@ use crate::word::Word;
 /// Columns whose items are on the move: they are copied, bit by bit, to working memory in their new
 /// order, and then all at once put back over the old.
 ///
-/// Until that last step the columns are untouched, and the copies are never dropped, so whenever this
-/// is abandoned every item still exists exactly once.
+/// Until that last step the columns are untouched, and the copies are never dropped, so whenever
+/// this is abandoned every item still exists exactly once.
 pub(super) struct Copies<'a> {
     columns: Vec<Copied>,
     len: usize,
@@ -63,21 +63,23 @@ impl<'a> Copies<'a> {
     ///
     /// # Safety
     ///
-    /// Each item has been copied to one place of its column's copy, and each such place has an item's
-    /// copy.
+    /// Each item has been copied to one place of its column's copy, and each such place has an
+    /// item's copy.
     pub(super) unsafe fn commit(self) {
-        // Nothing in here can unwind, so no column is ever left half overwritten. (A pool that cannot
-        // be started makes rayon panic, so it is asked for first.)
+        // Nothing in here can unwind, so no column is ever left half overwritten. (A pool that
+        // cannot be started makes rayon panic, so it is asked for first.)
         rayon::current_num_threads();
         let put_back = |first: usize, count: usize| {
             for Copied { start, copy, bytes } in &self.columns {
-                // SAFETY: below the column's length.
+                // SAFETY: `put_back` is called for items below the columns' length, which is the
+                // copies' too.
                 let from = unsafe { copy.at(first * bytes) };
                 // SAFETY: the column has as many items as its copy, so this is below its length.
                 let to = unsafe { start.at(first * bytes) };
                 // SAFETY: there are `count` items from the first on in both. All the copies are
-                // initialised, and together they are all the items, by the caller's promise, so that
-                // nothing is lost by overwriting the originals, which are forgotten and not dropped.
+                // initialised, and together they are all the items, by the caller's promise, so
+                // that nothing is lost by overwriting the originals, which are forgotten and not
+                // dropped.
                 unsafe { ptr::copy_nonoverlapping(from, to, count * bytes) };
             }
         };
@@ -117,7 +119,8 @@ impl Places for RowRange {
     }
 }
 
-/// Runs code with the size of an item as a constant, if it is a usual one, and with the size itself if not.
+/// Runs code with the size of an item as a constant, if it is a usual one, and with the size itself
+/// if not.
 macro_rules! with_size {
     ($bytes:expr, $size:ident => $code:expr) => {
         with_size!(@ $bytes, $size, $code, 1 2 4 8 12 16 24 32 48 64)
@@ -142,14 +145,15 @@ impl<N: Word> MoveRun<RowRange, N> for Gather<'_> {
         for (first, indices) in runs(rows.first, indices) {
             for Copied { start, copy, bytes } in &self.0.columns {
                 with_size!(*bytes, size => for (place, &index) in (first..).zip(indices) {
-                    // SAFETY: the indexes of a checked permutation are below its length, which is the
-                    // column's.
+                    // SAFETY: the indexes of a checked permutation are below its length, which is
+                    // the column's.
                     let from = unsafe { start.at(index.widen() as usize * size) };
-                    // SAFETY: the places are below the length as well.
+                    // SAFETY: rows are cut from those below the columns' length, which is the
+                    // copies' too.
                     let to = unsafe { copy.at(place * size) };
-                    // SAFETY: the item is initialised and nobody writes to the column meanwhile; the
-                    // place is in this run alone. What is made is only bytes, until `commit` turns all
-                    // of them at once into the items.
+                    // SAFETY: the item is initialised and nobody writes to the column meanwhile;
+                    // the place is in this run alone. What is made is only bytes, until `commit`
+                    // turns all of them at once into the items.
                     unsafe { ptr::copy_nonoverlapping(from, to, size) };
                 });
             }

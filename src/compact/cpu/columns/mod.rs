@@ -1,9 +1,9 @@
 //! Moving the items of several columns.
 //!
-//! By the partitioned strategy the items at one place travel together, as a [record](record::Record): it is put
-//! together while the columns are read, in order, and taken apart while the columns are written, in
-//! order. Evaluations, sorting and placing are those of one array of records; of several, if the items
-//! are more than a record holds.
+//! By the partitioned strategy the items at one place travel together, as a
+//! [record](record::Record): it is put together while the columns are read, in order, and taken
+//! apart while the columns are written, in order. Evaluations, sorting and placing are those of one
+//! array of records; of several, if the items are more than a record holds.
 //!
 //! By the direct strategy each run of survivors serves all columns, one after the other.
 
@@ -21,20 +21,21 @@ use crate::error::Error;
 use crate::seed::Seed;
 
 impl Workspace {
-    /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to its place `k`. See
-    /// [`Columns`] for what a column may be.
+    /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to
+    /// its place `k`. See [`Columns`] for what a column may be.
     ///
-    /// By the [partitioned](Strategy::Partitioned) strategy the columns' items at one place travel together, as one record
-    /// of up to 64 bytes, for which the bijection is evaluated once; more bytes travel as several records. The working
-    /// memory is that for slices of such records. (Records of columns whose sizes the compiler does not know, such as
-    /// [`Rows`](crate::Rows), have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` uses it from half the number of bytes on
-    /// that a single slice would have to have. By the direct strategy, which also serves rows of more than 64 bytes, the
-    /// working memory is one copy of all columns.
+    /// By the [partitioned](Strategy::Partitioned) strategy the columns' items at one place travel
+    /// together, as one record of up to 64 bytes, for which the bijection is evaluated once; more
+    /// bytes travel as several records. The working memory is that for slices of such records.
+    /// (Records of columns whose sizes the compiler does not know, such as [`Rows`](crate::Rows),
+    /// have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` uses it from half the number of bytes on
+    /// that a single slice would have to have. By the direct strategy, which also serves rows of
+    /// more than 64 bytes, the working memory is one copy of all columns.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the columns are not of one length, and else as [`shuffle`](Self::shuffle). Every
-    /// item of every column is then where it was.
+    /// [`Error::LengthMismatch`] if the columns are not of one length, and else as
+    /// [`shuffle`](Self::shuffle). Every item of every column is then where it was.
     ///
     /// # Examples
     ///
@@ -78,8 +79,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the columns are not of one length, and [`Error::OutOfMemory`]; every
-    /// item of every column is then where it was.
+    /// [`Error::LengthMismatch`] if the columns are not of one length, and [`Error::OutOfMemory`];
+    /// every item of every column is then where it was.
     ///
     /// # Examples
     ///
@@ -130,8 +131,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); every item of every column is then where
-    /// it was, as it is after a panic.
+    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); every item of every column is then
+    /// where it was, as it is after a panic.
     pub(crate) fn reorder_together(
         &mut self,
         bijection: &dyn Bijection,

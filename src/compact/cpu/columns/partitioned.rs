@@ -14,8 +14,8 @@ use crate::compact::cpu::tuning;
 use crate::compact::cpu::workspace::Workspace;
 use crate::error::Error;
 
-/// Moves the items by the partitioned strategy, if they are to be; `false`, and nothing is written, if
-/// not, or if they turn out not to be fit for it.
+/// Moves the items by the partitioned strategy, if they are to be; `false`, and nothing is written,
+/// if not, or if they turn out not to be fit for it.
 ///
 /// # Errors
 ///
@@ -64,8 +64,8 @@ fn sorting<'p, R>(
     workspace.strategy.sorting::<R>(p, direction, far, workspace.most_buckets)
 }
 
-/// Does it for more columns than a record holds: in several records, all of which are sorted before
-/// the first is placed, so that nothing has been written if one of them fails.
+/// Moves the items of more columns than a record holds: in several records, all of which are sorted
+/// before the first is placed, so that nothing has been written if one of them fails.
 fn sort_groups(
     p: &CheckedPermutation,
     direction: Direction,
@@ -123,7 +123,7 @@ fn groups(columns: &[Column]) -> Result<Vec<&[Column]>, Error> {
     Ok(groups)
 }
 
-/// Does it for columns of any kinds. It is compiled once, and not for each of them.
+/// Moves the items of columns of any kinds. It is compiled once, and not for each of them.
 fn sort_packed(
     p: &CheckedPermutation,
     direction: Direction,
@@ -140,7 +140,7 @@ fn sort_packed(
     )
 }
 
-/// Does it, with records of type R.
+/// Moves the items of all columns, in records of type R.
 fn sort<R: Send>(
     p: &CheckedPermutation,
     direction: Direction,
@@ -197,7 +197,8 @@ impl<const BYTES: usize> Source<Record<BYTES>> for PackedRecords<'_, BYTES> {
     #[inline(always)]
     unsafe fn prepare(&self, first: usize, count: usize, room: &mut Self::Room) {
         debug_assert!(count <= room.len());
-        // SAFETY: the caller's promise, and the room is for so many records.
+        // SAFETY: the caller promises `count` items from the first on, at most `RUN`, and the room
+        // is for `RUN` records.
         unsafe { self.0.pack(first, count, room.as_mut_ptr().cast()) };
     }
 

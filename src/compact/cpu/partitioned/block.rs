@@ -12,8 +12,8 @@ use crate::compact::cpu::places::Source;
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 
-/// Some lines of the cache, with items in a row, each followed by its low bits. They are packed, so that both are
-/// mostly in one line, and need not be aligned.
+/// Some lines of the cache, with items in a row, each followed by its low bits. They are packed, so
+/// that both are mostly in one line, and need not be aligned.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
@@ -51,7 +51,8 @@ impl Block {
     #[inline(always)]
     fn stream(&self, to: &mut Self) {
         let (from, to) = (self.0.as_ptr().cast(), to.0.as_mut_ptr().cast());
-        // SAFETY: two blocks, aligned, of whole lines.
+        // SAFETY: both are blocks, which consist of whole lines and are aligned to them; one is
+        // borrowed for writing, so that they do not overlap.
         unsafe { stream_lines(from, to, tuning::BLOCK_BYTES / LINE) };
     }
 
@@ -72,7 +73,7 @@ pub(super) struct Part<'a, T, L> {
     offsets: Vec<u16>,
     /// The full blocks, bucket after bucket, as many to each as there is room for.
     full: &'a mut [Block],
-    /// Room for so many full ones.
+    /// How many full blocks each bucket has room for.
     blocks: usize,
     /// How many there are.
     counts: Vec<u32>,
@@ -111,7 +112,7 @@ impl<'a, T, L: Low> Part<'a, T, L> {
     ///
     /// # Safety
     ///
-    /// There are so many items from the first on, and nobody writes to them meanwhile.
+    /// There are `to.len()` items from the first on, and nobody writes to them meanwhile.
     #[inline(always)]
     pub(super) unsafe fn push_all<S: Source<T>>(
         &mut self,
@@ -129,12 +130,12 @@ impl<'a, T, L: Low> Part<'a, T, L> {
                 // SAFETY: there are as many open blocks as offsets, and there is such an offset.
                 let block = unsafe { self.open.get_unchecked_mut(bucket) };
                 let place = block.0.as_mut_ptr().wrapping_add(usize::from(*offset));
-                // SAFETY: the item is in the run that was just prepared. The offset began with 0, and
-                // grows by the stride until it becomes 0 again at the end, so that there is a whole
-                // stride at the place: room for the item, and then for the low bits.
+                // SAFETY: the item is in the run that was just prepared. The offset began with 0,
+                // and grows by the stride until it becomes 0 again at the end, so that there is a
+                // whole stride at the place: room for the item, and then for the low bits.
                 unsafe { items.copy(first, k, room, place.cast()) };
-                // SAFETY: a stride has room for the low bits behind the item, and the whole stride is
-                // within the block.
+                // SAFETY: a stride has room for the low bits behind the item, and the whole stride
+                // is within the block.
                 unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
                 *offset += stride::<T, L>() as u16;
                 if usize::from(*offset) == end::<T, L>() {
@@ -198,7 +199,9 @@ impl<T> PackedItem<T> {
     #[inline(always)]
     pub(super) unsafe fn copy_to(self, place: &mut MaybeUninit<T>) {
         let (from, to) = (self.0.cast::<u8>(), place.as_mut_ptr().cast::<u8>());
-        // SAFETY: an item's bytes, from a block to elsewhere.
+        // SAFETY: the caller promises that the block is still there, in which an item's bytes begin
+        // at the address; the place has room for an item, and is borrowed for writing, so that it
+        // is in no block.
         unsafe { ptr::copy_nonoverlapping(from, to, size_of::<T>()) };
     }
 }

@@ -1,21 +1,23 @@
-//! The partitioned strategy: items are sorted by where they go, roughly, with sequential traffic only, and then put
-//! in their places a cache's worth at a time.
+//! The partitioned strategy: items are sorted by where they go, roughly, with sequential traffic
+//! only, and then put in their places a cache's worth at a time.
 //!
-//! Past the caches, a gather pays a line of memory and a miss of the address cache for every item. Here the source is
-//! read in order instead, `slot = f.inverse(index)`, and each item goes to the *bucket* of its slot: a run of slots
-//! so short that its items fit the second-level cache. Items on their way to a bucket are collected in a *block* of a
-//! few lines, which is written to memory when it is full. When all items are in their buckets, each bucket's items
-//! are put in the order of their slots, without gaps, by a bitmap of its slots. As many evaluations are made as there
+//! Past the caches, a gather pays a line of memory and a miss of the address cache for every item.
+//! Here the source is read in order instead, `slot = f.inverse(index)`, and each item goes to the
+//! *bucket* of its slot: a run of slots so short that its items fit the second-level cache. Items
+//! on their way to a bucket are collected in a *block* of a few lines, which is written to memory
+//! when it is full. When all items are in their buckets, each bucket's items are put in the order
+//! of their slots, without gaps, by a bitmap of its slots. As many evaluations are made as there
 //! are items, and not as there are slots.
 //!
-//! For very many slots the buckets are larger, rather than more: each has an open block that has to stay in the cache.
+//! For very many slots the buckets are larger, rather than more: each has an open block that has to
+//! stay in the cache.
 //!
-//! To undo a shuffle the source is read in order as well, beside the indexes that survive, and the buckets are runs
-//! of indexes, which have no gaps.
+//! To undo a shuffle the source is read in order as well, beside the indexes that survive, and the
+//! buckets are runs of indexes, which have no gaps.
 //!
-//! The items are copied bit by bit, and the source is only read until every item is in its bucket. So all this can
-//! be abandoned until then, and is, if a bucket overflows: there is room for many standard deviations more than the
-//! mean of a random permutation, and none for every permutation.
+//! The items are copied bit by bit, and the source is only read until every item is in its bucket.
+//! So all this can be abandoned until then, and is, if a bucket overflows: there is room for many
+//! standard deviations more than the mean of a random permutation, and none for every permutation.
 
 mod block;
 mod buckets;
@@ -84,7 +86,8 @@ pub(in crate::compact::cpu) struct Sorting<'a> {
 }
 
 impl<'a> Sorting<'a> {
-    /// Sorts items of type T by a bijection, into `most_buckets` at most; `None` where the strategy does not serve.
+    /// Sorts items of type T by a bijection, into `most_buckets` at most; `None` where the strategy
+    /// does not serve.
     pub(in crate::compact::cpu) fn new<T>(
         f: &'a Trusted<'a>,
         len: usize,
@@ -98,12 +101,13 @@ impl<'a> Sorting<'a> {
         let buckets = Buckets::new(last, most_buckets);
         let serves = (1..=tuning::LARGEST_ITEM).contains(&size_of::<T>())
             && buckets.bits <= tuning::MOST_BUCKET_BITS
-            // With so many holes the buckets would be nearly empty.
+            // With more holes the buckets would be nearly empty.
             && len as u64 > f.last() / 8;
         serves.then_some(Self { f, len, direction, buckets })
     }
 
-    /// Whether the blocks, which are nearly all of the working memory, take much more than the items in them.
+    /// Whether the blocks, which are nearly all of the working memory, take much more than the
+    /// items in them.
     pub(in crate::compact::cpu) fn wastes_memory<T>(&self) -> bool {
         if self.buckets.are_usual() {
             self.capacity::<T, u16>().bytes() > tuning::most_bytes::<T, u16>(self.len)
@@ -114,7 +118,8 @@ impl<'a> Sorting<'a> {
 
     fn capacity<T, L>(&self) -> Capacity {
         let parts = rayon::current_num_threads();
-        // What a part has of a bucket is hypergeometric, of less variance than Poisson's distribution.
+        // What a part has of a bucket is hypergeometric, of less variance than Poisson's
+        // distribution.
         let points = match self.direction {
             Direction::Shuffle => self.f.last() as f64 + 1.0,
             Direction::Unshuffle => self.len as f64,
@@ -126,8 +131,8 @@ impl<'a> Sorting<'a> {
         Capacity { parts, buckets: self.buckets, blocks }
     }
 
-    /// Moves the items from `source` to `out`, which may be the same; `false`, and nothing is written,
-    /// if a bucket overflows.
+    /// Moves the items from `source` to `out`, which may be the same; `false`, and nothing is
+    /// written, if a bucket overflows.
     ///
     /// # Errors
     ///
@@ -135,8 +140,8 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at the source as the sorting was made for, which nobody else
-    /// uses meanwhile.
+    /// There are as many items of type T at the source as the sorting was made for, which nobody
+    /// else uses meanwhile.
     ///
     /// # Panics
     ///
@@ -159,7 +164,8 @@ impl<'a> Sorting<'a> {
         }
     }
 
-    /// Sorts the items, and leaves it to the caller to have them placed; `None` if a bucket overflows.
+    /// Sorts the items, and leaves it to the caller to have them placed; `None` if a bucket
+    /// overflows.
     ///
     /// # Errors
     ///
@@ -167,8 +173,8 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at the source as the sorting was made for, which nobody else
-    /// uses until they are placed.
+    /// There are as many items of type T at the source as the sorting was made for, which nobody
+    /// else uses until they are placed.
     ///
     /// # Panics
     ///
@@ -217,8 +223,8 @@ impl<'a> Sorting<'a> {
         let mut partition = Partition::<T, L>::empty(self.capacity::<T, L>(), open, full)?;
         let parts = &mut partition.parts;
         match direction {
-            // SAFETY: the caller promises as many items as the sorting was made for, which is `len`,
-            // and that nobody writes to them.
+            // SAFETY: the caller promises as many items as the sorting was made for, which is
+            // `len`, and that nobody writes to them.
             Direction::Shuffle => unsafe { sort::by_slot(f, len, source, parts) },
             // SAFETY: the caller's promise of the items is the same for both directions.
             Direction::Unshuffle => unsafe { sort::by_index(f, len, source, parts, tiles) }?,
@@ -283,8 +289,8 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
         self.parts.iter().map(|part| part.count(bucket)).sum()
     }
 
-    /// Gets what it takes to write the items, in order, over all of `out`. They are `dense` if there are no gaps between
-    /// them.
+    /// Gets what it takes to write the items, in order, over all of `out`. They are `dense` if
+    /// there are no gaps between them.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@ use super::buckets::Low;
 use crate::base::memory::assume_init_mut;
 use crate::base::simd::SimdKernel;
 
-/// Puts a bucket's items in the order of their slots, without gaps. A kernel, since counting bits is an instruction of
-/// its own on most machines.
+/// Puts a bucket's items in the order of their slots, without gaps. A kernel, since counting bits
+/// is an instruction of its own on most machines.
 pub(super) struct OrderBucket<'a, T, L> {
     pub(super) parts: &'a [Part<'a, T, L>],
     pub(super) bucket: usize,
@@ -28,7 +28,7 @@ pub(super) struct TakenSlots {
 }
 
 impl TakenSlots {
-    /// How many it takes for so many slots.
+    /// How many of them `slots` slots need.
     pub(super) const fn count(slots: usize) -> usize {
         slots.div_ceil(64)
     }
@@ -42,7 +42,7 @@ fn find_taken<'a, T, L: Low>(
     room: &'a mut [MaybeUninit<TakenSlots>],
 ) -> &'a [TakenSlots] {
     room.fill(MaybeUninit::new(TakenSlots { slots: 0, before: 0 }));
-    // SAFETY: just filled.
+    // SAFETY: `fill` has just written a value to each of them.
     let taken = unsafe { assume_init_mut(room) };
     for part in parts {
         part.for_each(bucket, |slot, _| taken[slot / 64].slots |= 1 << (slot % 64));

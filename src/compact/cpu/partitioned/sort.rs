@@ -14,12 +14,12 @@ use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 
-/// Sorts `len` items by their slots: item `k` by `f.inverse(k)`, to be gathered. Not all of them are in
-/// a bucket afterwards if one overflows.
+/// Sorts `len` items by their slots: item `k` by `f.inverse(k)`, to be gathered. Not all of them
+/// are in a bucket afterwards if one overflows.
 ///
 /// # Safety
 ///
-/// There are so many items, and nobody writes to them meanwhile.
+/// There are `len` items, and nobody writes to them meanwhile.
 pub(super) unsafe fn by_slot<T: Send, L: Low, S: Source<T>>(
     f: &Trusted,
     len: usize,
@@ -42,8 +42,8 @@ pub(super) unsafe fn by_slot<T: Send, L: Low, S: Source<T>>(
     });
 }
 
-/// Sorts `len` items by the indexes that survive: item `k` by the `k`-th of them, to be scattered. Not
-/// all of them are in a bucket afterwards if one overflows.
+/// Sorts `len` items by the indexes that survive: item `k` by the `k`-th of them, to be scattered.
+/// Not all of them are in a bucket afterwards if one overflows.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub(super) unsafe fn by_slot<T: Send, L: Low, S: Source<T>>(
 ///
 /// # Safety
 ///
-/// There are so many items, and nobody writes to them meanwhile.
+/// There are `len` items, and nobody writes to them meanwhile.
 pub(super) unsafe fn by_index<T: Send, L: Low, S: Source<T>>(
     f: &Trusted,
     len: usize,
@@ -66,8 +66,8 @@ pub(super) unsafe fn by_index<T: Send, L: Low, S: Source<T>>(
     let mut tiles = try_with_capacity(parts.len())?;
     tiles.extend(room.chunks_mut(room_for(most)).map(|room| (SurvivorTile::new(room), 0)));
     let values = Values::of_trusted(f, len);
-    // Callers are in the pool, but compiled in a scope of its own this is faster: 572, 548 and 549 at
-    // 2^25 + 1, and 542, 511 and 512 without.
+    // Callers are in the pool, but compiled in a scope of its own this is faster: 572, 548 and 549
+    // at 2^25 + 1, and 542, 511 and 512 without.
     rayon::scope(|_| {
         let mut next = Some(SlotRange::first(last, most));
         let mut position = 0;
@@ -79,10 +79,10 @@ pub(super) unsafe fn by_index<T: Send, L: Low, S: Source<T>>(
             let work = tiles.par_iter_mut().zip(&mut *parts).with_max_len(1);
             work.for_each(|((tile, position), part)| {
                 let _publish = Publish;
-                // The survivors of the wave before, whose places are known by now.
-                // SAFETY: after every wave the positions are at most `len`, or this would have ended,
-                // so that there is an item for each survivor; the caller promises that nobody writes
-                // to them.
+                // The survivors of the wave before, whose places are known by now. SAFETY: after
+                // every wave the positions are at most `len`, or this would have ended, so that
+                // there is an item for each survivor; the caller promises that nobody writes to
+                // them.
                 unsafe { part.push_all(tile.survivors(), items, *position, &mut S::room()) };
                 tile.evaluate(&values);
             });
@@ -99,8 +99,8 @@ pub(super) unsafe fn by_index<T: Send, L: Low, S: Source<T>>(
     })
 }
 
-/// How many slots each part takes at a time: as many as make all parts take equally many in the end, since their
-/// rooms are.
+/// How many slots each part takes at a time: the number by which all parts take equally many in the
+/// end, since their rooms are.
 fn tile_slots(last: u64, parts: usize) -> usize {
     let (slots, parts) = (last + 1, parts as u64);
     let waves = slots.div_ceil(parts * tuning::LONG_TILE as u64);
