@@ -77,7 +77,7 @@ impl Memory {
         if bytes >= MAPPED_BYTES
             && let Ok(mapped) = MmapMut::map_anon(bytes)
         {
-            // Random places in 4 KiB pages cost a miss of the address cache each. Where the advice
+            // Random places in 4 KiB pages cost a TLB miss each. Where the advice
             // is not taken, all works as well, and more slowly.
             #[cfg(target_os = "linux")]
             let _ = mapped.advise(memmap2::Advice::HugePage);

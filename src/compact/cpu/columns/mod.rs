@@ -24,7 +24,7 @@ impl Workspace {
     /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to
     /// its place `k`. See [`Columns`] for what a column may be.
     ///
-    /// By the [partitioned](Strategy::Partitioned) strategy the columns' items at one place travel
+    /// By the [partitioned](crate::Strategy::Partitioned) strategy the columns' items at one place travel
     /// together, as one record of up to 64 bytes, for which the bijection is evaluated once; more
     /// bytes travel as several records. The working memory is that for slices of such records.
     /// (Records of columns whose sizes the compiler does not know, such as [`Rows`](crate::Rows),

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::buckets::{Buckets, Low};
+use super::buckets::{Buckets, LowBits};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::assume_init_mut;
 use crate::base::stream::{LINE, prefetch_lines, stream_lines};
@@ -40,7 +40,7 @@ impl Block {
     ///
     /// There is an item of type T at the offset, with low bits of type L.
     #[inline(always)]
-    unsafe fn get<T, L: Low>(&self, offset: usize) -> (L, PackedItem<T>) {
+    unsafe fn get<T, L: LowBits>(&self, offset: usize) -> (L, PackedItem<T>) {
         let place = self.0.as_ptr().wrapping_add(offset);
         // SAFETY: the caller promises that low bits follow the item there, within the block.
         let low = unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().read_unaligned() };
@@ -82,7 +82,7 @@ pub(super) struct Part<'a, T, L> {
     kinds: PhantomData<fn(T, L)>,
 }
 
-impl<'a, T, L: Low> Part<'a, T, L> {
+impl<'a, T, L: LowBits> Part<'a, T, L> {
     /// A part of empty buckets, with an open block each and room for `blocks` full ones.
     pub(super) fn new(
         buckets: Buckets,

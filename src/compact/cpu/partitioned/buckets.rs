@@ -5,7 +5,7 @@ use crate::word::Word;
 
 /// The low bits of a slot or an index, by which it is told from the others of its bucket: as few as
 /// will do, since they travel with the item.
-pub(super) trait Low: Copy + Send + Sync {
+pub(super) trait LowBits: Copy + Send + Sync {
     /// What slots and indexes are computed in.
     type Index: Word;
 
@@ -21,7 +21,7 @@ pub(super) trait Low: Copy + Send + Sync {
 
 /// For buckets of the usual size: it is a constant, since reckoning with another that is known only
 /// at run time costs 6 % at 2^26 + 1.
-impl Low for u16 {
+impl LowBits for u16 {
     type Index = u32;
 
     #[inline(always)]
@@ -40,7 +40,7 @@ impl Low for u16 {
 }
 
 /// For larger ones.
-impl Low for u32 {
+impl LowBits for u32 {
     type Index = u64;
 
     #[inline(always)]

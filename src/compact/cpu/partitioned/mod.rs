@@ -1,7 +1,7 @@
 //! The partitioned strategy: items are sorted by where they go, roughly, with sequential traffic
 //! only, and then put in their places a cache's worth at a time.
 //!
-//! Past the caches, a gather pays a line of memory and a miss of the address cache for every item.
+//! Past the caches, a gather pays a line of memory and a TLB miss for every item.
 //! Here the source is read in order instead, `slot = f.inverse(index)`, and each item goes to the
 //! *bucket* of its slot: a run of slots so short that its items fit the second-level cache. Items
 //! on their way to a bucket are collected in a *block* of a few lines, which is written to memory
@@ -32,7 +32,7 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use block::{Part, items_per_block};
-use buckets::{Buckets, Low};
+use buckets::{Buckets, LowBits};
 use place::{OrderBucket, TakenSlots};
 
 use super::places::{Source, Target};
@@ -211,7 +211,7 @@ impl<'a> Sorting<'a> {
     /// # Panics
     ///
     /// If there are not as many places.
-    unsafe fn sort_with<'b, T: Send, L: Low, O: Target<T>>(
+    unsafe fn sort_with<'b, T: Send, L: LowBits, O: Target<T>>(
         &self,
         source: &impl Source<T>,
         out: O,
@@ -259,7 +259,7 @@ struct Partition<'a, T, L> {
     buckets: Buckets,
 }
 
-impl<'a, T: Send, L: Low> Partition<'a, T, L> {
+impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
     /// Empty buckets.
     fn empty(
         capacity: Capacity,
@@ -336,7 +336,7 @@ struct Sorted<'a, T, L, O> {
     stages: Vec<Stage<'a, T>>,
 }
 
-impl<T: Send, L: Low, O: Target<T>> Sorted<'_, T, L, O> {
+impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
     /// Writes the items, in order, over all of their places. Nothing can fail any more.
     fn place(self) {
         let Self { partition, dense, buckets, stages } = self;
@@ -363,7 +363,7 @@ pub(in crate::compact::cpu) trait PlaceItems {
     fn place(self: Box<Self>);
 }
 
-impl<T: Send, L: Low, O: Target<T>> PlaceItems for Sorted<'_, T, L, O> {
+impl<T: Send, L: LowBits, O: Target<T>> PlaceItems for Sorted<'_, T, L, O> {
     fn place(self: Box<Self>) {
         Sorted::place(*self);
     }

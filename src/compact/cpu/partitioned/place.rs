@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use super::block::{PackedItem, Part};
-use super::buckets::Low;
+use super::buckets::LowBits;
 use crate::base::memory::assume_init_mut;
 use crate::base::simd::SimdKernel;
 
@@ -36,7 +36,7 @@ impl TakenSlots {
 
 /// Finds the taken slots of a bucket.
 #[inline(always)]
-fn find_taken<'a, T, L: Low>(
+fn find_taken<'a, T, L: LowBits>(
     parts: &[Part<T, L>],
     bucket: usize,
     room: &'a mut [MaybeUninit<TakenSlots>],
@@ -55,7 +55,7 @@ fn find_taken<'a, T, L: Low>(
     taken
 }
 
-impl<T, L: Low> SimdKernel for OrderBucket<'_, T, L> {
+impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
     type Output = ();
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use num_traits::Zero;
 use rayon::prelude::*;
 
 use super::block::Part;
-use super::buckets::Low;
+use super::buckets::LowBits;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::Buffer;
 use crate::base::stream::Publish;
@@ -20,7 +20,7 @@ use crate::error::Error;
 /// # Safety
 ///
 /// There are `len` items, and nobody writes to them meanwhile.
-pub(super) unsafe fn by_slot<T: Send, L: Low, S: Source<T>>(
+pub(super) unsafe fn by_slot<T: Send, L: LowBits, S: Source<T>>(
     f: &Trusted,
     len: usize,
     items: &S,
@@ -52,7 +52,7 @@ pub(super) unsafe fn by_slot<T: Send, L: Low, S: Source<T>>(
 /// # Safety
 ///
 /// There are `len` items, and nobody writes to them meanwhile.
-pub(super) unsafe fn by_index<T: Send, L: Low, S: Source<T>>(
+pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
     f: &Trusted,
     len: usize,
     items: &S,
