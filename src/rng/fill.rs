@@ -11,7 +11,7 @@ use super::number::{
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE};
 use super::words::NextWords;
-use crate::base::simd::Level;
+use crate::base::simd::SimdLevel;
 
 /// Fills slices with numbers.
 ///
@@ -136,7 +136,7 @@ impl<G: Generator> Fill for G {}
 
 impl<G: Generator> NumberSource for G {
     fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
-        draw_at::<G, D>(Level::current(), self, out);
+        draw_at::<G, D>(SimdLevel::current(), self, out);
     }
 }
 
@@ -147,7 +147,7 @@ fn words_of<D: Distribution>(numbers: usize) -> usize {
 
 /// Fills in order, with certain instructions.
 pub(super) fn draw_at<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     rng: &mut G,
     out: &mut [D::Number],
 ) {
@@ -166,7 +166,7 @@ pub(super) fn draw_at<G: Generator, D: Distribution>(
 }
 
 /// Fills in order, on the calling thread.
-fn draw_part<G: Generator, D: Distribution>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+fn draw_part<G: Generator, D: Distribution>(level: SimdLevel, rng: &mut G, out: &mut [D::Number]) {
     let whole = out.len() / D::NUMBERS * D::NUMBERS;
     let (whole, rest) = out.split_at_mut(whole);
     let at_once = if D::IS_WORDS { usize::MAX } else { AT_ONCE / D::WORDS * D::NUMBERS };
@@ -182,7 +182,7 @@ fn draw_part<G: Generator, D: Distribution>(level: Level, rng: &mut G, out: &mut
 
 /// Fills with whole groups, whose words are drawn where the numbers will be.
 fn draw_groups<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     rng: &mut G,
     numbers: &mut [D::Number],
 ) {

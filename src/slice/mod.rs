@@ -1,5 +1,5 @@
-//! The methods that slices get: [`ParBijectiveShuffle`] for one, [`ParBijectiveShuffleTogether`] for
-//! several at once.
+//! The methods that slices get: [`ParBijectiveShuffle`] for one, [`ParBijectiveShuffleTogether`]
+//! for several at once.
 
 mod shuffle;
 mod together;

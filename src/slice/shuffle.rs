@@ -2,7 +2,7 @@
 
 use crate::base::check::or_panic;
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::{Compactor, Cpu};
+use crate::compact::{Compactor, Cpu, Direction, Workspace};
 use crate::error::Error;
 use crate::permutation::Permutation;
 use crate::seed::Seed;
@@ -43,13 +43,14 @@ mod sealed {
 /// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_sample`] |
 /// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] | [`Permutation::sample`] |
 ///
-/// A seed can only fail for want of memory, so there the plain form panics and a `try_` form returns
-/// the error. A bijection may be too small for the slice or wrong, so the forms `_with` a bijection
-/// always return a `Result`.
+/// A seed can only fail for want of memory, so there the plain form panics and a `try_` form
+/// returns the error. A bijection may be too small for the slice or wrong, so the forms `_with` a
+/// bijection always return a `Result`.
 ///
 /// Several arrays in the same order, such as keys and their values, are for
-/// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles millions
-/// of items again and again had better keep its memory in a [`Workspace`](crate::Workspace).
+/// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
+/// millions of items again and again should keep its memory in a
+/// [`Workspace`](crate::Workspace).
 ///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
@@ -76,15 +77,16 @@ mod sealed {
 ///
 /// The trait is sealed: more methods may come.
 pub trait ParBijectiveShuffle: sealed::Slice {
-    /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`.
+    /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or
+    /// `Sync`.
     ///
     /// # Several arrays
     ///
     /// An array of references is a slice too, and shuffling it moves the references: the vectors
     /// behind them keep their order, and the array is gone at the end of the statement. To shuffle
     /// the vectors in the same order, put the references into a tuple and call
-    /// [`par_bijective_shuffle_together`]. (The compiler cannot refuse the first form, as a slice of
-    /// references may be just what is to be shuffled.)
+    /// [`par_bijective_shuffle_together`]. (The compiler cannot refuse the first form, as a slice
+    /// of references may be just what is to be shuffled.)
     ///
     /// ```
     /// use bijective_shuffle::prelude::*;
@@ -155,12 +157,13 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_unshuffle(seed));
     }
 
-    /// A shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) makes of a clone.
+    /// A shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) makes of a
+    /// clone.
     ///
     /// # Panics
     ///
-    /// If there is no memory for the copy and its indexes, if rayon cannot start its threads, or if a
-    /// clone panics.
+    /// If there is no memory for the copy and its indexes, if rayon cannot start its threads, or if
+    /// a clone panics.
     ///
     /// # Examples
     ///
@@ -182,13 +185,13 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_shuffled(seed))
     }
 
-    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), which returns an error where there is
-    /// no memory.
+    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), which returns an error where there
+    /// is no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then
-    /// unchanged.
+    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is
+    /// then unchanged.
     ///
     /// # Panics
     ///
@@ -210,16 +213,17 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        Cpu.shuffle(&Standard::from_seed(items.len() as u64, seed), items)
+        let bijection = Standard::from_seed(items.len() as u64, seed);
+        Workspace::new().reorder(&bijection, items, Direction::Shuffle)
     }
 
-    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), which returns an error where there
-    /// is no memory.
+    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), which returns an error where
+    /// there is no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then
-    /// unchanged.
+    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is
+    /// then unchanged.
     ///
     /// # Panics
     ///
@@ -229,11 +233,12 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        Cpu.unshuffle(&Standard::from_seed(items.len() as u64, seed), items)
+        let bijection = Standard::from_seed(items.len() as u64, seed);
+        Workspace::new().reorder(&bijection, items, Direction::Unshuffle)
     }
 
-    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), which returns an error where there is
-    /// no memory.
+    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), which returns an error where there
+    /// is no memory.
     ///
     /// # Errors
     ///
@@ -250,7 +255,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(&Standard::from_seed(items.len() as u64, seed), items)
     }
 
-    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your own.
+    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your
+    /// own.
     ///
     /// [`par_bijective_unshuffle_with`](Self::par_bijective_unshuffle_with) undoes it.
     ///
@@ -261,7 +267,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged, too.
+    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged,
+    /// too.
     ///
     /// # Examples
     ///
@@ -287,7 +294,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // The reference is itself a bijection, and has a size.
-        Cpu.shuffle(&bijection, self.items_mut())
+        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -303,7 +310,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged, too.
+    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged,
+    /// too.
     ///
     /// # Examples
     ///
@@ -323,7 +331,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Cpu.unshuffle(&bijection, self.items_mut())
+        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
     /// A shuffled copy by any bijection: what
@@ -355,11 +363,11 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(&bijection, self.items())
     }
 
-    /// A sample without replacement, in random order: clones of `count` items, or of all if there are
-    /// fewer.
+    /// A sample without replacement, in random order: clones of `count` items, or of all if there
+    /// are fewer.
     ///
-    /// They are the first `count` of [`par_bijective_shuffled`](Self::par_bijective_shuffled), at the cost
-    /// of the sample: 8 bytes and about two evaluations for each of its items.
+    /// They are the first `count` of [`par_bijective_shuffled`](Self::par_bijective_shuffled), at
+    /// the cost of the sample: 8 bytes and about two evaluations for each of its items.
     ///
     /// # Panics
     ///
