@@ -4,27 +4,74 @@ use std::sync::PoisonError;
 
 use cudarc::driver::sys;
 
+use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
-use super::shuffle::{Job, plan};
+use super::shuffle::plan::plan;
 use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, DeviceSource};
-use crate::compact::Direction;
 use crate::compact::batch::Batch;
 use crate::compact::columns::{Column, ColumnSet, StaticRow};
-use crate::cuda::Cuda;
+use crate::compact::{Compactor, Direction, sealed};
+use crate::cuda::batch::rows::{self, RowsJob};
 use crate::cuda::batch::tuning::ROWS_BYTES;
-use crate::cuda::batch::{self, RowsJob};
+use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::link::{LINK_BYTES, Link, copy_bits};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::failed;
-use crate::cuda::workspace::index_word;
+use crate::cuda::runtime::word_type::WordType;
 use crate::error::Error;
 use crate::word::Word;
 
+impl Cuda {
+    /// Writes rows of a batch.
+    pub(crate) fn rows<N: Word>(
+        &self,
+        batch: &Batch,
+        first: u64,
+        out: &mut [N],
+    ) -> Result<(), Error> {
+        write_rows(self, batch, first, out)
+    }
+
+    /// Moves the items of several columns in host memory, there or back: one column after the other.
+    pub(crate) fn reorder_together(
+        &self,
+        bijection: &dyn Bijection,
+        columns: &mut ColumnSet<impl StaticRow>,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        write_columns(self, bijection, columns, direction)
+    }
+}
+
+impl sealed::Sealed for Cuda {}
+
+impl Compactor for Cuda {
+    fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+        write_indices(self, bijection, out)
+    }
+
+    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        reorder(self, bijection, items, Direction::Shuffle)
+    }
+
+    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        reorder(self, bijection, items, Direction::Unshuffle)
+    }
+
+    fn shuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        cloned(self, bijection, items)
+    }
+}
+
 /// Writes the permutation.
-pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+fn write_indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     check_word::<N>(out.len())?;
     if out.is_empty() {
         return check_length(0, f.last());
@@ -33,7 +80,8 @@ pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) ->
     let mut memory = Memory::new();
     bind(cuda)?;
     let (address, _) = memory.room(&cuda.stream, size_of_val(out) as u64)?;
-    let movement = Movement::Indices { out: Address::Given(address), word: index_word::<N>() };
+    let movement =
+        Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
     let job = Job::new(f, out.len() as u64, movement)?;
     let plan = plan(&job, cuda.strategy, &cuda.device.limits)?;
     // SAFETY: the working memory was got for as many words as `out` has, and is this call's alone.
@@ -44,12 +92,7 @@ pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) ->
 }
 
 /// Writes rows of a batch, a piece at a time.
-pub(super) fn rows<N: Word>(
-    cuda: &Cuda,
-    batch: &Batch,
-    first: u64,
-    out: &mut [N],
-) -> Result<(), Error> {
+fn write_rows<N: Word>(cuda: &Cuda, batch: &Batch, first: u64, out: &mut [N]) -> Result<(), Error> {
     if out.is_empty() {
         return Ok(());
     }
@@ -63,11 +106,12 @@ pub(super) fn rows<N: Word>(
     let pieces = out.chunks_mut(together * batch.len);
     for (piece, first) in pieces.zip((first..).step_by(together)) {
         let rows = (piece.len() / batch.len) as u64;
-        let (at_once, out, word) = (together as u64, Address::Given(address), index_word::<N>());
+        let (at_once, out, word) =
+            (together as u64, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the working memory was got for the words of the largest piece, and is this call's
         // alone.
-        unsafe { batch::write(&mut executor, &job) }?;
+        unsafe { rows::write(&mut executor, &job) }?;
         // SAFETY: the working memory was got for the largest piece, and this one is borrowed for
         // writing. Any bits are a word, and the kernels before this in the stream have written
         // those of all rows of the piece.
@@ -78,7 +122,7 @@ pub(super) fn rows<N: Word>(
 
 /// Moves items, as bits. They are copied to the device, moved there, and copied back, first into working memory: only
 /// when all of them are there is the slice written, so that nothing that fails can lose an item.
-pub(super) fn move_items<T: Send>(
+fn reorder<T: Send>(
     cuda: &Cuda,
     f: &dyn Bijection,
     items: &mut [T],
@@ -102,7 +146,7 @@ pub(super) fn move_items<T: Send>(
 
 /// Moves the items of several columns, as bits: one column after the other, each to working memory; only when all of them
 /// are there are the columns written.
-pub(super) fn reorder_together(
+fn write_columns(
     cuda: &Cuda,
     f: &dyn Bijection,
     columns: &mut ColumnSet<impl StaticRow>,
@@ -172,7 +216,7 @@ struct Bits {
 }
 
 /// A shuffled copy. The clones are made in order, and then moved.
-pub(super) fn cloned<T: Clone + Send + Sync>(
+fn cloned<T: Clone + Send + Sync>(
     cuda: &Cuda,
     f: &dyn Bijection,
     items: &[T],
@@ -180,7 +224,7 @@ pub(super) fn cloned<T: Clone + Send + Sync>(
     check_length(items.len() as u64, f.last())?;
     let mut copy = try_with_capacity(items.len())?;
     copy.extend_from_slice(items);
-    move_items(cuda, f, &mut copy, Direction::Shuffle)?;
+    reorder(cuda, f, &mut copy, Direction::Shuffle)?;
     Ok(copy)
 }
 

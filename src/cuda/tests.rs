@@ -1,14 +1,15 @@
 //! Every kernel is compiled for the oldest and the newest architecture: all that is planned for jobs
 //! of every kind.
 
-use super::CudaStrategy;
-use super::affine::all_kernels as affine_kernels;
+use super::affine::plan::tests::kernels as affine_kernels;
 use super::runtime::device::Limits;
 use super::runtime::plan::{Address, Evaluated, Plan};
 use super::runtime::program::tests::{compile_all, compile_plans};
 use super::runtime::word_type::WordType;
+use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
-use super::shuffle::{Job, plan};
+use super::shuffle::plan::plan;
+use super::strategy::CudaStrategy;
 use crate::bijection::{
     Bijection, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
     RandomSign, Standard, VariablePhilox,

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
 
-use super::batch::{self, RowsJob};
+use super::batch::rows::{self, RowsJob};
+use super::engine::Cuda;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::executor::Executor;
 use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
 use super::runtime::stream::{check_device, check_slices};
 use super::runtime::word_type::WordType;
+use super::shuffle::job::{Job, there_and_back};
 use super::shuffle::movement::{Array, Movement};
-use super::shuffle::{self, Job};
-use super::{Cuda, CudaStrategy};
+use super::shuffle::plan::plan;
+use super::strategy::CudaStrategy;
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
 use crate::compact::Direction;
@@ -113,8 +115,8 @@ impl CudaWorkspace {
         len: usize,
     ) -> Result<usize, Error> {
         let limits = self.executor.device.limits;
-        for job in jobs::<T>(bijection, len)? {
-            self.executor.reserve(&shuffle::plan(&job, self.strategy, &limits)?)?;
+        for job in there_and_back::<T>(bijection, len)? {
+            self.executor.reserve(&plan(&job, self.strategy, &limits)?)?;
         }
         Ok(self.bytes())
     }
@@ -138,9 +140,10 @@ impl CudaWorkspace {
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
-        let movement = Movement::Indices { out: Address::Given(address), word: index_word::<N>() };
+        let movement =
+            Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
         let job = Job::new(bijection, len, movement)?;
-        let plan = shuffle::plan(&job, self.strategy, &self.executor.device.limits)?;
+        let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
         unsafe { self.executor.execute(&plan) }
@@ -158,9 +161,10 @@ impl CudaWorkspace {
     ) -> Result<usize, Error> {
         check_word::<N>(len)?;
         // As aligned as memory of the device is.
-        let movement = Movement::Indices { out: Address::Given(256), word: index_word::<N>() };
+        let movement =
+            Movement::Indices { out: Address::Given(256), word: WordType::of_index::<N>() };
         let job = Job::new(bijection, len as u64, movement)?;
-        let plan = shuffle::plan(&job, self.strategy, &self.executor.device.limits)?;
+        let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
         self.executor.reserve(&plan)?;
         Ok(self.bytes())
     }
@@ -178,11 +182,11 @@ impl CudaWorkspace {
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
-        let (at_once, out, word) = (rows, Address::Given(address), index_word::<N>());
+        let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
-        unsafe { batch::write(&mut self.executor, &job) }
+        unsafe { rows::write(&mut self.executor, &job) }
     }
 
     /// Gets what writing that many rows of a batch in words of type `N` takes; how many bytes it then holds.
@@ -193,9 +197,9 @@ impl CudaWorkspace {
     ) -> Result<usize, Error> {
         check_word::<N>(batch.len)?;
         // As aligned as memory of the device is.
-        let (at_once, out, word) = (rows, Address::Given(256), index_word::<N>());
+        let (at_once, out, word) = (rows, Address::Given(256), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first: 0, rows, at_once, out, word };
-        batch::reserve(&mut self.executor, &job)?;
+        rows::reserve(&mut self.executor, &job)?;
         Ok(self.bytes())
     }
 
@@ -329,29 +333,6 @@ impl CudaWorkspace {
     }
 }
 
-/// The word that an index of type `N` is.
-pub(super) const fn index_word<N: Word>() -> WordType {
-    if size_of::<N>() == 4 { WordType::U32 } else { WordType::U64 }
-}
-
-/// Moving items of a type, there and back.
-pub(super) fn jobs<T: DeviceRepr>(
-    bijection: &dyn Bijection,
-    len: usize,
-) -> Result<Vec<Job>, Error> {
-    if size_of::<T>() == 0 {
-        return Ok(Vec::new());
-    }
-    let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
-    both.map(|direction| {
-        // Slices may begin anywhere, but are as aligned as their items.
-        let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
-        let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
-        Job::new(bijection, len as u64, movement)
-    })
-    .collect()
-}
-
 /// Gathers or scatters arrays.
 ///
 /// # Safety
@@ -373,7 +354,7 @@ unsafe fn move_arrays(
     if nothing {
         return Ok(());
     }
-    let plan = shuffle::plan(&job, strategy, &executor.device.limits)?;
+    let plan = plan(&job, strategy, &executor.device.limits)?;
     // SAFETY: the job moves these arrays and nothing else, and has their length. The caller
     // promises that they are on the device, the stream's to use, and apart from each other.
     unsafe { executor.execute(&plan) }

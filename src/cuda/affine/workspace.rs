@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use cudarc::driver::{CudaViewMut, DeviceRepr};
 
-use super::array_bytes;
+use super::plan::{self, array_bytes};
 use crate::affine::Affine;
 use crate::affine::{BitMatrix, Network, check_length, index_bits};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
@@ -65,7 +65,7 @@ impl CudaWorkspace {
         let (out, _writing) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let array = Array::given(source, out, size_of::<T>());
-        let plan = super::permute(map, array, &self.executor.device.limits)?;
+        let plan = plan::permute(map, array, &self.executor.device.limits)?;
         // SAFETY: the slices are of the context and as long as the map has points. They are borrowed, the one that is
         // written alone, and the guards care that they are neither freed nor otherwise used before the stream has done with
         // them.
@@ -90,7 +90,7 @@ impl CudaWorkspace {
         let (items, _guard) = items.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
         let (items, limits) = (Address::Given(items), &self.executor.device.limits);
-        let plan = super::permute_in_place(map, items, size_of::<T>(), limits)?;
+        let plan = plan::permute_in_place(map, items, size_of::<T>(), limits)?;
         // SAFETY: the slice is of the context and as long as the map has points. It is borrowed for
         // writing, and the guard cares that it is neither freed nor otherwise used before the
         // stream has done with it.
@@ -170,7 +170,7 @@ impl CudaWorkspace {
         check_slices(&self.stream)?;
         let items = (Address::Given(items), size_of::<T>());
         let limits = &self.executor.device.limits;
-        let plan = super::order_by_network(network.maps(), items, T::NAME, bits, limits)?;
+        let plan = plan::order_by_network(network.maps(), items, T::NAME, bits, limits)?;
         // SAFETY: the slice is of the context and as long as the maps have points, of which each
         // has as many as the first. It is borrowed for writing, and the guard cares that it is
         // neither freed nor otherwise used before the stream has done with it. Its items are of
@@ -201,7 +201,7 @@ impl CudaWorkspace {
         }
         self.enter()?;
         let array = Array::given(source, out, item_bytes);
-        let plan = super::permute(map, array, &self.executor.device.limits)?;
+        let plan = plan::permute(map, array, &self.executor.device.limits)?;
         // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each
         // has as many items of that size as the map has points, and that they are the stream's
         // until it has done with them.

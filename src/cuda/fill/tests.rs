@@ -2,12 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::*;
+use super::generator::{DeviceDraw, DeviceGenerator, Threads};
+use super::philox::Places;
+use super::streams::{Layout, gather, scatter};
+use super::{kernels, tuning};
 use crate::cuda::cplusplus;
 use crate::cuda::runtime::plan::Evaluated;
 use crate::cuda::runtime::program::tests::compile_all;
+use crate::error::Error;
 use crate::rng::device_header;
 use crate::rng::fill::NumberSource;
+use crate::rng::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::{
+    LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
+    XorShift1024Weyl, Xorwow,
+};
 
 /// A program whose threads are emulated, with this main function.
 fn program(main: &str) -> String {

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, result, sys};
+use cudarc::driver::{CudaStream, sys};
 
 use super::device::Device;
 use super::kernel::{BijectionUse, Instance};
@@ -12,6 +12,7 @@ use super::memory::Memory;
 use super::own;
 use super::plan::{ArgumentBytes, Evaluated, Grid, Ground, Launch, Plan, Step};
 use super::program::Program;
+use super::reader::Reader;
 use super::stream::{enter, failed};
 use crate::error::Error;
 
@@ -123,7 +124,7 @@ impl Executor {
                     // caller promises of its own memory and `prepare` has seen to for the rest.
                     unsafe { self.copy(ground.at(from), ground.at(to), bytes) }?;
                 }
-                Step::Check(check) => check(&Reader { stream: &self.stream }, &ground)?,
+                Step::Check(check) => check(&Reader::new(&self.stream), &ground)?,
             }
         }
         Ok(())
@@ -276,28 +277,6 @@ struct Prepared<'p, 'a> {
     ground: Ground,
     /// The numbers of the kernels that it launches, in order.
     kernels: Vec<usize>,
-}
-
-/// Reads what a stream has written.
-pub(crate) struct Reader<'e> {
-    stream: &'e CudaStream,
-}
-
-impl Reader<'_> {
-    /// Reads numbers at an address, when the stream has done what was put in it before.
-    ///
-    /// # Safety
-    ///
-    /// There are as many numbers at the address, which is the stream's to read, and any bits are
-    /// one.
-    pub(crate) unsafe fn read<N: Copy>(&self, address: u64, out: &mut [N]) -> Result<(), Error> {
-        let failed = |error| failed(error, "read from the device");
-        // SAFETY: the caller promises as many numbers at the address, and that any bits are one.
-        // `out` is borrowed until they are there, since the stream is waited for.
-        unsafe { result::memcpy_dtoh_async(out, address, self.stream.cu_stream()) }
-            .map_err(failed)?;
-        self.stream.synchronize().map_err(failed)
-    }
 }
 
 impl std::fmt::Debug for Executor {

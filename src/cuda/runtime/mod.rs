@@ -7,6 +7,8 @@
 //! loaded    a kernel on a device          executor  compile, reserve, execute
 //! memory    working memory                array     the caller's
 //! link      copies between host and device stream   what every call begins with
+//! reader    what a stream has written      own       kernels that prepare memory
+//! word_type the words of the device
 //! ```
 
 pub(crate) mod array;
@@ -21,5 +23,6 @@ pub(crate) mod own;
 pub(crate) mod plan;
 mod probe;
 pub(crate) mod program;
+pub(crate) mod reader;
 pub(crate) mod stream;
 pub(crate) mod word_type;

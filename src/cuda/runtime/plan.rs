@@ -9,9 +9,9 @@
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
-use super::executor::Reader;
 use super::kernel::{Arguments, Instance, Kernel};
 use super::own;
+use super::reader::Reader;
 use super::word_type::WordType;
 use crate::bijection::DeviceSource;
 use crate::error::Error;

@@ -1,5 +1,7 @@
 //! [`WordType`]: the unsigned words that device memory is read and written in.
 
+use crate::word::Word;
+
 /// A word of the device, by its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum WordType {
@@ -30,6 +32,11 @@ impl WordType {
     /// The word for slots and indexes up to `last`.
     pub(crate) const fn for_indexes(last: u64) -> Self {
         if last <= u32::MAX as u64 { Self::U32 } else { Self::U64 }
+    }
+
+    /// The word that an index of a type is.
+    pub(crate) const fn of_index<N: Word>() -> Self {
+        if size_of::<N>() == 4 { Self::U32 } else { Self::U64 }
     }
 
     /// Its size.

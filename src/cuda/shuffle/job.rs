@@ -1,8 +1,11 @@
 //! [`Job`]: a permutation to be applied.
 
-use super::movement::Movement;
+use cudarc::driver::DeviceRepr;
+
+use super::movement::{Array, Movement};
 use crate::base::check::check_length;
 use crate::bijection::{Bijection, DeviceSource};
+use crate::compact::Direction;
 use crate::error::Error;
 
 /// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more than the bijection.
@@ -44,4 +47,22 @@ impl Job {
     pub(super) fn is_dense(&self) -> bool {
         self.len - 1 == self.last
     }
+}
+
+/// The jobs of moving items of a type, there and back.
+pub(crate) fn there_and_back<T: DeviceRepr>(
+    bijection: &dyn Bijection,
+    len: usize,
+) -> Result<Vec<Job>, Error> {
+    if size_of::<T>() == 0 {
+        return Ok(Vec::new());
+    }
+    let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
+    both.map(|direction| {
+        // Slices may begin anywhere, but are as aligned as their items.
+        let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
+        let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
+        Job::new(bijection, len as u64, movement)
+    })
+    .collect()
 }
