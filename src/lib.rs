@@ -54,7 +54,10 @@ pub use cuda::{
     CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
     DeviceGenerator, DeviceNumber,
 };
-pub use error::{Defect, Error, SamplerError, Unavailable};
+pub use error::{
+    BijectionError, Defect, Error, GeneratorError, GpuError, MatrixError, RowsError, SamplerError,
+    SavedError, Unavailable, ViewError,
+};
 pub use permutation::{
     Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, Permutations, SurvivorIndex, Walk,
 };

@@ -8,6 +8,7 @@ mod common;
 
 use std::sync::Mutex;
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::affine::Network;
 use bijective_shuffle::cudarc::driver::CudaSlice;
 use bijective_shuffle::prelude::*;
@@ -70,7 +71,7 @@ fn a_full_device_is_said() {
     };
     let f = Standard::from_seed(1 << 40, 1);
     let mut out = vec![0_u8; free / 16];
-    assert_eq!(cuda.shuffle(&f, &mut out), Err(Error::DeviceMemory));
+    assert_eq!(cuda.shuffle(&f, &mut out), Err(Error::Gpu(GpuError::OutOfMemory)));
     assert!(out.iter().all(|&byte| byte == 0));
     drop(hoard);
 }
@@ -96,7 +97,7 @@ fn a_full_device_leaves_an_array_where_it_was() {
         return;
     };
     let mut workspace = CudaWorkspace::new(&cuda);
-    let full = Err(Error::DeviceMemory);
+    let full = Err(Error::Gpu(GpuError::OutOfMemory));
     let reversal = Affine::reversal(bits).unwrap();
     assert_eq!(workspace.permute_in_place(&reversal, &mut array), full);
     let done = workspace.parm(1, &mut array, |_, _| panic!("there is no room for the parts"));

@@ -3,6 +3,7 @@
 
 use arbitrary::Arbitrary;
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::BijectionError;
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -87,7 +88,7 @@ fuzz_target!(|input: Input| {
             check(&CycleWalk::to_last(Inverse::new(both), last).expect("smaller"), point, run);
         }
         Err(error) => {
-            assert_eq!(error, Error::EvenMultiplier { multiplier });
+            assert_eq!(error, Error::Bijection(BijectionError::EvenMultiplier { multiplier }));
             assert_eq!(multiplier % 2, 0);
         }
     }

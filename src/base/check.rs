@@ -1,7 +1,7 @@
 //! Checks of lengths, widths and indexes, memory that is asked for and not assumed, and errors as
 //! panics.
 
-use crate::error::{Defect, Error};
+use crate::error::{BijectionError, Defect, Error};
 use crate::word::Word;
 
 /// Checks that `len` items fit the domain.
@@ -26,7 +26,7 @@ pub(crate) fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
     if (min..=N::BITS).contains(&bits) {
         Ok(())
     } else {
-        Err(Error::BitsOutOfRange { bits, min, max: N::BITS })
+        Err(Error::Bijection(BijectionError::BitsOutOfRange { bits, min, max: N::BITS }))
     }
 }
 

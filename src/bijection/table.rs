@@ -4,7 +4,7 @@ use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::{check_in_order, check_word, try_with_capacity};
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::seed::KeyDomain;
 use crate::word::Word;
 
@@ -38,11 +38,11 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyDomain`] if there are none, [`Error::NotABijection`] if they are not the numbers from 0 to their
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if there are none, [`Error::NotABijection`] if they are not the numbers from 0 to their
     /// count, each once, and [`Error::OutOfMemory`].
     pub fn new(values: Vec<u64>) -> Result<Self, Error> {
         if values.is_empty() {
-            return Err(Error::EmptyDomain);
+            return Err(Error::Bijection(BijectionError::EmptyDomain));
         }
         check_in_order(&values)?;
         let inverse = try_with_capacity(values.len())?;

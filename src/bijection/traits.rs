@@ -145,7 +145,7 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     }
 
     /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only; a GPU engine then answers
-    /// [`Error::NoDeviceSource`](crate::Error::NoDeviceSource). What the text answers is checked as the Rust methods' values are, for a permutation,
+    /// [`GpuError::NoSource`](crate::GpuError::NoSource). What the text answers is checked as the Rust methods' values are, for a permutation,
     /// and not for being the same one; that it does no harm is its author's word, see [`DeviceSource::new`].
     fn device_source(&self) -> Option<DeviceSource> {
         None

@@ -16,7 +16,7 @@ use super::shuffle::job::there_and_back;
 use super::shuffle::plan::plan;
 use super::strategy::CudaStrategy;
 use crate::bijection::Bijection;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// The engine on an NVIDIA GPU, on one of its streams.
 ///
@@ -66,7 +66,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`] if there is no GPU, driver or compiler that will do, and [`Error::Driver`].
+    /// [`Error::BackendUnavailable`] if there is no GPU, driver or compiler that will do, and [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new() -> Result<Self, Error> {
         Self::on_device(0)
     }
@@ -107,7 +107,7 @@ impl Cuda {
 
     /// The same engine, for calls that are captured in CUDA graphs: those of [`CudaWorkspace`]s and
     /// [`CudaStreams`] that are made with it, and its own that fill device memory. Of another
-    /// engine such a call is [`Error::Captured`].
+    /// engine such a call is [`GpuError::Captured`](crate::GpuError::Captured).
     ///
     /// A captured call needs its kernels and its memory beforehand, from a `reserve` function or
     /// from a call before. Each launch of the graph does what the call would, with the same
@@ -180,8 +180,8 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NoDeviceSource`], [`Error::DeviceParams`], [`Error::DeviceCompile`],
-    /// [`Error::ItemTooLarge`], [`Error::Driver`].
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource), [`GpuError::Params`](crate::GpuError::Params), [`GpuError::Compile`](crate::GpuError::Compile),
+    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn compile<T: DeviceRepr>(
         &self,
         bijection: &dyn Bijection,
@@ -207,8 +207,8 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceCompile`], with the kernel's name and the compiler's log, if the text does not compile or has no such
-    /// kernel; [`Error::Driver`].
+    /// [`GpuError::Compile`](crate::GpuError::Compile), with the kernel's name and the compiler's log, if the text does not compile or has no such
+    /// kernel; [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Examples
     ///
@@ -258,7 +258,8 @@ impl Cuda {
     /// # }
     /// ```
     pub fn kernel(&self, text: &str, name: &str) -> Result<CudaFunction, Error> {
-        let wrong = |log: &str| Error::DeviceCompile { type_name: name.into(), log: log.into() };
+        let wrong =
+            |log: &str| Error::Gpu(GpuError::Compile { type_name: name.into(), log: log.into() });
         if name.contains('\0') {
             return Err(wrong("the name has a zero byte"));
         }

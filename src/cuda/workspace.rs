@@ -126,9 +126,9 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` does not hold the indexes;
-    /// [`Error::NotABijection`], after which `out` holds unspecified values; [`Error::NoDeviceSource`],
-    /// [`Error::DeviceParams`], [`Error::DeviceCompile`], [`Error::WrongDevice`], [`Error::DomainTooWide`],
-    /// [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`Error::NotABijection`], after which `out` holds unspecified values; [`GpuError::NoSource`](crate::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::GpuError::Params), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn indices<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -207,7 +207,7 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`], [`Error::ItemTooLarge`], and else as [`indices`](Self::indices).
+    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), and else as [`indices`](Self::indices).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -377,7 +377,7 @@ impl<'a> CudaArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and [`Error::WrongDevice`].
+    /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and [`GpuError::WrongDevice`](crate::GpuError::WrongDevice).
     pub fn array<T: DeviceRepr>(
         mut self,
         source: &'a impl DeviceArray<T>,
@@ -406,7 +406,7 @@ impl<'a> CudaArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooManyArrays`], and else as [`CudaWorkspace::shuffle_into`].
+    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), and else as [`CudaWorkspace::shuffle_into`].
     pub fn shuffle(self) -> Result<(), Error> {
         self.enter_again()?.execute(Direction::Shuffle)
     }

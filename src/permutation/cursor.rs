@@ -7,7 +7,7 @@ use super::Permutation;
 use super::index::Landmark;
 use crate::base::saved;
 use crate::bijection::Bijection;
-use crate::error::Error;
+use crate::error::{Error, SavedError};
 
 /// Where an [`Iter`](crate::Iter) stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
 ///
@@ -30,7 +30,7 @@ use crate::error::Error;
 /// let cursor = iter.cursor();
 /// assert_eq!(cursor.left(), 99);
 /// assert!(p.resume(&cursor)?.eq(iter));
-/// assert_eq!(Permutation::new(100, 43).resume(&cursor).unwrap_err(), Error::ForeignCursor);
+/// assert_eq!(Permutation::new(100, 43).resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,13 +80,13 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignCursor`].
+    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor).
     pub(super) fn checked<B: Bijection>(
         &self,
         permutation: &Permutation<B>,
     ) -> Result<([u64; 3], Landmark), Error> {
         if self.len != permutation.len || self.check != self.check(permutation) {
-            return Err(Error::ForeignCursor);
+            return Err(Error::Saved(SavedError::ForeignCursor));
         }
         let &Self { len, next, left, stride, slot, survivors: place, .. } = self;
         // The check is no secret: a cursor may be made up with a right one.
@@ -98,7 +98,7 @@ impl Cursor {
             && u128::from(place) <= before
             && after.is_some_and(|slots| u128::from(len - place) <= slots);
         if stride == 0 || (left > 0 && !is_there) {
-            return Err(Error::ForeignCursor);
+            return Err(Error::Saved(SavedError::ForeignCursor));
         }
         Ok(([next, left, stride], Landmark { slot, place }))
     }
@@ -124,7 +124,7 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let [len, next, left, stride, slot, survivors, check] =
-            saved::read(text).ok_or(Error::BadCursor)?;
+            saved::read(text).ok_or(Error::Saved(SavedError::Cursor))?;
         Ok(Self { len, next, left, stride, slot, survivors, check })
     }
 }

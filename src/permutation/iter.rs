@@ -10,7 +10,7 @@ use super::index::Landmark;
 use super::{Cursor, Permutation, tuning};
 use crate::bijection::{Bijection, Standard};
 use crate::compact::{SlotRange, Values, room_for};
-use crate::error::Error;
+use crate::error::{Error, ViewError};
 
 /// The iterator over a borrowed permutation's indexes: see [`Indexes`].
 pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;
@@ -222,11 +222,11 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if `rank` is not below `world`, and what [`Permutation::build_index`] says, if the index
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`, and what [`Permutation::build_index`] says, if the index
     /// is needed to find the place.
     pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
-            return Err(Error::NoSuchShard { rank, world });
+            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
         }
         let left = self.left;
         // At most `left`.
@@ -250,10 +250,10 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if `rank` is not below `world`.
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`.
     pub fn shard_strided(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
-            return Err(Error::NoSuchShard { rank, world });
+            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
         }
         let Some(last) = self.left.checked_sub(1).filter(|&last| last >= rank) else {
             self.left = 0;

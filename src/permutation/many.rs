@@ -5,7 +5,7 @@ use crate::base::check::{check_word, or_panic, try_with_capacity};
 use crate::bijection::{FromSeed, Standard};
 use crate::compact::Compactor;
 use crate::compact::batch::{self, Batch};
-use crate::error::Error;
+use crate::error::{Error, RowsError};
 use crate::permutation::Permutation;
 use crate::seed::Seed;
 use crate::word::Word;
@@ -167,7 +167,7 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`Error::NotWholeRows`] if the slice's length is not a multiple of the rows', [`Error::RowsOutOfRange`] if there
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the slice's length is not a multiple of the rows', [`RowsError::OutOfRange`](crate::RowsError::OutOfRange) if there
     /// are not so many rows, and else as [`write_indices`](Self::write_indices).
     ///
     /// # Examples
@@ -331,11 +331,11 @@ impl Permutations {
     fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
         let (len, words) = (self.len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
-            return Err(Error::NotWholeRows { len, actual: words });
+            return Err(Error::Rows(RowsError::NotWhole { len, actual: words }));
         }
         let (rows, count) = (words.checked_div(len).unwrap_or(0), self.count);
         if first.checked_add(rows).is_none_or(|end| end > count) {
-            return Err(Error::RowsOutOfRange { first, rows, count });
+            return Err(Error::Rows(RowsError::OutOfRange { first, rows, count }));
         }
         // A row that does not fit the memory's addresses is not in the slice, which then has none.
         Ok(self.batch(if rows == 0 { 0 } else { len as usize }))
@@ -357,8 +357,8 @@ impl crate::cuda::CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::NotWholeRows`], [`Error::RowsOutOfRange`], [`Error::IndexTooWide`], [`Error::WrongDevice`],
-    /// [`Error::DomainTooWide`], [`Error::DeviceCompile`], [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole), [`RowsError::OutOfRange`](crate::RowsError::OutOfRange), [`Error::IndexTooWide`], [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Examples
     ///

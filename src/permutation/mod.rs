@@ -51,7 +51,7 @@ use crate::word::Word;
 ///
 /// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of 2^33.
 /// For more items take `walk`, if single places or ranges are wanted: with [`new`](Self::new) those views
-/// answer [`Error::IndexNotBuilt`] until [`build_index`](Self::build_index) has been called, which takes
+/// answer [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until [`build_index`](Self::build_index) has been called, which takes
 /// minutes for a trillion.
 ///
 /// # Examples

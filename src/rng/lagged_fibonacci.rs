@@ -4,7 +4,7 @@ use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator};
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
 /// `x[n] = x[n - R] + x[n - S]` modulo 2^32, for `R > S`, [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].
@@ -51,7 +51,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidState`] if all words are even: then all that follow are, and the period is shorter.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if all words are even: then all that follow are, and the period is shorter.
     ///
     /// # Examples
     ///
@@ -72,7 +72,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
             }
             k += 1;
         }
-        Err(Error::InvalidState)
+        Err(Error::Generator(GeneratorError::InvalidState))
     }
 
     /// The generator that continues these words, of which one is odd.
@@ -214,8 +214,14 @@ mod tests {
     #[test]
     fn one_word_has_to_be_odd() {
         let mut words = [2; 521];
-        assert_eq!(LaggedFibonacci521::from_state(words), Err(Error::InvalidState));
-        assert_eq!(LaggedFibonacci521::from_state([0; 521]), Err(Error::InvalidState));
+        assert_eq!(
+            LaggedFibonacci521::from_state(words),
+            Err(Error::Generator(GeneratorError::InvalidState))
+        );
+        assert_eq!(
+            LaggedFibonacci521::from_state([0; 521]),
+            Err(Error::Generator(GeneratorError::InvalidState))
+        );
         for place in [0, 520] {
             words[place] ^= 1;
             assert_eq!(LaggedFibonacci521::from_state(words).unwrap().state(), words);

@@ -14,7 +14,7 @@ use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
 use crate::base::check::try_with_capacity;
 use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::Seed;
 
 /// Streams of one generator that step together.
@@ -55,10 +55,10 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStreams`] if there are none, [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none, [`Error::OutOfMemory`].
     pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
         if streams.is_empty() {
-            return Err(Error::NoStreams);
+            return Err(Error::Generator(GeneratorError::NoStreams));
         }
         let len = streams.end - streams.start;
         let bytes = len.saturating_mul(size_of::<G>() as u64);
@@ -73,10 +73,10 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStreams`] if there are none.
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none.
     pub fn from_generators(mut generators: Vec<G>) -> Result<Self, Error> {
         if generators.is_empty() {
-            return Err(Error::NoStreams);
+            return Err(Error::Generator(GeneratorError::NoStreams));
         }
         generators.iter_mut().for_each(G::start_block);
         Ok(Self { streams: generators })
@@ -109,7 +109,7 @@ impl Streams<Mwc> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStreams`] if `count` is 0, [`Error::TooFewMultipliers`] if there are not so many, [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0, [`GeneratorError::TooFewMultipliers`](crate::GeneratorError::TooFewMultipliers) if there are not so many, [`Error::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()
@@ -117,7 +117,10 @@ impl Streams<Mwc> {
             .map(|(multiplier, stream)| Ok(Mwc::start(child, stream, multiplier)));
         let streams = Self::collect(count, streams)?;
         if streams.len() < count {
-            return Err(Error::TooFewMultipliers { streams: count, multipliers: streams.len() });
+            return Err(Error::Generator(GeneratorError::TooFewMultipliers {
+                streams: count,
+                multipliers: streams.len(),
+            }));
         }
         Ok(streams)
     }

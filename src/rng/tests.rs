@@ -9,7 +9,7 @@ use super::number::{
 };
 use super::*;
 use crate::base::simd::SimdLevel;
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::Seed;
 
 /// Runs a generic function for every generator.
@@ -357,10 +357,22 @@ fn every_generator_keys_bijections() {
 
 #[test]
 fn ensembles_need_streams() {
-    assert_eq!(Streams::<Xorwow>::new(1, 5..5).unwrap_err(), Error::NoStreams);
-    assert_eq!(Streams::<Mwc>::from_generators(Vec::new()).unwrap_err(), Error::NoStreams);
-    assert_eq!(Streams::<Mwc>::different(1, 0).unwrap_err(), Error::NoStreams);
-    assert_eq!(Streams::<Lcg32>::leapfrog(1, 0).unwrap_err(), Error::NoStreams);
+    assert_eq!(
+        Streams::<Xorwow>::new(1, 5..5).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
+    assert_eq!(
+        Streams::<Mwc>::from_generators(Vec::new()).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
+    assert_eq!(
+        Streams::<Mwc>::different(1, 0).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
+    assert_eq!(
+        Streams::<Lcg32>::leapfrog(1, 0).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
     let error = Streams::<LaggedFibonacci1279>::new(1, 0..u64::MAX).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }));
 }

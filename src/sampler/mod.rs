@@ -9,7 +9,7 @@ pub use state::SamplerState;
 
 use core::fmt;
 
-use crate::error::{Defect, Error, SamplerError};
+use crate::error::{Defect, Error, SamplerError, ViewError};
 use crate::seed::Seed;
 use order::Order;
 
@@ -111,7 +111,7 @@ impl SamplerBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if the rank is not below the world, so also if the world is 0;
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if the rank is not below the world, so also if the world is 0;
     /// [`Error::Sampler`] with [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or
     /// [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or [`blocks`](Self::blocks) was
     /// called, what drawing the order of epoch 0 says, and [`Error::LengthExceedsDomain`] if it has
@@ -122,7 +122,7 @@ impl SamplerBuilder {
             return Err(Error::Sampler(SamplerError::NoItems));
         }
         if rank >= world {
-            return Err(Error::NoSuchShard { rank, world });
+            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
         }
         if batch == 0 {
             return Err(Error::Sampler(SamplerError::EmptyBatch));

@@ -1,5 +1,6 @@
 //! The same permutation as `Serial`, bit for bit, by every strategy, for every kind of item.
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
@@ -81,7 +82,7 @@ fn views_agree() {
     assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
     let p = Permutation::new(1000, 1);
     let refused = p.then(&p).unwrap().on(Backend::Cuda).try_to_vec();
-    assert_eq!(refused.unwrap_err(), Error::NoDeviceSource);
+    assert_eq!(refused.unwrap_err(), Error::Gpu(GpuError::NoSource));
 }
 
 #[test]

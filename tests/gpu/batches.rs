@@ -1,5 +1,6 @@
 //! Rows of a batch on the device are those of the host.
 
+use bijective_shuffle::RowsError;
 use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaWorkspace, Word};
@@ -100,9 +101,9 @@ fn what_cannot_be_is_refused() {
     let mut workspace = CudaWorkspace::new(&cuda);
     let permutations = Permutations::new(10, 4, 1);
     let error = workspace.permutations(&permutations, 0, &mut out);
-    assert_eq!(error, Err(Error::NotWholeRows { len: 4, actual: 10 }));
+    assert_eq!(error, Err(Error::Rows(RowsError::NotWhole { len: 4, actual: 10 })));
     let error = workspace.permutations(&permutations, 9, &mut out.slice_mut(..8));
-    assert_eq!(error, Err(Error::RowsOutOfRange { first: 9, rows: 2, count: 10 }));
+    assert_eq!(error, Err(Error::Rows(RowsError::OutOfRange { first: 9, rows: 2, count: 10 })));
     workspace.permutations(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
     let other = CudaWorkspace::new(&Cuda::new().unwrap()).permutations(
         &permutations,

@@ -1,5 +1,6 @@
 //! Random numbers in device memory: those of the CPU, bit for bit.
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::cudarc::driver::{
     CudaSlice, CudaViewMut, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
@@ -279,7 +280,7 @@ fn kernels_that_are_wrong_are_refused() {
     for (text, name) in [("int x = ;", "nothing"), (text, "something"), (text, "not\0hing")] {
         let error = cuda.kernel(text, name).unwrap_err();
         assert!(
-            matches!(&error, Error::DeviceCompile { type_name, .. } if type_name == name),
+            matches!(&error, Error::Gpu(GpuError::Compile { type_name, .. }) if type_name == name),
             "{error}"
         );
     }
@@ -293,7 +294,7 @@ fn numbers_for_another_context_are_refused() {
     let mut out = other.alloc_zeros::<u32>(100).unwrap();
     let mut rng = Philox4x32Rng::new(1, 0);
     let before = rng.clone();
-    let refused = Err(Error::WrongDevice { expected: 0, actual: 0 });
+    let refused = Err(Error::Gpu(GpuError::WrongDevice { expected: 0, actual: 0 }));
     assert_eq!(cuda.fill_u32(&mut rng, &mut out), refused);
     assert_eq!(rng, before);
     let ensemble = Streams::<Mwc>::new(1, 0..10).unwrap();

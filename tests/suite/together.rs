@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use crate::common::Plain;
+use bijective_shuffle::RowsError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, Strategy};
 use rayon::ThreadPoolBuilder;
@@ -165,7 +166,7 @@ fn rows_must_be_whole() {
     let mut items = [0_u8; 12];
     for width in [0, 5, 13] {
         let error = Rows::new(&mut items, width).unwrap_err();
-        assert_eq!(error, Error::NotWholeRows { len: width as u64, actual: 12 });
+        assert_eq!(error, Error::Rows(RowsError::NotWhole { len: width as u64, actual: 12 }));
     }
     assert_eq!(
         error_text(&mut items),

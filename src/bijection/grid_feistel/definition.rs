@@ -1,6 +1,6 @@
 //! What a [`GridFeistel`] is: its grid, its keys, and its values at single points.
 
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
 
 /// A Feistel network on a grid of `rows * 2^j` points, for any length.
@@ -68,10 +68,10 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyDomain`] if `len` is 0.
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0.
     pub fn new(len: u64, keys: [[u32; 4]; HALF_ROUNDS]) -> Result<Self, Error> {
         if len == 0 {
-            return Err(Error::EmptyDomain);
+            return Err(Error::Bijection(BijectionError::EmptyDomain));
         }
         Ok(Self::keyed(len, keys))
     }

@@ -1,7 +1,7 @@
 //! What a [`MulXorshift`] is: its keys, and its values at single points.
 
 use crate::base::check::check_bits;
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
 
 /// A chain of keyed affine maps and xorshifts on `2^b` points, for every `b` from 2 to 64.
@@ -52,7 +52,7 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if `bits` is not from 2 to 64, [`Error::EvenMultiplier`] if a multiplier is even.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not from 2 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if a multiplier is even.
     pub fn new(
         bits: u32,
         multipliers: [u64; ROUNDS],
@@ -60,7 +60,9 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     ) -> Result<Self, Error> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         match multipliers.into_iter().find(|multiplier| multiplier.is_multiple_of(2)) {
-            Some(multiplier) => Err(Error::EvenMultiplier { multiplier }),
+            Some(multiplier) => {
+                Err(Error::Bijection(BijectionError::EvenMultiplier { multiplier }))
+            }
             None => Ok(Self::reduced(bits, multipliers, increments)),
         }
     }
@@ -95,7 +97,7 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, Error> {
         check_bits::<M>(self.bits, MulXorshift::<ROUNDS>::MIN_BITS)?;
         let convert = |words: [N; ROUNDS]| words.map(|word| M::wrap(word.widen()));

@@ -71,7 +71,7 @@ impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if `bits` is not from 2 to 64.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not from 2 to 64.
     pub fn try_from_keys(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         Ok(Self { bits, keys, word: PhantomData })
@@ -93,7 +93,7 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, Error> {
         check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
         Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
@@ -200,6 +200,7 @@ impl<const ROUNDS: usize> FromSeed for VariablePhilox<ROUNDS> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::BijectionError;
 
     /// One round worked out by hand: b = 5, left half 2 bits, right half 3.
     #[test]
@@ -216,12 +217,15 @@ mod tests {
     fn widths_outside_the_range_are_refused() {
         for bits in [0, 1, 65, u32::MAX] {
             let error = VariablePhilox::<24>::try_from_keys(bits, [0; 24]).unwrap_err();
-            assert_eq!(error, Error::BitsOutOfRange { bits, min: 2, max: 64 });
+            assert_eq!(
+                error,
+                Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 2, max: 64 })
+            );
         }
         let wide = VariablePhilox::<24>::from_keys(33, [0; 24]);
         assert_eq!(
             wide.to_word::<u32>().unwrap_err(),
-            Error::BitsOutOfRange { bits: 33, min: 2, max: 32 }
+            Error::Bijection(BijectionError::BitsOutOfRange { bits: 33, min: 2, max: 32 })
         );
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn unit_bits(units: u64) -> u32 {
 ///
 /// # Errors
 ///
-/// [`Error::BitsOutOfRange`] if they are too many.
+/// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if they are too many.
 pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
     if more == 0 {
         return Ok(map.clone());

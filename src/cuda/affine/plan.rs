@@ -9,13 +9,13 @@ use crate::cuda::runtime::own::THREADS;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::movement::{Array, LARGEST_ITEM};
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// Permutes an array: `out[A x ^ c] = source[x]`.
 ///
 /// # Errors
 ///
-/// [`Error::ItemTooLarge`], [`Error::DeviceMemory`], [`Error::DomainTooWide`].
+/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide).
 pub(crate) fn permute(map: &Affine, array: Array, limits: &Limits) -> Result<Plan<'static>, Error> {
     let bytes = array_bytes(array.item, map.bits())?;
     let mut plan = Plan::new();
@@ -172,12 +172,12 @@ fn by_rows(map: &Affine, array: Array, word: WordType, units: u64) -> Launch<'st
 ///
 /// # Errors
 ///
-/// [`Error::ItemTooLarge`]; [`Error::DeviceMemory`] if an address has no room for the number.
+/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge); [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if an address has no room for the number.
 pub(crate) fn array_bytes(item: usize, bits: u32) -> Result<u64, Error> {
     if item > LARGEST_ITEM {
-        return Err(Error::ItemTooLarge { bytes: item, most: LARGEST_ITEM });
+        return Err(Error::Gpu(GpuError::ItemTooLarge { bytes: item, most: LARGEST_ITEM }));
     }
-    u64::try_from((item as u128) << bits).map_err(|_| Error::DeviceMemory)
+    u64::try_from((item as u128) << bits).map_err(|_| Error::Gpu(GpuError::OutOfMemory))
 }
 
 #[cfg(test)]
@@ -211,10 +211,14 @@ pub(crate) mod tests {
         assert_eq!(array_bytes(most, 47), Ok(1 << 63));
         // Shifted within 64 bits, all of these would be 0 or less than there is.
         for (item, bits) in [(1, 64), (3, 63), (16, 60), (24, 61), (most, 48), (most, 64)] {
-            assert_eq!(array_bytes(item, bits), Err(Error::DeviceMemory), "{item} << {bits}");
+            assert_eq!(
+                array_bytes(item, bits),
+                Err(Error::Gpu(GpuError::OutOfMemory)),
+                "{item} << {bits}"
+            );
         }
         assert_eq!(array_bytes(0, 64), Ok(0));
-        let large = Error::ItemTooLarge { bytes: most + 1, most };
+        let large = Error::Gpu(GpuError::ItemTooLarge { bytes: most + 1, most });
         assert_eq!(array_bytes(most + 1, 64), Err(large));
     }
 

@@ -13,7 +13,7 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::{check_device, check_slices};
 use crate::cuda::shuffle::movement::Array;
 use crate::cuda::workspace::CudaWorkspace;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 impl CudaWorkspace {
     /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
@@ -27,9 +27,9 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items; [`Error::ItemTooLarge`] beyond 64 KiB;
-    /// [`Error::WrongDevice`]; [`Error::DomainTooWide`] if a launch would have 2^31 blocks or more; [`Error::DeviceCompile`];
-    /// [`Error::DeviceMemory`] if the kernel cannot be loaded; [`Error::Driver`]. Nothing has been written then,
+    /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items; [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB;
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice); [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if a launch would have 2^31 blocks or more; [`GpuError::Compile`](crate::GpuError::Compile);
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the kernel cannot be loaded; [`GpuError::Driver`](crate::GpuError::Driver). Nothing has been written then,
     /// unless it is the last of these.
     ///
     /// # Examples
@@ -77,8 +77,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// As [`permute_into`](Self::permute_into), and [`Error::DeviceMemory`] if there is none for the copy. The items are then where
-    /// they were, unless it is [`Error::Driver`] that says so of a launch, after which they are unspecified.
+    /// As [`permute_into`](Self::permute_into), and [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the copy. The items are then where
+    /// they were, unless it is [`GpuError::Driver`](crate::GpuError::Driver) that says so of a launch, after which they are unspecified.
     pub fn permute_in_place<T: DeviceRepr>(
         &mut self,
         map: &Affine,
@@ -105,8 +105,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`], [`Error::DeviceMemory`] if there is none for the parts, what the function
-    /// answers, and else as [`permute_into`](Self::permute_into). The array is as it was, unless it is [`Error::Driver`] that says
+    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo), [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the parts, what the function
+    /// answers, and else as [`permute_into`](Self::permute_into). The array is as it was, unless it is [`GpuError::Driver`](crate::GpuError::Driver) that says
     /// so of the last launch.
     pub fn parm<T: DeviceRepr>(
         &mut self,
@@ -187,8 +187,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::ItemTooLarge`] beyond 64 KiB; [`Error::DeviceMemory`] if the array's bytes cannot be counted in 64 bits;
-    /// [`Error::Overlap`] if the two arrays overlap; and else as [`permute_into`](Self::permute_into).
+    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB; [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the array's bytes cannot be counted in 64 bits;
+    /// [`GpuError::Overlap`](crate::GpuError::Overlap) if the two arrays overlap; and else as [`permute_into`](Self::permute_into).
     pub unsafe fn permute_raw(
         &mut self,
         map: &Affine,
@@ -197,7 +197,7 @@ impl CudaWorkspace {
         item_bytes: usize,
     ) -> Result<(), Error> {
         if source.abs_diff(out) < array_bytes(item_bytes, map.bits())? {
-            return Err(Error::Overlap);
+            return Err(Error::Gpu(GpuError::Overlap));
         }
         self.enter()?;
         let array = Array::given(source, out, item_bytes);

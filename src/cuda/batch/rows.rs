@@ -11,7 +11,7 @@ use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::movement::Movement;
 use crate::cuda::shuffle::plan;
 use crate::cuda::strategy::CudaStrategy;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// Rows from `first` on, in words of 4 or 8 bytes from an address on.
 pub(crate) struct RowsJob {
@@ -121,7 +121,7 @@ fn together(
     let (last, len) = (any.last(), batch.len as u64);
     let most = len - 1;
     let shape = tuning::rows(last, at_once, multiprocessors);
-    let source = any.device_source().ok_or(Error::NoDeviceSource)?;
+    let source = any.device_source().ok_or(Error::Gpu(GpuError::NoSource))?;
     let grid = Grid::Resident(rows.div_ceil(u64::from(shape.at_once())));
     let keys = Keys::new(&batch.seed, StandardCipher::key_domain(len).word());
     let kernel = kernels::cipher_rows(WordType::for_indexes(last), shape, most == last, word);

@@ -81,7 +81,7 @@ macro_rules! philox_fills {
         ///
         /// # Errors
         ///
-        /// [`Error::WrongDevice`], [`Error::DeviceCompile`], [`Error::Driver`]; the generator is then where it was.
+        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver); the generator is then where it was.
         pub fn $name<const ROUNDS: usize>(
             &self,
             rng: &mut Philox4x32Rng<ROUNDS>,

@@ -12,7 +12,7 @@ use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, check_slices, enter, failed};
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 use crate::rng::Streams;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
 
@@ -23,7 +23,7 @@ macro_rules! stream_fills {
         ///
         /// # Errors
         ///
-        /// [`Error::WrongDevice`], [`Error::DeviceCompile`], [`Error::Driver`].
+        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver).
         pub fn $name(&mut self, out: &mut impl DeviceArrayMut<$number>) -> Result<(), Error> {
             self.fill::<$kind>(out)
         }
@@ -85,7 +85,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states, [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states, [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
         // Memory that is got in a capture is the graph's, and there only while it runs.
         enter(&cuda.stream, false)?;
@@ -105,7 +105,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the host has no memory for them, [`Error::Driver`].
+    /// [`Error::OutOfMemory`] if the host has no memory for them, [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn to_streams(&self) -> Result<Streams<G>, Error> {
         let layout = Layout::new::<G>(self.len);
         let mut states = layout.room()?;
@@ -224,7 +224,7 @@ struct StreamsJob {
 fn plan<G: DeviceGenerator, D: DeviceDraw>(job: StreamsJob) -> Result<Plan<'static>, Error> {
     let StreamsJob { states, count, out, len, multiprocessors } = job;
     // The states of so many streams fit no device's memory.
-    let blocks = |blocks: u64| Grid::blocks(blocks).map_err(|_| Error::DeviceMemory);
+    let blocks = |blocks: u64| Grid::blocks(blocks).map_err(|_| Error::Gpu(GpuError::OutOfMemory));
     let words = D::words(len);
     let mut plan = Plan::new();
     plan.launch(match G::threads() {

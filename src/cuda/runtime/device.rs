@@ -39,7 +39,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`Error::Driver`].
+    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn of(context: &Arc<CudaContext>) -> Result<Arc<Self>, Error> {
         static DEVICES: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
         let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +55,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`Error::Driver`].
+    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn number(ordinal: usize) -> Result<Arc<Self>, Error> {
         let count = probe::driver().map_err(Error::no_cuda)?.devices;
         if ordinal >= count {
@@ -106,7 +106,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceCompile`], [`Error::Driver`].
+    /// [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn kernel(&self, program: &Program) -> Result<Arc<LoadedKernel>, Error> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = kernels().get(program) {
@@ -122,7 +122,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceCompile`].
+    /// [`GpuError::Compile`](crate::GpuError::Compile).
     pub(crate) fn image(&self, program: &Program) -> Result<Arc<[u8]>, Error> {
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
         program.image(self.target, folder.as_deref())

@@ -14,7 +14,7 @@ use super::plan::{ArgumentBytes, Evaluated, Grid, Ground, Launch, Plan, Step};
 use super::program::Program;
 use super::reader::Reader;
 use super::stream::{enter, failed};
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// How much stands before the status words of `TileStates` in gpu/runtime/lookback.cuh.
 const TILE_STATES_HEADER: u64 = 24;
@@ -62,8 +62,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`Error::Captured`] if it is captured, and the engine is not one `with_capture`;
-    /// [`Error::Driver`].
+    /// [`GpuError::Captured`](crate::GpuError::Captured) if it is captured, and the engine is not one `with_capture`;
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
         if enter(&self.stream, self.may_be_captured)? {
             self.tile_states.keep();
@@ -138,7 +138,7 @@ impl Executor {
     /// Gets all that a plan takes, or else its alternative.
     fn prepare<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
         match (self.prepare_one(plan), &plan.otherwise) {
-            (Err(Error::DeviceMemory), Some(otherwise)) => self.prepare(otherwise),
+            (Err(Error::Gpu(GpuError::OutOfMemory)), Some(otherwise)) => self.prepare(otherwise),
             (prepared, _) => prepared,
         }
     }
@@ -251,7 +251,7 @@ impl Executor {
     ///
     /// There are so many bytes at both addresses, the stream's to read and to write.
     unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Error> {
-        let len = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
+        let len = usize::try_from(bytes).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
         // SAFETY: the caller promises that there are so many bytes at both addresses, the stream's
         // to read and to write, which is all that the driver asks for: it finds out by itself whose
         // memory they are in.

@@ -62,7 +62,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
         let pieces = [Piece::new(stream)?, Piece::new(stream)?];
         Ok(Self { stream: stream.clone(), pieces })

@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DevicePtr, DeviceRepr};
 
 use super::stream::failed;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
 const CAPTURE_UNSUPPORTED: u32 = 900;
@@ -63,23 +63,23 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn room(
         &mut self,
         stream: &Arc<CudaStream>,
         bytes: u64,
     ) -> Result<(u64, bool), Error> {
-        let bytes = usize::try_from(bytes).map_err(|_| Error::DeviceMemory)?;
+        let bytes = usize::try_from(bytes).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
         let grows = self.bytes() < bytes;
         if grows {
             let status =
                 stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
             if status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
                 // The memory would be the graph's, and there only while it runs.
-                return Err(Error::Driver {
+                return Err(Error::Gpu(GpuError::Driver {
                     code: CAPTURE_UNSUPPORTED,
                     during: "reserve memory in a capture",
-                });
+                }));
             }
             // First give back what there is.
             self.give_up();
@@ -98,7 +98,7 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Safety
     ///
@@ -111,10 +111,10 @@ impl Memory {
     ) -> Result<CudaViewMut<'_, T>, Error> {
         // There is a view of no bytes, but none of no memory.
         self.room(stream, bytes.max(1))?;
-        let memory = self.bytes.as_mut().ok_or(Error::DeviceMemory)?;
+        let memory = self.bytes.as_mut().ok_or(Error::Gpu(GpuError::OutOfMemory))?;
         // SAFETY: the caller promises that an item is written before it is read. The memory is
         // aligned to 256 bytes, which is enough for any item, and `transmute_mut` answers `None` if
         // it were too short.
-        unsafe { memory.transmute_mut(len) }.ok_or(Error::DeviceMemory)
+        unsafe { memory.transmute_mut(len) }.ok_or(Error::Gpu(GpuError::OutOfMemory))
     }
 }

@@ -14,7 +14,7 @@ use super::own;
 use super::reader::Reader;
 use super::word_type::WordType;
 use crate::bijection::DeviceSource;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// Bytes beyond which no device has memory; up to it, sizes are computed without overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 46;
@@ -92,7 +92,7 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// [`Error::DomainTooWide`] if the driver does not take the number.
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if the driver does not take the number.
     pub(crate) fn blocks(number: u64) -> Result<Self, Error> {
         Ok(Self::Blocks(block_number(number)?, 1))
     }
@@ -109,7 +109,9 @@ impl Grid {
 
 /// A number of blocks as the driver takes it.
 pub(crate) fn block_number(number: u64) -> Result<u32, Error> {
-    i32::try_from(number).map(|number| number as u32).map_err(|_| Error::DomainTooWide)
+    i32::try_from(number)
+        .map(|number| number as u32)
+        .map_err(|_| Error::Gpu(GpuError::DomainTooWide))
 }
 
 /// What is evaluated: `F` in a kernel's text.
@@ -233,11 +235,11 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DomainTooWide`] if blocks cannot count them.
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if blocks cannot count them.
     pub(crate) fn take_tile_states(&mut self, tiles: u64) -> Result<(), Error> {
         // Blocks take one ticket more than there are tiles.
         let tiles = u32::try_from(tiles).ok().filter(|&tiles| tiles < u32::MAX / 2);
-        self.tiles = self.tiles.max(tiles.ok_or(Error::DomainTooWide)?);
+        self.tiles = self.tiles.max(tiles.ok_or(Error::Gpu(GpuError::DomainTooWide))?);
         Ok(())
     }
 

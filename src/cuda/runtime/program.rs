@@ -12,7 +12,7 @@ use super::nvrtc::{Nvrtc, Target};
 use super::plan::Evaluated;
 use super::word_type::WordType;
 use crate::bijection::DeviceSource;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 use crate::rng::device_header;
 
 /// The layers that every program of a bijection has, in the order in which they build on each other.
@@ -183,7 +183,9 @@ fn fill(kernels: &str) -> String {
 /// Compiles a text, of which an error has this name.
 fn compile(text: &str, name: &str, target: Target) -> Result<Vec<u8>, Error> {
     let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
-    nvrtc.compile(text, target).map_err(|log| Error::DeviceCompile { type_name: name.into(), log })
+    nvrtc
+        .compile(text, target)
+        .map_err(|log| Error::Gpu(GpuError::Compile { type_name: name.into(), log }))
 }
 
 /// An image's length and its hash.

@@ -4,6 +4,7 @@
 use super::*;
 use crate::cuda::runtime::own;
 use crate::cuda::runtime::plan::Plan;
+use crate::error::GpuError;
 
 /// The compiler, if this machine has one; it must, if the environment says so.
 fn compiler() -> Option<&'static Nvrtc> {
@@ -71,7 +72,9 @@ fn arguments_that_are_not_the_hosts_do_not_compile() {
     assert_ne!(text, moved);
     let plain = BijectionText { type_name: "uint64_t".into(), text: String::new(), params: 8 };
     let log = compile(&plain.permutations(&moved), "moved", targets(nvrtc)[0]);
-    let Err(Error::DeviceCompile { log, .. }) = log else { panic!("it should not compile") };
+    let Err(Error::Gpu(GpuError::Compile { log, .. })) = log else {
+        panic!("it should not compile")
+    };
     assert!(log.contains("as on the host"), "{log}");
 }
 
@@ -110,7 +113,7 @@ fn a_users_text_finds_every_generator() {
     for target in targets(nvrtc) {
         assert!(!Program::user(text, "draw").compile(target).unwrap().is_empty());
         let wrong = Program::user("\nint wrong = ;", "wrong").compile(target);
-        let Err(Error::DeviceCompile { type_name, log }) = wrong else {
+        let Err(Error::Gpu(GpuError::Compile { type_name, log })) = wrong else {
             panic!("it should not compile");
         };
         assert_eq!(type_name, "wrong");
@@ -146,7 +149,7 @@ fn what_does_not_compile_is_said_with_its_name_and_the_log() {
     let source = unsafe { DeviceSource::new("Wrong", text, vec![0; 8]) };
     let program = Program::new(&source.into(), &calls_forward());
     let target = targets(compiler().unwrap())[0];
-    let Err(Error::DeviceCompile { type_name, log }) = program.compile(target) else {
+    let Err(Error::Gpu(GpuError::Compile { type_name, log })) = program.compile(target) else {
         panic!("it should not compile");
     };
     assert_eq!(type_name, "Wrong");

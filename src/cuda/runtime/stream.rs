@@ -5,14 +5,14 @@ use std::sync::Arc;
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DriverError};
 
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// The driver's error as ours. Its number is kept, since asking for its name is another call into the driver.
 pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
     let code = error.0 as u32;
     match code {
-        2 => Error::DeviceMemory,
-        code => Error::Driver { code, during },
+        2 => Error::Gpu(GpuError::OutOfMemory),
+        code => Error::Gpu(GpuError::Driver { code, during }),
     }
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
 ///
 /// # Errors
 ///
-/// [`Error::Captured`] if the stream is captured, and the engine is not one `with_capture`.
+/// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is captured, and the engine is not one `with_capture`.
 pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
     let earlier = stream.context().check_err();
     earlier.map_err(|error| failed(error, "finish what was done before"))?;
@@ -34,7 +34,7 @@ pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, 
     match status {
         CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(false),
         _ if may_be_captured => Ok(true),
-        _ => Err(Error::Captured),
+        _ => Err(Error::Gpu(GpuError::Captured)),
     }
 }
 
@@ -50,5 +50,5 @@ pub(crate) fn check_device(ours: &CudaStream, theirs: &CudaStream) -> Result<(),
     if Arc::ptr_eq(ours, theirs) {
         return Ok(());
     }
-    Err(Error::WrongDevice { expected: ours.ordinal(), actual: theirs.ordinal() })
+    Err(Error::Gpu(GpuError::WrongDevice { expected: ours.ordinal(), actual: theirs.ordinal() }))
 }

@@ -11,7 +11,7 @@ use crate::cuda::runtime::own::THREADS;
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::reader::Reader;
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::{Defect, Error};
+use crate::error::{Defect, Error, GpuError};
 use crate::word::Word;
 
 /// Where `TileStates` in gpu/runtime/lookback.cuh has the number of survivors.
@@ -20,7 +20,7 @@ const TOTAL: u64 = 16;
 /// The indexes first, then the check, and then the movement, if there is one.
 pub(super) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     if job.len > MOST_POINTS {
-        return Err(Error::DeviceMemory);
+        return Err(Error::Gpu(GpuError::OutOfMemory));
     }
     let seen_words = job.len.div_ceil(32);
     let seen_bytes = (seen_words * 4 + 4).next_multiple_of(256);
@@ -72,7 +72,7 @@ fn verdict(reader: &Reader<'_>, at: &Ground, len: u64, found: Found) -> Result<(
     unsafe { reader.read(at.tile_states + TOTAL, &mut survivors) }?;
     // SAFETY: the plan's working memory has a word there, behind the bits that have been seen.
     unsafe { reader.read(at.at(found.repeats), &mut repeated) }?;
-    let len = usize::try_from(len).map_err(|_| Error::DeviceMemory)?;
+    let len = usize::try_from(len).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
     if survivors[0] != len as u64 {
         return Err(wrong_count(len, survivors[0] as usize));
     }

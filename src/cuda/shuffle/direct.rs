@@ -7,7 +7,7 @@ use super::tuning::{self, Shape};
 use crate::cuda::runtime::kernel::Value;
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// One kernel: survivors learn their places by look-back.
 pub(super) fn single_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
@@ -166,7 +166,7 @@ impl Visit for CountedSurvivors {
 pub(super) fn unfused<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     let index = WordType::for_indexes(job.last);
     if job.last >= MOST_POINTS {
-        return Err(Error::DeviceMemory);
+        return Err(Error::Gpu(GpuError::OutOfMemory));
     }
     let (points, word) = (job.last + 1, index.bytes() as u64);
     let mut plan = Plan::new();

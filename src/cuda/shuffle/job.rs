@@ -6,7 +6,7 @@ use super::movement::{Array, Movement};
 use crate::base::check::check_length;
 use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::Direction;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more than the bijection.
 const MOST_PARAMS: usize = 4096 - 512;
@@ -25,7 +25,7 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NoDeviceSource`], [`Error::DeviceParams`].
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource), [`GpuError::Params`](crate::GpuError::Params).
     pub(crate) fn new(f: &dyn Bijection, len: u64, movement: Movement) -> Result<Self, Error> {
         // What is vouched for is the trusted form, so that is what is asked from here on.
         let vouched = f.trusted();
@@ -34,11 +34,11 @@ impl Job {
             None => (f.last(), f.device_source()),
         };
         check_length(len, last)?;
-        let source = source.ok_or(Error::NoDeviceSource)?;
+        let source = source.ok_or(Error::Gpu(GpuError::NoSource))?;
         let bytes = source.params().len();
         if bytes > MOST_PARAMS {
             let type_name = source.type_name().into();
-            return Err(Error::DeviceParams { type_name, bytes, most: MOST_PARAMS });
+            return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
         }
         Ok(Self { source, last, len, trusted: vouched.is_some(), movement })
     }

@@ -4,7 +4,7 @@ use crate::compact::Direction;
 use crate::cuda::runtime::kernel::Value;
 use crate::cuda::runtime::plan::{Address, Ground};
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::Error;
+use crate::error::{Error, GpuError};
 
 /// The most arrays that are moved at once: `MOST_ARRAYS` in gpu/shuffle/items.cuh.
 pub(crate) const MOST_ARRAYS: usize = 12;
@@ -48,14 +48,17 @@ impl Movement {
     ///
     /// # Errors
     ///
-    /// [`Error::TooManyArrays`], [`Error::ItemTooLarge`].
+    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
     pub(crate) fn items(arrays: Vec<Array>, direction: Direction) -> Result<Self, Error> {
         if arrays.len() > MOST_ARRAYS {
-            return Err(Error::TooManyArrays { arrays: arrays.len(), most: MOST_ARRAYS });
+            return Err(Error::Gpu(GpuError::TooManyArrays {
+                arrays: arrays.len(),
+                most: MOST_ARRAYS,
+            }));
         }
         match arrays.iter().map(|array| array.item).max() {
             Some(bytes) if bytes > LARGEST_ITEM => {
-                Err(Error::ItemTooLarge { bytes, most: LARGEST_ITEM })
+                Err(Error::Gpu(GpuError::ItemTooLarge { bytes, most: LARGEST_ITEM }))
             }
             _ => Ok(Self::Items { arrays, direction }),
         }
@@ -197,11 +200,11 @@ mod tests {
         assert_eq!(rows.device_type(), Value::Towards("Rows", Direction::Unshuffle));
         assert!(matches!(
             Movement::items(vec![array; 13], Direction::Shuffle),
-            Err(Error::TooManyArrays { arrays: 13, most: 12 })
+            Err(Error::Gpu(GpuError::TooManyArrays { arrays: 13, most: 12 }))
         ));
         let large = Array { item: LARGEST_ITEM + 1, ..array };
         let large = Movement::items(vec![large], Direction::Shuffle);
-        assert!(matches!(large, Err(Error::ItemTooLarge { .. })));
+        assert!(matches!(large, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
     }
 
     #[test]

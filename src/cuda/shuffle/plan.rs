@@ -13,7 +13,7 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`Error::DomainTooWide`], [`Error::DeviceMemory`] if no device has as much.
+/// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device has as much.
 pub(crate) fn plan<'a>(
     job: &'a Job,
     strategy: CudaStrategy,

@@ -11,7 +11,7 @@ use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
 use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
 /// Words of the state, and lanes of a warp.
@@ -93,10 +93,10 @@ impl XorShift1024Weyl {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidState`] if the words are all zero.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the words are all zero.
     pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, Error> {
         if words == [0; WORDS] {
-            Err(Error::InvalidState)
+            Err(Error::Generator(GeneratorError::InvalidState))
         } else {
             Ok(Self { words, weyl, used: WORDS })
         }
@@ -307,7 +307,10 @@ mod tests {
         let mut rng = XorShift1024Weyl::new(5, 0);
         rng.transform(&Polynomial::Z.power(1 << 127).power(1 << 10));
         assert_eq!(rng, XorShift1024Weyl::new(5, 1));
-        assert_eq!(XorShift1024Weyl::from_state([0; 32], 1), Err(Error::InvalidState));
+        assert_eq!(
+            XorShift1024Weyl::from_state([0; 32], 1),
+            Err(Error::Generator(GeneratorError::InvalidState))
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Rows of a batch are the permutations of the seed's epochs, however they are got.
 
+use bijective_shuffle::RowsError;
 use bijective_shuffle::prelude::*;
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 use rayon::ThreadPoolBuilder;
@@ -96,9 +97,9 @@ fn what_cannot_be_is_refused() {
     );
     assert_eq!(
         permutations.write_rows(0, &mut room[..5]),
-        Err(Error::NotWholeRows { len: 4, actual: 5 })
+        Err(Error::Rows(RowsError::NotWhole { len: 4, actual: 5 }))
     );
-    let outside = |first, rows| Err(Error::RowsOutOfRange { first, rows, count: 10 });
+    let outside = |first, rows| Err(Error::Rows(RowsError::OutOfRange { first, rows, count: 10 }));
     assert_eq!(permutations.write_rows(0, &mut room), outside(0, 12));
     assert_eq!(permutations.write_rows(9, &mut room[..8]), outside(9, 2));
     assert_eq!(permutations.write_rows(11, &mut room[..0]), outside(11, 0));
@@ -132,7 +133,7 @@ fn nothing_is_a_batch_too() {
     let permutations = Permutations::new(5, 0, 1);
     assert_eq!(
         permutations.write_rows(0, &mut [0_u32]),
-        Err(Error::NotWholeRows { len: 0, actual: 1 })
+        Err(Error::Rows(RowsError::NotWhole { len: 0, actual: 1 }))
     );
     assert_eq!(permutations.par_map(|row, order: &[u32]| (row, order.len())).unwrap().len(), 5);
     assert!(Permutations::new(3, 1, 1).to_vec() == [0, 0, 0]);

@@ -3,12 +3,13 @@
 use std::panic::catch_unwind;
 
 use bijective_shuffle::SurvivorIndex;
+use bijective_shuffle::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
 
 const TRILLION: u64 = 1_000_000_000_000;
 const MIDDLE: u64 = TRILLION / 2;
-const REFUSED: Error = Error::IndexNotBuilt { last: (1 << 40) - 1 };
+const REFUSED: Error = Error::View(ViewError::IndexNotBuilt { last: (1 << 40) - 1 });
 
 #[test]
 fn ends_of_a_trillion_items_are_there_at_once() {
@@ -130,7 +131,10 @@ fn smaller_domains_are_indexed_unasked() {
     assert!(p.try_get(500).unwrap().is_some() && p.index().is_some());
     let many = SurvivorIndex::UNASKED_SLOTS / 64;
     let p = Permutation::with_bijection(many, wide).unwrap();
-    assert_eq!(p.try_get(many / 2).unwrap_err(), Error::IndexNotBuilt { last: u64::MAX });
+    assert_eq!(
+        p.try_get(many / 2).unwrap_err(),
+        Error::View(ViewError::IndexNotBuilt { last: u64::MAX })
+    );
 }
 
 /// All survivors are at one end, so that places near the other one are far from it all the same.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::thread;
 
+use bijective_shuffle::SavedError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Indexes, IntoIter, Walk};
 
@@ -42,7 +43,7 @@ fn owned_iterators_are_saved_and_resumed_anywhere() {
     assert!(p.resume(&cursor).unwrap().eq(rest.iter().copied()));
     assert!(Indexes::resume(Arc::new(p.clone()), &cursor).unwrap().eq(rest));
     let other = Indexes::resume(Permutation::new(70_001, 8), &cursor);
-    assert_eq!(other.unwrap_err(), Error::ForeignCursor);
+    assert_eq!(other.unwrap_err(), Error::Saved(SavedError::ForeignCursor));
 }
 
 #[test]
