@@ -12,7 +12,8 @@ use crate::standings::{Ratio, Standings, Unit};
 use crate::{bounds, sizes, small};
 
 const ITEM: &str = "8";
-/// How the names of the files with the lengths of table 3 begin: it takes several runs on a machine of little memory.
+/// How the names of the files with the lengths of table 3 begin: it takes several runs on a machine
+/// of little memory.
 const PAPER: &str = "cpu-paper";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
@@ -249,7 +250,8 @@ fn in_short(files: &Files) -> Result<String, String> {
     Ok(table(&["", "`VariablePhilox<24>`", "the default", "aimed at"], &rows))
 }
 
-/// What a ratio that was kept without its speeds is of, the ratio of each family, and what was aimed at.
+/// What a ratio that was kept without its speeds is of, the ratio of each family, and what was
+/// aimed at.
 fn kept(files: &Files, number: usize) -> Result<(String, [String; 2], String), String> {
     let row = files.ratios.rows.get(number).ok_or("a ratio is missing")?;
     let [_, _, _, what, cipher, default, aim] = &row[..] else {

@@ -32,8 +32,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.figure("philox 7 rounds, TB/s", bytes, 1)
 }
 
-/// The speed at the longest length of a kind, of the contender whose name begins so and has a number of streams, or of
-/// the one of this name.
+/// The speed at the longest length of a kind, of the contender whose name begins so and has a
+/// number of streams, or of the one of this name.
 fn speed(measured: &Measured, name: &str, kind: &str) -> f64 {
     let streams = format!("{name}, ");
     let is_named =

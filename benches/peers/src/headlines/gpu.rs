@@ -54,7 +54,8 @@ fn over_gather(measured: &Measured, name: &str, item_bytes: &str, at: Length) ->
     speed(name) / speed(GATHER)
 }
 
-/// Rows of a table: what it is called, the strategy, the size of the items, the length, and what was aimed at.
+/// Rows of a table: what it is called, the strategy, the size of the items, the length, and what
+/// was aimed at.
 const STRATEGIES: [(&str, &str, &str, Length, &str); 8] = [
     ("single pass, 2^29 items of 8 bytes", "SinglePass", "8", Power(29), "0.98"),
     ("single pass, 2^26", "SinglePass", "8", Power(26), "0.98"),
