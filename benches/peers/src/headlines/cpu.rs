@@ -160,7 +160,7 @@ fn best_of(measured: &Measured, begin: &str, item_bytes: &str, len: usize) -> f6
 type Form = fn(&Measured, &str, usize) -> f64;
 
 /// The best form in place with items of 8 bytes.
-fn best_at(measured: &Measured, begin: &str, len: usize) -> f64 {
+pub(super) fn best_at(measured: &Measured, begin: &str, len: usize) -> f64 {
     best_of(measured, begin, ITEM, len)
 }
 
@@ -172,7 +172,7 @@ fn best_elsewhere(measured: &Measured, begin: &str, len: usize) -> f64 {
 }
 
 /// Lengths one above a power of two.
-fn above(power: u32) -> usize {
+pub(super) fn above(power: u32) -> usize {
     Length::Above(power).items()
 }
 
@@ -278,7 +278,7 @@ fn evaluation_cells(files: &Files) -> Result<[String; 2], String> {
     Ok(cells)
 }
 
-const STANDARD: &str = "`Standard` (`MulXorshift<10>`)";
+pub(super) const STANDARD: &str = "`Standard` (`MulXorshift<10>`)";
 
 /// In the later run, a family over the best of the others that are shuffles.
 fn over_best_peer(files: &Files, form: Form, family: &str, power: u32) -> f64 {

@@ -10,13 +10,13 @@ use crate::sheet::Sheet;
 use Length::{Above, Power};
 
 /// How the names of the second GPU's files begin.
-const SECOND: &str = "gpu-h100-";
+pub(super) const SECOND: &str = "gpu-h100-";
 
-const GATHER: &str = "gather";
-const THRUST: &str = "thrust::shuffle_copy";
+pub(super) const GATHER: &str = "gather";
+pub(super) const THRUST: &str = "thrust::shuffle_copy";
 const KEPT: &str = "thrust::shuffle_copy (memory kept)";
 /// An index drawn, and a gather by it.
-const PYTORCH: &str = "torch x[randperm]";
+pub(super) const PYTORCH: &str = "torch x[randperm]";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let measured = results.measured(&["gpu-ours", "gpu-indexes", "gpu-peers", "gpu-torch"])?;

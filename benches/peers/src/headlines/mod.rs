@@ -9,6 +9,7 @@ mod fills;
 mod gpu;
 mod ising;
 mod rng;
+mod summary;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -89,6 +90,7 @@ impl Computed {
         affine::compute(results, &mut computed)?;
         ising::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
+        summary::compute(results, &mut computed)?;
         Ok(computed)
     }
 
