@@ -27,9 +27,8 @@ fn run_commands(document: &str) {
         let mut shell = Command::new("sh");
         shell.arg("-euc").arg(command).current_dir(&folder).env("PATH", &path);
         let output = shell.output().unwrap();
-        assert!(
-            output.status.success() && !output.stdout.is_empty() | command.contains("--output")
-        );
+        assert!(output.status.success(), "{command}: {output:?}");
+        assert_eq!(output.stdout.is_empty(), command.contains("--output"), "{command}");
         if command.contains("--undo") {
             assert_eq!(String::from_utf8(output.stdout).unwrap(), names, "{command}");
         } else if command.contains("--head 10") {
