@@ -41,13 +41,20 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
 }
 
 /// Ours over the same matrix in two passes, a dense random one.
-pub(super) fn over_two_passes(gpu: &Sheet, case: (&str, &str), kernel: &str) -> Result<f64, String> {
+pub(super) fn over_two_passes(
+    gpu: &Sheet,
+    case: (&str, &str),
+    kernel: &str,
+) -> Result<f64, String> {
     let of = |kernel| parts(gpu, [case.0, case.1, MATRICES[2], kernel]).map(median);
     Ok(of(OURS_BESIDE)? / of(kernel)?)
 }
 
 /// The parts of a copy that were measured of items and a length, with a matrix and a kernel.
-pub(super) fn parts(sheet: &Sheet, [item, length, matrix, kernel]: [&str; 4]) -> Result<Vec<f64>, String> {
+pub(super) fn parts(
+    sheet: &Sheet,
+    [item, length, matrix, kernel]: [&str; 4],
+) -> Result<Vec<f64>, String> {
     let column = |name| sheet.column(name);
     let places = [column("item")?, column("length")?, column("matrix")?, column("kernel")?];
     let part = column("part_of_copy")?;

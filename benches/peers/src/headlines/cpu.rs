@@ -92,11 +92,16 @@ impl Files {
 
     /// The same of the cipher as it is now, in several runs.
     fn cipher(&self, instructions: &str) -> Result<Vec<f64>, String> {
-        let (at, of) = (self.mean.column("instructions")?, self.mean.column("forwards")?);
-        let rows = self.mean.rows.iter().filter(|row| row[at] == instructions);
-        let read = |row: &Vec<String>| row[of].parse().map(|millions: f64| millions / 1e3);
-        rows.map(|row| read(row).map_err(|error| error.to_string())).collect()
+        cipher_speeds(&self.mean, instructions)
     }
+}
+
+/// Billions of evaluations a second of the cipher, in several runs.
+pub(super) fn cipher_speeds(mean: &Sheet, instructions: &str) -> Result<Vec<f64>, String> {
+    let (at, of) = (mean.column("instructions")?, mean.column("forwards")?);
+    let rows = mean.rows.iter().filter(|row| row[at] == instructions);
+    let read = |row: &Vec<String>| row[of].parse().map(|millions: f64| millions / 1e3);
+    rows.map(|row| read(row).map_err(|error| error.to_string())).collect()
 }
 
 /// The speeds of all that was measured with items of a size, by contenders that are known.

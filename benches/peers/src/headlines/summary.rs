@@ -1,9 +1,8 @@
-//! `docs/results/README.md`: the figures that matter, each with where it was measured.
+//! `docs/results.md`: the figures that matter, each with where it was measured.
 
 use std::error::Error;
 
-use super::{Computed, Results, number, table};
-use super::{affine, cpu, fills, gpu, rng};
+use super::{Computed, Results, affine, cpu, fills, gpu, number, range, rng, table};
 use crate::bounds;
 use crate::ours::DEFAULT;
 use crate::peers::{RAND, RIP_PARALLEL};
@@ -20,7 +19,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     evaluations(results, &mut lines)?;
     affine_maps(results, &mut lines)?;
     random_numbers(results, &mut lines)?;
-    let head = ["what", "speed", "beside", "times its speed", "measured on", "more"];
+    let head = ["what", "speed", "times as fast as", "measured on", "all rows"];
     computed.block("figures that matter", table(&head, &lines.rows));
     Ok(())
 }
@@ -28,10 +27,10 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
 /// The lines of the table.
 #[derive(Debug, Default)]
 struct Lines {
-    rows: Vec<[String; 6]>,
+    rows: Vec<[String; 5]>,
 }
 
-/// What several lines share: what was measured, how fast it is, where, and the page with all rows.
+/// What was measured, how fast it is, where, and the page with all rows.
 struct Subject<'a> {
     what: &'a str,
     /// A speed with its unit.
@@ -41,17 +40,24 @@ struct Subject<'a> {
 }
 
 impl Lines {
-    /// A line for each peer: its name, and how many times as fast ours is.
-    fn add(&mut self, subject: &Subject, peers: &[(&str, f64)]) -> Result<(), String> {
-        let Subject { what, speed, origins, page } = subject;
-        let (origin, link) = (origins.join("; "), format!("[{page}]({page}.md)"));
-        for &(peer, ratio) in peers {
+    /// A line: ours, and how many times as fast as each peer it is. Not every run had every peer.
+    fn add(&mut self, subject: Subject, peers: &[(&str, f64)]) -> Result<(), String> {
+        let mut ratios = Vec::new();
+        for &(peer, ratio) in peers.iter().filter(|(_, ratio)| !ratio.is_nan()) {
             let digits = if ratio < 10.0 { 2 } else { 0 };
-            let ratio = number(ratio, digits).map_err(|why| format!("{what}, {peer}: {why}"))?;
-            let cells = [what, speed.as_str(), peer, &ratio, &origin, &link];
-            self.rows.push(cells.map(str::to_owned));
+            ratios.push(format!("{peer}: {}", number(ratio, digits)?));
         }
+        if ratios.is_empty() {
+            return Err(format!("{}: no peer was measured", subject.what));
+        }
+        self.push(subject, ratios.join("; "));
         Ok(())
+    }
+
+    fn push(&mut self, subject: Subject, ratios: String) {
+        let Subject { what, speed, origins, page } = subject;
+        let link = format!("[{page}](results/{page}.md)");
+        self.rows.push([what.to_owned(), speed, ratios, origins.join("; "), link]);
     }
 }
 
@@ -77,14 +83,11 @@ fn shuffles_on_cpus(results: &Results, lines: &mut Lines) -> Result<(), String> 
         let speed = format!("{} M/s", number(ours / 1e6, 0)?);
         let over = |peer| ours / measured.speed(peer, ITEM, len);
         let peers = [
-            ("`rip_shuffle`, parallel", over(RIP_PARALLEL)),
-            ("`rand`, one thread", over(RAND)),
+            ("parallel `rip_shuffle`", over(RIP_PARALLEL)),
+            ("`rand` on one thread", over(RAND)),
             ("a gather by a given index", over(bounds::GATHER)),
         ];
-        // Not every run had every peer.
-        let peers: Vec<_> = peers.into_iter().filter(|(_, ratio)| ratio.is_finite()).collect();
-        let page = "cpu";
-        lines.add(&Subject { what, speed, origins: origins(&measured), page }, &peers)?;
+        lines.add(Subject { what, speed, origins: origins(&measured), page: "cpu" }, &peers)?;
     }
     Ok(())
 }
@@ -110,7 +113,7 @@ fn shuffles_on_gpus(results: &Results, lines: &mut Lines) -> Result<(), String> 
             ("`x[randperm]` of PyTorch", over(gpu::PYTORCH)),
             ("a gather by a given index", over(gpu::GATHER)),
         ];
-        lines.add(&subject, &peers)?;
+        lines.add(subject, &peers)?;
     }
     Ok(())
 }
@@ -124,14 +127,18 @@ fn evaluations(results: &Results, lines: &mut Lines) -> Result<(), String> {
         let row = sheet.rows.iter().find(is_wanted).ok_or("an evaluation is missing")?;
         row[places[2]].parse().map_err(|_| format!("`{}` is no number", row[places[2]]))
     };
-    let ours = speed(cpu::STANDARD)?;
+    let ours = speed(cpu::STANDARD)? / 1e3;
     let subject = Subject {
-        what: "points of the default family, 24 bits, one core with AVX-512",
-        speed: format!("{} G/s", number(ours / 1e3, 1)?),
+        what: "evaluations of the default family, 24 bits, one core with AVX-512",
+        speed: format!("{} G/s", number(ours, 1)?),
         origins: sheet.origins(),
         page: "cpu",
     };
-    lines.add(&subject, &[("`VariablePhilox<24>`", ours / speed("`VariablePhilox<24>`")?)])
+    let cipher = results.sheet("cpu-evaluations-mean")?;
+    let cipher = cpu::cipher_speeds(&cipher, "AVX-512")?;
+    let ratio = range(cipher.into_iter().map(|cipher| ours / cipher), 1)?;
+    lines.push(subject, format!("`VariablePhilox<24>`: {ratio}"));
+    Ok(())
 }
 
 fn affine_maps(results: &Results, lines: &mut Lines) -> Result<(), String> {
@@ -139,13 +146,13 @@ fn affine_maps(results: &Results, lines: &mut Lines) -> Result<(), String> {
     let case = ("4 bytes", "2^30");
     let parts = affine::parts(&sheet, [case.0, case.1, "random BMMC", affine::OURS_BESIDE])?;
     let subject = Subject {
-        what: "any affine map of 2^30 items of 4 bytes in device memory",
+        what: "a random affine map of 2^30 items of 4 bytes in device memory",
         speed: format!("{} of a copy", number(affine::median(parts), 2)?),
         origins: sheet.origins(),
         page: "affine",
     };
     let ratio = affine::over_two_passes(&sheet, case, "paper: tile + banks")?;
-    lines.add(&subject, &[("the two passes of Bouverot-Dupuis and Sheeran", ratio)])
+    lines.add(subject, &[("the two passes of Bouverot-Dupuis and Sheeran", ratio)])
 }
 
 fn random_numbers(results: &Results, lines: &mut Lines) -> Result<(), String> {
@@ -162,7 +169,7 @@ fn random_numbers(results: &Results, lines: &mut Lines) -> Result<(), String> {
         ("`rand`'s ChaCha8", ours / speed(rng::CHACHA)?),
         ("`SmallRng`", ours / speed(rng::SMALL)?),
     ];
-    lines.add(&subject, &peers)?;
+    lines.add(subject, &peers)?;
     let measured = results.measured(&["gpu-rng"])?;
     let speed = |name| fills::speed(&measured, name, "u32");
     let ours = speed(fills::PHILOX);
@@ -174,7 +181,7 @@ fn random_numbers(results: &Results, lines: &mut Lines) -> Result<(), String> {
     };
     let peers = [
         ("the same generator of cuRAND", ours / speed(fills::CURAND_PHILOX)),
-        ("only writing", ours / speed(fills::WRITE_ONLY)),
+        ("a kernel that only writes", ours / speed(fills::WRITE_ONLY)),
     ];
-    lines.add(&subject, &peers)
+    lines.add(subject, &peers)
 }
