@@ -5,7 +5,7 @@ Looked at are the prose of Markdown files, and whole-line `//` comments of Rust,
 whose doc comments are Markdown too. These may be wider:
 
 * tables, code blocks and link definitions;
-* blocks that `peers headlines` writes, between `<!-- peers NAME begin -->` and its end;
+* generated blocks, between `<!-- NAME begin -->` and `<!-- NAME end -->`;
 * lines with no place to break them: a long URL, inline code, or a figure's marker, with which no
   line may begin.
 
@@ -54,7 +54,7 @@ def markdown_faults(lines, room):
             fence = None if text.startswith(fence) else fence
         elif text.startswith(("```", "~~~")):
             fence = text[:3]
-        elif text.startswith("<!-- peers ") and text.endswith((" begin -->", " end -->")):
+        elif text.startswith("<!-- ") and text.endswith((" begin -->", " end -->")):
             generated = text.endswith(" begin -->")
         elif generated or text.startswith("|") or re.fullmatch(r"\[[^\]]+\]: \S+", text):
             continue
