@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails if a comment or a document has a line of more than 100 columns that could be broken.
 
-Looked at are the prose of Markdown files, and whole-line `//` comments of Rust, CUDA and C++ files,
-whose doc comments are Markdown too. These may be wider:
+Looked at are the prose of Markdown files, and whole-line comments of Rust, CUDA, C++, Python and
+shell files and of manifests; doc comments are Markdown too. These may be wider:
 
 * tables, code blocks and link definitions;
 * generated blocks, between `<!-- NAME begin -->` and `<!-- NAME end -->`;
@@ -19,13 +19,15 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WIDTH = 100
-CODE = {".rs", ".cuh", ".cu", ".h", ".hpp", ".cpp"}
+# What begins a comment, by the suffix of the file. Scripts of the shell have none.
+SLASHES, HASH = r"(\s*//[/!]?(?: |$))", r"(\s*#(?: |$))"
+COMMENTS = dict.fromkeys([".rs", ".cuh", ".cu", ".h", ".hpp", ".cpp"], SLASHES)
+COMMENTS |= dict.fromkeys([".py", ".toml", ".yml", ""], HASH)
 
 # What is never broken: inline code, a link's target, a marker.
 ATOM = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\]\([^)]*\)|<!--.*?-->|<[^ >]+>")
 # What must not begin a line: a marker, or what would then be a list, a heading, a quotation, ...
 NO_START = re.compile(r"<!--|([-+*>]|#{1,6}|\d+[.)]|=+|--+|\|.*)$|[>|]|```|~~~")
-COMMENT = re.compile(r"(\s*//[/!]?(?: |$))")
 
 
 def words(text):
@@ -62,16 +64,18 @@ def markdown_faults(lines, room):
             yield number
 
 
-def comment_faults(lines):
+def comment_faults(lines, comment):
     """The same of a program's comments. Each run of comment lines is a text of its own."""
     start = 0
     while start < len(lines):
-        mark = COMMENT.match(lines[start] + " ")
+        mark = re.match(comment, lines[start] + " ")
         if not mark:
             start += 1
             continue
         end = start
-        while end < len(lines) and (same := COMMENT.match(lines[end] + " ")) and same[1] == mark[1]:
+        while end < len(lines) and (same := re.match(comment, lines[end] + " ")):
+            if same[1] != mark[1]:
+                break
             end += 1
         width = len(mark[1])
         body = [line[width:] for line in lines[start:end]]
@@ -81,7 +85,8 @@ def comment_faults(lines):
 
 def faults(path, text):
     lines = text.split("\n")
-    found = comment_faults(lines) if path.suffix in CODE else markdown_faults(lines, WIDTH)
+    comment = COMMENTS.get(path.suffix)
+    found = comment_faults(lines, comment) if comment else markdown_faults(lines, WIDTH)
     return [f"{path}:{number + 1}: {len(lines[number])} columns" for number in found]
 
 
@@ -106,6 +111,7 @@ def check_itself():
         ("a.rs", f"//! ```text\n//! {long}\n//! ```\n//! {long}", 1),
         ("a.rs", f"/// | {long} |\n// {long}", 1),
         ("a.rs", f"let x = {long};", 0),
+        ("a.toml", f"# {long}\nx = '{long}'", 1),
         ("a.cuh", f"// {long}\nint x;\n//\n// {long}", 2),
     ]
     for name, text, expected in cases:
@@ -121,7 +127,10 @@ def main():
         command = ["git", "ls-files"]
         run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
         names = run.stdout.split("\n")[:-1]
-    paths = [path for name in names if (path := pathlib.Path(name)).suffix in CODE | {".md"}]
+    # Licences have no suffix either.
+    names = [name for name in names if not pathlib.Path(name).name.startswith("LICENSE")]
+    suffixes = COMMENTS.keys() | {".md"}
+    paths = [path for name in names if (path := pathlib.Path(name)).suffix in suffixes]
     paths = [path for path in paths if (ROOT / path).exists()]
     found = [fault for path in paths for fault in faults(path, (ROOT / path).read_text())]
     print("\n".join([*found, f"{len(found)} lines of more than {WIDTH} columns in {len(paths)} files"]))
