@@ -26,6 +26,8 @@ COMMENTS |= dict.fromkeys([".py", ".toml", ".yml", ""], HASH)
 
 # What is never broken: inline code, a link's target, a marker.
 ATOM = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\]\([^)]*\)|<!--.*?-->|<[^ >]+>")
+# What begins an item of a list.
+ITEM = re.compile(r"^\s*([-*+]|\d+[.)]) ")
 # What must not begin a line: a marker, or what would then be a list, a heading, a quotation, ...
 NO_START = re.compile(r"<!--|([-+*>]|#{1,6}|\d+[.)]|=+|--+|\|.*)$|[>|]|```|~~~")
 
@@ -44,21 +46,27 @@ def words(text):
 
 def is_breakable(line):
     """Whether a line has a place to break it behind its list marker."""
-    return len(words(re.sub(r"^\s*([-*+]|\d+[.)]) ", "", line))) > 1
+    return len(words(ITEM.sub("", line))) > 1
 
 
 def markdown_faults(lines, room):
     """The numbers of Markdown lines, counted from 0, that are too wide and could be broken."""
-    fence, generated = None, False
+    fence, generated, listed, indented, before = None, False, False, False, ""
     for number, line in enumerate(lines):
         text = line.strip()
+        # Lines that are indented after an empty one are code, but in a list.
+        is_code = line.startswith("    ") and not listed and (indented or not before)
+        indented = is_code or (indented and not text)
+        if text and not line.startswith(" "):
+            listed = bool(ITEM.match(line))
+        before = text
         if fence:
             fence = None if text.startswith(fence) else fence
         elif text.startswith(("```", "~~~")):
             fence = text[:3]
         elif text.startswith("<!-- ") and text.endswith((" begin -->", " end -->")):
             generated = text.endswith(" begin -->")
-        elif generated or text.startswith("|") or re.fullmatch(r"\[[^\]]+\]: \S+", text):
+        elif generated or is_code or text.startswith("|") or re.fullmatch(r"\[[^\]]+\]: \S+", text):
             continue
         elif len(line) > room and is_breakable(line):
             yield number
@@ -111,6 +119,8 @@ def check_itself():
         ("a.rs", f"//! ```text\n//! {long}\n//! ```\n//! {long}", 1),
         ("a.rs", f"/// | {long} |\n// {long}", 1),
         ("a.rs", f"let x = {long};", 0),
+        ("a.md", f"text\n\n    {long}\n\n    {long}\ntext\n    {long}", 1),
+        ("a.md", f"* item\n\n    {long}", 1),
         ("a.toml", f"# {long}\nx = '{long}'", 1),
         ("a.cuh", f"// {long}\nint x;\n//\n// {long}", 2),
     ]
