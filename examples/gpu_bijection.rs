@@ -109,7 +109,7 @@ fn main() -> Result<(), Error> {
             println!("shuffled {} items on the GPU", items.len());
         }
         // No GPU, no driver or no compiler is an ordinary state.
-        Err(Error::BackendUnavailable { reason, .. }) => {
+        Err(Error::BackendUnavailable { reason }) => {
             println!("no GPU: {reason}");
             Cpu.shuffle(&f, &mut items)?;
             println!("shuffled {} items on the CPU", items.len());

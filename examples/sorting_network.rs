@@ -60,7 +60,7 @@ fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Er
 
     let cuda = match Cuda::new() {
         Ok(cuda) => cuda,
-        Err(Error::BackendUnavailable { reason, .. }) => {
+        Err(Error::BackendUnavailable { reason }) => {
             println!("no GPU: {reason}");
             return Ok(());
         }

@@ -30,6 +30,9 @@ namespace bijective_shuffle {
 // The lowest bits of a word, all of them from 64 on.
 __device__ constexpr uint64_t low_mask(int bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
 
+// Which way items go: to shuffle them, or to undo a shuffle. As on the host.
+enum class Direction { Shuffle, Unshuffle };
+
 // One of two types.
 template <bool FIRST, class A, class B>
 struct Select {

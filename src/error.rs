@@ -1,9 +1,10 @@
 //! [`Error`]: everything that can go wrong, in one type.
 
-use core::fmt;
+mod sampler;
 
-use crate::backend::Backend;
-use crate::sampler::SamplerError;
+pub use sampler::SamplerError;
+
+use core::fmt;
 
 /// What went wrong. Items that were passed in are where they were, unless the function says otherwise; a slice that
 /// indexes should be written to may hold unspecified values.
@@ -31,7 +32,7 @@ pub enum Error {
         /// The largest.
         max: u32,
     },
-    /// The multiplier of an [`Lcg`](crate::Lcg) is even, so the map is not a bijection.
+    /// The multiplier of an [`Lcg`](crate::bijection::Lcg) is even, so the map is not a bijection.
     EvenMultiplier {
         /// The multiplier asked for.
         multiplier: u64,
@@ -61,7 +62,7 @@ pub enum Error {
         /// The multipliers that there are.
         multipliers: usize,
     },
-    /// A [`BlockShuffle`](crate::BlockShuffle) was asked for with no items a block, or no blocks a window.
+    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items a block, or no blocks a window.
     EmptyBlock {
         /// The items a block.
         block: u64,
@@ -203,10 +204,8 @@ pub enum Error {
     },
     /// What claims to be a bijection is none; nothing was moved.
     NotABijection(Defect),
-    /// The back end that was asked for cannot be had here.
+    /// The GPU cannot be used here.
     BackendUnavailable {
-        /// The back end.
-        backend: Backend,
         /// What is missing.
         reason: Unavailable,
     },
@@ -385,7 +384,7 @@ impl fmt::Display for Version {
 impl Error {
     /// The GPU cannot be had.
     pub(crate) fn no_cuda(reason: Unavailable) -> Self {
-        Self::BackendUnavailable { backend: Backend::Cuda, reason }
+        Self::BackendUnavailable { reason }
     }
 }
 
@@ -575,8 +574,8 @@ impl fmt::Display for Error {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
             }
             Self::NotABijection(defect) => write!(f, "the map is not a bijection: {defect}"),
-            Self::BackendUnavailable { backend, reason } => {
-                write!(f, "back end {backend} is not available: {reason}")
+            Self::BackendUnavailable { reason } => {
+                write!(f, "back end cuda is not available: {reason}")
             }
             Self::NoDeviceSource => {
                 f.write_str("the bijection has no device source: give it one, or use the CPU")

@@ -3,6 +3,7 @@
 use rand_core::Rng;
 
 use super::BitMatrix;
+use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::bijection::lanes::{BLOCK, Lanes, each, uncounted};
 use crate::bijection::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
@@ -150,7 +151,7 @@ impl<N: Word> Affine<N> {
     ///
     /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Affine<M>, Error> {
-        crate::bijection::check_bits::<M>(self.bits(), 0)?;
+        check_bits::<M>(self.bits(), 0)?;
         let convert = |part: &Part<N>| Part {
             columns: part.columns.iter().map(|column| M::wrap(column.widen())).collect(),
             offset: M::wrap(part.offset.widen()),

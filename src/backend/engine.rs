@@ -186,7 +186,7 @@ mod tests {
         };
         let either = Engine::Either(cuda);
         // No table of so many points has a device source.
-        let table = <crate::Table as crate::FromSeed>::from_seed(1000, 1);
+        let table = <crate::bijection::Table as crate::FromSeed>::from_seed(1000, 1);
         let mut items: Vec<u32> = (0..1000).collect();
         either.shuffle(&table, &mut items).unwrap();
         either.unshuffle(&table, &mut items).unwrap();

@@ -3,7 +3,8 @@
 use rand_core::Rng;
 
 use super::lanes::{BLOCK, Lanes, each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::error::Error;
 use crate::word::{Word, bits_for};

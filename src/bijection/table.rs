@@ -3,8 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::base::check::{check_word, try_with_capacity};
-use crate::compact::check_in_order;
+use crate::base::check::{check_in_order, check_word, try_with_capacity};
 use crate::error::Error;
 use crate::seed::KeyDomain;
 use crate::word::Word;
@@ -14,7 +13,7 @@ use crate::word::Word;
 /// Beyond its domain every point is its own value.
 ///
 /// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far as the words
-/// that key it are random. That is what [`Standard`](crate::Standard) does for small lengths.
+/// that key it are random. That is what [`Standard`](crate::bijection::Standard) does for small lengths.
 ///
 /// # Examples
 ///

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use crate::base::check::try_with_capacity;
+use crate::base::check::{check_in_order, try_with_capacity};
 use crate::compact::cpu::tuning;
 use crate::error::{Defect, Error};
 use crate::word::Word;
@@ -40,28 +40,6 @@ pub(crate) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
 
 /// How many bits are set and asked for together: a pointer's width, which every machine with threads has atomics of.
 const BITS: usize = usize::BITS as usize;
-
-/// [`check_permutation`] on one thread.
-pub(crate) fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
-    let len = indices.len() as u64;
-    let words = indices.len().div_ceil(64);
-    let mut seen = try_with_capacity(words)?;
-    seen.resize(words, 0_u64);
-    for (slot, index) in (0..).zip(indices.iter().map(|index| index.widen())) {
-        if index >= len {
-            return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last: len - 1 }));
-        }
-        let word = &mut seen[(index / 64) as usize];
-        let bit = 1 << (index % 64);
-        if *word & bit != 0 {
-            let first = (0..).zip(indices).find(|(_, other)| other.widen() == index);
-            let slots = first.map(|(first, _)| [first, slot]);
-            return Err(Error::NotABijection(Defect::Repeats { index, slots }));
-        }
-        *word |= bit;
-    }
-    Ok(())
-}
 
 /// An error of [`check_permutation`] with the bijection's slots instead of places among those that
 /// survived. `last` is the last slot that was evaluated, and `run` evaluates a run again.

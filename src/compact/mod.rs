@@ -21,7 +21,7 @@ pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 pub use serial::Serial;
 
-pub(crate) use check::{check_in_order, check_permutation, with_slots};
+pub(crate) use check::{check_permutation, with_slots};
 pub(crate) use columns::{Fixed, Frame};
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::Direction;

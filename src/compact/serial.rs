@@ -1,7 +1,7 @@
 //! [`Serial`]: algorithm 1 in plain sight.
 
-use super::{Compactor, check_in_order, with_slots, wrong_count};
-use crate::base::check::{check_length, check_word, try_with_capacity};
+use super::{Compactor, with_slots, wrong_count};
+use crate::base::check::{check_in_order, check_length, check_word, try_with_capacity};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;

@@ -1,36 +1,31 @@
 //! [`Cuda`]: the engine on an NVIDIA GPU.
 //!
 //! ```text
-//! probe      is there a driver?            nvrtc      is there a compiler?
-//! program    text, compiled and kept       device     a context and its kernels; the only launch
-//! movement   what is moved                 kernels    the texts that instantiate gpu/
-//! partition  sizes of a strategy           run        the strategies: which kernels, in what order
-//! workspace  on device memory              host       on host memory
-//! permute    affine maps, on device memory  memory     working memory
-//! fill       random numbers, on device memory
-//! link       copies between device and host
+//! runtime    driver, compiler, memory, kernels with types, plans; knows nothing of shuffles
+//! shuffle    items and indexes in the order of a bijection; gpu/shuffle
+//! batch      many permutations of one length; gpu/batch
+//! affine     arrays permuted by affine maps; gpu/affine.cuh
+//! fill       arrays filled with random numbers; gpu/fill.cuh
+//! workspace  the engine on device memory, which all of them serve
+//! host       the engine on slices in host memory, there and back over the link
 //! ```
+//!
+//! Each room decides which kernels do a job and makes a [`Plan`](runtime::plan::Plan) of them, which
+//! an [`Executor`](runtime::executor::Executor) compiles for, reserves memory for, or executes.
 
-mod array;
-mod device;
+mod affine;
+mod batch;
 mod fill;
 mod host;
-mod kernels;
-mod link;
-mod memory;
-mod movement;
-mod nvrtc;
-mod partition;
-mod permute;
-mod probe;
-mod program;
-mod run;
-mod tuning;
+mod runtime;
+mod shuffle;
 mod workspace;
 
 #[cfg(test)]
 #[path = "../cplusplus.rs"]
 mod cplusplus;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -39,15 +34,16 @@ use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaFunction, CudaStream, DeviceRepr};
 use cudarc::nvrtc::Ptx;
 
-pub use array::{DeviceArray, DeviceArrayMut};
+pub use affine::DeviceNumber;
 pub use fill::{CudaStreams, DeviceGenerator};
-pub use permute::DeviceNumber;
+pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use workspace::{CudaArrays, CudaWorkspace};
 
-use self::device::{Device, failed};
-use self::link::Link;
-use self::program::Program;
-use self::run::{Mode, Runner};
+use self::runtime::device::Device;
+use self::runtime::executor::Executor;
+use self::runtime::link::Link;
+use self::runtime::program::Program;
+use self::runtime::stream::failed;
 use crate::bijection::Bijection;
 use crate::compact::batch::Batch;
 use crate::compact::{Compactor, Direction, Fixed, Frame, sealed};
@@ -88,7 +84,7 @@ pub enum CudaStrategy {
 /// slices in device memory, where a GPU is worth most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's have, except for
-/// [`Table`](crate::Table)s of more than 256 points.
+/// [`Table`](crate::bijection::Table)s of more than 256 points.
 ///
 /// # Examples
 ///
@@ -100,7 +96,7 @@ pub enum CudaStrategy {
 /// let f = Standard::from_seed(1000, 42);
 /// match Cuda::new() {
 ///     Ok(cuda) => cuda.shuffle(&f, &mut items)?,
-///     Err(Error::BackendUnavailable { reason, .. }) => {
+///     Err(Error::BackendUnavailable { reason }) => {
 ///         println!("no GPU: {reason}");
 ///         Cpu.shuffle(&f, &mut items)?;
 ///     }
@@ -246,8 +242,16 @@ impl Cuda {
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<(), Error> {
-        let mut runner = Runner::new(self);
-        workspace::rehearse::<T>(&mut runner, bijection, len, Mode::Compile)
+        let mut executor = self.executor();
+        for job in workspace::jobs::<T>(bijection, len)? {
+            executor.compile(&shuffle::plan(&job, self.strategy, &self.device.limits)?)?;
+        }
+        Ok(())
+    }
+
+    /// Kernels and working memory for its stream.
+    fn executor(&self) -> Executor {
+        Executor::new(&self.device, &self.stream, self.may_be_captured)
     }
 
     /// Writes rows of a batch.
@@ -299,7 +303,7 @@ impl Cuda {
     /// let cuda = match Cuda::new() {
     ///     Ok(cuda) => cuda,
     ///     // No GPU, no driver or no compiler is an ordinary state.
-    ///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
     ///     Err(error) => return Err(error.into()),
     /// };
     /// let kernel = cuda.kernel(TEXT, "hits")?;
@@ -350,7 +354,7 @@ impl Cuda {
         frame: &mut Frame<impl Fixed>,
         direction: Direction,
     ) -> Result<(), Error> {
-        host::move_together(self, bijection, frame, direction == Direction::Unshuffle)
+        host::move_together(self, bijection, frame, direction)
     }
 }
 
@@ -362,11 +366,11 @@ impl Compactor for Cuda {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        host::move_items(self, bijection, items, false)
+        host::move_items(self, bijection, items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        host::move_items(self, bijection, items, true)
+        host::move_items(self, bijection, items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(

@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
 
-use super::array::{DeviceArray, DeviceArrayMut};
-use super::device::failed;
-use super::memory::Memory;
-use super::movement::{Array, Movement};
-use super::run::{Job, Mode, RowsJob, Runner};
+use super::batch::{self, RowsJob};
+use super::runtime::array::{DeviceArray, DeviceArrayMut};
+use super::runtime::executor::Executor;
+use super::runtime::memory::Memory;
+use super::runtime::plan::Address;
+use super::runtime::stream::{check_device, check_slices};
+use super::runtime::word_type::WordType;
+use super::shuffle::movement::{Array, Movement};
+use super::shuffle::{self, Job};
 use super::{Cuda, CudaStrategy};
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
+use crate::compact::Direction;
 use crate::compact::batch::Batch;
 use crate::error::Error;
 use crate::word::Word;
@@ -49,7 +53,7 @@ use crate::word::Word;
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
 ///     // No GPU, no driver or no compiler is an ordinary state.
-///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
 /// let f = Standard::from_seed(1000, 42);
@@ -68,28 +72,22 @@ use crate::word::Word;
 #[derive(Debug)]
 pub struct CudaWorkspace {
     pub(super) stream: Arc<CudaStream>,
-    pub(super) runner: Runner,
+    pub(super) executor: Executor,
+    strategy: CudaStrategy,
     /// For the two parts of an array, between calls.
     pub(super) parts: Memory,
-}
-
-/// A direction of movement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Shuffle,
-    Unshuffle,
 }
 
 impl CudaWorkspace {
     /// An empty workspace on the engine's stream, with its strategy.
     pub fn new(cuda: &Cuda) -> Self {
-        let stream = cuda.stream.clone();
-        Self { stream, runner: Runner::new(cuda), parts: Memory::new() }
+        let (stream, executor) = (cuda.stream.clone(), cuda.executor());
+        Self { stream, executor, strategy: cuda.strategy, parts: Memory::new() }
     }
 
     /// The strategy of its engine.
     pub fn strategy(&self) -> CudaStrategy {
-        self.runner.strategy
+        self.strategy
     }
 
     /// The stream that its calls go to.
@@ -99,12 +97,12 @@ impl CudaWorkspace {
 
     /// How many bytes of device memory it holds.
     pub fn bytes(&self) -> usize {
-        self.runner.bytes() + self.parts.held()
+        self.executor.bytes() + self.parts.held()
     }
 
     /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so that calls with such a
     /// bijection, of the same domain, neither compile nor allocate; how many bytes it then holds. Permuting by affine maps is
-    /// another thing, even by the same [`Affine`](crate::Affine): what that takes is got by its first call.
+    /// another thing, even by the same [`Affine`](crate::affine::Affine): what that takes is got by its first call.
     ///
     /// # Errors
     ///
@@ -114,7 +112,10 @@ impl CudaWorkspace {
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<usize, Error> {
-        rehearse::<T>(&mut self.runner, bijection, len, Mode::Reserve)?;
+        let limits = self.executor.device.limits;
+        for job in jobs::<T>(bijection, len)? {
+            self.executor.reserve(&shuffle::plan(&job, self.strategy, &limits)?)?;
+        }
         Ok(self.bytes())
     }
 
@@ -137,10 +138,12 @@ impl CudaWorkspace {
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
-        let movement = Movement::Indices { out: address, word: size_of::<N>() };
+        let movement = Movement::Indices { out: Address::Given(address), word: index_word::<N>() };
+        let job = Job::new(bijection, len, movement)?;
+        let plan = shuffle::plan(&job, self.strategy, &self.executor.device.limits)?;
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
-        unsafe { self.runner.run(&Job::new(bijection, len, movement)?) }
+        unsafe { self.executor.execute(&plan) }
     }
 
     /// What [`reserve`](Self::reserve) gets, for writing the `len` indexes of a permutation in words of type `N`.
@@ -155,8 +158,10 @@ impl CudaWorkspace {
     ) -> Result<usize, Error> {
         check_word::<N>(len)?;
         // As aligned as memory of the device is.
-        let movement = Movement::Indices { out: 256, word: size_of::<N>() };
-        self.runner.rehearse(&Job::new(bijection, len as u64, movement)?, Mode::Reserve)?;
+        let movement = Movement::Indices { out: Address::Given(256), word: index_word::<N>() };
+        let job = Job::new(bijection, len as u64, movement)?;
+        let plan = shuffle::plan(&job, self.strategy, &self.executor.device.limits)?;
+        self.executor.reserve(&plan)?;
         Ok(self.bytes())
     }
 
@@ -173,11 +178,11 @@ impl CudaWorkspace {
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
-        let (at_once, word) = (rows, size_of::<N>());
-        let job = RowsJob { batch: *batch, first, rows, at_once, out: address, word };
+        let (at_once, out, word) = (rows, Address::Given(address), index_word::<N>());
+        let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
-        unsafe { self.runner.rows(&job) }
+        unsafe { batch::write(&mut self.executor, &job) }
     }
 
     /// Gets what writing that many rows of a batch in words of type `N` takes; how many bytes it then holds.
@@ -188,9 +193,9 @@ impl CudaWorkspace {
     ) -> Result<usize, Error> {
         check_word::<N>(batch.len)?;
         // As aligned as memory of the device is.
-        let (at_once, word) = (rows, size_of::<N>());
-        let job = RowsJob { batch: *batch, first: 0, rows, at_once, out: 256, word };
-        self.runner.rehearse_rows(&job, Mode::Reserve)?;
+        let (at_once, out, word) = (rows, Address::Given(256), index_word::<N>());
+        let job = RowsJob { batch: *batch, first: 0, rows, at_once, out, word };
+        batch::reserve(&mut self.executor, &job)?;
         Ok(self.bytes())
     }
 
@@ -242,8 +247,9 @@ impl CudaWorkspace {
     /// # }
     /// ```
     pub fn arrays<'a>(&'a mut self, bijection: &'a dyn Bijection, len: usize) -> CudaArrays<'a> {
-        let Self { stream, runner, .. } = self;
-        CudaArrays { runner, stream, bijection, len, arrays: Vec::new(), guards: Vec::new() }
+        let Self { stream, executor, strategy, .. } = self;
+        let (strategy, arrays, guards) = (*strategy, Vec::new(), Vec::new());
+        CudaArrays { executor, stream, strategy, bijection, len, arrays, guards }
     }
 
     /// Shuffles items at a raw address, for memory that other libraries own.
@@ -264,11 +270,20 @@ impl CudaWorkspace {
         len: usize,
         item_bytes: usize,
     ) -> Result<(), Error> {
-        let array = Array { source, out, item: item_bytes };
+        let array = Array::given(source, out, item_bytes);
         self.enter()?;
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
         // which do not overlap, and that they are the stream's until it has done with them.
-        unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Shuffle) }
+        unsafe {
+            move_arrays(
+                &mut self.executor,
+                self.strategy,
+                bijection,
+                len,
+                vec![array],
+                Direction::Shuffle,
+            )
+        }
     }
 
     /// Undoes [`shuffle_raw`](Self::shuffle_raw).
@@ -288,16 +303,25 @@ impl CudaWorkspace {
         len: usize,
         item_bytes: usize,
     ) -> Result<(), Error> {
-        let array = Array { source, out, item: item_bytes };
+        let array = Array::given(source, out, item_bytes);
         self.enter()?;
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
         // which do not overlap, and that they are the stream's until it has done with them.
-        unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Unshuffle) }
+        unsafe {
+            move_arrays(
+                &mut self.executor,
+                self.strategy,
+                bijection,
+                len,
+                vec![array],
+                Direction::Unshuffle,
+            )
+        }
     }
 
-    /// Begins a call, as [`Runner::enter`] does.
+    /// Begins a call, as [`Executor::enter`] does.
     pub(super) fn enter(&mut self) -> Result<bool, Error> {
-        self.runner.enter()
+        self.executor.enter()
     }
 
     fn check_device(&self, stream: &CudaStream) -> Result<(), Error> {
@@ -305,90 +329,61 @@ impl CudaWorkspace {
     }
 }
 
-/// What every call on device memory begins with; whether what it puts in the stream is captured.
-///
-/// It reports what went wrong earlier where it could not be reported, when something was dropped:
-/// cudarc keeps it for the next call in the context, which is this one.
-///
-/// A capture that another thread begins on this stream between here and the launch is not seen.
-/// cudarc's own calls, its copies and its freeing of memory, would be captured in the same way.
-///
-/// # Errors
-///
-/// [`Error::Captured`] if the stream is captured, and the engine is not one `with_capture`.
-pub(super) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
-    let earlier = stream.context().check_err();
-    earlier.map_err(|error| failed(error, "finish what was done before"))?;
-    let status = stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
-    match status {
-        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(false),
-        _ if may_be_captured => Ok(true),
-        _ => Err(Error::Captured),
-    }
+/// The word that an index of type `N` is.
+pub(super) const fn index_word<N: Word>() -> WordType {
+    if size_of::<N>() == 4 { WordType::U32 } else { WordType::U64 }
 }
 
-/// Reports what went wrong when slices were asked for their addresses, which cudarc keeps as well.
-pub(super) fn check_slices(stream: &CudaStream) -> Result<(), Error> {
-    stream.context().check_err().map_err(|error| failed(error, "wait for the slices' other users"))
-}
-
-/// Gets what moving items of a type takes, there and back.
-pub(super) fn rehearse<T: DeviceRepr>(
-    runner: &mut Runner,
+/// Moving items of a type, there and back.
+pub(super) fn jobs<T: DeviceRepr>(
     bijection: &dyn Bijection,
     len: usize,
-    mode: Mode,
-) -> Result<(), Error> {
+) -> Result<Vec<Job>, Error> {
     if size_of::<T>() == 0 {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    for scatters in [false, true] {
+    let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
+    both.map(|direction| {
         // Slices may begin anywhere, but are as aligned as their items.
         let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
-        let array = Array { source: at, out: at, item: size_of::<T>() };
-        let movement = Movement::items(vec![array], scatters)?;
-        runner.rehearse(&Job::new(bijection, len as u64, movement)?, mode)?;
-    }
-    Ok(())
+        let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
+        Job::new(bijection, len as u64, movement)
+    })
+    .collect()
 }
 
+/// Gathers or scatters arrays.
+///
 /// # Safety
 ///
 /// The arrays are of `len` items each, on the device, the stream's to use, and do not overlap.
 unsafe fn move_arrays(
-    runner: &mut Runner,
+    executor: &mut Executor,
+    strategy: CudaStrategy,
     bijection: &dyn Bijection,
     len: usize,
     mut arrays: Vec<Array>,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Error> {
     // Items of no size cannot be told apart, so any order is every order.
     arrays.retain(|array| array.item > 0);
     let nothing = arrays.is_empty();
-    let movement = Movement::items(arrays, way == Way::Unshuffle)?;
+    let movement = Movement::items(arrays, direction)?;
     let job = Job::new(bijection, len as u64, movement)?;
     if nothing {
         return Ok(());
     }
+    let plan = shuffle::plan(&job, strategy, &executor.device.limits)?;
     // SAFETY: the job moves these arrays and nothing else, and has their length. The caller
     // promises that they are on the device, the stream's to use, and apart from each other.
-    unsafe { runner.run(&job) }
-}
-
-/// Checks that a slice is of the engine's context.
-pub(super) fn check_device(ours: &CudaStream, theirs: &CudaStream) -> Result<(), Error> {
-    // Two handles of one context do not know of each other's streams, and would not wait for them.
-    let (ours, theirs) = (ours.context(), theirs.context());
-    if Arc::ptr_eq(ours, theirs) {
-        return Ok(());
-    }
-    Err(Error::WrongDevice { expected: ours.ordinal(), actual: theirs.ordinal() })
+    unsafe { executor.execute(&plan) }
 }
 
 /// Arrays that are about to be moved together; [`CudaWorkspace::arrays`] makes it.
 pub struct CudaArrays<'a> {
-    runner: &'a mut Runner,
+    executor: &'a mut Executor,
     stream: &'a CudaStream,
+    strategy: CudaStrategy,
     bijection: &'a dyn Bijection,
     len: usize,
     arrays: Vec<Array>,
@@ -416,11 +411,11 @@ impl<'a> CudaArrays<'a> {
         check_device(self.stream, source.stream())?;
         check_device(self.stream, out.stream())?;
         if self.guards.is_empty() {
-            self.runner.enter()?;
+            self.executor.enter()?;
         }
         let (source, reading) = source.device_ptr(self.stream);
         let (out, writing) = out.device_ptr_mut(self.stream);
-        self.arrays.push(Array { source, out, item: size_of::<T>() });
+        self.arrays.push(Array::given(source, out, size_of::<T>()));
         self.guards.extend([reading, writing]);
         check_slices(self.stream)?;
         Ok(self)
@@ -432,7 +427,7 @@ impl<'a> CudaArrays<'a> {
     ///
     /// [`Error::TooManyArrays`], and else as [`CudaWorkspace::shuffle_into`].
     pub fn shuffle(self) -> Result<(), Error> {
-        self.run(Way::Shuffle)
+        self.execute(Direction::Shuffle)
     }
 
     /// Moves them back: item `k` of each source to place `p[k]`.
@@ -441,15 +436,15 @@ impl<'a> CudaArrays<'a> {
     ///
     /// As [`shuffle`](Self::shuffle).
     pub fn unshuffle(self) -> Result<(), Error> {
-        self.run(Way::Unshuffle)
+        self.execute(Direction::Unshuffle)
     }
 
-    fn run(self, way: Way) -> Result<(), Error> {
-        let Self { runner, bijection, len, arrays, guards, .. } = self;
+    fn execute(self, direction: Direction) -> Result<(), Error> {
+        let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
         // SAFETY: the slices are of the engine's context and that long. They are borrowed, the ones that are written
         // alone, and the guards care that they are neither freed nor otherwise used before the stream has done with
         // them.
-        let done = unsafe { move_arrays(runner, bijection, len, arrays, way) };
+        let done = unsafe { move_arrays(executor, strategy, bijection, len, arrays, direction) };
         drop(guards);
         done
     }

@@ -3,13 +3,13 @@
 use core::fmt;
 use core::str::FromStr;
 
+use super::Permutation;
 use super::index::Landmark;
-use super::{Iter, Permutation};
+use crate::base::saved;
 use crate::bijection::Bijection;
 use crate::error::Error;
-use crate::saved;
 
-/// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
+/// Where an [`Iter`](crate::Iter) stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
 ///
 /// It remembers which slots were evaluated, so that an iterator that ran to where it stands is resumed at once, without an
 /// index and without going through what was done. One that was set out or skipped far ahead without an index
@@ -108,24 +108,8 @@ impl Cursor {
         let last = permutation.bijection.last();
         let words = self.words();
         let numbers = words[..6].iter().copied().chain([last, u64::from(permutation.inverted)]);
-        saved::check(numbers.chain(saved::samples(&permutation.bijection, last)))
-    }
-}
-
-impl<B: Bijection> Permutation<B> {
-    /// Goes on where a [cursor](Iter::cursor) was taken.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since; and what
-    /// [`try_get`](Self::try_get) says, if the cursor does not know where its place is, in a domain of more
-    /// slots than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
-    ///
-    /// # Examples
-    ///
-    /// See [`Iter::cursor`].
-    pub fn resume(&self, cursor: &Cursor) -> Result<Iter<'_, B>, Error> {
-        Iter::resume(self, cursor)
+        let samples = saved::sample_points(last).map(|slot| permutation.bijection.forward(slot));
+        saved::check(numbers.chain(samples))
     }
 }
 

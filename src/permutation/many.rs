@@ -285,7 +285,7 @@ impl Permutations {
     ///
     /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it was.
     /// [`Error::OutOfMemory`], which rows of at most
-    /// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
+    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
     /// row is then either shuffled or as it was.
     ///
     /// # Examples

@@ -3,6 +3,7 @@
 mod as_bijection;
 mod cursor;
 mod index;
+mod into_iter;
 mod iter;
 mod many;
 mod par_iter;
@@ -45,7 +46,7 @@ use crate::word::Word;
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
-/// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
+/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
 /// all of these views in constant memory.
 ///
 /// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of 2^33.
@@ -416,40 +417,6 @@ impl<B: Bijection> fmt::Debug for Permutation<B> {
             .field("backend", &self.backend)
             .field("inverted", &self.inverted)
             .finish_non_exhaustive()
-    }
-}
-
-impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
-    type Item = u64;
-    type IntoIter = Iter<'a, B>;
-
-    fn into_iter(self) -> Iter<'a, B> {
-        self.iter()
-    }
-}
-
-/// # Examples
-///
-/// The iterator owns the permutation, so that it goes into a struct, or to a thread:
-///
-/// ```
-/// use bijective_shuffle::{IntoIter, Permutation};
-///
-/// struct Loader {
-///     indexes: IntoIter,
-/// }
-///
-/// let mut loader = Loader { indexes: Permutation::new(1000, 42).into_iter() };
-/// assert_eq!(loader.indexes.next(), Permutation::new(1000, 42).get(0));
-/// let rest = std::thread::spawn(move || loader.indexes.count());
-/// assert_eq!(rest.join().unwrap(), 999);
-/// ```
-impl<B: Bijection> IntoIterator for Permutation<B> {
-    type Item = u64;
-    type IntoIter = IntoIter<B>;
-
-    fn into_iter(self) -> IntoIter<B> {
-        Indexes::over(self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`LaggedFibonacci`]: additive lagged Fibonacci generators, [Manssen et al., 2012], section 4.
 
-use super::rows::{Rows, fill_blocks};
+use super::lockstep::fill_blocks;
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator};
 use crate::error::Error;
@@ -168,7 +169,7 @@ impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_blocks::<Self, VECTOR>(streams, out);
     }
 }

@@ -1,6 +1,7 @@
 //! [`Lcg32`] and [`Lcg64`]: linear congruential generators, [Manssen et al., 2012], section 2.
 
-use super::rows::{Columns, Rows, fill_columns};
+use super::lockstep::{LockStep, fill_columns};
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, Streams, generator};
 use crate::base::words::{halves, joined};
@@ -167,12 +168,12 @@ macro_rules! lcg {
             }
 
             #[inline(always)]
-            fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+            fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
                 fill_columns::<$lanes, Self>(streams, out);
             }
         }
 
-        impl<const LANES: usize> Columns<LANES> for $name {
+        impl<const LANES: usize> LockStep<LANES> for $name {
             type State = [[$state; LANES]; 3];
 
             #[inline(always)]

@@ -6,10 +6,11 @@ use core::ops::Range;
 use rayon::prelude::*;
 
 use super::convert;
-use super::fill::{Draws, Fill, kernel};
-use super::number::Draw;
-use super::rows::Rows;
+use super::fill::{Fill, NumberSource};
+use super::number::Distribution;
+use super::rectangle::Rectangle;
 use super::tuning;
+use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
 use crate::base::check::try_with_capacity;
 use crate::base::simd::{Kernel, Level};
@@ -147,14 +148,14 @@ impl<G: Generator> fmt::Debug for Streams<G> {
 
 impl<G: Generator> Fill for Streams<G> {}
 
-impl<G: Generator> Draws for Streams<G> {
-    fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
+impl<G: Generator> NumberSource for Streams<G> {
+    fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
         draw_at::<G, D>(Level::current(), self, out);
     }
 }
 
 /// Fills row by row, with certain instructions.
-pub(super) fn draw_at<G: Generator, D: Draw>(
+pub(super) fn draw_at<G: Generator, D: Distribution>(
     level: Level,
     streams: &mut Streams<G>,
     out: &mut [D::Number],
@@ -171,9 +172,13 @@ pub(super) fn draw_at<G: Generator, D: Draw>(
 }
 
 /// Fills whole groups of rows.
-fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
+fn draw_rows<G: Generator, D: Distribution>(
+    level: Level,
+    streams: &mut [G],
+    out: &mut [D::Number],
+) {
     let words = out.len() / D::NUMBERS * D::WORDS;
-    let mut out = Rows::new(out, streams.len() * G::BLOCK);
+    let mut out = Rectangle::new(out, streams.len() * G::BLOCK);
     if tuning::is_sequential(words) {
         return draw_part::<G, D>(level, streams, out);
     }
@@ -190,7 +195,11 @@ fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [
 }
 
 /// Fills the rows of some streams, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Rows<'_, D::Number>) {
+fn draw_part<G: Generator, D: Distribution>(
+    level: Level,
+    streams: &mut [G],
+    mut out: Rectangle<'_, D::Number>,
+) {
     if let Some(out) = D::rows_of_words(out.reborrow()) {
         return level.run(NextRows { streams, out });
     }
@@ -210,7 +219,7 @@ fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Ro
             let (now, later) = part.split_rows(groups * rows);
             part = later;
             let words = &mut words[..groups * rows_of_words * columns];
-            level.run(NextRows { streams, out: Rows::new(words, columns) });
+            level.run(NextRows { streams, out: Rectangle::new(words, columns) });
             convert::run::<G, D>(level, words, now);
         }
     }
@@ -219,7 +228,7 @@ fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Ro
 /// Rows of words.
 struct NextRows<'a, G> {
     streams: &'a mut [G],
-    out: Rows<'a, u32>,
+    out: Rectangle<'a, u32>,
 }
 
 impl<G: Generator> NextRows<'_, G> {
@@ -229,4 +238,4 @@ impl<G: Generator> NextRows<'_, G> {
     }
 }
 
-kernel!(NextRows);
+kernel!(NextRows<Generator>);

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use rand_core::SeedableRng;
 
 use super::number::{
-    Bits, Draw, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32,
-    NormalF64, U32, U64, memory,
+    Bits, Distribution, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, MOST_WORDS,
+    NormalF32, NormalF64, U32, U64, memory,
 };
 use super::*;
 use crate::base::simd::Level;
@@ -33,7 +33,7 @@ fn words<G: Generator>(rng: &mut G, count: usize) -> Vec<u32> {
 }
 
 /// The numbers that a run of words gives, group by group.
-fn numbers<D: Draw>(words: &[u32]) -> Vec<D::Number> {
+fn numbers<D: Distribution>(words: &[u32]) -> Vec<D::Number> {
     let mut all = Vec::new();
     for group in words.chunks_exact(D::WORDS) {
         let mut of = [[0]; MOST_WORDS];
@@ -53,7 +53,7 @@ fn bits<N: Bits>(numbers: &[N]) -> Vec<u32> {
 }
 
 fn fills_are_the_words_in_order<G: Generator>() {
-    fn check<G: Generator, D: Draw>() {
+    fn check<G: Generator, D: Distribution>() {
         for skipped in [0, 1, 7] {
             for len in [0_usize, 1, 2, 3, 5, 31, 64, 100, 1000, 2049, 5000] {
                 let mut one_by_one = G::new(42, 3);
@@ -133,7 +133,7 @@ fn every_generator_can_be_buffered() {
 }
 
 fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
-    fn check<G: Generator, D: Draw>(count: usize, rows: usize) {
+    fn check<G: Generator, D: Distribution>(count: usize, rows: usize) {
         let streams = Streams::<G>::new(Seed::new(5).epoch(2), 3..3 + count as u64).unwrap();
         let mut generators = streams.generators().to_vec();
         let row = streams.row_len();

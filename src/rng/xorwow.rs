@@ -1,6 +1,7 @@
 //! [`Xorwow`]: G. Marsaglia, *Xorshift RNGs*, Journal of Statistical Software 8 (2003), section 3.1.
 
-use super::rows::{Columns, Rows, fill_columns};
+use super::lockstep::{LockStep, fill_columns};
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
 use crate::error::Error;
@@ -111,12 +112,12 @@ impl Steps for Xorwow {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_columns::<32, Self>(streams, out);
     }
 }
 
-impl<const LANES: usize> Columns<LANES> for Xorwow {
+impl<const LANES: usize> LockStep<LANES> for Xorwow {
     type State = [[u32; LANES]; 6];
 
     #[inline(always)]

@@ -290,7 +290,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
     /// bijection.
     ///
-    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::Inverse) is another
+    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::bijection::Inverse) is another
     /// permutation, unless the slice has as many items as the bijection has points.
     ///
     /// # Errors

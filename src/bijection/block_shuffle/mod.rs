@@ -146,7 +146,7 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::BlockShuffle;
+    /// use bijective_shuffle::bijection::BlockShuffle;
     ///
     /// let order = BlockShuffle::new(1000, 10, 16, 42)?;
     /// assert_eq!(order.windows().count(), 7);
@@ -232,7 +232,7 @@ impl<F> BlockShuffle<F> {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::BlockShuffle;
+    /// use bijective_shuffle::bijection::BlockShuffle;
     ///
     /// let order = BlockShuffle::new(25, 10, 2, 42)?;
     /// assert_eq!(order.items_of(1), 10..20);

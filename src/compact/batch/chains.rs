@@ -2,7 +2,7 @@
 
 use crate::base::memory::Buffer;
 use crate::base::simd::{Kernel, Level};
-use crate::bijection::{Chain, FromSeed, Trusted};
+use crate::bijection::{FromSeed, StandardCipher, Trusted};
 use crate::compact::batch::Batch;
 use crate::compact::cpu::direct;
 use crate::error::Error;
@@ -36,7 +36,7 @@ impl Chains {
             let keys = self.level.run(DrawKeys { batch: &self.batch, first });
             for (lane, row) in rows.by_ref().take(ROWS).enumerate() {
                 let words = keys.map(|round| round.map(|word| word[lane]));
-                let chain = Chain::from_words(len as u64, words);
+                let chain = StandardCipher::from_words(len as u64, words);
                 direct::fill_alone(&Trusted::new(&chain), row, &mut self.memory)?;
             }
             first = first.wrapping_add(ROWS as u64);
@@ -55,7 +55,7 @@ impl Kernel for DrawKeys<'_> {
 
     #[inline(always)]
     fn run(self) -> Keys {
-        let domain = Chain::key_domain(self.batch.len as u64).word();
+        let domain = StandardCipher::key_domain(self.batch.len as u64).word();
         let mut keys = [[[0; ROWS]; 2]; 10];
         for (block, round) in (0..).zip(&mut keys) {
             *round = words(self.batch.seed.keys(), domain, block, self.first);

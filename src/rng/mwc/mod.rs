@@ -5,7 +5,8 @@ mod prime;
 
 pub use multipliers::Multipliers;
 
-use super::rows::{Columns, Rows, fill_columns};
+use super::lockstep::{LockStep, fill_columns};
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
 use crate::base::words::{halves, joined};
@@ -151,7 +152,7 @@ impl Mwc {
             start = prime::multiply(start, factor, modulus);
         }
         for k in 0..RUN {
-            let words = <Self as Columns<LANES>>::step(&mut state);
+            let words = <Self as LockStep<LANES>>::step(&mut state);
             for lane in 0..LANES {
                 out[lane * RUN + k] = words[lane];
             }
@@ -207,12 +208,12 @@ impl Steps for Mwc {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_columns::<32, Self>(streams, out);
     }
 }
 
-impl<const LANES: usize> Columns<LANES> for Mwc {
+impl<const LANES: usize> LockStep<LANES> for Mwc {
     /// The word and the carry as one, and the multiplier, in lanes as wide as the product.
     type State = [[u64; LANES]; 2];
 

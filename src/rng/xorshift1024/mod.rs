@@ -5,7 +5,8 @@ mod polynomial;
 use polynomial::Polynomial;
 use rayon::prelude::*;
 
-use super::rows::{Rows, fill_blocks};
+use super::lockstep::fill_blocks;
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
@@ -251,7 +252,7 @@ impl Steps for XorShift1024Weyl {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_blocks::<Self, VECTOR>(streams, out);
     }
 }

@@ -155,7 +155,7 @@ fn a_back_end_can_be_chosen() {
     match on_gpu.try_to_vec() {
         Ok(rows) => assert_eq!(rows, permutations.to_vec()),
         Err(error) => {
-            assert!(matches!(error, Error::BackendUnavailable { backend: Backend::Cuda, .. }));
+            assert!(matches!(error, Error::BackendUnavailable { .. }));
             assert_eq!(on_gpu.par_map(|_, _: &[u32]| ()), Err(error));
         }
     }

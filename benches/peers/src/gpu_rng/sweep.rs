@@ -1,4 +1,4 @@
-//! Times shapes of the kernels that fill, to choose those in `src/compact/cuda/tuning.rs`.
+//! Times shapes of the kernels that fill, to choose those in `src/cuda/fill/tuning.rs`.
 
 use std::error::Error;
 

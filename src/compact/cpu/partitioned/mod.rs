@@ -43,7 +43,7 @@ use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 
 /// Which way items are moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Direction {
     /// The item at index `p[k]` comes to place `k`.
     Shuffle,
