@@ -181,6 +181,14 @@ fn everything_that_copies(len: usize) {
     let walk = Permutation::with_bijection(len as u64, &plain).unwrap();
     let requests = [
         refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
+        refuse_each(
+            "sample",
+            || {
+                let sample = original.try_par_bijective_sample(len / 2, 1);
+                sample.map(|sample| assert!(sample == there[..len / 2]))
+            },
+            drop,
+        ),
         refuse_each("shuffled_with", || right(original.par_bijective_shuffled_with(&plain)), drop),
         refuse_each("serial", || right(Serial.shuffled(&f, &original)), drop),
         refuse_each("to_vec", || right(p.try_to_vec()), drop),

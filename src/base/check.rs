@@ -1,4 +1,5 @@
-//! Checks of lengths, widths and indexes, and memory that is asked for and not assumed.
+//! Checks of lengths, widths and indexes, memory that is asked for and not assumed, and errors as
+//! panics.
 
 use crate::error::{Defect, Error};
 use crate::word::Word;
@@ -63,4 +64,13 @@ pub(crate) fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
         bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
     })?;
     Ok(vec)
+}
+
+/// The value of a result, or a panic with the error's message.
+#[track_caller]
+pub(crate) fn or_panic<R>(result: Result<R, Error>) -> R {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
 }

@@ -11,7 +11,7 @@ use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
-use crate::compact::columns::{Column, Fixed, Frame};
+use crate::compact::columns::{Column, ColumnSet, StaticRow};
 use crate::cuda::Cuda;
 use crate::cuda::batch::tuning::ROWS_BYTES;
 use crate::cuda::batch::{self, RowsJob};
@@ -102,10 +102,10 @@ pub(super) fn move_items<T: Send>(
 
 /// Moves the items of several columns, as bits: one column after the other, each to working memory; only when all of them
 /// are there are the columns written.
-pub(super) fn move_together(
+pub(super) fn reorder_together(
     cuda: &Cuda,
     f: &dyn Bijection,
-    frame: &mut Frame<impl Fixed>,
+    columns: &mut ColumnSet<impl StaticRow>,
     direction: Direction,
 ) -> Result<(), Error> {
     // Asked once for all columns, since a bijection that nobody vouches for may answer something else the next time.
@@ -118,21 +118,21 @@ pub(super) fn move_together(
             &asked
         }
     };
-    frame.check_domain(f.last())?;
-    let len = frame.len().unwrap_or(0);
-    let mut copies = try_with_capacity(frame.columns().len())?;
-    for &Column { start, bytes } in frame.columns() {
+    columns.check_domain(f.last())?;
+    let len = columns.len().unwrap_or(0);
+    let mut copies = try_with_capacity(columns.columns().len())?;
+    for &Column { start, bytes } in columns.columns() {
         let mut copy = Buffer::default();
         let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let source = Bits { start: start.cast_const(), len, item: bytes };
-        // SAFETY: all columns of a frame have `len` items, and it is borrowed, so that nobody
+        // SAFETY: all columns of a columns have `len` items, and it is borrowed, so that nobody
         // writes to them. The copy has room for the column's bytes.
         unsafe { moved_copy(cuda, f, source, room, direction) }?;
         copies.push((copy, room));
     }
     // A pool that cannot be started makes rayon panic, so it is asked for before anything is written.
     rayon::current_num_threads();
-    for (&Column { start, bytes }, (_, room)) in frame.columns().iter().zip(&copies) {
+    for (&Column { start, bytes }, (_, room)) in columns.columns().iter().zip(&copies) {
         // SAFETY: the copy, whose memory stays where it is, has the items' bits, each item's once, so that writing them
         // over the column moves every item. The two do not overlap.
         unsafe { copy_bits(room.cast_const(), start, len * bytes) };

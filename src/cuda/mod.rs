@@ -46,7 +46,7 @@ use self::runtime::program::Program;
 use self::runtime::stream::failed;
 use crate::bijection::Bijection;
 use crate::compact::batch::Batch;
-use crate::compact::{Compactor, Direction, Fixed, Frame, sealed};
+use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
 use crate::error::Error;
 use crate::word::Word;
 
@@ -348,13 +348,13 @@ impl Cuda {
 
 impl Cuda {
     /// Moves the items of several columns in host memory, there or back: one column after the other.
-    pub(super) fn move_together(
+    pub(super) fn reorder_together(
         &self,
         bijection: &dyn Bijection,
-        frame: &mut Frame<impl Fixed>,
+        columns: &mut ColumnSet<impl StaticRow>,
         direction: Direction,
     ) -> Result<(), Error> {
-        host::move_together(self, bijection, frame, direction)
+        host::reorder_together(self, bijection, columns, direction)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::bijection::Bijection;
 use crate::compact::batch::Batch;
-use crate::compact::{Compactor, Direction, Fixed, Frame, sealed};
+use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
 use crate::error::{Error, Unavailable};
 use crate::word::Word;
 
@@ -47,10 +47,10 @@ impl Cuda {
         match self.never {}
     }
 
-    pub(super) fn move_together(
+    pub(super) fn reorder_together(
         &self,
         _: &dyn Bijection,
-        _: &mut Frame<impl Fixed>,
+        _: &mut ColumnSet<impl StaticRow>,
         _: Direction,
     ) -> Result<(), Error> {
         match self.never {}

@@ -210,7 +210,7 @@ impl CudaWorkspace {
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.arrays(bijection, source.len()).array(source, out)?.shuffle()
+        self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Shuffle)
     }
 
     /// Copies the items back to their old order: item `k` of the source to place `p[k]` of `out`.
@@ -224,7 +224,7 @@ impl CudaWorkspace {
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.arrays(bijection, source.len()).array(source, out)?.unshuffle()
+        self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Unshuffle)
     }
 
     /// Several arrays, of any types, under one permutation of `len` items, whose bijection is evaluated once for all.
@@ -320,7 +320,7 @@ impl CudaWorkspace {
     }
 
     /// Begins a call, as [`Executor::enter`] does.
-    pub(super) fn enter(&mut self) -> Result<bool, Error> {
+    pub(super) fn enter(&mut self) -> Result<(), Error> {
         self.executor.enter()
     }
 
@@ -427,7 +427,7 @@ impl<'a> CudaArrays<'a> {
     ///
     /// [`Error::TooManyArrays`], and else as [`CudaWorkspace::shuffle_into`].
     pub fn shuffle(self) -> Result<(), Error> {
-        self.execute(Direction::Shuffle)
+        self.enter_again()?.execute(Direction::Shuffle)
     }
 
     /// Moves them back: item `k` of each source to place `p[k]`.
@@ -436,9 +436,17 @@ impl<'a> CudaArrays<'a> {
     ///
     /// As [`shuffle`](Self::shuffle).
     pub fn unshuffle(self) -> Result<(), Error> {
-        self.execute(Direction::Unshuffle)
+        self.enter_again()?.execute(Direction::Unshuffle)
     }
 
+    /// Looks once more whether the stream is captured: the user may have begun that since the arrays
+    /// were added.
+    fn enter_again(self) -> Result<Self, Error> {
+        self.executor.enter()?;
+        Ok(self)
+    }
+
+    /// The call has been entered just now.
     fn execute(self, direction: Direction) -> Result<(), Error> {
         let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
         // SAFETY: the slices are of the engine's context and that long. They are borrowed, the ones that are written

@@ -1,10 +1,8 @@
 //! [`Permutations`]: many independent permutations of one length.
 
-use crate::backend::Backend;
-use crate::base::check::{check_word, try_with_capacity};
-#[cfg(feature = "cuda")]
+use crate::backend::{Backend, Engine};
+use crate::base::check::{check_word, or_panic, try_with_capacity};
 use crate::bijection::{FromSeed, Standard};
-#[cfg(feature = "cuda")]
 use crate::compact::Compactor;
 use crate::compact::batch::{self, Batch};
 use crate::error::Error;
@@ -124,10 +122,7 @@ impl Permutations {
     /// instead.
     #[track_caller]
     pub fn to_vec(&self) -> Vec<u64> {
-        match self.try_to_vec() {
-            Ok(rows) => rows,
-            Err(error) => panic!("{error}"),
-        }
+        or_panic(self.try_to_vec())
     }
 
     /// All permutations, one after another.
@@ -225,7 +220,7 @@ impl Permutations {
     ) -> Result<Vec<R>, Error> {
         let batch = self.visited::<N>()?;
         match self.backend.engine(0)? {
-            engine @ crate::backend::Engine::Cuda(_) => {
+            engine @ Engine::Cuda(_) => {
                 let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
                 batch::map_drawn(&batch, self.count, draw, visit)
             }
@@ -248,12 +243,12 @@ impl Permutations {
     /// # Examples
     ///
     /// ```
-    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
     ///
     /// use bijective_shuffle::prelude::*;
     ///
     /// // How often item 0 comes to each place.
-    /// let places = [const { AtomicU64::new(0) }; 4];
+    /// let places = [const { AtomicU32::new(0) }; 4];
     /// Permutations::new(1000, 4, 42).par_for_each(|_, order: &[u32]| {
     ///     let place = order.iter().position(|&index| index == 0).unwrap();
     ///     places[place].fetch_add(1, Ordering::Relaxed);
@@ -264,8 +259,7 @@ impl Permutations {
     pub fn par_for_each<N: Word>(&self, visit: impl Fn(u64, &[N]) + Sync) -> Result<(), Error> {
         let batch = self.visited::<N>()?;
         match self.backend.engine(0)? {
-            #[cfg(feature = "cuda")]
-            engine @ crate::backend::Engine::Cuda(_) => {
+            engine @ Engine::Cuda(_) => {
                 let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
                 // Results of no size take no memory.
                 batch::map_drawn(&batch, self.count, draw, visit).map(drop)
@@ -305,8 +299,7 @@ impl Permutations {
         // If there are items, the rows' length is at most theirs.
         let len = if items.is_empty() { 0 } else { self.len as usize };
         match self.backend.engine(0)? {
-            #[cfg(feature = "cuda")]
-            engine @ crate::backend::Engine::Cuda(_) => {
+            engine @ Engine::Cuda(_) => {
                 let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
                 rows.try_for_each(|(row, epoch)| {
                     engine.shuffle(&Standard::from_seed(self.len, self.seed.epoch(epoch)), row)

@@ -25,9 +25,9 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::backend::Backend;
-use crate::base::check::{check_length, check_word, try_with_capacity};
+use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
 use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
-use crate::compact::Compactor;
+use crate::compact::{Compactor, Direction};
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
@@ -376,7 +376,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn apply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
-        self.relocate(items, self.inverted)
+        self.reorder(items, Direction::Shuffle)
     }
 
     /// Undoes [`apply_in_place`](Self::apply_in_place): item `k` comes to place `p[k]`.
@@ -385,17 +385,16 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// As [`apply`](Self::apply); the items are then where they were.
     pub fn unapply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
-        self.relocate(items, !self.inverted)
+        self.reorder(items, Direction::Unshuffle)
     }
 
-    /// Moves items by what the bijection compacts to, or back.
-    fn relocate<T: Send>(&self, items: &mut [T], back: bool) -> Result<(), Error> {
+    /// Moves items by the permutation, in a direction.
+    fn reorder<T: Send>(&self, items: &mut [T], direction: Direction) -> Result<(), Error> {
         self.check_slice(items.len())?;
         let engine = self.backend.engine(size_of_val(items) as u64)?;
-        if back {
-            engine.unshuffle(&self.bijection, items)
-        } else {
-            engine.shuffle(&self.bijection, items)
+        match if self.inverted { direction.flip() } else { direction } {
+            Direction::Shuffle => engine.shuffle(&self.bijection, items),
+            Direction::Unshuffle => engine.unshuffle(&self.bijection, items),
         }
     }
 
@@ -417,13 +416,5 @@ impl<B: Bijection> fmt::Debug for Permutation<B> {
             .field("backend", &self.backend)
             .field("inverted", &self.inverted)
             .finish_non_exhaustive()
-    }
-}
-
-#[track_caller]
-fn or_panic<R>(result: Result<R, Error>) -> R {
-    match result {
-        Ok(value) => value,
-        Err(error) => panic!("{error}"),
     }
 }

@@ -4,7 +4,8 @@ use core::iter::FusedIterator;
 use core::ops::{Bound, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
-use super::{Iter, Permutation, SurvivorIndex, or_panic, tuning};
+use super::{Iter, Permutation, SurvivorIndex, tuning};
+use crate::base::check::or_panic;
 use crate::bijection::{Bijection, Compose};
 use crate::error::Error;
 

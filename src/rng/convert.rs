@@ -4,16 +4,16 @@ use super::Generator;
 use super::number::{Distribution, MOST_NUMBERS, MOST_WORDS, memory};
 use super::rectangle::Rectangle;
 use super::tuning::GROUPS;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// Turns words in the memory of numbers into the numbers, whole groups of them.
-pub(super) fn in_order<D: Distribution>(level: Level, numbers: &mut [D::Number]) {
+pub(super) fn in_order<D: Distribution>(level: SimdLevel, numbers: &mut [D::Number]) {
     level.run(InOrder::<D>(numbers));
 }
 
 struct InOrder<'a, D: Distribution>(&'a mut [D::Number]);
 
-impl<D: Distribution> Kernel for InOrder<'_, D> {
+impl<D: Distribution> SimdKernel for InOrder<'_, D> {
     type Output = ();
 
     #[inline(always)]
@@ -34,7 +34,7 @@ pub(super) const fn rows_of_words<G: Generator, D: Distribution>() -> usize {
 
 /// Turns rows of words into rows of numbers.
 pub(super) fn run<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     words: &[u32],
     out: Rectangle<'_, D::Number>,
 ) {
@@ -51,7 +51,7 @@ struct ByColumns<'a, D: Distribution> {
     out: Rectangle<'a, D::Number>,
 }
 
-impl<D: Distribution> Kernel for ByColumns<'_, D> {
+impl<D: Distribution> SimdKernel for ByColumns<'_, D> {
     type Output = ();
 
     #[inline(always)]
@@ -94,7 +94,7 @@ struct ByBlocks<'a, D: Distribution> {
     out: Rectangle<'a, D::Number>,
 }
 
-impl<D: Distribution> Kernel for ByBlocks<'_, D> {
+impl<D: Distribution> SimdKernel for ByBlocks<'_, D> {
     type Output = ();
 
     #[inline(always)]

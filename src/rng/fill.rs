@@ -11,7 +11,7 @@ use super::number::{
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE};
 use super::words::NextWords;
-use crate::base::simd::Level;
+use crate::base::simd::SimdLevel;
 
 /// Fills slices with numbers.
 ///
@@ -76,7 +76,9 @@ pub trait Fill: NumberSource {
     }
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both rounded.
+    /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
+    /// into that sum.
     ///
     /// # Examples
     ///
@@ -94,7 +96,9 @@ pub trait Fill: NumberSource {
     }
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both rounded.
+    /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
+    /// into that sum.
     fn fill_normal_f64_with(&mut self, mean: f64, deviation: f64, out: &mut [f64]) {
         self.fill_normal_f64(out);
         scale(out, mean, deviation);
@@ -132,7 +136,7 @@ impl<G: Generator> Fill for G {}
 
 impl<G: Generator> NumberSource for G {
     fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
-        draw_at::<G, D>(Level::current(), self, out);
+        draw_at::<G, D>(SimdLevel::current(), self, out);
     }
 }
 
@@ -143,7 +147,7 @@ fn words_of<D: Distribution>(numbers: usize) -> usize {
 
 /// Fills in order, with certain instructions.
 pub(super) fn draw_at<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     rng: &mut G,
     out: &mut [D::Number],
 ) {
@@ -162,7 +166,7 @@ pub(super) fn draw_at<G: Generator, D: Distribution>(
 }
 
 /// Fills in order, on the calling thread.
-fn draw_part<G: Generator, D: Distribution>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+fn draw_part<G: Generator, D: Distribution>(level: SimdLevel, rng: &mut G, out: &mut [D::Number]) {
     let whole = out.len() / D::NUMBERS * D::NUMBERS;
     let (whole, rest) = out.split_at_mut(whole);
     let at_once = if D::IS_WORDS { usize::MAX } else { AT_ONCE / D::WORDS * D::NUMBERS };
@@ -178,7 +182,7 @@ fn draw_part<G: Generator, D: Distribution>(level: Level, rng: &mut G, out: &mut
 
 /// Fills with whole groups, whose words are drawn where the numbers will be.
 fn draw_groups<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     rng: &mut G,
     numbers: &mut [D::Number],
 ) {

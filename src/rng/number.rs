@@ -199,42 +199,62 @@ impl Distribution for U64 {
     }
 }
 
-impl Distribution for F32 {
-    type Number = f32;
-    const WORDS: usize = 1;
-    const NUMBERS: usize = 1;
+/// Numbers that are made of one word each, by a function of its bits.
+macro_rules! of_a_word {
+    ($($kind:ident: $number:ty = $of:path;)*) => {$(
+        impl Distribution for $kind {
+            type Number = $number;
+            const WORDS: usize = 1;
+            const NUMBERS: usize = 1;
 
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f32, LANES>) {
-        numbers[0] = words[0].map(unit_f32);
-    }
+            #[inline(always)]
+            fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<$number, LANES>) {
+                numbers[0] = words[0].map($of);
+            }
 
-    #[inline(always)]
-    fn convert(numbers: &mut [f32]) {
-        for number in numbers {
-            *number = unit_f32(number.to_bits());
+            #[inline(always)]
+            fn convert(numbers: &mut [$number]) {
+                for number in numbers {
+                    *number = $of(number.to_bits());
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl Distribution for F64 {
-    type Number = f64;
-    const WORDS: usize = 2;
-    const NUMBERS: usize = 1;
+/// Numbers that are made of two words each, by a function of the 64 bits.
+macro_rules! of_two_words {
+    ($($kind:ident: $number:ty = $of:path;)*) => {$(
+        impl Distribution for $kind {
+            type Number = $number;
+            const WORDS: usize = 2;
+            const NUMBERS: usize = 1;
 
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
-        for lane in 0..LANES {
-            numbers[0][lane] = unit_f64(joined([words[0][lane], words[1][lane]]));
-        }
-    }
+            #[inline(always)]
+            fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<$number, LANES>) {
+                for lane in 0..LANES {
+                    numbers[0][lane] = $of(joined([words[0][lane], words[1][lane]]));
+                }
+            }
 
-    #[inline(always)]
-    fn convert(numbers: &mut [f64]) {
-        for number in numbers {
-            *number = unit_f64(in_memory(number.to_bits()));
+            #[inline(always)]
+            fn convert(numbers: &mut [$number]) {
+                for number in numbers {
+                    *number = $of(in_memory(number.to_bits()));
+                }
+            }
         }
-    }
+    )*};
+}
+
+of_a_word! {
+    F32: f32 = unit_f32;
+    ExponentialF32: f32 = exponential::exponential_f32;
+}
+
+of_two_words! {
+    F64: f64 = unit_f64;
+    ExponentialF64: f64 = exponential::exponential_f64;
 }
 
 impl Distribution for NormalF32 {
@@ -266,45 +286,6 @@ impl Distribution for NormalF64 {
             let word = |k: usize| words[k][lane];
             [numbers[0][lane], numbers[1][lane]] =
                 normal::pair_f64(joined([word(0), word(1)]), joined([word(2), word(3)]));
-        }
-    }
-}
-
-impl Distribution for ExponentialF32 {
-    type Number = f32;
-    const WORDS: usize = 1;
-    const NUMBERS: usize = 1;
-
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f32, LANES>) {
-        numbers[0] = words[0].map(exponential::exponential_f32);
-    }
-
-    #[inline(always)]
-    fn convert(numbers: &mut [f32]) {
-        for number in numbers {
-            *number = exponential::exponential_f32(number.to_bits());
-        }
-    }
-}
-
-impl Distribution for ExponentialF64 {
-    type Number = f64;
-    const WORDS: usize = 2;
-    const NUMBERS: usize = 1;
-
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
-        for lane in 0..LANES {
-            let words = joined([words[0][lane], words[1][lane]]);
-            numbers[0][lane] = exponential::exponential_f64(words);
-        }
-    }
-
-    #[inline(always)]
-    fn convert(numbers: &mut [f64]) {
-        for number in numbers {
-            *number = exponential::exponential_f64(in_memory(number.to_bits()));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::tuning;
 use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
 use crate::base::check::try_with_capacity;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -150,13 +150,13 @@ impl<G: Generator> Fill for Streams<G> {}
 
 impl<G: Generator> NumberSource for Streams<G> {
     fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
-        draw_at::<G, D>(Level::current(), self, out);
+        draw_at::<G, D>(SimdLevel::current(), self, out);
     }
 }
 
 /// Fills row by row, with certain instructions.
 pub(super) fn draw_at<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     streams: &mut Streams<G>,
     out: &mut [D::Number],
 ) {
@@ -173,7 +173,7 @@ pub(super) fn draw_at<G: Generator, D: Distribution>(
 
 /// Fills whole groups of rows.
 fn draw_rows<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     streams: &mut [G],
     out: &mut [D::Number],
 ) {
@@ -196,7 +196,7 @@ fn draw_rows<G: Generator, D: Distribution>(
 
 /// Fills the rows of some streams, on the calling thread.
 fn draw_part<G: Generator, D: Distribution>(
-    level: Level,
+    level: SimdLevel,
     streams: &mut [G],
     mut out: Rectangle<'_, D::Number>,
 ) {

@@ -8,7 +8,7 @@ use super::number::{
     NormalF32, NormalF64, U32, U64, memory,
 };
 use super::*;
-use crate::base::simd::Level;
+use crate::base::simd::SimdLevel;
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -62,7 +62,7 @@ fn fills_are_the_words_in_order<G: Generator>() {
                 let groups = len.div_ceil(D::NUMBERS);
                 let expected = numbers::<D>(&words(&mut one_by_one, groups * D::WORDS));
                 let mut out = vec![D::Number::default(); len];
-                for level in Level::all() {
+                for level in SimdLevel::all() {
                     let mut rng = rng.clone();
                     fill::draw_at::<G, D>(level, &mut rng, &mut out);
                     let what = format!("{rng:?}, {}, {len}", level.name());
@@ -137,7 +137,8 @@ fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
         let streams = Streams::<G>::new(Seed::new(5).epoch(2), 3..3 + count as u64).unwrap();
         let mut generators = streams.generators().to_vec();
         let row = streams.row_len();
-        let mut at_levels: Vec<_> = Level::all().map(|level| (level, streams.clone())).collect();
+        let mut at_levels: Vec<_> =
+            SimdLevel::all().map(|level| (level, streams.clone())).collect();
         let paired = rows.next_multiple_of(D::NUMBERS);
         // Whole rows and a part of one, twice.
         for len in [rows * row, rows * row - row / 2, row / 3 + 1] {
@@ -438,7 +439,7 @@ proptest! {
     fn words_in_order_become_numbers_in_order(pairs in 0_usize..100, words in prop::collection::vec(any::<u32>(), 400)) {
         let mut out = vec![0.0; 2 * pairs];
         memory(&mut out).copy_from_slice(&words[..4 * pairs]);
-        convert::in_order::<NormalF64>(Level::current(), &mut out);
+        convert::in_order::<NormalF64>(SimdLevel::current(), &mut out);
         prop_assert_eq!(bits(&out), bits(&numbers::<NormalF64>(&words)[..2 * pairs]));
     }
 }

@@ -2,11 +2,11 @@
 
 use super::steps::Steps;
 use super::tuning::{AT_ONCE, WORDS_OF_BYTES};
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// Writes the next words of a generator.
 pub(super) fn words<G: Steps>(rng: &mut G, out: &mut [u32]) {
-    Level::current().run(NextWords { rng, out });
+    SimdLevel::current().run(NextWords { rng, out });
 }
 
 /// Writes the next words as bytes, the low one first. What is left of the last word is dropped.
@@ -50,7 +50,7 @@ impl<G: Steps> NextWords<'_, G> {
 /// Runs `fill` with vectors of 16, 32 or 64 bytes.
 macro_rules! kernel {
     ($type:ident<$bound:ident>) => {
-        impl<G: $bound> Kernel for $type<'_, G> {
+        impl<G: $bound> SimdKernel for $type<'_, G> {
             type Output = ();
 
             #[inline(always)]

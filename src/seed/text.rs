@@ -39,7 +39,8 @@ impl fmt::Display for Seed {
 }
 
 /// Reads what [`Display`](fmt::Display) writes; digits may be of either case, zeros may lead, and an epoch
-/// of 0 may be there.
+/// of 0 may be there. Exactly 64 digits are those of bytes, also if they are a decimal number with
+/// leading zeros.
 ///
 /// # Errors
 ///

@@ -163,6 +163,11 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
             assert_eq!(calls(), [const { Ok(()) }; 9]);
         }
     }
+    // Nor is it if the capture begins between an array and the call.
+    let (from, mut to) = (source.slice(..1000), out.slice_mut(..1000));
+    let arrays = workspace.arrays(&f, 1000).array(&from, &mut to).unwrap();
+    let (answer, _) = capture(stream, || arrays.shuffle());
+    assert_eq!(answer, Err(Error::Captured));
     // And it goes on as before.
     assert_eq!(workspace.indices(&f, &mut out.slice_mut(..1000)), Ok(()));
     stream.synchronize().unwrap();

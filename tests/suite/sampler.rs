@@ -3,7 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, SamplerBuilder, SamplerError, SamplerState};
@@ -361,7 +361,7 @@ fn orders_are_those_of_the_permutations() {
 }
 
 /// Counts evaluations.
-struct Counting(u64, Arc<AtomicU64>);
+struct Counting(u64, Arc<AtomicU32>);
 
 impl Bijection for Counting {
     fn last(&self) -> u64 {
@@ -379,7 +379,7 @@ impl Bijection for Counting {
 #[test]
 fn a_rank_evaluates_its_own_places_only() {
     let len = 1_000_000_000_000;
-    let count = Arc::new(AtomicU64::new(0));
+    let count = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&count);
     let builder =
         Sampler::builder(len, 1).order(move |len, _| Ok(Counting(len - 1, counter.clone())));

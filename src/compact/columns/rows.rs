@@ -2,10 +2,11 @@
 
 use crate::error::Error;
 
-/// The rows of a matrix that is stored row after row: a column whose items are runs of `width` items.
+/// The rows of a matrix that is stored row after row: a column whose items are runs of `width`
+/// items.
 ///
-/// The width may be known at run time only. Rows of one type and a width that the program knows may as well be a slice
-/// of arrays (`as_chunks_mut`).
+/// The width may be known at run time only. Rows of one type and a width that the program knows may
+/// as well be a slice of arrays (`as_chunks_mut`).
 ///
 /// # Examples
 ///

@@ -228,7 +228,7 @@ mod tests {
         }
 
         template <class Item, int I, int T, int R, bool GAPS>
-        static void check(const Tiles<I, T, R>& tiles, const Row<GAPS>& row, const AffineMap& map) {
+        static void check(const Tiles& tiles, const Row<GAPS>& row, const AffineMap& map) {
             using Threads = Permuter<Item, I, T, R, GAPS>;
             using Vector = typename Threads::Vector;
             struct Vectors { Vector all[1 << R]; };

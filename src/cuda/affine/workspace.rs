@@ -116,15 +116,16 @@ impl CudaWorkspace {
     ) -> Result<(), Error> {
         let bits = index_bits(items.len())?;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
-        let captured = self.enter()?;
+        self.enter()?;
         // The function may call this again, with memory of its own.
         let mut memory = core::mem::take(&mut self.parts);
-        if captured {
-            memory.keep();
-        }
         // Even if the function panics, since a graph may have the memory's address.
         let done =
             catch_unwind(AssertUnwindSafe(|| self.parm_in(&mut memory, &to_parts, items, f)));
+        // Whether or not there is a capture now, since the function may have begun or ended one.
+        if self.executor.may_be_captured() {
+            memory.keep();
+        }
         self.parts = memory.or_larger(core::mem::take(&mut self.parts));
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }

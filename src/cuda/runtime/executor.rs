@@ -56,20 +56,24 @@ impl Executor {
         self.tile_states.held() + self.scratch.held()
     }
 
-    /// Begins a call on device memory; whether what it puts in the stream is captured in a graph,
-    /// which the working memory then is kept for.
+    /// Begins a call on device memory. If what it puts in the stream is captured in a graph, the
+    /// working memory is kept for that.
     ///
     /// # Errors
     ///
     /// [`Error::Captured`] if it is captured, and the engine is not one `with_capture`;
     /// [`Error::Driver`].
-    pub(crate) fn enter(&mut self) -> Result<bool, Error> {
-        let captured = enter(&self.stream, self.may_be_captured)?;
-        if captured {
+    pub(crate) fn enter(&mut self) -> Result<(), Error> {
+        if enter(&self.stream, self.may_be_captured)? {
             self.tile_states.keep();
             self.scratch.keep();
         }
-        Ok(captured)
+        Ok(())
+    }
+
+    /// Whether calls may be captured in graphs.
+    pub(crate) fn may_be_captured(&self) -> bool {
+        self.may_be_captured
     }
 
     /// Compiles the plan's kernels, for all executors of the context.

@@ -224,11 +224,15 @@ impl Instance {
         text.push_str(&format!(
             " }};\nstatic_assert(sizeof(Arguments) == {size}, \"as on the host\");\n"
         ));
+        // NVRTC has no `offsetof`. Both languages lay the struct out in this way.
+        let mut end = 0;
         for Field { name, size, offset, .. } in self.fields {
             text.push_str(&format!(
                 "static_assert(sizeof(Arguments::{name}) == {size} && \
-                 __builtin_offsetof(Arguments, {name}) == {offset}, \"as on the host\");\n"
+                 next_multiple({end}, alignof(decltype(Arguments::{name}))) == {offset}, \
+                 \"as on the host\");\n"
             ));
+            end = offset + size;
         }
         let (parameter, bijection) = match self.bijection {
             BijectionUse::Value => ("const __grid_constant__ F f, ", Some("f".to_string())),

@@ -10,7 +10,7 @@ use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::Error;
 use crate::seed::{KeyDomain, Seed};
 
@@ -120,7 +120,7 @@ impl XorShift1024Weyl {
 
     /// Applies a polynomial of the step to the state.
     fn transform(&mut self, polynomial: &Polynomial) {
-        self.words = Level::current().run(Transform { words: self.words, polynomial });
+        self.words = SimdLevel::current().run(Transform { words: self.words, polynomial });
     }
 
     #[inline(always)]
@@ -152,7 +152,7 @@ struct Transform<'a> {
     polynomial: &'a Polynomial,
 }
 
-impl Kernel for Transform<'_> {
+impl SimdKernel for Transform<'_> {
     type Output = [u32; WORDS];
 
     #[inline(always)]

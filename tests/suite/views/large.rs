@@ -42,6 +42,11 @@ fn ends_of_a_trillion_items_are_there_at_once() {
     // A cursor there is resumed.
     let cursor = p.range(TRILLION - 1000..).unwrap().cursor();
     assert_eq!(p.resume(&cursor).unwrap().last(), Some(last[0]));
+    // To the last of a few items it is nearer from the front.
+    assert_eq!(p.head(1000).last(), Some(first[999]));
+    assert_eq!(p.range(5..10).unwrap().last(), Some(first[9]));
+    assert_eq!(p.shard_strided(7, 1000).unwrap().take(1).last(), Some(first[7]));
+    assert_eq!(p.iter().last(), Some(last[0]));
     assert!(p.index().is_none());
 }
 

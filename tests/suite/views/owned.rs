@@ -80,6 +80,24 @@ fn samples_take_what_the_sample_takes() {
     assert_eq!(items.par_bijective_sample(1000, 1).len(), 1000);
 }
 
+/// Where slots of a large domain have few items, a sample lists those, as every other view does.
+#[test]
+fn samples_of_wide_domains_are_listed() {
+    let items: Vec<u32> = (0..1000).collect();
+    let wide = MulXorshift::<10>::from_seed(u64::MAX, 3);
+    let p = Permutation::with_bijection(1000, wide).unwrap();
+    let expected: Vec<u32> = (0..20).map(|k| items[p.get(k).unwrap() as usize]).collect();
+    let p = Permutation::with_bijection(1000, wide).unwrap();
+    assert_eq!(p.sample(&items, 20).unwrap(), expected);
+    assert_eq!(p.sample(&items, 0).unwrap(), [0; 0]);
+    // A few of many are evaluated, and not all listed.
+    let wide = MulXorshift::<10>::from_seed(1 << 26, 3);
+    let items = vec![(); 1_000_000];
+    let p = Permutation::with_bijection(1_000_000, wide).unwrap();
+    assert_eq!(p.sample(&items, 5).unwrap().len(), 5);
+    assert!(p.index().is_none());
+}
+
 #[test]
 fn samples_of_liars_do_no_harm() {
     struct Liar(u64);

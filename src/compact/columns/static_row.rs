@@ -1,14 +1,18 @@
-//! [`Fixed`]: columns whose items have sizes that the compiler knows, so that a record is put together by a few moves.
+//! [`StaticRow`]: columns whose items have sizes that the compiler knows, so that a record is put
+//! together by a few moves.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// The addresses of columns.
+use super::tuples::for_tuples;
+
+/// The addresses of columns, at each index of which there is a row: an item of each.
 ///
 /// # Safety
 ///
-/// `load` writes as many bytes as a record has, and no more, and a record has no padding: the columns' items in order.
-pub unsafe trait Fixed: Copy + Send + Sync {
+/// `load` writes as many bytes as a record has, and no more, and a record has no padding: the
+/// columns' items in order.
+pub unsafe trait StaticRow: Copy + Send + Sync {
     /// As large as an item of each column together.
     type Record: Send;
 
@@ -25,10 +29,10 @@ pub unsafe trait Fixed: Copy + Send + Sync {
 
 /// Columns of which too little is known.
 #[derive(Clone, Copy, Debug)]
-pub struct Unknown;
+pub struct UnknownRow;
 
-// SAFETY: nothing is written, and a record has nothing.
-unsafe impl Fixed for Unknown {
+// SAFETY: `load` writes nothing, which is as many bytes as a record of type `()` has.
+unsafe impl StaticRow for UnknownRow {
     type Record = ();
 
     const IS_KNOWN: bool = false;
@@ -38,40 +42,44 @@ unsafe impl Fixed for Unknown {
 
 /// The start of a slice.
 #[derive(Debug)]
-pub struct Start<T>(pub(super) *const T);
+pub struct ColumnStart<T>(pub(super) *const T);
 
-impl<T> Clone for Start<T> {
+impl<T> Clone for ColumnStart<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Start<T> {}
+impl<T> Copy for ColumnStart<T> {}
 
-// SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits on
-// another thread moves the item there, hence `Send`.
-unsafe impl<T: Send> Send for Start<T> {}
-// SAFETY: a shared `Start` gives nothing but copies of the pointer. Following one moves items, for
-// which `Send` is enough, and the one who follows it sees to it that no two threads take one place.
-unsafe impl<T: Send> Sync for Start<T> {}
+// SAFETY: sharing the pointer is no more than copying it; code that follows it answers for that.
+// Copying an item's bits on another thread moves the item there, hence `Send`.
+unsafe impl<T: Send> Send for ColumnStart<T> {}
+// SAFETY: a shared `ColumnStart` gives nothing but copies of the pointer. Following one moves
+// items, for which `Send` is enough, and the one who follows it sees to it that no two threads take
+// one place.
+unsafe impl<T: Send> Sync for ColumnStart<T> {}
 
-// SAFETY: an item is written.
-unsafe impl<T: Send> Fixed for Start<T> {
+// SAFETY: `load` writes the bytes of one item, which is as many as a record has; it is the one
+// column's item.
+unsafe impl<T: Send> StaticRow for ColumnStart<T> {
     type Record = MaybeUninit<T>;
 
     const IS_KNOWN: bool = true;
 
     #[inline(always)]
     unsafe fn load(self, index: usize, record: *mut u8) {
-        // SAFETY: there is such an item.
+        // SAFETY: the caller promises that there is an item at the index, so that its address is
+        // within the slice.
         let item = unsafe { self.0.add(index) };
-        // SAFETY: the caller's promise; bytes are never unaligned.
+        // SAFETY: the caller promises the item and room for a record, which is as large as an item.
+        // Bytes are aligned anywhere, and the room is no part of the slice, to which nobody writes.
         unsafe { ptr::copy_nonoverlapping(item.cast(), record, size_of::<T>()) };
     }
 }
 
 // SAFETY: one is written after the other; arrays have no padding.
-unsafe impl<C: Fixed, const N: usize> Fixed for [C; N] {
+unsafe impl<C: StaticRow, const N: usize> StaticRow for [C; N] {
     type Record = [C::Record; N];
 
     const IS_KNOWN: bool = C::IS_KNOWN;
@@ -88,17 +96,17 @@ unsafe impl<C: Fixed, const N: usize> Fixed for [C; N] {
 /// One after the other, without padding.
 #[derive(Debug)]
 #[repr(C, packed)]
-pub struct Packed<A, B>(A, B);
+pub struct PackedPair<A, B>(A, B);
 
 macro_rules! packed {
-    ($first:ident $($column:ident)*) => { Packed<$first::Record, packed!($($column)*)> };
+    ($first:ident $($column:ident)*) => { PackedPair<$first::Record, packed!($($column)*)> };
     () => { () };
 }
 
 macro_rules! tuples {
     ($(($($column:ident)+))+) => {$(
         // SAFETY: one is written after the other, which is how they are packed.
-        unsafe impl<$($column: Fixed),+> Fixed for ($($column,)+) {
+        unsafe impl<$($column: StaticRow),+> StaticRow for ($($column,)+) {
             type Record = packed!($($column)+);
 
             const IS_KNOWN: bool = $($column::IS_KNOWN)&&+;
@@ -109,7 +117,8 @@ macro_rules! tuples {
                 let ($($column,)+) = self;
                 let mut offset = 0;
                 $(
-                    // SAFETY: the caller's promise; the record has room for each.
+                    // SAFETY: the caller promises the index and room for a whole record, of which
+                    // each column's part begins where those before it end.
                     unsafe { $column.load(index, record.wrapping_add(offset)) };
                     offset += size_of::<$column::Record>();
                 )+

@@ -1,13 +1,13 @@
 //! Records: the items of several columns at one place, put together.
 //!
-//! Columns are turned into records, and back, a run at a time: column by column, piece by piece, so that the innermost
-//! loops have nothing to decide.
+//! Columns are turned into records, and back, a run at a time: column by column, piece by piece, so
+//! that the innermost loops have nothing to decide.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::frame::{Column, item_bytes};
 use crate::base::stream::{LINE, stream};
+use crate::compact::columns::{Column, item_bytes};
 use crate::compact::cpu::tuning;
 
 /// So many bytes of items, side by side.
@@ -15,7 +15,8 @@ use crate::compact::cpu::tuning;
 #[repr(transparent)]
 pub(super) struct Record<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 
-/// Runs code with a constant of as many bytes as a record for so many has; other code, if there is no such record.
+/// Runs code with a constant: the bytes of the record that holds `$bytes`; other code, if there is
+/// no such record.
 macro_rules! with_record {
     ($bytes:expr, $constant:ident => $code:expr, else $other:expr) => {
         with_record!(@ $bytes, $constant, $code, $other,
@@ -31,7 +32,7 @@ macro_rules! with_record {
 }
 pub(super) use with_record;
 
-/// Columns whose items are put together in records of so many bytes, or more.
+/// Columns whose items are put together in records of that many bytes, or more.
 #[derive(Clone, Copy)]
 pub(super) struct Layout<'a> {
     columns: &'a [Column],
@@ -60,30 +61,33 @@ impl<'a> Layout<'a> {
         })
     }
 
-    /// Puts the columns' items from the first on together in so many records.
+    /// Puts the columns' items from the first on together in `count` records.
     ///
     /// # Safety
     ///
-    /// There are so many items, which nobody writes to, and room for so many records.
+    /// There are `count` items from the first on, which nobody writes to, and room for `count`
+    /// records.
     pub(crate) unsafe fn pack(self, first: usize, count: usize, records: *mut u8) {
         for (column, offset) in self.fields() {
             let Column { bytes, .. } = column;
             let (items, records) = (column.item(first), records.wrapping_add(offset));
-            // SAFETY: the caller's promise; an item is within its record.
+            // SAFETY: the caller promises `count` items from the first on, and room for as many
+            // records, in each of which the item lies at the column's offset.
             unsafe { copy_items(items, bytes, records, self.record, bytes, count) };
         }
     }
 
-    /// Writes the items in so many records to the columns, from a place on, past the caches.
+    /// Writes the items in `count` records to the columns, from a place on, past the caches.
     ///
     /// # Safety
     ///
-    /// There are so many places, which nobody else uses, and so many records.
+    /// There are `count` places from the first on, which nobody else uses, and `count` records.
     pub(crate) unsafe fn stream(self, first: usize, count: usize, records: *const u8) {
         let mut room = [MaybeUninit::<u8>::uninit(); MOST_AT_ONCE * tuning::LARGEST_ITEM];
         for start in (0..count).step_by(tuning::RECORDS) {
             for (column, offset) in self.fields() {
-                // Runs end where a line of the column does, if items ever do, so that only whole lines are written.
+                // Runs end where a line of the column does, if items ever do, so that only whole
+                // lines are written.
                 let skip = column.to_line(first);
                 let from = if start == 0 { 0 } else { (start + skip).min(count) };
                 let end = start + tuning::RECORDS;
@@ -92,10 +96,12 @@ impl<'a> Layout<'a> {
                 let items = &mut room[..(end - from) * bytes];
                 let records = records.wrapping_add(from * self.record + offset);
                 let room = items.as_mut_ptr().cast();
-                // SAFETY: the caller's promise; an item is within its record, and there is room for so many.
+                // SAFETY: the caller's promise; an item is within its record, and there is room for
+                // so many.
                 unsafe { copy_items(records, self.record, room, bytes, bytes, end - from) };
                 let to = column.item(first + from).cast();
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller promises `count` places from the first on, which nobody else
+                // uses; those of this run are among them.
                 let to = unsafe { core::slice::from_raw_parts_mut(to, items.len()) };
                 stream(items, to);
             }
@@ -119,7 +125,8 @@ impl Column {
     }
 }
 
-/// Copies items of so many bytes, one every `from_step` bytes, to places that are `to_step` bytes apart.
+/// Copies `count` items of `bytes` bytes, one every `from_step` bytes, to places that are `to_step`
+/// bytes apart.
 ///
 /// # Safety
 ///

@@ -1,7 +1,8 @@
-//! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by side.
+//! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by
+//! side.
 
 use crate::base::memory::Buffer;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::bijection::{FromSeed, StandardCipher, Trusted};
 use crate::compact::batch::Batch;
 use crate::compact::cpu::direct;
@@ -17,15 +18,15 @@ type Keys = [[[u64; ROWS]; 2]; 10];
 
 /// How rows of a length are drawn.
 #[derive(Debug)]
-pub(super) struct Chains {
+pub(super) struct CipherRows {
     batch: Batch,
     memory: Buffer,
-    level: Level,
+    level: SimdLevel,
 }
 
-impl Chains {
+impl CipherRows {
     pub(super) fn new(batch: &Batch) -> Self {
-        Self { batch: *batch, memory: Buffer::default(), level: Level::current() }
+        Self { batch: *batch, memory: Buffer::default(), level: SimdLevel::current() }
     }
 
     /// Writes rows from `first` on; `out` is of whole rows.
@@ -50,7 +51,7 @@ struct DrawKeys<'a> {
     first: u64,
 }
 
-impl Kernel for DrawKeys<'_> {
+impl SimdKernel for DrawKeys<'_> {
     type Output = Keys;
 
     #[inline(always)]

@@ -1,91 +1,79 @@
-//! Moving the items of several columns by a plan.
-//!
-//! By the partitioned strategy the items at one place travel together, as a [record](super::record): it is put together
-//! while the columns are read, in order, and taken apart while the columns are written, in order. Evaluations, sorting
-//! and placing are those of one array of records; of several, if the items are more than a record holds.
-//!
-//! By the direct strategy each run of survivors serves all columns, one after the other.
+//! The partitioned strategy for several columns: their items travel as records.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::direct::Copies;
-use super::fixed::Fixed;
-use super::frame::{Column, Frame, item_bytes};
 use super::record::{Layout, Record, with_record};
 use crate::base::check::try_with_capacity;
-use crate::compact::cpu::partitioned::{Buffers, Direction};
+use crate::compact::Direction;
+use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
+use crate::compact::cpu::partitioned::{Buffers, Sorting};
+use crate::compact::cpu::permutation::CheckedPermutation;
 use crate::compact::cpu::places::{Places, Source, Target};
-use crate::compact::cpu::{Memory, tuning};
-use crate::compact::relocate::Plan;
+use crate::compact::cpu::tuning;
+use crate::compact::cpu::workspace::Workspace;
 use crate::error::Error;
 
-/// Moves the items of all columns by a plan, for their length.
+/// Moves the items by the partitioned strategy, if they are to be; `false`, and nothing is written,
+/// if not, or if they turn out not to be fit for it.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`] and [`Error::NotABijection`]; every item is then where it was, as it is after a panic.
-pub(crate) fn relocate_together<F: Fixed>(
-    plan: &Plan,
+/// [`Error::OutOfMemory`], before anything was written.
+pub(super) fn reorder<R: StaticRow>(
+    p: &CheckedPermutation,
     direction: Direction,
-    frame: &mut Frame<F>,
-    memory: &mut Memory,
-) -> Result<(), Error> {
-    assert_eq!(frame.len(), Some(plan.len()));
-    plan.run(item_bytes(frame.columns()), || {
-        if sort_records(plan, direction, frame, memory)? {
-            return Ok(());
-        }
-        let copies = Copies::new(frame.columns(), plan.len(), &mut memory.scratch)?;
-        copies.run(plan, direction, &mut memory.partition.tiles)
-    })
-}
-
-/// Moves the items by the partitioned strategy, if they are to be; `false`, and nothing is written, if not, or if they
-/// turn out not to be fit for it.
-fn sort_records<F: Fixed>(
-    plan: &Plan,
-    direction: Direction,
-    frame: &Frame<F>,
-    memory: &mut Memory,
+    set: &mut ColumnSet<R>,
+    workspace: &mut Workspace,
 ) -> Result<bool, Error> {
-    let columns = frame.columns();
+    assert_eq!(set.len(), Some(p.len()));
+    let columns = set.columns();
     let bytes = item_bytes(columns);
     if bytes > tuning::LARGEST_ITEM {
-        // A row that is larger than a record wastes little of the lines that the direct strategy fetches.
-        let fit = columns.iter().all(|column| column.bytes <= tuning::LARGEST_ITEM);
-        let far = tuning::is_far_together(plan.len(), bytes);
-        if !fit
-            || plan.sorting::<Record<{ tuning::LARGEST_ITEM }>>(direction, far, memory).is_none()
+        // A row that is larger than a record wastes little of the lines that the direct strategy
+        // fetches.
+        if columns.iter().any(|column| column.bytes > tuning::LARGEST_ITEM)
+            || sorting::<Record<{ tuning::LARGEST_ITEM }>>(p, direction, bytes, workspace).is_none()
         {
             return Ok(false);
         }
-        let mut buffers = core::mem::take(&mut memory.more);
-        let sorted = sort_groups(plan, direction, columns, memory, &mut buffers);
+        let mut buffers = core::mem::take(&mut workspace.more);
+        let sorted = sort_groups(p, direction, columns, workspace, &mut buffers);
         if matches!(sorted, Ok(true)) {
-            memory.more = buffers;
+            workspace.more = buffers;
         } else {
             drop(buffers);
         }
-        memory.settle(sorted)
-    } else if F::IS_KNOWN {
-        let source = Loads(frame.starts());
-        sort::<F::Record>(plan, direction, columns, &source, memory)
+        workspace.settle(sorted)
+    } else if R::IS_KNOWN {
+        let source = StaticRecords(set.starts());
+        sort::<R::Record>(p, direction, columns, &source, workspace)
     } else {
-        sort_packed(plan, direction, columns, memory)
+        sort_packed(p, direction, columns, workspace)
     }
 }
 
-/// Does it for more columns than a record holds: in several records, all of which are sorted before the first is placed,
-/// so that nothing has been written if one of them fails.
+/// How records of type R are sorted, if the items of `bytes` in all columns are to be moved so.
+fn sorting<'p, R>(
+    p: &'p CheckedPermutation,
+    direction: Direction,
+    bytes: usize,
+    workspace: &Workspace,
+) -> Option<Sorting<'p>> {
+    let far = tuning::is_far_together(p.len(), bytes);
+    workspace.strategy.sorting::<R>(p, direction, far, workspace.most_buckets)
+}
+
+/// Moves the items of more columns than a record holds: in several records, all of which are sorted
+/// before the first is placed, so that nothing has been written if one of them fails.
 fn sort_groups(
-    plan: &Plan,
+    p: &CheckedPermutation,
     direction: Direction,
     columns: &[Column],
-    memory: &Memory,
+    workspace: &Workspace,
     buffers: &mut Vec<Buffers>,
 ) -> Result<bool, Error> {
-    let far = tuning::is_far_together(plan.len(), item_bytes(columns));
+    let bytes = item_bytes(columns);
     let groups = groups(columns)?;
     let more = groups.len().saturating_sub(buffers.len());
     buffers.try_reserve(more).map_err(|_| Error::OutOfMemory {
@@ -97,14 +85,15 @@ fn sort_groups(
         let group = with_record!(
             item_bytes(columns),
             BYTES => {
-                let Some(sorting) = plan.sorting::<Record<BYTES>>(direction, far, memory) else {
+                let Some(sorting) = sorting::<Record<BYTES>>(p, direction, bytes, workspace) else {
                     return Ok(false);
                 };
                 let layout = Layout::new(columns, BYTES);
-                let places = Stretch { layout, first: 0, len: plan.len() };
-                let source = Packing::<BYTES>(layout);
-                // SAFETY: the columns have as many items as the plan, and the caller has borrowed them.
-                unsafe { sorting.sort_first::<Record<BYTES>>(&source, places, buffers) }?
+                let places = RecordRange { layout, first: 0, len: p.len() };
+                let source = PackedRecords::<BYTES>(layout);
+                // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked,
+                // and are borrowed by the set, which nobody else uses meanwhile.
+                unsafe { sorting.sort::<Record<BYTES>>(&source, places, buffers) }?
             },
             else return Ok(false)
         );
@@ -134,46 +123,46 @@ fn groups(columns: &[Column]) -> Result<Vec<&[Column]>, Error> {
     Ok(groups)
 }
 
-/// Does it for columns of any kinds. It is compiled once, and not for each of them.
+/// Moves the items of columns of any kinds. It is compiled once, and not for each of them.
 fn sort_packed(
-    plan: &Plan,
+    p: &CheckedPermutation,
     direction: Direction,
     columns: &[Column],
-    memory: &mut Memory,
+    workspace: &mut Workspace,
 ) -> Result<bool, Error> {
     with_record!(
         item_bytes(columns),
         BYTES => {
-            let source = Packing::<BYTES>(Layout::new(columns, BYTES));
-            sort::<Record<BYTES>>(plan, direction, columns, &source, memory)
+            let source = PackedRecords::<BYTES>(Layout::new(columns, BYTES));
+            sort::<Record<BYTES>>(p, direction, columns, &source, workspace)
         },
         else Ok(false)
     )
 }
 
-/// Does it, with records of type R.
+/// Moves the items of all columns, in records of type R.
 fn sort<R: Send>(
-    plan: &Plan,
+    p: &CheckedPermutation,
     direction: Direction,
     columns: &[Column],
     source: &impl Source<R>,
-    memory: &mut Memory,
+    workspace: &mut Workspace,
 ) -> Result<bool, Error> {
-    let far = tuning::is_far_together(plan.len(), item_bytes(columns));
-    let Some(sorting) = plan.sorting::<R>(direction, far, memory) else {
+    let Some(sorting) = sorting::<R>(p, direction, item_bytes(columns), workspace) else {
         return Ok(false);
     };
     let layout = Layout::new(columns, size_of::<R>());
-    let places = Stretch { layout, first: 0, len: plan.len() };
-    // SAFETY: the columns have as many items as the plan, and the caller has borrowed them.
-    let moved = unsafe { sorting.run(source, places, &mut memory.partition) };
-    memory.settle(moved)
+    let places = RecordRange { layout, first: 0, len: p.len() };
+    // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked, and are
+    // borrowed by the set, which nobody else uses meanwhile. The source reads the same columns.
+    let placed = unsafe { sorting.run(source, places, &mut workspace.partition) };
+    workspace.settle(placed)
 }
 
 /// The items of columns of known sizes, read as records.
-struct Loads<F>(F);
+struct StaticRecords<R>(R);
 
-impl<F: Fixed> Source<F::Record> for Loads<F> {
+impl<R: StaticRow> Source<R::Record> for StaticRecords<R> {
     type Room = ();
 
     const RUN: usize = tuning::RUN;
@@ -186,15 +175,16 @@ impl<F: Fixed> Source<F::Record> for Loads<F> {
 
     #[inline(always)]
     unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that the item is in the run that was prepared, and so in the
+        // columns, that nobody writes to them, and room for a record at the place.
         unsafe { self.0.load(first + k, place) };
     }
 }
 
 /// The items of any columns, put together as records before they are read.
-struct Packing<'a, const BYTES: usize>(Layout<'a>);
+struct PackedRecords<'a, const BYTES: usize>(Layout<'a>);
 
-impl<const BYTES: usize> Source<Record<BYTES>> for Packing<'_, BYTES> {
+impl<const BYTES: usize> Source<Record<BYTES>> for PackedRecords<'_, BYTES> {
     type Room = [MaybeUninit<Record<BYTES>>; tuning::RECORDS];
 
     const RUN: usize = tuning::RECORDS;
@@ -207,7 +197,8 @@ impl<const BYTES: usize> Source<Record<BYTES>> for Packing<'_, BYTES> {
     #[inline(always)]
     unsafe fn prepare(&self, first: usize, count: usize, room: &mut Self::Room) {
         debug_assert!(count <= room.len());
-        // SAFETY: the caller's promise, and the room is for so many records.
+        // SAFETY: the caller promises `count` items from the first on, at most `RUN`, and the room
+        // is for `RUN` records.
         unsafe { self.0.pack(first, count, room.as_mut_ptr().cast()) };
     }
 
@@ -220,13 +211,13 @@ impl<const BYTES: usize> Source<Record<BYTES>> for Packing<'_, BYTES> {
 }
 
 /// Places of all columns, from the first on, for records.
-struct Stretch<'a> {
+struct RecordRange<'a> {
     layout: Layout<'a>,
     first: usize,
     len: usize,
 }
 
-impl Places for Stretch<'_> {
+impl Places for RecordRange<'_> {
     fn len(&self) -> usize {
         self.len
     }
@@ -242,7 +233,7 @@ impl Places for Stretch<'_> {
     }
 }
 
-impl<R> Target<R> for Stretch<'_> {
+impl<R> Target<R> for RecordRange<'_> {
     fn stream(self, records: &[MaybeUninit<R>]) {
         assert_eq!((records.len(), size_of::<R>()), (self.len, self.layout.record()));
         // SAFETY: the places are below the columns' length, and this stretch alone has them.
