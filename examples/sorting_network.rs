@@ -1,11 +1,13 @@
-//! A sorting network written with the combinator `parm`, on the CPU and, where there is one, on a GPU.
+//! A sorting network written with the combinator `parm`, on the CPU and, where there is one, on a
+//! GPU.
 //!
 //! ```console
 //! cargo run --release --example sorting_network -- 20
 //! ```
 //!
-//! It is the network of Bouverot-Dupuis and Sheeran, *Efficient GPU implementation of affine index permutations on arrays*
-//! (FHPNC 2023), section 7.1. `Network::sorting` has it ready made; here it is put together by the same rules.
+//! It is the network of Bouverot-Dupuis and Sheeran, *Efficient GPU implementation of affine index
+//! permutations on arrays* (FHPNC 2023), section 7.1. `Network::sorting` has it ready made; here it
+//! is put together by the same rules.
 
 use std::time::Instant;
 

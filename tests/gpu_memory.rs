@@ -1,5 +1,5 @@
-//! What takes much of a GPU's memory, or all of it: alone in its process, one test at a time. Skipped where there is no
-//! GPU, or one with too little memory; see tests/gpu.
+//! What takes much of a GPU's memory, or all of it: alone in its process, one test at a time.
+//! Skipped where there is no GPU, or one with too little memory; see tests/gpu.
 
 // CUDA has no driver for 32 bits, nor for other systems.
 #![cfg(all(target_pointer_width = "64", any(target_os = "linux", target_os = "windows")))]
@@ -166,7 +166,8 @@ fn a_stream_fills_more_than_32_bits_of_words() {
     let Some(cuda) = cuda() else { return };
     let Some(mut out) = words_for_fills(&cuda) else { return };
     let len = MANY + BEYOND;
-    // Aligned as the stream is, one word on, and where the words of a block do not come to an aligned place.
+    // Aligned as the stream is, one word on, and where the words of a block do not come to an
+    // aligned place.
     for (before, position) in [(0, 0), (1, 1), (1, 0)] {
         // Other words each time, so that those of the fill before are not taken for them.
         let mut rng =
@@ -185,8 +186,8 @@ fn a_stream_fills_more_than_32_bits_of_words() {
     }
 }
 
-/// Fills all but the last word by streams, so many that 2^32 words are not a whole number of rows, and compares some columns of
-/// some rows.
+/// Fills all but the last word by streams, so many that 2^32 words are not a whole number of rows,
+/// and compares some columns of some rows.
 fn streams_fill_all<G: DeviceGenerator>(cuda: &Cuda, out: &mut CudaSlice<u32>, count: u64) {
     let len = out.len() - 1;
     // A seed for each number of streams, so that words of another fill are not taken for these.

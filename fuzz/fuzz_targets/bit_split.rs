@@ -1,4 +1,5 @@
-//! Every width, every key: round trips, both words, runs, and Listing 1 of the paper written down once more.
+//! Every width, every key: round trips, both words, runs, and Listing 1 of the paper written down
+//! once more.
 #![no_main]
 
 use arbitrary::Arbitrary;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bijective_shuffle::prelude::*;
 
-/// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers of 64.
+/// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers
+/// of 64.
 pub(crate) struct Counter(AtomicU32);
 
 impl Counter {
@@ -71,8 +72,8 @@ impl End {
     }
 }
 
-/// Runs a call on fresh items and checks that none is lost, whatever happens; and that none has moved, if the call
-/// did not succeed.
+/// Runs a call on fresh items and checks that none is lost, whatever happens; and that none has
+/// moved, if the call did not succeed.
 pub(crate) fn survive(len: usize, call: impl FnOnce(&mut [Item]) -> Result<(), Error>) -> End {
     survive_in_order(len, call).0
 }

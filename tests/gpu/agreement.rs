@@ -180,8 +180,8 @@ fn views_that_are_hardly_aligned_agree() {
             use bijective_shuffle::cudarc::driver::DevicePtr;
             let (from, _reading) = source.device_ptr(stream);
             let (to, _writing) = out.device_ptr(stream);
-            // SAFETY: both are of 8000 bytes, of which 7992 from the offset on are used, and are kept until the end
-            // of the loop, when the stream has been waited for.
+            // SAFETY: both are of 8000 bytes, of which 7992 from the offset on are used, and are
+            // kept until the end of the loop, when the stream has been waited for.
             unsafe { workspace.shuffle_raw(&f, from + offset, to + offset, 999, 8) }.unwrap();
         }
         let got = stream.clone_dtoh(&out).unwrap();

@@ -60,8 +60,8 @@ fn any_rows_agree() {
 #[test]
 fn many_and_long_rows_agree() {
     let Some(cuda) = cuda() else { return };
-    // More rows than the device holds at a time; on one of 132 multiprocessors rows of 1, 1, 1, 2, 4, 8 and 16 warps, the others one
-    // after another. Those of 2^10 and 2^15 items have no gaps.
+    // More rows than the device holds at a time; on one of 132 multiprocessors rows of 1, 1, 1, 2,
+    // 4, 8 and 16 warps, the others one after another. Those of 2^10 and 2^15 items have no gaps.
     for (rows, len) in [
         (300_000, 32),
         (20_000, 300),

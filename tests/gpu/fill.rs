@@ -68,7 +68,8 @@ kind! {
 /// Numbers before and after those that are filled, which must stay 0.
 const GUARD: usize = 64;
 
-/// What is in device memory after a fill of some numbers, from a place that so many numbers are before.
+/// What is in device memory after a fill of some numbers, from a place that so many numbers are
+/// before.
 fn filled<N: DeviceRepr + ValidAsZeroBits + Copy + Default + PartialEq>(
     cuda: &Cuda,
     before: usize,
@@ -89,8 +90,8 @@ fn filled<N: DeviceRepr + ValidAsZeroBits + Copy + Default + PartialEq>(
 }
 
 fn philox<K: Kind, const ROUNDS: usize>(cuda: &Cuda) {
-    // Lengths up to some tiles, starts at every alignment, positions within a block and across the end of the low word;
-    // each is filled from where the last one ended.
+    // Lengths up to some tiles, starts at every alignment, positions within a block and across the
+    // end of the low word; each is filled from where the last one ended.
     for position in [0, 1, (1 << 34) - 7] {
         for before in 0..4 {
             let mut rng = Philox4x32Rng::<ROUNDS>::from_key(42, 7);

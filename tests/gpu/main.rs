@@ -1,5 +1,5 @@
-//! The GPU engine, compared with the sequential reference. Without a GPU every test here is skipped and says so; with
-//! `BIJECTIVE_SHUFFLE_REQUIRE_GPU=1` it fails instead.
+//! The GPU engine, compared with the sequential reference. Without a GPU every test here is skipped
+//! and says so; with `BIJECTIVE_SHUFFLE_REQUIRE_GPU=1` it fails instead.
 
 // CUDA has no driver for 32 bits, nor for other systems.
 #![cfg(all(target_pointer_width = "64", any(target_os = "linux", target_os = "windows")))]
@@ -30,8 +30,8 @@ const STRATEGIES: [CudaStrategy; 5] = [
     CudaStrategy::Partitioned,
 ];
 
-/// Runs a movement into the middle of poisoned memory, and gives back what is there, after a look at the guards on
-/// both sides.
+/// Runs a movement into the middle of poisoned memory, and gives back what is there, after a look
+/// at the guards on both sides.
 fn guarded<T: DeviceRepr + Copy + PartialEq + core::fmt::Debug>(
     cuda: &Cuda,
     poison: T,

@@ -1,5 +1,5 @@
-//! A bijection that lies, changes its mind or panics never loses an item: every item is still there, once, and is
-//! dropped once.
+//! A bijection that lies, changes its mind or panics never loses an item: every item is still
+//! there, once, and is dropped once.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -37,8 +37,8 @@ fn survive_everything(f: &dyn Bijection, len: usize) -> [End; 2] {
     [survive(len, |items| Cpu.shuffle(f, items)), survive(len, |items| Serial.shuffle(f, items))]
 }
 
-/// One length on each side of the threshold from which there are threads. The longer one has a domain of 2^19, so
-/// that three threads need two waves for it.
+/// One length on each side of the threshold from which there are threads. The longer one has a
+/// domain of 2^19, so that three threads need two waves for it.
 const LENGTHS: [usize; 2] = [100, 300_000];
 
 fn last_for(len: usize) -> u64 {

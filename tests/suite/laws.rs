@@ -1,5 +1,5 @@
-//! The laws of `Bijection`, for every family and combinator: exhaustively on small domains, at random points on
-//! every width up to 64 bits.
+//! The laws of `Bijection`, for every family and combinator: exhaustively on small domains, at
+//! random points on every width up to 64 bits.
 
 use crate::common;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! Every kind of lie through every combinator, strategy, pool and form of a call: afterwards each item is there exactly
-//! once and is dropped once, and the call has succeeded, refused or unwound.
+//! Every kind of lie through every combinator, strategy, pool and form of a call: afterwards each
+//! item is there exactly once and is dropped once, and the call has succeeded, refused or unwound.
 //!
-//! Where a lie is a function of the slot alone, and the same by every method, `Serial` says how the call has to end.
+//! Where a lie is a function of the slot alone, and the same by every method, `Serial` says how the
+//! call has to end.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -144,7 +145,8 @@ impl Kind {
         }
     }
 
-    /// Whether values or slots may be beyond the domain, where another bijection may answer anything.
+    /// Whether values or slots may be beyond the domain, where another bijection may answer
+    /// anything.
     fn leaves_the_domain(self) -> bool {
         matches!(self, Stray | Far | OffByOne | FarInverse)
     }
@@ -469,7 +471,8 @@ impl World {
 
 impl Case {
     fn random(numbers: &mut Numbers, large: bool) -> Self {
-        // A domain from which on there are threads, or any small one; and a length up to one too many.
+        // A domain from which on there are threads, or any small one; and a length up to one too
+        // many.
         let bits = if large { 18 } else { 2 + numbers.below(8) as u32 };
         let most = (1 << bits) + 2;
         let least = if large { most / 2 } else { 0 };
@@ -620,8 +623,8 @@ impl Numbers {
     }
 }
 
-/// Makes a call in pools of several numbers of threads. It stays in one for many cases, as to enter takes longer than most
-/// of them.
+/// Makes a call in pools of several numbers of threads. It stays in one for many cases, as to enter
+/// takes longer than most of them.
 fn in_each_pool(mut call: impl FnMut() + Send) {
     for threads in [1, 2, 3, 7] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -1,5 +1,5 @@
-//! Several arrays under one permutation: each gets the order that `Serial` gives, whatever the arrays are, and nothing is
-//! lost when something fails.
+//! Several arrays under one permutation: each gets the order that `Serial` gives, whatever the
+//! arrays are, and nothing is lost when something fails.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -62,7 +62,8 @@ impl Everything {
         }
     }
 
-    /// Calls with columns of one shape after the other: sizes that are known or not, of no, few or many bytes together.
+    /// Calls with columns of one shape after the other: sizes that are known or not, of no, few or
+    /// many bytes together.
     fn each_shape(&mut self, mut call: impl Call) -> Result<(), Error> {
         let Self { bytes, words, floats, twelves, units, strings, boxes, matrix, many } = self;
         call.call((&mut *words, &mut *floats, &mut *twelves))?;
@@ -293,8 +294,8 @@ impl<T> Drop for Item<'_, T> {
     }
 }
 
-/// Calls with two columns, and checks that no item is lost, dropped or moved apart from its neighbour, whatever happens;
-/// and that none has moved, if the call did not succeed.
+/// Calls with two columns, and checks that no item is lost, dropped or moved apart from its
+/// neighbour, whatever happens; and that none has moved, if the call did not succeed.
 fn survive(f: &dyn Bijection, len: usize, strategy: Strategy) -> Option<Result<(), Error>> {
     let ledger = Ledger((0..2 * len).map(|_| AtomicU32::new(0)).collect());
     let mut a: Vec<_> =

@@ -1,5 +1,6 @@
-//! The forms of a shuffle: by a seed or a bijection, there or back, in place, as a copy or together, with memory of its
-//! own or a workspace's. All give what `Serial` gives, fail with the same errors, and lose nothing.
+//! The forms of a shuffle: by a seed or a bijection, there or back, in place, as a copy or
+//! together, with memory of its own or a workspace's. All give what `Serial` gives, fail with the
+//! same errors, and lose nothing.
 
 use std::panic::resume_unwind;
 

@@ -1,5 +1,5 @@
-//! A permutation that is given to an engine as a bijection is not evaluated index by index: the engine compacts the
-//! bijection within.
+//! A permutation that is given to an engine as a bijection is not evaluated index by index: the
+//! engine compacts the bijection within.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

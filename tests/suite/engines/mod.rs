@@ -1,4 +1,5 @@
-//! One permutation, every view: the engines, the views and any number of threads give what `Serial` gives.
+//! One permutation, every view: the engines, the views and any number of threads give what `Serial`
+//! gives.
 
 mod batches;
 

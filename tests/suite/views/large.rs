@@ -1,4 +1,5 @@
-//! Permutations of a trillion items: what needs no index is there at once, and what needs one says so.
+//! Permutations of a trillion items: what needs no index is there at once, and what needs one says
+//! so.
 
 use std::panic::catch_unwind;
 

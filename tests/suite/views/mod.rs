@@ -1,4 +1,5 @@
-//! One permutation, every view: whatever a `Permutation` is asked, and in whatever order, it is what `Serial` writes.
+//! One permutation, every view: whatever a `Permutation` is asked, and in whatever order, it is
+//! what `Serial` writes.
 
 mod hostile;
 mod hostile_cursors;
@@ -256,7 +257,8 @@ fn check_anywhere<B: Bijection + Clone>(p: &Permutation<B>) {
     assert!(p.index().is_none());
 }
 
-/// A walk has both signs at the lengths next to a power of two, where one over an even cipher has one.
+/// A walk has both signs at the lengths next to a power of two, where one over an even cipher has
+/// one.
 #[test]
 fn walks_have_either_sign() {
     for len in [257, 510, 511, 512, 513, 1022, 1023] {

@@ -1,4 +1,5 @@
-//! Iterators that own their permutation or share it, samples, and what a permutation knows of its seed.
+//! Iterators that own their permutation or share it, samples, and what a permutation knows of its
+//! seed.
 
 use std::sync::Arc;
 use std::thread;
@@ -72,7 +73,8 @@ fn samples_are_the_first_items() {
     assert_eq!(refused, Error::LengthMismatch { expected: 10, actual: 9 });
 }
 
-/// Items of no size are cloned as often as they should be, also of a slice that is longer than any other.
+/// Items of no size are cloned as often as they should be, also of a slice that is longer than any
+/// other.
 #[test]
 fn samples_take_what_the_sample_takes() {
     let items = [(); usize::MAX / 2];

@@ -1,4 +1,5 @@
-//! Iterators that are run, skipped, cut, saved and resumed, in any order; and cursors by themselves.
+//! Iterators that are run, skipped, cut, saved and resumed, in any order; and cursors by
+//! themselves.
 
 use bijective_shuffle::SavedError;
 use bijective_shuffle::prelude::*;

@@ -1,5 +1,5 @@
-// Arrays permuted by affine maps on a GPU: ours, the kernels of Bouverot-Dupuis and Sheeran, and the naive one, in one run. Every
-// result is checked before it is timed. See README.md here.
+// Arrays permuted by affine maps on a GPU: ours, the kernels of Bouverot-Dupuis and Sheeran, and
+// the naive one, in one run. Every result is checked before it is timed. See README.md here.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -62,7 +62,8 @@ static Matrix random_matrix(int n) {
 
 // ---- Kernels
 
-// `AffineShape` in src/cuda/affine/tuning.rs: logarithms, and the blocks that a multiprocessor should hold.
+// `AffineShape` in src/cuda/affine/tuning.rs: logarithms, and the blocks that a multiprocessor
+// should hold.
 template <int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, int BLOCK_BITS, int BLOCKS_HELD>
 struct Shape {
     static constexpr int I = ITEM_BITS, T = THREAD_BITS, R = ROUND_BITS, TILES = BLOCK_BITS, BLOCKS = BLOCKS_HELD;
