@@ -25,8 +25,9 @@ use crate::error::{Error, GpuError};
 /// not where the system looks for libraries, the environment variable `BIJECTIVE_SHUFFLE_NVRTC` says where it is. The
 /// GPU must be one that NVRTC compiles for: from compute capability 7.5 on for NVRTC 13.
 ///
-/// As a [`Compactor`] it serves slices in host memory: it copies them to the GPU and back. [`CudaWorkspace`] serves
-/// slices in device memory, where a GPU is worth most.
+/// As a [`Compactor`](crate::Compactor) it serves slices in host memory: it copies them to the GPU
+/// and back. [`CudaWorkspace`](crate::CudaWorkspace) serves slices in device memory, where a GPU is
+/// worth most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's have, except for
 /// [`Table`](crate::bijection::Table)s of more than 256 points.
@@ -105,13 +106,14 @@ impl Cuda {
         self
     }
 
-    /// The same engine, for calls that are captured in CUDA graphs: those of [`CudaWorkspace`]s and
-    /// [`CudaStreams`] that are made with it, and its own that fill device memory. Of another
-    /// engine such a call is [`GpuError::Captured`](crate::GpuError::Captured).
+    /// The same engine, for calls that are captured in CUDA graphs: those of
+    /// [`CudaWorkspace`](crate::CudaWorkspace)s and [`CudaStreams`](crate::CudaStreams) that are
+    /// made with it, and its own that fill device memory. Of another engine such a call is
+    /// [`GpuError::Captured`](crate::GpuError::Captured).
     ///
     /// A captured call needs its kernels and its memory beforehand, from a `reserve` function or
     /// from a call before. Each launch of the graph does what the call would, with the same
-    /// bijection, seed and slices; [`CudaStreams`] go on from launch to launch.
+    /// bijection, seed and slices; [`CudaStreams`](crate::CudaStreams) go on from launch to launch.
     ///
     /// # Safety
     ///
@@ -120,8 +122,8 @@ impl Cuda {
     /// the caller promises, as long as a graph may be launched in which a call was captured, or
     /// runs:
     ///
-    /// * The workspace or the [`CudaStreams`] that was called is not dropped. It may be used, and
-    ///   may grow: a workspace keeps the memory that a graph has the address of.
+    /// * The workspace or the [`CudaStreams`](crate::CudaStreams) that was called is not dropped. It
+    ///   may be used, and may grow: a workspace keeps the memory that a graph has the address of.
     /// * The slices that the call was given are not dropped.
     /// * A launch is ordered with whatever else uses the slices and the workspace, as if it were
     ///   the captured calls. In the engine's stream, where
@@ -175,8 +177,9 @@ impl Cuda {
         &self.stream
     }
 
-    /// Compiles the kernels that moving `len` items of a type by such a bijection takes, there and back, so that no call
-    /// of an engine in this context has to. [`CudaWorkspace::reserve`] gets the memory as well.
+    /// Compiles the kernels that moving `len` items of a type by such a bijection takes, there and
+    /// back, so that no call of an engine in this context has to.
+    /// [`CudaWorkspace::reserve`](crate::CudaWorkspace::reserve) gets the memory as well.
     ///
     /// # Errors
     ///
