@@ -120,7 +120,7 @@ fn every_movement_compiles_by_every_strategy() {
     for movement in movements {
         for len in [1 << 20, (1 << 20) - 1] {
             jobs.push(job(&f, len, movement.clone()));
-            jobs.push(job(&Untrusted(f.clone()), len, movement.clone()));
+            jobs.push(job(&Untrusted(f), len, movement.clone()));
         }
     }
     compile(&jobs, &STRATEGIES);
@@ -135,7 +135,7 @@ fn every_shape_for_indexes_compiles() {
             let word = [WordType::U32, WordType::U64][usize::from(bits > 32)];
             jobs.push(job(&f, len, indices(word)));
             jobs.push(job(&f, len, words(WordType::U64, Direction::Shuffle)));
-            jobs.push(job(&Untrusted(f.clone()), len, indices(word)));
+            jobs.push(job(&Untrusted(f), len, indices(word)));
         }
     }
     compile(&jobs, &[CudaStrategy::SinglePass]);

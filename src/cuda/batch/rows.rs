@@ -29,7 +29,7 @@ enum Way {
     /// Rows that are drawn exactly, a thread a row.
     Exact,
     /// All rows at a time, by ciphers of the width that this one has.
-    Together(StandardCipher),
+    Together(Box<StandardCipher>),
     /// One row after another, each by the whole device.
     OneByOne,
 }
@@ -44,7 +44,7 @@ impl Way {
         if tuning::one_by_one(any.last(), job.at_once, multiprocessors) {
             Self::OneByOne
         } else {
-            Self::Together(any)
+            Self::Together(Box::new(any))
         }
     }
 }

@@ -161,6 +161,12 @@ impl ArgumentBytes {
     }
 }
 
+/// Writes a kernel's arguments, when addresses are known.
+type WriteArguments<'a> = dyn Fn(&Ground, &mut ArgumentBytes) + 'a;
+
+/// Looks at what a stream has written.
+type CheckWritten<'a> = dyn Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a;
+
 /// A kernel with all that decides what it does.
 pub(crate) struct Launch<'a> {
     pub(super) kernel: Instance,
@@ -168,8 +174,7 @@ pub(crate) struct Launch<'a> {
     pub(super) grid: Grid,
     /// Bytes of shared memory that a block has besides the kernel's own.
     pub(super) shared: usize,
-    /// Writes the arguments.
-    pub(super) write: Box<dyn Fn(&Ground, &mut ArgumentBytes) + 'a>,
+    pub(super) write: Box<WriteArguments<'a>>,
 }
 
 impl<'a> Launch<'a> {
@@ -200,13 +205,14 @@ impl<'a> Launch<'a> {
 }
 
 /// What is done in a stream, one after the other.
+#[expect(clippy::large_enum_variant, reason = "nearly every step is a launch")]
 pub(super) enum Step<'a> {
     /// A kernel runs.
     Launch(Launch<'a>),
     /// Bytes are copied.
     Copy { from: Address, to: Address, bytes: u64 },
     /// The host waits, looks at what has been written, and may end it here.
-    Check(Box<dyn Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a>),
+    Check(Box<CheckWritten<'a>>),
 }
 
 /// What a job takes of the device, and does there.
