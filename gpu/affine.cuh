@@ -1,16 +1,17 @@
 // Arrays permuted by affine maps over GF(2): out[A x ^ c] = source[x], in one pass for any A.
 //
-// A block takes tiles, cosets of V = <e_0, ..> + A^-1 <e_0, ..>; see src/affine/tiles.rs for why they are read and written
-// in whole runs. In shared memory an item has a slot, a linear function of its index in the tile, which the host chooses so
-// that the threads of a phase of shared memory access have a bank each, on the way in and on the way out. All that the
-// kernel knows of A is in `Tiles`: vectors for the bits of the thread's number, of the round and of the tile's number.
+// A block takes tiles, cosets of V = <e_0, ..> + A^-1 <e_0, ..>; see src/affine/tiles.rs for why
+// they are read and written in whole runs. In shared memory an item has a slot, a linear function
+// of its index in the tile, which the host chooses so that the threads of a phase of shared memory
+// access have a bank each, on the way in and on the way out. All that the kernel knows of A is in
+// `Tiles`: vectors for the bits of the thread's number, of the round and of the tile's number.
 #ifndef BIJECTIVE_SHUFFLE_AFFINE_ARRAYS
 #define BIJECTIVE_SHUFFLE_AFFINE_ARRAYS
 
 namespace bijective_shuffle {
 
-// Items that a thread loads and stores at once: those of 16 bytes, or a single one where an array is not aligned for that.
-// They are kept as words, which the compiler leaves in registers.
+// Items that a thread loads and stores at once: those of 16 bytes, or a single one where an array
+// is not aligned for that. They are kept as words, which the compiler leaves in registers.
 template <class Item, int ITEM_BITS>
 struct Pack {
     static_assert(sizeof(Item) << ITEM_BITS == 16, "16 bytes or one item");
@@ -64,8 +65,8 @@ struct Single {
     __device__ __forceinline__ void from_slot(int, const Item* slot) { item = *slot; }
 };
 
-// Where words are: an item is a row of words, whose numbers are the lowest bits of the index. With GAPS there are fewer words than
-// these bits can tell apart, such as three of 4 bytes.
+// Where words are: an item is a row of words, whose numbers are the lowest bits of the index. With
+// GAPS there are fewer words than these bits can tell apart, such as three of 4 bytes.
 template <bool GAPS>
 struct Row {
     uint64_t bits, words;
@@ -77,8 +78,8 @@ struct Row {
     }
 };
 
-// A value that the compiler takes for new, so that it does not keep in registers, from tile to tile, all that follows from
-// it: that is a word for every item.
+// A value that the compiler takes for new, so that it does not keep in registers, from tile to
+// tile, all that follows from it: that is a word for every item.
 template <class Word>
 __device__ __forceinline__ Word renewed(Word value) {
 #if defined(__CUDACC__)
@@ -101,8 +102,8 @@ struct TileStep {
 
 // What the bits of a thread's number, and a round, add on one of the two sides.
 //
-// There is room for the largest shape, of 2^10 threads, 16 rounds and 16 items, whatever the kernel's: a constant's place
-// costs nothing.
+// There is room for the largest shape, of 2^10 threads, 16 rounds and 16 items, whatever the
+// kernel's: a constant's place costs nothing.
 struct Side {
     uint64_t thread[10], round[16];
     uint32_t thread_slot[10], round_slot[16], item_slot[16];
@@ -226,7 +227,8 @@ struct AffineMap {
     }
 };
 
-// Item by item, of any number of units: for arrays that are smaller than a tile, and for long items.
+// Item by item, of any number of units: for arrays that are smaller than a tile, and for long
+// items.
 template <class Unit>
 __device__ __forceinline__ void permute_rows(const AffineMap& map, const Unit* source, Unit* out, uint64_t units) {
     const uint64_t all = units << map.bits, stride = uint64_t(gridDim.x) * blockDim.x;

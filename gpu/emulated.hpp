@@ -1,5 +1,6 @@
-// CUDA's threads in plain C++, as far as kernels that are tested without a GPU use them: blocks one after another, each with a thread of the
-// system for every thread, and barriers where those of a warp or a block wait for each other. It stands before the prelude.
+// CUDA's threads in plain C++, as far as kernels that are tested without a GPU use them: blocks one
+// after another, each with a thread of the system for every thread, and barriers where those of a
+// warp or a block wait for each other. It stands before the prelude.
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>

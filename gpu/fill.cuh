@@ -1,14 +1,18 @@
-// Arrays filled with random numbers: of one stream of Philox4x32, in order, or of many streams that step together. The
-// order of the numbers does not depend on threads, blocks or the device, and is that of src/rng/streams.rs:
+// Arrays filled with random numbers: of one stream of Philox4x32, in order, or of many streams that
+// step together. The order of the numbers does not depend on threads, blocks or the device, and is
+// that of src/rng/streams.rs:
 //
-// * One stream: each group of its words makes a group of numbers (gpu/rng/number.cuh), one after the other.
-// * `count` streams of a generator with blocks of BLOCK words: a row is a block of BLOCK numbers of each stream. Number b of
-//   block t of stream i is at (t * count + i) * BLOCK + b. A stream's numbers are made of its own words in order, so a row of
-//   numbers of two words takes two blocks of each stream, and a pair of normal numbers is in two rows where BLOCK is 1.
-// * A fill takes whole rows, an even number of them for such pairs. What is left of the last is drawn and not stored.
+// * One stream: each group of its words makes a group of numbers (gpu/rng/number.cuh), one after
+//   the other.
+// * `count` streams of a generator with blocks of BLOCK words: a row is a block of BLOCK numbers of
+//   each stream. Number b of block t of stream i is at (t * count + i) * BLOCK + b. A stream's
+//   numbers are made of its own words in order, so a row of numbers of two words takes two blocks
+//   of each stream, and a pair of normal numbers is in two rows where BLOCK is 1.
+// * A fill takes whole rows, an even number of them for such pairs. What is left of the last is
+//   drawn and not stored.
 //
-// For every kind of number four words are 16 bytes of the array, so the kernels count in words: the array is one of
-// `words` words, and what is made of four words of a stream is stored at once.
+// For every kind of number four words are 16 bytes of the array, so the kernels count in words: the
+// array is one of `words` words, and what is made of four words of a stream is stored at once.
 #ifndef BIJECTIVE_SHUFFLE_FILL
 #define BIJECTIVE_SHUFFLE_FILL
 
@@ -26,7 +30,8 @@ __device__ __forceinline__ void stream_out(Words4* place, const Words4& four) {
     __stcs(reinterpret_cast<uint4*>(place), make_uint4(four.words[0], four.words[1], four.words[2], four.words[3]));
 }
 
-// Those of four words that lie within an array: from `first` to before `end`, where the four are from `at` on.
+// Those of four words that lie within an array: from `first` to before `end`, where the four are
+// from `at` on.
 __device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, uint64_t at, uint64_t first, uint64_t end) {
     BIJECTIVE_SHUFFLE_UNROLL
     for (uint32_t k = 0; k < 4; ++k) {
@@ -47,8 +52,9 @@ __device__ __forceinline__ Words4 philox_numbers(uint64_t key, uint64_t stream, 
     return numbers_of<Number>(philox_block<ROUNDS>(key, stream, block).words);
 }
 
-// Fills where blocks of the generator come to places of 16 aligned bytes. `out` is such a place, perhaps before the
-// array, which is `out[first], .., out[end - 1]`; its word 0 is the first of a block.
+// Fills where blocks of the generator come to places of 16 aligned bytes. `out` is such a place,
+// perhaps before the array, which is `out[first], .., out[end - 1]`; its word 0 is the first of a
+// block.
 template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first,
                                             uint64_t end) {
@@ -72,8 +78,9 @@ __device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint6
     }
 }
 
-// Rows of 128 words, four a thread, moved down by so many words, less than 4: each thread's last come from the next, and
-// the last thread's from the row after. No row is after the last, so there the last thread's last words have no meaning.
+// Rows of 128 words, four a thread, moved down by so many words, less than 4: each thread's last
+// come from the next, and the last thread's from the row after. No row is after the last, so there
+// the last thread's last words have no meaning.
 template <uint32_t ROWS>
 __device__ __forceinline__ void move_down(Words4 (&rows)[ROWS], uint32_t by) {
     if (by == 0) return;
@@ -95,16 +102,18 @@ __device__ __forceinline__ void move_down(Words4 (&rows)[ROWS], uint32_t by) {
     }
 }
 
-// Fills any array, from any word of the stream on: number 0 is made of the words from `skip` on, less than 4, of a block.
-// A warp makes so many rows of 512 bytes, each thread a block of a row, and moves them twice: its words to where a number
-// begins, and its numbers to an aligned place. For both it draws one row more.
+// Fills any array, from any word of the stream on: number 0 is made of the words from `skip` on,
+// less than 4, of a block. A warp makes so many rows of 512 bytes, each thread a block of a row,
+// and moves them twice: its words to where a number begins, and its numbers to an aligned place.
+// For both it draws one row more.
 template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stream, uint64_t block, uint64_t skip,
                                                      uint32_t* out, uint64_t words) {
     constexpr uint32_t TILE = 128 * UNROLL;
     const uint64_t lane = threadIdx.x % 32, warp = uint64_t(blockIdx.x) * (THREADS / 32) + threadIdx.x / 32;
     const uint64_t step = uint64_t(gridDim.x) * (THREADS / 32) * TILE;
-    // Words before the first aligned place, from where on a tile is stored; the first tile stores them as well.
+    // Words before the first aligned place, from where on a tile is stored; the first tile stores
+    // them as well.
     const uint32_t before = uint32_t(0 - reinterpret_cast<uint64_t>(out) / 4) % 4;
     for (uint64_t tile = warp * TILE; tile < words; tile += step) {
         const uint64_t mine = tile + 4 * lane, end = tile + TILE + before;
@@ -145,9 +154,10 @@ __device__ __forceinline__ void store_row(Type* place, const Type (&numbers)[STR
     }
 }
 
-// Fills with the streams of a generator that steps alone: number t of stream i comes to place t * count + i. A thread has
-// STREAMS neighbouring streams: one, or as many as make 16 bytes of numbers, if they divide `count` and `out` is aligned.
-// Words that belong to numbers beyond `len` are drawn as well, so that all streams stay together.
+// Fills with the streams of a generator that steps alone: number t of stream i comes to place t *
+// count + i. A thread has STREAMS neighbouring streams: one, or as many as make 16 bytes of
+// numbers, if they divide `count` and `out` is aligned. Words that belong to numbers beyond `len`
+// are drawn as well, so that all streams stay together.
 template <class G, class Number, uint32_t THREADS, uint32_t STREAMS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, typename Number::Type* out, uint64_t len) {
     using Type = typename Number::Type;
@@ -199,9 +209,10 @@ __device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, t
     for (uint32_t k = 0; k < STREAMS; ++k) generators[k].store(states, count, mine + k);
 }
 
-// Fills with the streams of a generator that several threads share, four words a thread: block t of numbers of stream i
-// comes to place (t * count + i) * BLOCK. `generator` is this thread's, of stream `stream`; a thread without one, so that
-// `stream >= count`, goes along, since threads wait for each other.
+// Fills with the streams of a generator that several threads share, four words a thread: block t of
+// numbers of stream i comes to place (t * count + i) * BLOCK. `generator` is this thread's, of
+// stream `stream`; a thread without one, so that `stream >= count`, goes along, since threads wait
+// for each other.
 template <class Number, class G>
 __device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint64_t count, uint32_t* out, uint64_t words) {
     constexpr uint32_t STEPS = Number::WORDS / Number::NUMBERS;
@@ -229,9 +240,10 @@ __device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint6
 
 // Fills with streams of Philox4x32: number block t of stream i comes to place (t * count + i) * 4.
 //
-// A block of numbers is made of as many of the generator's blocks as a number has words, and any thread may draw any of
-// them. So it takes that many threads, side by side as the numbers are, and a warp stores 512 bytes without a gap. A thread that
-// drew all of a stream's would store 16 bytes in every 32.
+// A block of numbers is made of as many of the generator's blocks as a number has words, and any
+// thread may draw any of them. So it takes that many threads, side by side as the numbers are, and
+// a warp stores 512 bytes without a gap. A thread that drew all of a stream's would store 16 bytes
+// in every 32.
 template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t count, uint32_t* out, uint64_t words) {
     constexpr uint32_t STEPS = Number::WORDS / Number::NUMBERS;

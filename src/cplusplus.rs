@@ -12,7 +12,8 @@ pub(crate) fn run(text: &str) -> Option<String> {
     let compile = |options: &[&str]| {
         Command::new(&compiler)
             .args(["-std=c++17", "-Wall", "-Wextra", "-pedantic", "-Werror"])
-            // Multiplications and additions are rounded one by one, as the device's are where it counts.
+            // Multiplications and additions are rounded one by one, as the device's are where it
+            // counts.
             .arg("-ffp-contract=off")
             .args(options)
             .args([Path::new("-o"), &binary, &source])

@@ -69,8 +69,8 @@ pub trait Word:
 
     /// The word `y` with `self * y = 1` modulo `2^BITS`, for an odd `self`.
     ///
-    /// Its low `b` bits are the inverse modulo `2^b`, for every `b`. For an even `self`, which has no
-    /// inverse, the value is unspecified.
+    /// Its low `b` bits are the inverse modulo `2^b`, for every `b`. For an even `self`, which has
+    /// no inverse, the value is unspecified.
     fn odd_inverse(self) -> Self {
         // Newton's iteration doubles the number of correct low bits. x itself is correct to 3 bits,
         // since x * x = 1 mod 8 for odd x, so 5 steps pass 64 bits.
@@ -100,7 +100,8 @@ impl Word for u64 {
     }
 }
 
-/// How many bits a power-of-two domain needs to hold `len` items: the smallest `b` with `2^b >= len`.
+/// How many bits a power-of-two domain needs to hold `len` items: the smallest `b` with
+/// `2^b >= len`.
 pub(crate) fn bits_for(len: u64) -> u32 {
     u64::BITS - len.saturating_sub(1).leading_zeros()
 }

@@ -1,5 +1,6 @@
-// What a seed chooses for a length, as on the host: the key stream (src/seed), the exchanges of an exact draw
-// (src/bijection/table.rs) and the rounds of a cipher (src/bijection/mul_xorshift). Also compiled as plain C++ by the tests.
+// What a seed chooses for a length, as on the host: the key stream (src/seed), the exchanges of an
+// exact draw (src/bijection/table.rs) and the rounds of a cipher (src/bijection/mul_xorshift). Also
+// compiled as plain C++ by the tests.
 #ifndef BIJECTIVE_SHUFFLE_DRAW
 #define BIJECTIVE_SHUFFLE_DRAW
 
@@ -37,8 +38,9 @@ struct KeyStream {
 // The most words that an exact draw of up to 256 items takes.
 constexpr int MOST_SHARES = 32;
 
-// Which exchanges each word of an exact draw decides: so many places from the last one that is left down. The product of
-// the numbers of places that they choose from is there for the words that have to be drawn again.
+// Which exchanges each word of an exact draw decides: so many places from the last one that is left
+// down. The product of the numbers of places that they choose from is there for the words that have
+// to be drawn again.
 struct Shares {
     uint32_t len, count;
     uint64_t products[MOST_SHARES];

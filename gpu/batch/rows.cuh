@@ -12,8 +12,9 @@ struct alignas(16) Four {
 
 // Writes rows that are drawn exactly: a thread each, in shared memory, a byte an item.
 //
-// Four items of a row are a word of the thread's own bank: item i of row t is byte i % 4 of word (i / 4) * THREADS + t, so
-// that no access of a draw meets another one in its bank, wherever the items are.
+// Four items of a row are a word of the thread's own bank: item i of row t is byte i % 4 of word (i
+// / 4) * THREADS + t, so that no access of a draw meets another one in its bank, wherever the items
+// are.
 template <int THREADS, class N>
 __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows, N* out) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -62,11 +63,12 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
     }
 }
 
-// Writes rows that ciphers compact to: so many warps a row, all of a block's or one. `last` is the last slot of the ciphers'
-// domains, 2^BITS points that tiles divide; a row has the indexes up to `most`. DENSE says that those are all.
+// Writes rows that ciphers compact to: so many warps a row, all of a block's or one. `last` is the
+// last slot of the ciphers' domains, 2^BITS points that tiles divide; a row has the indexes up to
+// `most`. DENSE says that those are all.
 //
-// A warp has SLOTS times 32 slots after one another in a tile, of which it puts 32 at a time to their places: those of the
-// survivors among them are next to each other.
+// A warp has SLOTS times 32 slots after one another in a tile, of which it puts 32 at a time to
+// their places: those of the survivors among them are next to each other.
 template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class N>
 __device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, Index most, uint64_t first, uint64_t rows, N* out) {
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS, "a row's warps wait for each other by themselves or as a block");

@@ -6,8 +6,8 @@ namespace bijective_shuffle {
 
 template <int BITS, int ROUNDS>
 struct MulXorshift {
-    // Arithmetic modulo 2^BITS, in the narrower word that holds it. Bits above BITS are cut off at the end only, and
-    // where a shift would bring them down.
+    // Arithmetic modulo 2^BITS, in the narrower word that holds it. Bits above BITS are cut off at
+    // the end only, and where a shift would bring them down.
     using Word = typename Select<(BITS <= 32), uint32_t, uint64_t>::type;
 
     static constexpr int SHIFT = (BITS + 1) / 2;

@@ -15,7 +15,8 @@ struct alignas(8) VariablePhilox {
     static constexpr uint32_t UNDO = 0x212BDF9Bu;  // the inverse of the multiplier modulo 2^32
     static_assert(uint32_t(MULTIPLIER) * UNDO == 1, "the multiplier's inverse");
 
-    // As many as there are rounds, of LEFT_BITS bits each; even in number, so that the size is a multiple of 8 bytes.
+    // As many as there are rounds, of LEFT_BITS bits each; even in number, so that the size is a
+    // multiple of 8 bytes.
     uint32_t keys[ROUNDS == 0 ? 2 : (ROUNDS + 1) / 2 * 2];
 
     // The high word of the product of the multiplier and a half.
@@ -23,7 +24,8 @@ struct alignas(8) VariablePhilox {
         return uint32_t(MULTIPLIER >> 32) * half + uint32_t((uint64_t(uint32_t(MULTIPLIER)) * half) >> 32);
     }
 
-    // The right half is held with the next round's key already in it, which saves an instruction a round.
+    // The right half is held with the next round's key already in it, which saves an instruction a
+    // round.
     __device__ __forceinline__ uint64_t forward(uint64_t slot) const {
         uint32_t left = uint32_t(slot >> RIGHT_BITS), keyed = (uint32_t(slot) & RIGHT_MASK) ^ keys[0];
         BIJECTIVE_SHUFFLE_UNROLL
@@ -37,7 +39,8 @@ struct alignas(8) VariablePhilox {
         return uint64_t(left) << RIGHT_BITS | keyed;
     }
 
-    // Of the right half only the bits of its width are ever used, so those above are left as they come.
+    // Of the right half only the bits of its width are ever used, so those above are left as they
+    // come.
     __device__ __forceinline__ uint64_t inverse(uint64_t index) const {
         uint32_t left = uint32_t(index >> RIGHT_BITS), right = uint32_t(index);
         BIJECTIVE_SHUFFLE_UNROLL

@@ -1,5 +1,5 @@
-// The additive lagged Fibonacci generator; see src/rng/lagged_fibonacci.rs. The threads of a block share a stream, whose
-// last words lie in a ring in shared memory.
+// The additive lagged Fibonacci generator; see src/rng/lagged_fibonacci.rs. The threads of a block
+// share a stream, whose last words lie in a ring in shared memory.
 #ifndef BIJECTIVE_SHUFFLE_LAGGED_FIBONACCI
 #define BIJECTIVE_SHUFFLE_LAGGED_FIBONACCI
 
@@ -9,10 +9,12 @@ namespace bijective_shuffle {
 __device__ constexpr uint32_t power_below(uint32_t n) { return n < 2 ? 1 : 2 * power_below(n / 2); }
 __device__ constexpr uint32_t power_above(uint32_t n) { return n < 2 ? 1 : 2 * power_above((n + 1) / 2); }
 
-// Word n is the sum of words n - R and n - S. A step makes BLOCK words, none of which is needed for another: BLOCK <= S.
+// Word n is the sum of words n - R and n - S. A step makes BLOCK words, none of which is needed for
+// another: BLOCK <= S.
 //
-// The ring has room for a block more than the lags reach back. A thread that is a step ahead of others so writes over no
-// word that they still read, and one barrier a step is enough: between the words and their use.
+// The ring has room for a block more than the lags reach back. A thread that is a step ahead of
+// others so writes over no word that they still read, and one barrier a step is enough: between the
+// words and their use.
 template <uint32_t R, uint32_t S, uint32_t BLOCK_THREADS = power_below(S)>
 struct LaggedFibonacci {
     static constexpr uint32_t STATE = R, BLOCK = power_below(S), THREADS = BLOCK_THREADS;
@@ -36,7 +38,8 @@ struct LaggedFibonacci {
         for (uint32_t k = thread; k < R; k += THREADS) states[stream * R + k] = ring[(place + RING - R + k) % RING];
     }
 
-    // Makes a block, of which this thread makes words thread, thread + THREADS, ... A barrier must follow.
+    // Makes a block, of which this thread makes words thread, thread + THREADS, ... A barrier must
+    // follow.
     __device__ __forceinline__ void make_block() {
         BIJECTIVE_SHUFFLE_UNROLL
         for (uint32_t k = 0; k < PER_THREAD; ++k) {
@@ -57,12 +60,14 @@ struct LaggedFibonacci {
         return word(thread);
     }
 
-    // Four of the next block's words, those from 4 thread on. All threads of the block call it together.
+    // Four of the next block's words, those from 4 thread on. All threads of the block call it
+    // together.
     __device__ __forceinline__ void next4(uint32_t (&words)[4]) {
         static_assert(PER_THREAD == 4, "four words a thread");
         make_block();
         __syncthreads();
-        // Blocks begin at multiples of their length, so that the four lie within the ring and are aligned.
+        // Blocks begin at multiples of their length, so that the four lie within the ring and are
+        // aligned.
         const Words4 four = *reinterpret_cast<const Words4*>(ring + (place + RING - BLOCK) % RING + 4 * thread);
         BIJECTIVE_SHUFFLE_UNROLL
         for (uint32_t k = 0; k < 4; ++k) words[k] = four.words[k];

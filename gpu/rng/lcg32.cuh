@@ -9,7 +9,8 @@ struct Lcg32 {
 
     uint32_t state, multiplier, increment;
 
-    // Word w of stream i is at states[w * count + i], so that neighbouring threads read neighbouring words.
+    // Word w of stream i is at states[w * count + i], so that neighbouring threads read
+    // neighbouring words.
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t count, uint64_t stream) {
         state = states[stream], multiplier = states[count + stream], increment = states[2 * count + stream];
     }

@@ -1,4 +1,5 @@
-// The linear congruential generator modulo 2^64, of whose state the high word is given; see src/rng/lcg.rs.
+// The linear congruential generator modulo 2^64, of whose state the high word is given; see
+// src/rng/lcg.rs.
 #ifndef BIJECTIVE_SHUFFLE_LCG64
 #define BIJECTIVE_SHUFFLE_LCG64
 
@@ -9,7 +10,8 @@ struct Lcg64 {
 
     uint64_t state, multiplier, increment;
 
-    // Numbers of 64 bits are two words, low word first. Word w of stream i is at states[w * count + i].
+    // Numbers of 64 bits are two words, low word first. Word w of stream i is at states[w * count +
+    // i].
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t count, uint64_t stream) {
         const uint32_t* word = states + stream;
         state = uint64_t(word[count]) << 32 | word[0];

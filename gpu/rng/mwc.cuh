@@ -9,7 +9,8 @@ struct Mwc {
 
     uint32_t x, carry, multiplier;
 
-    // Word w of stream i is at states[w * count + i], so that neighbouring threads read neighbouring words.
+    // Word w of stream i is at states[w * count + i], so that neighbouring threads read
+    // neighbouring words.
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t count, uint64_t stream) {
         x = states[stream], carry = states[count + stream], multiplier = states[2 * count + stream];
     }

@@ -1,5 +1,5 @@
-// Pairs of normal numbers by the method of Box and Muller, with the same bits as src/rng/normal.rs, which says where the
-// coefficients are from.
+// Pairs of normal numbers by the method of Box and Muller, with the same bits as src/rng/normal.rs,
+// which says where the coefficients are from.
 #ifndef BIJECTIVE_SHUFFLE_NORMAL
 #define BIJECTIVE_SHUFFLE_NORMAL
 
@@ -26,8 +26,8 @@ inline float from_bits(uint32_t a) { return with_bits_of<float>(a); }
 inline double from_bits(uint64_t a) { return with_bits_of<double>(a); }
 #endif
 
-// Operations that are rounded one by one: a compiler for the device makes one of a multiplication and an addition where it
-// may. A plain C++ compiler must be told not to.
+// Operations that are rounded one by one: a compiler for the device makes one of a multiplication
+// and an addition where it may. A plain C++ compiler must be told not to.
 namespace rounded {
 
 #if defined(__CUDACC__)
@@ -87,7 +87,8 @@ __device__ __forceinline__ double ln(double x) {
     return sub(mul(k, 6.93147180369123816490e-1), sub(sub(half_square, rest), f));
 }
 
-// Sine and cosine of an angle in units of 2^-32 turns: of what is left of the nearest quarter turn, x, and then by quarter.
+// Sine and cosine of an angle in units of 2^-32 turns: of what is left of the nearest quarter turn,
+// x, and then by quarter.
 __device__ __forceinline__ void turn(uint32_t angle, float& sine, float& cosine) {
     const uint32_t quarter = (angle + (1u << 29)) >> 30;
     const float x = mul(float(int(angle << 2)), float(6.283185307179586476925 / 17179869184.0));

@@ -1,5 +1,5 @@
-// Numbers of words: integers, uniform numbers in [0, 1) and normal ones, with the same bits as src/rng/number.rs and
-// src/rng/normal.rs.
+// Numbers of words: integers, uniform numbers in [0, 1) and normal ones, with the same bits as
+// src/rng/number.rs and src/rng/normal.rs.
 #ifndef BIJECTIVE_SHUFFLE_NUMBER
 #define BIJECTIVE_SHUFFLE_NUMBER
 
@@ -19,7 +19,8 @@ __device__ __forceinline__ float uniform_f32(uint32_t word) { return float(word 
 // A number in [0, 1), a multiple of 2^-53.
 __device__ __forceinline__ double uniform_f64(uint64_t words) { return double(words >> 11) * 0x1p-53; }
 
-// The kinds of numbers that arrays are filled with: a group of `WORDS` words gives a group of `NUMBERS` numbers.
+// The kinds of numbers that arrays are filled with: a group of `WORDS` words gives a group of
+// `NUMBERS` numbers.
 struct U32 {
     using Type = uint32_t;
     static constexpr uint32_t WORDS = 1, NUMBERS = 1;
@@ -80,7 +81,8 @@ __device__ __forceinline__ void put_words(uint64_t two, uint32_t* words) {
     words[1] = uint32_t(two >> 32);
 }
 
-// Four words as the bits of the numbers that are made of them: for every kind four words are 16 bytes of numbers.
+// Four words as the bits of the numbers that are made of them: for every kind four words are 16
+// bytes of numbers.
 template <class Number>
 __device__ __forceinline__ Words4 numbers_of(const uint32_t (&words)[4]) {
     constexpr uint32_t PER_NUMBER = Number::WORDS / Number::NUMBERS;

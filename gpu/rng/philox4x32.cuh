@@ -4,8 +4,9 @@
 
 namespace bijective_shuffle {
 
-// The product of two words. For one of 64 bits with a constant the compiler takes a factor of 64 bits where it stands in a
-// loop, and so adds the product of its high word, which is 0: an instruction more, for 19 of the 20 products of a block.
+// The product of two words. For one of 64 bits with a constant the compiler takes a factor of 64
+// bits where it stands in a loop, and so adds the product of its high word, which is 0: an
+// instruction more, for 19 of the 20 products of a block.
 __device__ __forceinline__ uint64_t wide_product(uint32_t a, uint32_t b) {
 #if defined(__CUDACC__)
     uint64_t product;
@@ -32,8 +33,8 @@ __device__ __forceinline__ void philox4x32(uint64_t key, uint32_t (&x)[4]) {
     }
 }
 
-// A stream of a key: word k is word k % 4 of the block that belongs to the counter (k / 4, stream). There is no state but
-// the place in the stream, so any thread may begin anywhere.
+// A stream of a key: word k is word k % 4 of the block that belongs to the counter (k / 4, stream).
+// There is no state but the place in the stream, so any thread may begin anywhere.
 template <int ROUNDS = 10>
 struct Philox4x32Rng {
     static constexpr uint32_t STATE = 6, BLOCK = 4, THREADS = 1;
@@ -52,7 +53,8 @@ struct Philox4x32Rng {
         }
     }
 
-    // The words of a stream are side by side: key, stream and next block, the low word of each first.
+    // The words of a stream are side by side: key, stream and next block, the low word of each
+    // first.
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t, uint64_t at) {
         const uint32_t* state = states + at * STATE;
         key = uint64_t(state[1]) << 32 | state[0];

@@ -1,8 +1,10 @@
-// An xorshift of 1024 bits, which a warp or a part of it shares, and a Weyl sequence; see src/rng/xorshift1024/mod.rs.
+// An xorshift of 1024 bits, which a warp or a part of it shares, and a Weyl sequence; see
+// src/rng/xorshift1024/mod.rs.
 //
-// The state is a number of 32 words, the first of which is the most significant. With << and >> for shifts of the whole
-// number, a step is x ^= x << 329, x ^= x >> 347, x ^= x << 344. All three are shifts by ten words and some bits, so what
-// comes to word k is from words k + 10 and k + 11, or k - 10 and k - 11: words of other threads, by shuffles.
+// The state is a number of 32 words, the first of which is the most significant. With << and >> for
+// shifts of the whole number, a step is x ^= x << 329, x ^= x >> 347, x ^= x << 344. All three are
+// shifts by ten words and some bits, so what comes to word k is from words k + 10 and k + 11, or
+// k - 10 and k - 11: words of other threads, by shuffles.
 #ifndef BIJECTIVE_SHUFFLE_XORSHIFT1024_WEYL
 #define BIJECTIVE_SHUFFLE_XORSHIFT1024_WEYL
 
@@ -15,7 +17,8 @@ __device__ __forceinline__ uint32_t shifted_high(uint32_t high, uint32_t low, ui
     return high << bits | low >> (32 - bits);
 }
 
-// A warp a stream, a word a thread: section 6 of Manssen, Weigel and Hartmann (2012), by shuffles. All threads of a warp call its functions together.
+// A warp a stream, a word a thread: section 6 of Manssen, Weigel and Hartmann (2012), by shuffles.
+// All threads of a warp call its functions together.
 struct XorShift1024Weyl {
     static constexpr uint32_t STATE = 33, BLOCK = 32, THREADS = 32, WEYL = 362437;
 
@@ -57,9 +60,9 @@ private:
     }
 };
 
-// The same with eight threads a stream, which have four neighbouring words each: a warp has four streams. That takes five
-// shuffles for four words, where a word a thread takes eight, and four words are stored at once. All threads of a warp
-// call its functions together.
+// The same with eight threads a stream, which have four neighbouring words each: a warp has four
+// streams. That takes five shuffles for four words, where a word a thread takes eight, and four
+// words are stored at once. All threads of a warp call its functions together.
 struct XorShift1024WeylQuads {
     static constexpr uint32_t STATE = 33, BLOCK = 32, THREADS = 8, WEYL = XorShift1024Weyl::WEYL;
 
@@ -91,7 +94,8 @@ struct XorShift1024WeylQuads {
     }
 
 private:
-    // What comes to words 4 t .. 4 t + 3 is from words 4 t + 10 .. 4 t + 14, which threads t + 2 and t + 3 have.
+    // What comes to words 4 t .. 4 t + 3 is from words 4 t + 10 .. 4 t + 14, which threads t + 2
+    // and t + 3 have.
     __device__ __forceinline__ void left(uint32_t bits) {
         const uint32_t a = down(x[2], 2), b = down(x[3], 2), d = down(x[1], 3), e = down(x[2], 3);
         const uint32_t third = down(x[0], 3), c = thread < 5 ? third : 0;

@@ -9,7 +9,8 @@ struct Xorwow {
 
     uint32_t x, y, z, w, v, d;
 
-    // Word k of stream i is at states[k * count + i], so that neighbouring threads read neighbouring words.
+    // Word k of stream i is at states[k * count + i], so that neighbouring threads read
+    // neighbouring words.
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t count, uint64_t stream) {
         const uint32_t* word = states + stream;
         x = word[0], y = word[count], z = word[2 * count], w = word[3 * count], v = word[4 * count], d = word[5 * count];

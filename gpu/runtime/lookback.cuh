@@ -1,5 +1,5 @@
-// Decoupled look-back (Merrill & Garland, 2016): tiles of one kernel learn how many survivors there are before them,
-// without a second pass. gpu/README.md has the argument that it is right.
+// Decoupled look-back (Merrill & Garland, 2016): tiles of one kernel learn how many survivors there
+// are before them, without a second pass. gpu/README.md has the argument that it is right.
 #ifndef BIJECTIVE_SHUFFLE_LOOKBACK
 #define BIJECTIVE_SHUFFLE_LOOKBACK
 
@@ -29,8 +29,8 @@ __device__ __forceinline__ N warp_sum(N value) {
     return value;
 }
 
-// What the tiles of a launch tell each other, in device memory. Made by `new_tile_states`; every launch leaves it ready for the
-// next, so that neither the host nor another kernel has to clear it.
+// What the tiles of a launch tell each other, in device memory. Made by `new_tile_states`; every
+// launch leaves it ready for the next, so that neither the host nor another kernel has to clear it.
 struct TileStates {
     uint32_t ticket;    // tiles handed out
     uint32_t finished;  // tiles that will not read a status any more
@@ -51,8 +51,8 @@ __device__ __forceinline__ void new_tile_states(TileStates* states, uint32_t cap
     }
 }
 
-// A tile's word: the epoch in 16 bits, whether there is a count in 2, and the count in 46. One word, written and read
-// whole, so nothing is said of the order of two.
+// A tile's word: the epoch in 16 bits, whether there is a count in 2, and the count in 46. One
+// word, written and read whole, so nothing is said of the order of two.
 struct Status {
     static constexpr int COUNT_BITS = 46;
     static constexpr uint32_t OWN = 1;     // the count is of the tile alone
@@ -69,8 +69,9 @@ struct Status {
     }
 };
 
-// One thread of a block takes the next tile. In this order, and not in that of the blocks' numbers, a tile's
-// predecessors have all been taken by blocks that run, whatever the order in which blocks are started.
+// One thread of a block takes the next tile. In this order, and not in that of the blocks' numbers,
+// a tile's predecessors have all been taken by blocks that run, whatever the order in which blocks
+// are started.
 struct Turn {
     uint32_t tile, epoch;
 
@@ -80,13 +81,15 @@ struct Turn {
     }
 };
 
-// Called by all threads of one warp: says how many survivors the tile has, for those that come after it.
+// Called by all threads of one warp: says how many survivors the tile has, for those that come
+// after it.
 __device__ __forceinline__ void announce(TileStates* states, Turn turn, uint64_t count) {
     const uint32_t kind = turn.tile == 0 ? Status::PREFIX : Status::OWN;
     if (threadIdx.x % 32 == 0) store_relaxed(states->status + turn.tile, Status::pack(turn.epoch, kind, count));
 }
 
-// Called by all threads of one warp, after `announce`: how many survivors there are before the tile.
+// Called by all threads of one warp, after `announce`: how many survivors there are before the
+// tile.
 __device__ __forceinline__ uint64_t look_back(TileStates* states, Turn turn, uint64_t count) {
     if (turn.tile == 0) return 0;
     const uint32_t lane = threadIdx.x % 32;
@@ -116,12 +119,13 @@ __device__ __forceinline__ uint64_t look_back(TileStates* states, Turn turn, uin
     return before;
 }
 
-// One thread of each block, the one that wrote the block's words, says that the block reads no status any more. The last
-// one prepares the next launch.
+// One thread of each block, the one that wrote the block's words, says that the block reads no
+// status any more. The last one prepares the next launch.
 __device__ __forceinline__ void finish(TileStates* states, uint32_t epoch) {
     const uint32_t next = (epoch + 1) & 0xFFFF;
-    // The numbers of launches come again after 2^16 of them: then what was written by those must be forgotten, and no
-    // block's word may come after it has been cleared. Nothing else here depends on the order of two words.
+    // The numbers of launches come again after 2^16 of them: then what was written by those must be
+    // forgotten, and no block's word may come after it has been cleared. Nothing else here depends
+    // on the order of two words.
     const bool wraps = next == 0;
     if (wraps) __threadfence();
     if (atomicAdd(&states->finished, 1) != gridDim.x - 1) return;

@@ -1,12 +1,12 @@
-// The direct strategies: every slot is evaluated, and each survivor's item fetched from where it is, or put where it
-// belongs.
+// The direct strategies: every slot is evaluated, and each survivor's item fetched from where it
+// is, or put where it belongs.
 #ifndef BIJECTIVE_SHUFFLE_DIRECT
 #define BIJECTIVE_SHUFFLE_DIRECT
 
 namespace bijective_shuffle {
 
-// A warp moves the items of `count` slots from `first` on, all of which survive: a slot is its own rank. All of them
-// are the whole tile of the warp, or else each has to be looked at.
+// A warp moves the items of `count` slots from `first` on, all of which survive: a slot is its own
+// rank. All of them are the whole tile of the warp, or else each has to be looked at.
 template <bool WHOLE, class Index, int PER_THREAD, class F, class Move>
 __device__ __forceinline__ void move_run(const F& f, Index first, uint32_t count, const Move& move) {
     const uint32_t lane = threadIdx.x % 32;
@@ -72,8 +72,9 @@ __device__ __forceinline__ void move_dense(const F& f, uint64_t len, const Move&
     }
 }
 
-// A warp packs the survivors of `slots` slots, in order, into memory that has a word more for each lane at the end; how
-// many there are. All slots are the whole tile of the warp, or else each has to be looked at.
+// A warp packs the survivors of `slots` slots, in order, into memory that has a word more for each
+// lane at the end; how many there are. All slots are the whole tile of the warp, or else each has
+// to be looked at.
 template <bool WHOLE, class Index, int PER_THREAD, class F>
 __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t slots, Index greatest, Index* packed) {
     const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
@@ -147,8 +148,9 @@ struct Given {
     __device__ __forceinline__ void finish(uint32_t) const {}
 };
 
-// As many blocks as the machine holds, each taking tile after tile. A tile's loads are on their way while the next tile
-// is evaluated, which hides the evaluations behind the memory, and the wait for the tile's place behind both.
+// As many blocks as the machine holds, each taking tile after tile. A tile's loads are on their way
+// while the next tile is evaluated, which hides the evaluations behind the memory, and the wait for
+// the tile's place behind both.
 template <class Index, int THREADS, int PER_THREAD, class F, class Places, class Move>
 __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t len, Places places, const Move& move) {
     constexpr int WARPS = THREADS / 32, PER_WARP = 32 * PER_THREAD, TILE = THREADS * PER_THREAD;
@@ -209,7 +211,8 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
         const uint32_t next_count = more ? evaluate(next.tile, buffer ^ 1) : 0;
         __syncthreads();
         if (warp == 0) {
-            // First what others wait for, then what is waited for: so blocks do not wait for each other's waiting.
+            // First what others wait for, then what is waited for: so blocks do not wait for each
+            // other's waiting.
             if (more) places.announce(next, sum(buffer ^ 1));
             const uint64_t all = sum(buffer), base = places.before(turn, all);
             if (lane == 0) {
@@ -252,7 +255,8 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
     if (threadIdx.x == 0) places.finish(turn.epoch);
 }
 
-// The survivors' places come by look-back. With an address, nothing is done unless the word there is other than 0.
+// The survivors' places come by look-back. With an address, nothing is done unless the word there
+// is other than 0.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
 __device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states, const Move& move,
                                                const uint32_t* only_if) {

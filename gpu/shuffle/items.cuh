@@ -9,7 +9,8 @@ struct alignas(16) Item16 {
     uint64_t low, high;
 };
 
-// Reads what no kernel writes meanwhile, so that the compiler may read ahead, past what is written elsewhere.
+// Reads what no kernel writes meanwhile, so that the compiler may read ahead, past what is written
+// elsewhere.
 template <class T>
 __device__ __forceinline__ T read_only(const T* address) {
     return __ldg(address);
@@ -20,8 +21,8 @@ __device__ __forceinline__ Item16 read_only(const Item16* address) {
     return {pair.x, pair.y};
 }
 
-// A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says that the rank is not
-// needed for the load, so that it can be on its way before the rank is known.
+// A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says
+// that the rank is not needed for the load, so that it can be on its way before the rank is known.
 
 // out[rank] = index
 template <class N>
@@ -58,7 +59,8 @@ struct Scatter {
     __device__ __forceinline__ void store(uint64_t, uint64_t index, Value value) const { out[index] = value; }
 };
 
-// Items of any size, several arrays of them at once: a warp moves the rows of its survivors together, unit by unit.
+// Items of any size, several arrays of them at once: a warp moves the rows of its survivors
+// together, unit by unit.
 struct Array {
     const void* source;
     void* out;

@@ -1,5 +1,6 @@
-// The partitioned strategy: items are sorted by the high bits of their slots in two passes of sequential traffic, and
-// then placed in shared memory. As many evaluations are made as there are items.
+// The partitioned strategy: items are sorted by the high bits of their slots in two passes of
+// sequential traffic, and then placed in shared memory. As many evaluations are made as there are
+// items.
 #ifndef BIJECTIVE_SHUFFLE_PARTITIONED
 #define BIJECTIVE_SHUFFLE_PARTITIONED
 
@@ -24,7 +25,8 @@ __device__ __forceinline__ void prefetch(const T* items, uint32_t count) {
     }
 }
 
-// A block's tile of records goes to 2^BITS buckets from `first` on, by the bits of their keys from `shift` on.
+// A block's tile of records goes to 2^BITS buckets from `first` on, by the bits of their keys from
+// `shift` on.
 template <int THREADS, int PER_THREAD, int BITS, class T, class Key>
 struct Distribute {
     static constexpr int TILE = THREADS * PER_THREAD, BINS = 1 << BITS;
@@ -38,8 +40,8 @@ struct Distribute {
     uint32_t counts[BINS];
     uint32_t sums[32];
 
-    // Thread by thread, the records with the bits of `valid` set, `count` in all. `load(k)` fetches the item of the
-    // thread's record k.
+    // Thread by thread, the records with the bits of `valid` set, `count` in all. `load(k)` fetches
+    // the item of the thread's record k.
     template <class Load>
     __device__ __forceinline__ void run(const uint32_t (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift, uint64_t first,
                                         const Buckets<T, Key>& to, const Load& load) {
@@ -92,8 +94,8 @@ __device__ __forceinline__ uint32_t valid_records(uint32_t count) {
     return threadIdx.x < count ? uint32_t(low_mask((count - threadIdx.x + THREADS - 1) / THREADS)) : 0;
 }
 
-// First pass: the source in order, by the high bits of the slots; or, to undo a shuffle in which every slot
-// survives, by those of the indexes.
+// First pass: the source in order, by the high bits of the slots; or, to undo a shuffle in which
+// every slot survives, by those of the indexes.
 template <int THREADS, int PER_THREAD, int BITS, Direction DIRECTION, class F, class T, class Key>
 __device__ __forceinline__ void distribute_source(const F& f, const T* source, uint64_t len, int shift, const Buckets<T, Key>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -112,7 +114,8 @@ __device__ __forceinline__ void distribute_source(const F& f, const T* source, u
     tile.run(key, valid, count, shift, 0, to, [from](int k) { return from[THREADS * k]; });
 }
 
-// First pass of the way back, where not every slot survives: the source in order beside the survivors, by the high bits of their indexes.
+// First pass of the way back, where not every slot survives: the source in order beside the
+// survivors, by the high bits of their indexes.
 template <int THREADS, int PER_THREAD, int BITS, class F, class T, class Key>
 __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states, const T* source, int shift,
                                                      const Buckets<T, Key>& to) {
@@ -173,8 +176,8 @@ __device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, i
     const uint64_t bucket = blockIdx.y;
     const uint32_t all = from.counts[bucket];
     const uint32_t first = blockIdx.x * (THREADS * PER_THREAD);
-    // More than there is room for says that the bucket has overflowed. The word that says so of any bucket may change
-    // while this kernel runs, and the threads of a block must agree.
+    // More than there is room for says that the bucket has overflowed. The word that says so of any
+    // bucket may change while this kernel runs, and the threads of a block must agree.
     if (first >= all || all > from.capacity) return;
     const uint32_t count = all - first < THREADS * PER_THREAD ? all - first : THREADS * PER_THREAD;
     const uint32_t valid = valid_records<THREADS, PER_THREAD>(count);
@@ -193,7 +196,8 @@ struct Ranks {
 
     __device__ __forceinline__ void mark(uint32_t slot) { atomicOr(&taken[slot / 32], 1u << slot % 32); }
 
-    // Reads the keys, which begin at a multiple of 16 bytes, keeps them in shared memory, and counts.
+    // Reads the keys, which begin at a multiple of 16 bytes, keeps them in shared memory, and
+    // counts.
     __device__ __forceinline__ void count(const uint16_t* from, uint32_t count, uint16_t* keys) {
         const uint32_t thread = threadIdx.x;
         for (int word = thread; word < WORDS; word += THREADS) taken[word] = 0;
@@ -231,7 +235,8 @@ struct Ranks {
     }
 };
 
-// Last pass: a bucket's items to their places, through shared memory; where there are gaps, its keys too.
+// Last pass: a bucket's items to their places, through shared memory; where there are gaps, its
+// keys too.
 template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T>
 __device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, const uint64_t* bases, T* out) {
     extern __shared__ __align__(16) unsigned char memory[];

@@ -4,8 +4,9 @@ use super::tiles::{Tiling, combinations};
 use crate::base::memory::SharedPtr;
 use crate::base::stream;
 
-/// The source's runs of a tiling, asked for in parts. The machine does not foresee them, and memory should never have nothing to
-/// do: a core that first reads a tile and then writes it takes the time of both.
+/// The source's runs of a tiling, asked for in parts. The machine does not foresee them, and memory
+/// should never have nothing to do: a core that first reads a tile and then writes it takes the
+/// time of both.
 pub(super) struct Ahead {
     /// What is added to a tile's index.
     runs: Vec<u64>,
@@ -22,8 +23,8 @@ impl Ahead {
     ///
     /// # Safety
     ///
-    /// The index is that of one of the tiling's tiles, and there are items at `source` for all of the map's points; no more
-    /// parts than items, and the part is one of them.
+    /// The index is that of one of the tiling's tiles, and there are items at `source` for all of
+    /// the map's points; no more parts than items, and the part is one of them.
     #[inline(always)]
     pub(super) unsafe fn ask<T>(&self, tile: u64, part: usize, parts: u32, source: &SharedPtr<T>) {
         let bits = self.runs.len().ilog2() + self.run_bits - parts;

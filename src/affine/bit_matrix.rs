@@ -6,11 +6,12 @@ use super::subspace::Echelon;
 use crate::error::{BijectionError, Error, MatrixError};
 use crate::word::Word;
 
-/// A square matrix of bits, of up to 64 rows and columns, over the field GF(2): sums are exclusive ors, and products
-/// ands.
+/// A square matrix of bits, of up to 64 rows and columns, over the field GF(2): sums are exclusive
+/// ors, and products ands.
 ///
-/// It is kept as its columns, one word each: bit `i` of column `j` is the entry in row `i`. A product with a vector,
-/// whose bit `j` is its entry `j`, is the sum of the columns at the vector's set bits.
+/// It is kept as its columns, one word each: bit `i` of column `j` is the entry in row `i`. A
+/// product with a vector, whose bit `j` is its entry `j`, is the sum of the columns at the vector's
+/// set bits.
 ///
 /// # Examples
 ///
@@ -41,8 +42,9 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64, and [`MatrixError::ColumnTooWide`](crate::MatrixError::ColumnTooWide) if a column has a bit in a row that
-    /// there is not.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64,
+    /// and [`MatrixError::ColumnTooWide`](crate::MatrixError::ColumnTooWide) if a column has a bit
+    /// in a row that there is not.
     ///
     /// # Examples
     ///
@@ -79,7 +81,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 rows.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// rows.
     pub(super) fn zero(bits: u32) -> Result<Self, Error> {
         if bits > Self::MAX_BITS {
             return Err(Error::Bijection(BijectionError::BitsOutOfRange {
@@ -95,7 +98,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 rows.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// rows.
     pub(super) fn from_fn(bits: u32, column: impl FnMut(u32) -> u64) -> Result<Self, Error> {
         let mut matrix = Self::zero(bits)?;
         let columns = (0..bits).map(column);
@@ -152,7 +156,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::WidthMismatch`](crate::MatrixError::WidthMismatch) if they are of different widths.
+    /// [`MatrixError::WidthMismatch`](crate::MatrixError::WidthMismatch) if they are of different
+    /// widths.
     pub fn product(&self, other: &Self) -> Result<Self, Error> {
         if self.bits != other.bits {
             return Err(Error::Matrix(MatrixError::WidthMismatch {

@@ -1,10 +1,13 @@
-//! [`Blocks`]: tiles brought into the target's order by squares of 8 lines of 8 items, as arrays are transposed.
+//! [`Blocks`]: tiles brought into the target's order by squares of 8 lines of 8 items, as arrays
+//! are transposed.
 //!
-//! Let a line be 8 consecutive items. If the items of a line of the target come from 8 different lines of the source, and so the
-//! other way round, these 8 lines of the source are 8 whole lines of the target, in some order and with their items exchanged:
-//! with `l_k` the lowest bits of the index that item `k` of the first one comes from, item `k` of line `j` is item `j ^ l_k` of
-//! the `k`-th of the source's lines. So a square takes its lines by the exclusive or with `l_k`, is transposed, and has its
-//! items exchanged again. Where vectors are as long as lines that is an instruction an item, and item by item it is four.
+//! Let a line be 8 consecutive items. If the items of a line of the target come from 8 different
+//! lines of the source, and so the other way round, these 8 lines of the source are 8 whole lines
+//! of the target, in some order and with their items exchanged: with `l_k` the lowest bits of the
+//! index that item `k` of the first one comes from, item `k` of line `j` is item `j ^ l_k` of the
+//! `k`-th of the source's lines. So a square takes its lines by the exclusive or with `l_k`, is
+//! transposed, and has its items exchanged again. Where vectors are as long as lines that is an
+//! instruction an item, and item by item it is four.
 //!
 //! Each line is read once, and so straight from the source: a tile needs no slots.
 
@@ -30,10 +33,11 @@ pub(super) struct Blocks {
     map: Affine,
     /// Where the items of one of the target's lines come from.
     line: [u64; SIDE],
-    /// Where the lines of a square belong on the stage, the runs of a group one after the other; and by what the places of
-    /// their items are exchanged.
+    /// Where the lines of a square belong on the stage, the runs of a group one after the other;
+    /// and by what the places of their items are exchanged.
     lines: [(u32, u32); SIDE],
-    /// The squares of a group: where their first lines belong on the stage, and where they come from.
+    /// The squares of a group: where their first lines belong on the stage, and where they come
+    /// from.
     squares: Vec<(u32, u64)>,
     /// The groups of a tile: where they belong, and where they come from.
     groups: Vec<(u64, u64)>,
@@ -58,7 +62,8 @@ impl Blocks {
         if !units.into_iter().chain(line).all(|vector| span.insert(vector)) {
             return None;
         }
-        // What the items of the source's lines belong to. A square's lines may lie in several runs, at most 8.
+        // What the items of the source's lines belong to. A square's lines may lie in several runs,
+        // at most 8.
         let (low, in_run) = (SIDE as u64 - 1, (1 << run) - 1);
         let images = units.map(|unit| a.apply(unit));
         let mut apart = Echelon::default();
@@ -103,8 +108,9 @@ impl Blocks {
     ///
     /// # Safety
     ///
-    /// The tiling is that of these squares, and there are as many items at `source`, and places at `out`, as the map has
-    /// points; the source is not written to, and nobody else uses the places of these tiles.
+    /// The tiling is that of these squares, and there are as many items at `source`, and places at
+    /// `out`, as the map has points; the source is not written to, and nobody else uses the places
+    /// of these tiles.
     pub(super) unsafe fn copy<T>(
         &self,
         tiling: &Tiling,
@@ -144,8 +150,8 @@ impl Blocks {
     }
 }
 
-/// The squares of a group. Made in [`Blocks::copy`] alone, so that all that its indexes add up to are points of the map, of
-/// which there are items at `source`, and places of the stage.
+/// The squares of a group. Made in [`Blocks::copy`] alone, so that all that its indexes add up to
+/// are points of the map, of which there are items at `source`, and places of the stage.
 struct Squares<'a, T> {
     blocks: &'a Blocks,
     /// The number of the first square in the tile.
@@ -158,7 +164,8 @@ struct Squares<'a, T> {
 }
 
 impl<T> Squares<'_, T> {
-    /// The squares' places and where they come from; with each, a part of the next tile is asked for.
+    /// The squares' places and where they come from; with each, a part of the next tile is asked
+    /// for.
     #[inline(always)]
     fn each(&mut self, mut square: impl FnMut(u32, u64, &mut [MaybeUninit<T>])) {
         let all = (self.blocks.groups.len() * self.blocks.squares.len()).ilog2();
@@ -239,7 +246,8 @@ mod avx512 {
         unsafe { _mm512_load_si512(places.as_ptr().cast()) }
     }
 
-    /// A line with its items exchanged. Not by an intrinsic, since items may have bytes that are not initialised.
+    /// A line with its items exchanged. Not by an intrinsic, since items may have bytes that are
+    /// not initialised.
     ///
     /// # Safety
     ///
@@ -294,7 +302,8 @@ mod avx512 {
         squares.each(|to, from, stage| {
             let rows = blocks.line.map(|of_line| {
                 let item = from ^ of_line;
-                // SAFETY: a point of the map: the first of a line of points, as the array has whole lines.
+                // SAFETY: a point of the map: the first of a line of points, as the array has whole
+                // lines.
                 let line = unsafe { source.at((item & !(SIDE as u64 - 1)) as usize) };
                 // SAFETY: all of the line are points.
                 unsafe { load(line.cast_const(), item as u32) }

@@ -3,7 +3,8 @@
 use super::BitMatrix;
 use crate::error::{Error, MatrixError};
 
-/// The factors of a matrix `A = P L U`: a bit permutation, and unit triangular matrices, lower and upper.
+/// The factors of a matrix `A = P L U`: a bit permutation, and unit triangular matrices, lower and
+/// upper.
 ///
 /// # Examples
 ///
@@ -26,10 +27,11 @@ pub struct Plu {
     pub upper: BitMatrix,
 }
 
-/// The factors of a matrix `A = U L P`: unit triangular matrices, upper and lower, and a bit permutation.
+/// The factors of a matrix `A = U L P`: unit triangular matrices, upper and lower, and a bit
+/// permutation.
 ///
-/// With the bit reversal `R`, `A = (U R)(R L P)` is a product of two matrices that tile (Bouverot-Dupuis and Sheeran
-/// 2023, section 5.2).
+/// With the bit reversal `R`, `A = (U R)(R L P)` is a product of two matrices that tile
+/// (Bouverot-Dupuis and Sheeran 2023, section 5.2).
 ///
 /// # Examples
 ///
@@ -59,8 +61,9 @@ impl BitMatrix {
     ///
     /// [`MatrixError::Singular`](crate::MatrixError::Singular).
     pub fn plu(&self) -> Result<Plu, Error> {
-        // Of the transpose with rows and columns in reverse order, B = J A^T J, which has the factors U L P. Then A = J B^T J =
-        // (J P^T J) (J L^T J) (J U^T J): transposing exchanges upper and lower, and the reversal exchanges them back.
+        // Of the transpose with rows and columns in reverse order, B = J A^T J, which has the
+        // factors U L P. Then A = J B^T J = (J P^T J) (J L^T J) (J U^T J): transposing exchanges
+        // upper and lower, and the reversal exchanges them back.
         let Ulp { upper, lower, permutation } = self.transpose().reversed().ulp()?;
         Ok(Plu {
             permutation: permutation.reversed().transpose(),
@@ -75,8 +78,9 @@ impl BitMatrix {
     ///
     /// [`MatrixError::Singular`](crate::MatrixError::Singular).
     pub fn ulp(&self) -> Result<Ulp, Error> {
-        // From the last row up, its pivot's column comes to the diagonal, and the row is added to all those above that
-        // have a 1 there. What is left is lower triangular: L = U' A P' with the steps collected in U' and P'.
+        // From the last row up, its pivot's column comes to the diagonal, and the row is added to
+        // all those above that have a 1 there. What is left is lower triangular: L = U' A P' with
+        // the steps collected in U' and P'.
         let bits = self.bits();
         let mut lower = *self;
         let mut upper = Self::identity(bits)?;

@@ -13,7 +13,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     pub fn identity(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j)
     }
@@ -22,7 +23,9 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange), and [`MatrixError::NotABitPermutation`](crate::MatrixError::NotABitPermutation) if a place comes twice or there is no such place.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange), and
+    /// [`MatrixError::NotABitPermutation`](crate::MatrixError::NotABitPermutation) if a place comes
+    /// twice or there is no such place.
     ///
     /// # Examples
     ///
@@ -53,18 +56,21 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     pub fn bit_reversal(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << (bits - 1 - j))
     }
 
     /// Rotates the bits towards the higher ones by `by` places.
     ///
-    /// As a permutation of an array it is a stride: with `by = 1` a perfect shuffle of its two halves.
+    /// As a permutation of an array it is a stride: with `by = 1` a perfect shuffle of its two
+    /// halves.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     ///
     /// # Examples
     ///
@@ -80,12 +86,13 @@ impl BitMatrix {
         Self::from_fn(bits, |j| 1 << ((j + by) % bits))
     }
 
-    /// Transposes an array of `2^row_bits` rows and `2^column_bits` columns that is stored row by row: index
-    /// `row * 2^column_bits + column` becomes `column * 2^row_bits + row`.
+    /// Transposes an array of `2^row_bits` rows and `2^column_bits` columns that is stored row by
+    /// row: index `row * 2^column_bits + column` becomes `column * 2^row_bits + row`.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     ///
     /// # Examples
     ///
@@ -100,35 +107,42 @@ impl BitMatrix {
         Self::rotation(row_bits.saturating_add(column_bits), row_bits)
     }
 
-    /// The reflected binary Gray code, `x ^ x >> 1`: consecutive indexes become such that differ in one bit.
+    /// The reflected binary Gray code, `x ^ x >> 1`: consecutive indexes become such that differ in
+    /// one bit.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     pub fn gray_code(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
     }
 
-    /// Sorts indexes by their parity: those with an even number of ones come to the lower half, those with an odd number
-    /// to the upper half, in order. It is [`partition`](Self::partition) by all the bits.
+    /// Sorts indexes by their parity: those with an even number of ones come to the lower half,
+    /// those with an odd number to the upper half, in order. It is [`partition`](Self::partition)
+    /// by all the bits.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) for no bits, and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) for no bits, and
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64.
     pub fn parity(bits: u32) -> Result<Self, Error> {
         Self::zero(bits)?;
         Self::partition(bits, u64::low_mask(bits))
     }
 
-    /// Brings the indexes `x` whose product with a mask, the parity of `x & mask`, is 0 to the lower half, and those
-    /// where it is 1 to the upper half, both in order (Bouverot-Dupuis and Sheeran 2023, section 7.2).
+    /// Brings the indexes `x` whose product with a mask, the parity of `x & mask`, is 0 to the
+    /// lower half, and those where it is 1 to the upper half, both in order (Bouverot-Dupuis and
+    /// Sheeran 2023, section 7.2).
     ///
-    /// The half is the highest bit of the result. Below it stand the bits of `x` but for the mask's lowest one, which
-    /// the others and the half determine.
+    /// The half is the highest bit of the result. Below it stand the bits of `x` but for the mask's
+    /// lowest one, which the others and the half determine.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the bits, and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the bits,
+    /// and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more
+    /// than 64.
     ///
     /// # Examples
     ///
@@ -157,11 +171,13 @@ impl BitMatrix {
         })
     }
 
-    /// The invertible matrix that a seed chooses, each with the same probability. It is the same for ever.
+    /// The invertible matrix that a seed chooses, each with the same probability. It is the same
+    /// for ever.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     ///
     /// # Examples
     ///
@@ -176,12 +192,13 @@ impl BitMatrix {
         Ok(Self::random_from(bits, &mut seed.into().key_stream(KeyDomain::Bits(bits))))
     }
 
-    /// The invertible matrix that a generator chooses, for at most 64 bits: each column is a 64-bit word, cut to the
-    /// width, and drawn again as long as the columns before it span it.
+    /// The invertible matrix that a generator chooses, for at most 64 bits: each column is a 64-bit
+    /// word, cut to the width, and drawn again as long as the columns before it span it.
     ///
-    /// At most half of all words are in such a span. After [`DRAWS`](Self::DRAWS) of them in a row, for which a random
-    /// generator has a chance of `2^-256` at most, a column is the lowest unit vector that is not in it: so there is an
-    /// invertible matrix even if the generator always answers the same.
+    /// At most half of all words are in such a span. After [`DRAWS`](Self::DRAWS) of them in a row,
+    /// for which a random generator has a chance of `2^-256` at most, a column is the lowest unit
+    /// vector that is not in it: so there is an invertible matrix even if the generator always
+    /// answers the same.
     pub(crate) fn random_from<R: Rng + ?Sized>(bits: u32, rng: &mut R) -> Self {
         let mut span = Echelon::default();
         let column = |_| {
@@ -261,7 +278,8 @@ mod tests {
 
     #[test]
     fn all_matrices_are_drawn_alike() {
-        // The six invertible matrices of two bits, 1000 times each in the mean; 5 degrees of freedom.
+        // The six invertible matrices of two bits, 1000 times each in the mean; 5 degrees of
+        // freedom.
         let mut counts = std::collections::HashMap::<_, f64>::new();
         for seed in 0..6000 {
             *counts.entry(BitMatrix::random(2, seed).unwrap()).or_default() += 1.0;

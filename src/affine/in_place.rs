@@ -15,14 +15,15 @@ use crate::error::Error;
 
 /// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`.
 ///
-/// A map that is an involution exchanges tiles, and takes no memory to speak of; nothing at all happens for the map that
-/// changes nothing. A permutation of the index's bits, such as a transpose, is two or three involutions. Any other map goes
-/// through a copy of the items, which takes as much memory as they do.
+/// A map that is an involution exchanges tiles, and takes no memory to speak of; nothing at all
+/// happens for the map that changes nothing. A permutation of the index's bits, such as a
+/// transpose, is two or three involutions. Any other map goes through a copy of the items, which
+/// takes as much memory as they do.
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slice is not of `2^bits` items, and [`Error::OutOfMemory`]; the items are where they
-/// were.
+/// [`Error::LengthMismatch`] if the slice is not of `2^bits` items, and [`Error::OutOfMemory`]; the
+/// items are where they were.
 ///
 /// # Examples
 ///
@@ -128,7 +129,8 @@ impl InPlace {
                 let [there, back] = &**both;
                 let copies = memory.copies.room::<T>(self.len)?;
                 let (from, to) = (items.as_ptr(), copies.as_mut_ptr().cast());
-                // SAFETY: there is room for as many items as the map has points, apart from the items.
+                // SAFETY: there is room for as many items as the map has points, apart from the
+                // items.
                 unsafe { there.run(from, to, &mut held[..there.room()]) };
                 // SAFETY: an item has been written to every place.
                 let copies = unsafe { assume_init(copies) };
@@ -140,8 +142,9 @@ impl InPlace {
     }
 }
 
-/// Involutions that make a map, one after the other: none for the identity, one for an involution, two for a permutation of
-/// bits, and one more for what is added then. For other maps it is not known how few there are.
+/// Involutions that make a map, one after the other: none for the identity, one for an involution,
+/// two for a permutation of bits, and one more for what is added then. For other maps it is not
+/// known how few there are.
 fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     if map.is_identity() {
         return Some(Vec::new());
@@ -153,8 +156,8 @@ fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     if !matrix.is_bit_permutation() {
         return None;
     }
-    // A rotation of a circle is two reflections, and each of the permutation's cycles is one: from its place i to -i, and from
-    // there to 1 - (-i) = i + 1.
+    // A rotation of a circle is two reflections, and each of the permutation's cycles is one: from
+    // its place i to -i, and from there to 1 - (-i) = i + 1.
     let bits = map.bits();
     let to: Vec<u32> = matrix.columns().iter().map(|column| column.trailing_zeros()).collect();
     let (mut first, mut second) = (vec![u32::MAX; to.len()], vec![0; to.len()]);
@@ -176,8 +179,8 @@ fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     Some(all.into_iter().filter(|map| !map.is_identity()).collect())
 }
 
-/// Exchanges the tiles of an involution: its `V` is its own image, so that each tile belongs to one place, whose items
-/// belong where the tile is.
+/// Exchanges the tiles of an involution: its `V` is its own image, so that each tile belongs to one
+/// place, whose items belong where the tile is.
 struct Exchange {
     map: Affine,
     mover: Mover,
@@ -214,8 +217,9 @@ impl Exchange {
                 all.map(|tile| (tile, places(&tile))).filter(|(_, (a, b))| a <= b).peekable();
             while let Some((tile, (here, there))) = all.next() {
                 let next = all.peek().map(|(tile, _)| tile);
-                // SAFETY: the tile is one of the map's, and there is room for it in the buffer. Nobody else touches the
-                // two tiles, as they are each other's image, and only the lower one's thread gets here.
+                // SAFETY: the tile is one of the map's, and there is room for it in the buffer.
+                // Nobody else touches the two tiles, as they are each other's image, and only the
+                // lower one's thread gets here.
                 unsafe { mover.fetch(tile.source, &base, ours) };
                 if here < there {
                     let back = mover.tile_at(map, tile.target);

@@ -10,12 +10,13 @@ use crate::bijection::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBiject
 use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
 
-/// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over GF(2): a bit matrix
-/// multiply complement permutation (Cormen 1993; Bouverot-Dupuis and Sheeran, FHPNC 2023).
+/// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over
+/// GF(2): a bit matrix multiply complement permutation (Cormen 1993; Bouverot-Dupuis and Sheeran,
+/// FHPNC 2023).
 ///
-/// A member that is drawn at random is a poor shuffle: `f(x) ^ f(y)` depends on `x ^ y` alone. It is here for the
-/// permutations that are of this form, such as bit reversal and transposes; [`affine`](crate::affine) has their
-/// matrices.
+/// A member that is drawn at random is a poor shuffle: `f(x) ^ f(y)` depends on `x ^ y` alone. It
+/// is here for the permutations that are of this form, such as bit reversal and transposes;
+/// [`affine`](crate::affine) has their matrices.
 ///
 /// # Examples
 ///
@@ -65,7 +66,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     pub fn translation(bits: u32, offset: u64) -> Result<Self, Error> {
         Self::new(&BitMatrix::identity(bits)?, offset)
     }
@@ -74,7 +76,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     pub fn reversal(bits: u32) -> Result<Self, Error> {
         Self::translation(bits, u64::MAX)
     }
@@ -99,7 +102,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if the domains differ.
+    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if the domains
+    /// differ.
     ///
     /// # Examples
     ///
@@ -152,7 +156,8 @@ impl<N: Word> Affine<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
+    /// not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Affine<M>, Error> {
         check_bits::<M>(self.bits(), 0)?;
         let convert = |part: &Part<N>| Part {
@@ -163,7 +168,8 @@ impl<N: Word> Affine<N> {
     }
 }
 
-/// How many values are tabulated for a run: 2 to this power. The others differ from them by a constant.
+/// How many values are tabulated for a run: 2 to this power. The others differ from them by a
+/// constant.
 const RUN_BITS: usize = 8;
 
 /// Fewer points than this are evaluated one by one.
@@ -179,8 +185,9 @@ impl<N: Word> Part<N> {
         value
     }
 
-    /// Writes the values at consecutive points: those of a block of points that is aligned to its length are the values
-    /// of the low bits, a table that doubles with every bit, added to the value of its first point.
+    /// Writes the values at consecutive points: those of a block of points that is aligned to its
+    /// length are the values of the low bits, a table that doubles with every bit, added to the
+    /// value of its first point.
     fn run<M: Word>(&self, first: N, out: &mut [M]) {
         let mut point = first.widen();
         if out.len() < FEW {
@@ -292,14 +299,15 @@ impl<N: Word> Bijection<N> for Affine<N> {
     }
 }
 
-// SAFETY: a matrix with an inverse permutes the vectors of its width, and so does adding a constant; the constructor has
-// the inverse from the matrix itself, by elimination that refuses a singular one, and the offsets belong together:
-// A^-1 (A x ^ c) ^ A^-1 c = x. A run is the sum of two parts of the same product. The fields are private and never change.
+// SAFETY: a matrix with an inverse permutes the vectors of its width, and so does adding a
+// constant; the constructor has the inverse from the matrix itself, by elimination that refuses a
+// singular one, and the offsets belong together: A^-1 (A x ^ c) ^ A^-1 c = x. A run is the sum of
+// two parts of the same product. The fields are private and never change.
 unsafe impl<N: Word> TrustedBijection<N> for Affine<N> {}
 
 impl FromSeed for Affine {
-    /// The columns in order, as [`BitMatrix::random`] draws them, and then the offset, a 64-bit word. The narrowest width
-    /// that holds the length.
+    /// The columns in order, as [`BitMatrix::random`] draws them, and then the offset, a 64-bit
+    /// word. The narrowest width that holds the length.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let matrix = BitMatrix::random_from(bits_for(len), rng);
         Self::new(&matrix, rng.next_u64()).expect("it was drawn to be invertible")

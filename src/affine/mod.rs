@@ -1,10 +1,11 @@
-//! Affine maps of indexes over GF(2): matrices, the families of permutations that they make, and arrays permuted by
-//! them.
+//! Affine maps of indexes over GF(2): matrices, the families of permutations that they make, and
+//! arrays permuted by them.
 //!
-//! An index below `2^n` is a vector of `n` bits, and `y = A x ^ c`, with an invertible matrix `A` of bits, permutes the
-//! indexes: a *bit matrix multiply complement* permutation, BMMC (Cormen, *Fast permuting on disk arrays*, 1993).
-//! Bit reversal, transposes of arrays whose sides are powers of two, strides, butterflies and Gray codes are of this
-//! kind. If `A` permutes the bits, the permutation is a *bit permute complement*, BPC.
+//! An index below `2^n` is a vector of `n` bits, and `y = A x ^ c`, with an invertible matrix `A`
+//! of bits, permutes the indexes: a *bit matrix multiply complement* permutation, BMMC (Cormen,
+//! *Fast permuting on disk arrays*, 1993). Bit reversal, transposes of arrays whose sides are
+//! powers of two, strides, butterflies and Gray codes are of this kind. If `A` permutes the bits,
+//! the permutation is a *bit permute complement*, BPC.
 //!
 //! | for | see |
 //! | --- | --- |
@@ -17,17 +18,18 @@
 //! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`] |
 //!
-//! What a call needs is had before anything is moved: after [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the CPU all items
-//! are where they were.
+//! What a call needs is had before anything is moved: after
+//! [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the CPU all items are where they were.
 //!
 //! # Sources
 //!
-//! * M. Bouverot-Dupuis and M. Sheeran, *Efficient GPU implementation of affine index permutations on arrays*, FHPNC 2023. Cited
-//!   here: `parm` of an affine map is one (section 3), tiles (5.1), triangular factors (5.2), the sorting network (7.1), and
-//!   `parm` by permutations (7.2).
-//! * T. H. Cormen, *Fast permuting on disk arrays*, Journal of Parallel and Distributed Computing 17 (1-2), 1993, pages 41 to 57.
-//! * M. Dowd, Y. Perl, M. Saks, and L. Rudolph, *The balanced sorting network*, PODC 1983, pages 161 to 172,
-//!   <https://doi.org/10.1145/800221.806719>.
+//! * M. Bouverot-Dupuis and M. Sheeran, *Efficient GPU implementation of affine index permutations
+//!   on arrays*, FHPNC 2023. Cited here: `parm` of an affine map is one (section 3), tiles (5.1),
+//!   triangular factors (5.2), the sorting network (7.1), and `parm` by permutations (7.2).
+//! * T. H. Cormen, *Fast permuting on disk arrays*, Journal of Parallel and Distributed Computing
+//!   17 (1-2), 1993, pages 41 to 57.
+//! * M. Dowd, Y. Perl, M. Saks, and L. Rudolph, *The balanced sorting network*, PODC 1983, pages
+//!   161 to 172, <https://doi.org/10.1145/800221.806719>.
 
 mod ahead;
 mod bit_matrix;

@@ -1,4 +1,5 @@
-//! [`Mover`]: tiles brought into the target's order by way of slots, whatever the map is and the items are.
+//! [`Mover`]: tiles brought into the target's order by way of slots, whatever the map is and the
+//! items are.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -12,9 +13,10 @@ use crate::base::memory::SharedPtr;
 use crate::base::stream;
 use crate::bijection::Bijection;
 
-/// A tiling's offsets, written out. Slots count through the source's runs: to fetch a tile is to copy runs, and each run of the
-/// target is picked from the slots. (The other way round, with slots that count through the target's runs, a thread puts
-/// 1.1 to 1.4 G items a second of 8 bytes in cache, and like this 2.2 to 2.5: a core loads from more places than it stores to.)
+/// A tiling's offsets, written out. Slots count through the source's runs: to fetch a tile is to
+/// copy runs, and each run of the target is picked from the slots. (The other way round, with slots
+/// that count through the target's runs, a thread puts 1.1 to 1.4 G items a second of 8 bytes in
+/// cache, and like this 2.2 to 2.5: a core loads from more places than it stores to.)
 pub(super) struct Mover {
     pub(super) tiling: Tiling,
     /// The source's runs: what is added to a tile's index.
@@ -57,8 +59,8 @@ impl Mover {
     ///
     /// # Safety
     ///
-    /// There are as many items at `source`, and places at `out`, as the map has points; the source is not written to, and
-    /// nobody else uses the places of these tiles.
+    /// There are as many items at `source`, and places at `out`, as the map has points; the source
+    /// is not written to, and nobody else uses the places of these tiles.
     pub(super) unsafe fn copy<T>(
         &self,
         tiles: Range<u64>,
@@ -96,7 +98,8 @@ impl Mover {
     ///
     /// # Safety
     ///
-    /// The tile's index is one of the map's, of whose points there are items at `source`, which nobody writes to.
+    /// The tile's index is one of the map's, of whose points there are items at `source`, which
+    /// nobody writes to.
     #[inline]
     pub(super) unsafe fn fetch<T>(
         &self,
@@ -117,7 +120,8 @@ impl Mover {
             }
             // SAFETY: a point of the map.
             let run = unsafe { source.at((tile ^ index) as usize) };
-            // SAFETY: a run has as many items as these slots, all of them the map's points; the buffer is elsewhere.
+            // SAFETY: a run has as many items as these slots, all of them the map's points; the
+            // buffer is elsewhere.
             unsafe { ptr::copy_nonoverlapping(run, slots.as_mut_ptr().cast(), len) };
         }
     }
@@ -142,8 +146,8 @@ impl Mover {
     ///
     /// # Safety
     ///
-    /// The tiles are the map's, of whose points there are places at `out`, and nobody else uses those of the first one's image.
-    /// The slots are all filled.
+    /// The tiles are the map's, of whose points there are places at `out`, and nobody else uses
+    /// those of the first one's image. The slots are all filled.
     #[inline]
     pub(super) unsafe fn put<T>(
         &self,
@@ -168,12 +172,14 @@ impl Mover {
     ///
     /// # Safety
     ///
-    /// It begins at a point of the map, of which there are places at `out`; nobody else uses the run's.
+    /// It begins at a point of the map, of which there are places at `out`; nobody else uses the
+    /// run's.
     #[inline(always)]
     unsafe fn run_at<'a, T>(&self, index: u64, out: &SharedPtr<T>) -> &'a mut [MaybeUninit<T>] {
         // SAFETY: a point of the map.
         let start = unsafe { out.at(index as usize) };
-        // SAFETY: as many items as a run has from there on are the map's points, and the run's alone.
+        // SAFETY: as many items as a run has from there on are the map's points, and the run's
+        // alone.
         unsafe { core::slice::from_raw_parts_mut(start.cast(), 1 << self.tiling.target_run) }
     }
 }

@@ -9,11 +9,13 @@ use super::{BitMatrix, tuning};
 use crate::affine::Affine;
 use crate::error::Error;
 
-/// Steps that permute an array by affine maps, and apply a function to pairs of neighbours in between.
+/// Steps that permute an array by affine maps, and apply a function to pairs of neighbours in
+/// between.
 ///
-/// It is what nested uses of [`parm`](super::parm()) compile to: `parm` of a step is that step on twice as many items, between
-/// two permutations, and neighbouring permutations fuse (Bouverot-Dupuis and Sheeran 2023, sections 3 and 7.2). So a network of
-/// `d` layers takes at most `d + 1` permutations, however deeply it is nested.
+/// It is what nested uses of [`parm`](super::parm()) compile to: `parm` of a step is that step on
+/// twice as many items, between two permutations, and neighbouring permutations fuse
+/// (Bouverot-Dupuis and Sheeran 2023, sections 3 and 7.2). So a network of `d` layers takes at most
+/// `d + 1` permutations, however deeply it is nested.
 ///
 /// # Examples
 ///
@@ -54,7 +56,8 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if they are of different widths.
+    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if they are of
+    /// different widths.
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         let mut all = self.clone();
         let mut maps = next.before.iter().chain([&next.after]);
@@ -74,12 +77,13 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) beyond 64 bits.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) beyond 64 bits.
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
-        // Pairs of each half are pairs of the whole, so that only the maps change: on halves they keep the highest bit. All
-        // stays in the order of the parts until the end.
+        // Pairs of each half are pairs of the whole, so that only the maps change: on halves they
+        // keep the highest bit. All stays in the order of the parts until the end.
         let top = 1 << self.bits;
         let on_halves = |map: &Affine| map.parm(top);
         let maps = self.before.iter().map(on_halves).collect::<Result<Vec<_>, _>>()?;
@@ -89,16 +93,18 @@ impl Network {
             .then(&Self::permutation(to_parts.inverted()))
     }
 
-    /// A sorting network of `2^bits` items: merge sort by the balanced periodic merger (Dowd, Perl, Saks and Rudolph 1983), in
-    /// the form of Bouverot-Dupuis and Sheeran (2023, section 7.1). Its pairs are to be put in order.
+    /// A sorting network of `2^bits` items: merge sort by the balanced periodic merger (Dowd, Perl,
+    /// Saks and Rudolph 1983), in the form of Bouverot-Dupuis and Sheeran (2023, section 7.1). Its
+    /// pairs are to be put in order.
     ///
-    /// It sorts if the function orders any two items. With floating-point numbers compared by `>`, a NaN is in order with
-    /// everything: all items are still there, and where there is a NaN the order of all of them is unspecified. With
-    /// `f64::total_cmp` they are sorted.
+    /// It sorts if the function orders any two items. With floating-point numbers compared by `>`,
+    /// a NaN is in order with everything: all items are still there, and where there is a NaN the
+    /// order of all of them is unspecified. With `f64::total_cmp` they are sorted.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     pub fn sorting(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         // The items at even places and those at odd ones are sorted, and then merged.
@@ -113,7 +119,8 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits.
     pub fn merger(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         let mut merger = Self::permutation(Affine::translation(0, 0)?);
@@ -142,17 +149,19 @@ impl Network {
         (0..self.before.len() + 1).map(|k| self.before.get(k).unwrap_or(&self.after))
     }
 
-    /// Runs the network on the threads of the current rayon pool, with a function of the pairs of items at places `2 k` and
-    /// `2 k + 1`.
+    /// Runs the network on the threads of the current rayon pool, with a function of the pairs of
+    /// items at places `2 k` and `2 k + 1`.
     ///
-    /// If the function panics, the items stay where the layer had them: all are there, as the function left them, in an order that
-    /// is neither the first nor the last.
+    /// If the function panics, the items stay where the layer had them: all are there, as the
+    /// function left them, in an order that is neither the first nor the last.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo), [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]; the
-    /// items are where they were. Memory is had for all layers together: that of a copy of the items, unless all maps are
-    /// such as [`permute_in_place`](super::permute_in_place) needs none for.
+    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
+    /// [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]; the
+    /// items are where they were. Memory is had for all layers together: that of a copy of the
+    /// items, unless all maps are such as [`permute_in_place`](super::permute_in_place) needs none
+    /// for.
     pub fn run<T: Copy + Send + Sync>(
         &self,
         items: &mut [T],
@@ -227,7 +236,8 @@ mod tests {
                 Network::sorting(bits).unwrap().run(&mut b, order).unwrap();
                 assert_eq!(a, b);
                 assert!(a.is_sorted());
-                // What comes of the merger alone is that of its definition too, on items that are not sorted.
+                // What comes of the merger alone is that of its definition too, on items that are
+                // not sorted.
                 merge(&mut c).unwrap();
                 let mut d = items;
                 Network::merger(bits).unwrap().run(&mut d, order).unwrap();

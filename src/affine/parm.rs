@@ -5,20 +5,24 @@ use super::{BitMatrix, tuning};
 use crate::affine::Affine;
 use crate::error::{Error, MatrixError};
 
-/// Applies a function to the two parts of an array whose indexes have an even and an odd product with a mask, each in order
-/// and in a piece, and puts them back: the combinator `parm` of Bouverot-Dupuis and Sheeran (2023, section 7).
+/// Applies a function to the two parts of an array whose indexes have an even and an odd product
+/// with a mask, each in order and in a piece, and puts them back: the combinator `parm` of
+/// Bouverot-Dupuis and Sheeran (2023, section 7).
 ///
-/// An index `x` is in the first part if `x & mask` has an even number of ones. So mask 1 takes the items at even and at odd
-/// places, and the highest bit the two halves. The parts are brought together by
-/// [`BitMatrix::partition`]. They may be worked on at the same time.
+/// An index `x` is in the first part if `x & mask` has an even number of ones. So mask 1 takes the
+/// items at even and at odd places, and the highest bit the two halves. The parts are brought
+/// together by [`BitMatrix::partition`]. They may be worked on at the same time.
 ///
 /// # Errors
 ///
-/// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo), [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the index's bits, and [`Error::OutOfMemory`]; the
-/// items are where they were. Whatever the function answers: then, and if it panics, the parts are put back as it left them,
-/// and the other part's call is done, or not begun.
+/// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
+/// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the index's
+/// bits, and [`Error::OutOfMemory`]; the items are where they were. Whatever the function answers:
+/// then, and if it panics, the parts are put back as it left them, and the other part's call is
+/// done, or not begun.
 ///
-/// Unless the mask is a single bit, or there are just two items, the memory of a copy of the items is held until the end.
+/// Unless the mask is a single bit, or there are just two items, the memory of a copy of the items
+/// is held until the end.
 ///
 /// # Examples
 ///
@@ -75,12 +79,14 @@ pub(crate) fn index_bits(len: usize) -> Result<u32, Error> {
 }
 
 impl Affine {
-    /// This map on each of the two parts that a mask divides twice as many indexes into, as a single map:
-    /// `parm m (bmmc A c) = bmmc A' c'` (Bouverot-Dupuis and Sheeran 2023, section 3).
+    /// This map on each of the two parts that a mask divides twice as many indexes into, as a
+    /// single map: `parm m (bmmc A c) = bmmc A' c'` (Bouverot-Dupuis and Sheeran 2023, section 3).
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the map has 64 bits already.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the map has 64
+    /// bits already.
     ///
     /// # Examples
     ///

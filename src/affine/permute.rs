@@ -15,12 +15,14 @@ use crate::error::Error;
 
 /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
 ///
-/// Every matrix takes one pass, in tiles that are read and written by whole lines of the cache. The direction is that of
-/// scattering: [`Compactor::shuffle`](crate::Compactor::shuffle) by the same bijection is [`permute`] by its inverse.
+/// Every matrix takes one pass, in tiles that are read and written by whole lines of the cache. The
+/// direction is that of scattering: [`Compactor::shuffle`](crate::Compactor::shuffle) by the same
+/// bijection is [`permute`] by its inverse.
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, and [`Error::OutOfMemory`]; `out` is as it was.
+/// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, and [`Error::OutOfMemory`];
+/// `out` is as it was.
 ///
 /// # Examples
 ///
@@ -44,12 +46,14 @@ pub fn permute<T: Copy + Send + Sync>(
     check_length(map, out.len())?;
     let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
     let memory = memory.room(copy.room())?;
-    // SAFETY: there are as many places as the map has points, and the source is elsewhere. Only items are written.
+    // SAFETY: there are as many places as the map has points, and the source is elsewhere. Only
+    // items are written.
     unsafe { copy.run(source.as_ptr(), out.as_mut_ptr(), memory) };
     Ok(())
 }
 
-/// A copy of an array in the order of an affine map: item `x` of the source is item `A x ^ c` of the result.
+/// A copy of an array in the order of an affine map: item `x` of the source is item `A x ^ c` of
+/// the result.
 ///
 /// # Errors
 ///
@@ -135,8 +139,8 @@ impl Copying {
     ///
     /// # Safety
     ///
-    /// At both addresses there is room for as many items as the map has points, which do not overlap; those of the source
-    /// are initialised, and nobody writes to either meanwhile.
+    /// At both addresses there is room for as many items as the map has points, which do not
+    /// overlap; those of the source are initialised, and nobody writes to either meanwhile.
     ///
     /// # Panics
     ///

@@ -1,4 +1,5 @@
-//! [`Shares`]: tiles divided among threads, with working memory that is had before anything is moved.
+//! [`Shares`]: tiles divided among threads, with working memory that is had before anything is
+//! moved.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -51,7 +52,8 @@ impl Shares {
         if self.workers == 1 {
             return run(0..self.tiles, memory);
         }
-        // Shares are few, so a `usize` counts them; not every processor has atomic integers of 64 bits.
+        // Shares are few, so a `usize` counts them; not every processor has atomic integers of 64
+        // bits.
         let next = AtomicUsize::new(0);
         memory.par_chunks_exact_mut(self.room).with_max_len(1).for_each(|memory| {
             loop {

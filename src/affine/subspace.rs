@@ -1,7 +1,7 @@
 //! [`Echelon`]: subspaces of the vectors of 64 bits.
 
-/// A subspace by a basis in reduced echelon form: no two of its vectors share their highest bit, and no vector has the
-/// highest bit of another.
+/// A subspace by a basis in reduced echelon form: no two of its vectors share their highest bit,
+/// and no vector has the highest bit of another.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Echelon {
     basis: Vec<u64>,
@@ -17,8 +17,8 @@ impl Echelon {
         span
     }
 
-    /// The representative of a vector's coset that has none of the highest bits; zero just for the vectors of the
-    /// subspace.
+    /// The representative of a vector's coset that has none of the highest bits; zero just for the
+    /// vectors of the subspace.
     pub(crate) fn reduce(&self, vector: u64) -> u64 {
         self.basis.iter().fold(vector, |rest, &basis| {
             if rest & highest_bit(basis) == 0 { rest } else { rest ^ basis }

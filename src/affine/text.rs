@@ -20,7 +20,8 @@ impl fmt::Display for BitMatrix {
     }
 }
 
-/// Reads a row for every line that is not blank: digits 0 and 1, with or without blanks between them.
+/// Reads a row for every line that is not blank: digits 0 and 1, with or without blanks between
+/// them.
 ///
 /// # Examples
 ///
@@ -41,8 +42,10 @@ impl FromStr for BitMatrix {
 
     /// # Errors
     ///
-    /// [`MatrixError::Text`](crate::MatrixError::Text) with the number of a row that is not as many digits as there are rows, and
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 rows.
+    /// [`MatrixError::Text`](crate::MatrixError::Text) with the number of a row that is not as many
+    /// digits as there are rows, and
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// rows.
     fn from_str(text: &str) -> Result<Self, Error> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let bits = Self::zero(u32::try_from(lines.len()).unwrap_or(u32::MAX))?.bits();

@@ -1,15 +1,18 @@
 //! [`Tiling`]: how an array is divided so that any affine map reads and writes it in whole runs.
 //!
-//! A tile is a coset of `V = <e_0, .., e_(s-1)> + A^-1 <e_0, .., e_(t-1)>`, where `e_j` is the vector of bit `j` alone.
-//! With an index `x` the coset has all those that differ from it in the lowest `s` bits, so that it consists of runs of
-//! `2^s` items; and its image, a coset of `A V`, has all those that differ in the lowest `t` bits from one that it has, so
-//! it consists of runs of `2^t`. `V` has at most `s + t` dimensions, so that a tile fits a core's cache or a GPU's shared
-//! memory. This holds for every invertible `A`, where the kernel of Bouverot-Dupuis and Sheeran (2023, section 5.1)
-//! needs one that maps `t` unit vectors to the lowest `t`, and two passes for all others.
+//! A tile is a coset of `V = <e_0, .., e_(s-1)> + A^-1 <e_0, .., e_(t-1)>`, where `e_j` is the
+//! vector of bit `j` alone. With an index `x` the coset has all those that differ from it in the
+//! lowest `s` bits, so that it consists of runs of `2^s` items; and its image, a coset of `A V`,
+//! has all those that differ in the lowest `t` bits from one that it has, so it consists of runs of
+//! `2^t`. `V` has at most `s + t` dimensions, so that a tile fits a core's cache or a GPU's shared
+//! memory. This holds for every invertible `A`, where the kernel of Bouverot-Dupuis and Sheeran
+//! (2023, section 5.1) needs one that maps `t` unit vectors to the lowest `t`, and two passes for
+//! all others.
 //!
-//! Within a tile, an item's place is its *slot*, a linear function of its coordinates; across tiles it is shifted by a
-//! constant, since the coset's image may have other low bits than the coset. Tiles are numbered by the vectors of a
-//! complement of `V`, in the order of the Gray code: from one to the next a single vector is added.
+//! Within a tile, an item's place is its *slot*, a linear function of its coordinates; across tiles
+//! it is shifted by a constant, since the coset's image may have other low bits than the coset.
+//! Tiles are numbered by the vectors of a complement of `V`, in the order of the Gray code: from
+//! one to the next a single vector is added.
 
 // CPUs have no banks, do better in the order of both sides, and take no kernel's argument.
 #![cfg_attr(
@@ -28,7 +31,8 @@ pub(crate) struct Tiling {
     /// The lowest index bits that a run of the source has, and of the target.
     pub(crate) source_run: u32,
     pub(crate) target_run: u32,
-    /// A basis of `V`: the unit vectors of a run, then others, in which these bits are zero. As many as a tile has bits.
+    /// A basis of `V`: the unit vectors of a run, then others, in which these bits are zero. As
+    /// many as a tile has bits.
     pub(crate) source: Vec<u64>,
     /// A basis of `A V` of the same kind.
     pub(crate) target: Vec<u64>,
@@ -41,9 +45,10 @@ pub(crate) struct Tiling {
     steps: Vec<Tile>,
 }
 
-/// Where a tile is: the item at `tile.source ^ v`, for a combination `v` of the source's basis, belongs to the slot
-/// `tile.shift ^ (the same combination of the source's slots)`; and from a slot, a combination of the target's slots, it
-/// goes to `tile.target ^ (the same combination of the target's basis)`.
+/// Where a tile is: the item at `tile.source ^ v`, for a combination `v` of the source's basis,
+/// belongs to the slot `tile.shift ^ (the same combination of the source's slots)`; and from a
+/// slot, a combination of the target's slots, it goes to
+/// `tile.target ^ (the same combination of the target's basis)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tile {
     /// An index whose lowest bits are zero, as many as a run of the source has.
@@ -54,7 +59,8 @@ pub(crate) struct Tile {
 }
 
 impl Tile {
-    /// What a vector adds, where slots are the target's coordinates and `low` has the bits of a run.
+    /// What a vector adds, where slots are the target's coordinates and `low` has the bits of a
+    /// run.
     fn step(a: &BitMatrix, source: u64, low: u64) -> Self {
         let image = a.apply(source);
         Self { source, target: image & !low, shift: (image & low) as u32 }
@@ -70,11 +76,11 @@ impl Tile {
 }
 
 impl Tiling {
-    /// Tiles with runs of `2^run` items on both sides and at least `2^least` items, if there are as many; the slots are
-    /// the target's coordinates, so that slots count through the target's runs.
+    /// Tiles with runs of `2^run` items on both sides and at least `2^least` items, if there are as
+    /// many; the slots are the target's coordinates, so that slots count through the target's runs.
     ///
-    /// Beyond what the runs need, tiles grow by the next bits of both sides in turn, which makes longer runs; and in this
-    /// order they also follow each other.
+    /// Beyond what the runs need, tiles grow by the next bits of both sides in turn, which makes
+    /// longer runs; and in this order they also follow each other.
     pub(crate) fn new(map: &Affine, run: u32, least: u32) -> Self {
         let run = run.min(map.bits());
         let (a, inverse) = (map.matrix(), map.inverse_matrix());
@@ -83,7 +89,8 @@ impl Tiling {
         let low = u64::low_mask(run);
         for vector in (0..run).map(|j| 1 << j).chain((0..run).map(|j| inverse.apply(1 << j))) {
             if span.insert(vector) {
-                // The runs' vectors come first, so that whatever follows can have these bits taken away.
+                // The runs' vectors come first, so that whatever follows can have these bits taken
+                // away.
                 source.push(if source.len() < run as usize { vector } else { vector & !low });
             }
         }
@@ -119,8 +126,8 @@ impl Tiling {
         }
     }
 
-    /// Lets the tiles follow each other in the order of the source alone. The slots have to be those of [`new`](Self::new)
-    /// still.
+    /// Lets the tiles follow each other in the order of the source alone. The slots have to be
+    /// those of [`new`](Self::new) still.
     pub(crate) fn in_order_of_source(&mut self, map: &Affine) {
         let (a, low) = (map.matrix(), u64::low_mask(self.source_run));
         let mut span = Echelon::span(self.source.iter().copied());
@@ -131,11 +138,12 @@ impl Tiling {
 
     /// Changes the slots so that shared memory can be read and written without conflicts of banks.
     ///
-    /// In a phase of an access, `2^lanes` threads each use a bank, whose number is the slot's bits from `word` on. On both
-    /// sides the threads of a phase differ in the bits from `first` on of their coordinates. The slots with bank 0 then have to
-    /// be a complement of two subspaces of equal dimension, `P` of the source and `Q` of the target, and such a complement
-    /// there always is: with `P = (P & Q) + <p_i>` and `Q = (P & Q) + <q_i>` it is spanned by the `p_i ^ q_i` and a
-    /// complement of `P + Q`.
+    /// In a phase of an access, `2^lanes` threads each use a bank, whose number is the slot's bits
+    /// from `word` on. On both sides the threads of a phase differ in the bits from `first` on of
+    /// their coordinates. The slots with bank 0 then have to be a complement of two subspaces of
+    /// equal dimension, `P` of the source and `Q` of the target, and such a complement there always
+    /// is: with `P = (P & Q) + <p_i>` and `Q = (P & Q) + <q_i>` it is spanned by the `p_i ^ q_i`
+    /// and a complement of `P + Q`.
     ///
     /// # Panics
     ///
@@ -150,8 +158,9 @@ impl Tiling {
         self.change_slots(&basis);
     }
 
-    /// Makes the slots the source's coordinates, so that slots count through the source's runs. A slot's items then come in
-    /// order, if the tile's shift is added on the way out and not on the way in.
+    /// Makes the slots the source's coordinates, so that slots count through the source's runs. A
+    /// slot's items then come in order, if the tile's shift is added on the way out and not on the
+    /// way in.
     pub(crate) fn count_by_source(&mut self) {
         let basis: Vec<u64> = self.source_slots.iter().map(|&slot| slot.into()).collect();
         self.change_slots(&basis);
@@ -167,7 +176,8 @@ impl Tiling {
         self.steps.iter_mut().for_each(|step| renew(&mut step.shift));
     }
 
-    /// The slots' change for an image's low bits: what [`Tile::shift`] is where `low` are those of the tile's image.
+    /// The slots' change for an image's low bits: what [`Tile::shift`] is where `low` are those of
+    /// the tile's image.
     pub(crate) fn shift(&self, low: u64) -> u32 {
         let slots = self.target_slots[..self.target_run as usize].iter().enumerate();
         slots.filter(|(j, _)| low >> j & 1 == 1).fold(0, |sum, (_, slot)| sum ^ slot)
@@ -202,7 +212,8 @@ impl Tiling {
     }
 }
 
-/// All combinations of vectors: that with number `k` is the sum of the vectors at the set bits of `k`.
+/// All combinations of vectors: that with number `k` is the sum of the vectors at the set bits of
+/// `k`.
 pub(crate) fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(
     vectors: &[V],
 ) -> Vec<V> {
@@ -217,8 +228,8 @@ pub(crate) fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(
     all
 }
 
-/// A basis of a common complement of two subspaces of equal dimension, each given by a basis, in the vectors of so many
-/// bits.
+/// A basis of a common complement of two subspaces of equal dimension, each given by a basis, in
+/// the vectors of so many bits.
 fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
     // The p_i that are independent of Q, and what the others are in Q.
     let q_span = Echelon::span(q.iter().copied());

@@ -17,8 +17,9 @@ use crate::error::{Error, MatrixError};
 ///
 /// # Errors
 ///
-/// [`MatrixError::SidesTooLong`](crate::MatrixError::SidesTooLong) if no array has so many items, [`Error::LengthMismatch`] if the slices are not of `rows * columns`
-/// items, and [`Error::OutOfMemory`]; `out` is as it was.
+/// [`MatrixError::SidesTooLong`](crate::MatrixError::SidesTooLong) if no array has so many items,
+/// [`Error::LengthMismatch`] if the slices are not of `rows * columns` items, and
+/// [`Error::OutOfMemory`]; `out` is as it was.
 ///
 /// # Examples
 ///
@@ -84,8 +85,8 @@ impl<T: Copy> Array<'_, T> {
     ///
     /// # Safety
     ///
-    /// There are as many places at `out` as the source has items, which is the product of the sides, and they are elsewhere. Nobody
-    /// else uses those of this block meanwhile.
+    /// There are as many places at `out` as the source has items, which is the product of the
+    /// sides, and they are elsewhere. Nobody else uses those of this block meanwhile.
     ///
     /// # Panics
     ///
@@ -108,8 +109,8 @@ impl<T: Copy> Array<'_, T> {
         for (run, column) in buffer.chunks_exact(height).zip(columns) {
             // SAFETY: the column and the rows are there, so it is below the product of the sides.
             let to = unsafe { self.out.at(column * self.rows + rows.start) };
-            // SAFETY: a column of the source is a row of the target, which goes on for as many places; they are this block's
-            // alone.
+            // SAFETY: a column of the source is a row of the target, which goes on for as many
+            // places; they are this block's alone.
             let to = unsafe { core::slice::from_raw_parts_mut(to.cast(), height) };
             if size_of_val(to) >= stream::LINE {
                 stream::stream(run, to);
@@ -190,7 +191,8 @@ mod tests {
             transpose(&[0; 0], usize::MAX, usize::MAX, &mut []),
             error(usize::MAX, usize::MAX)
         );
-        // Not even of items without a size, however many of them there are: 2^64 - 1 is the product of no such sides.
+        // Not even of items without a size, however many of them there are: 2^64 - 1 is the product
+        // of no such sides.
         let (many, mut out) = (vec![(); usize::MAX], vec![(); usize::MAX]);
         assert_eq!(transpose(&many, usize::MAX, 2, &mut out), error(usize::MAX, 2));
         assert_eq!(transpose(&many, usize::MAX, 1, &mut out), Ok(()));

@@ -47,12 +47,13 @@ impl Engine {
     }
 }
 
-/// Whether the GPU is expected to move so many bytes of host memory faster than so many threads, if it has been started
-/// or has to be.
+/// Whether the GPU is expected to move so many bytes of host memory faster than so many threads, if
+/// it has been started or has to be.
 ///
-/// Measured with items of 8 bytes, 2^28 + 1 of them, the default bijection, an H200 and the 16 cores of its host: 2 threads
-/// take 0.54 ns a byte and the GPU beside them 0.28, 16 threads 0.127 and the GPU 0.153. Both come down to a part that
-/// threads share, for the GPU's copies within host memory too, and one that they do not.
+/// Measured with items of 8 bytes, 2^28 + 1 of them, the default bijection, an H200 and the 16
+/// cores of its host: 2 threads take 0.54 ns a byte and the GPU beside them 0.28, 16 threads 0.127
+/// and the GPU 0.153. Both come down to a part that threads share, for the GPU's copies within host
+/// memory too, and one that they do not.
 fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
     /// Below, the items fit the caches, or nearly.
     const FEWEST: u64 = 64 << 20;
@@ -112,8 +113,8 @@ impl Engine {
     }
 }
 
-/// Whether the GPU can be tried for moving items: the check of a bijection that nobody vouches for would be of its device
-/// text, and the CPU's is of its own code.
+/// Whether the GPU can be tried for moving items: the check of a bijection that nobody vouches for
+/// would be of its device text, and the CPU's is of its own code.
 fn suits(bijection: &dyn Bijection) -> bool {
     bijection.trusted().is_some_and(|trusted| trusted.device_source().is_some())
 }

@@ -21,12 +21,14 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The back end that is expected to be the fastest for slices in host memory. Never fails for want of a GPU.
+    /// The back end that is expected to be the fastest for slices in host memory. Never fails for
+    /// want of a GPU.
     ///
-    /// Mostly this is the CPU: the items have to travel to the GPU and back. A GPU is faster if few threads would have to
-    /// move many items. It is used from 64 MiB on, with five threads or fewer, if the process uses it already, and else if the items
-    /// are so many that starting it, which takes a second, pays too; docs/results/gpu.md has the measurements. Indexes
-    /// are always written by the CPU.
+    /// Mostly this is the CPU: the items have to travel to the GPU and back. A GPU is faster if few
+    /// threads would have to move many items. It is used from 64 MiB on, with five threads or
+    /// fewer, if the process uses it already, and else if the items are so many that starting it,
+    /// which takes a second, pays too; docs/results/gpu.md has the measurements. Indexes are always
+    /// written by the CPU.
     #[default]
     Auto,
     /// The threads of the current rayon pool.

@@ -4,7 +4,8 @@ use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
 use crate::error::{BijectionError, Error};
 use crate::word::Word;
 
-/// One bijection after another on the same domain: `forward(x)` is `second.forward(first.forward(x))`.
+/// One bijection after another on the same domain: `forward(x)` is
+/// `second.forward(first.forward(x))`.
 ///
 /// # Examples
 ///
@@ -19,7 +20,8 @@ use crate::word::Word;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A composition is not [trusted](TrustedBijection) by its type, only by its [`trusted`](Bijection::trusted) form:
+/// A composition is not [trusted](TrustedBijection) by its type, only by its
+/// [`trusted`](Bijection::trusted) form:
 ///
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;
@@ -40,7 +42,8 @@ impl<A, B> Compose<A, B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if their domains differ.
+    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if their domains
+    /// differ.
     pub fn new<N: Word>(first: A, second: B) -> Result<Self, Error>
     where
         A: Bijection<N>,
@@ -101,7 +104,8 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        // A part may hand out another bijection than itself, hence the constructor's check once more.
+        // A part may hand out another bijection than itself, hence the constructor's check once
+        // more.
         let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;
         Some(Trusted::from_owned(parts))
     }
@@ -112,11 +116,11 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     }
 }
 
-// Only of `Trusted` parts, as `trusted` makes them, and not of any trusted parts: the constructor's check holds for
-// the word it was made in, and for the values it was made of. A type may be trusted in two words with different
-// domains, and its clone may have another domain.
+// Only of `Trusted` parts, as `trusted` makes them, and not of any trusted parts: the constructor's
+// check holds for the word it was made in, and for the values it was made of. A type may be trusted
+// in two words with different domains, and its clone may have another domain.
 //
-// SAFETY: the constructor saw to it that the domains are equal. A `Trusted` has one word and cannot be cloned or
-// exchanged for another, and its domain does not change. A composition of bijections on one domain is a bijection,
-// and its inverse undoes the parts in turn.
+// SAFETY: the constructor saw to it that the domains are equal. A `Trusted` has one word and cannot
+// be cloned or exchanged for another, and its domain does not change. A composition of bijections
+// on one domain is a bijection, and its inverse undoes the parts in turn.
 unsafe impl<N: Word> TrustedBijection<N> for Compose<Trusted<'_, N>, Trusted<'_, N>> {}

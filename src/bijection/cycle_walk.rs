@@ -7,17 +7,19 @@ use crate::error::{BijectionError, Error};
 use crate::seed::KeyDomain;
 use crate::word::Word;
 
-/// A bijection on `[0, n)` restricted to `[0, m)`: values from `m` on are sent through it again until one
-/// falls below (Black and Rogaway, *Ciphers with arbitrary finite domains*, CT-RSA 2002, "cycle walking").
+/// A bijection on `[0, n)` restricted to `[0, m)`: values from `m` on are sent through it again
+/// until one falls below (Black and Rogaway, *Ciphers with arbitrary finite domains*, CT-RSA 2002,
+/// "cycle walking").
 ///
-/// Every point below `m` lies on a cycle of the inner bijection, and walking along it must come back below
-/// `m`, so this is a bijection, with an inverse that walks the other way. On average a value takes `n / m` steps,
-/// fewer than two where `n` is the next power of two. It needs no memory and no scan, but its permutation is *not*
-/// that of a compaction to the same length.
+/// Every point below `m` lies on a cycle of the inner bijection, and walking along it must come
+/// back below `m`, so this is a bijection, with an inverse that walks the other way. On average a
+/// value takes `n / m` steps, fewer than two where `n` is the next power of two. It needs no memory
+/// and no scan, but its permutation is *not* that of a compaction to the same length.
 ///
-/// If the inner bijection keeps every requirement, so does this one. If it does not, a walk gives up after
-/// `n - m + 1` steps, which is as many as any can take, and the value lies outside the domain; with
-/// `n` the size that it has at that time, so that after one step if it has shrunk below `m`.
+/// If the inner bijection keeps every requirement, so does this one. If it does not, a walk gives
+/// up after `n - m + 1` steps, which is as many as any can take, and the value lies outside the
+/// domain; with `n` the size that it has at that time, so that after one step if it has shrunk
+/// below `m`.
 ///
 /// # Examples
 ///
@@ -66,8 +68,8 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and [`Error::LengthExceedsDomain`] if the bijection's own domain
-    /// is smaller.
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
+    /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
     pub fn new(inner: B, len: u64) -> Result<Self, Error> {
         let last = len.checked_sub(1).ok_or(Error::Bijection(BijectionError::EmptyDomain))?;
         Self::to_last(inner, last)
@@ -87,8 +89,8 @@ fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
 }
 
 impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
-    /// How many points of the inner domain lie outside this one: the longest detour there is. None if
-    /// the inner bijection has fewer points by now, and so breaks its requirements.
+    /// How many points of the inner domain lie outside this one: the longest detour there is. None
+    /// if the inner bijection has fewer points by now, and so breaks its requirements.
     fn outside(&self) -> N {
         let inner_last = self.inner.last();
         if inner_last > self.last { inner_last - self.last } else { N::zero() }
@@ -166,7 +168,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        // The part may hand out another bijection than itself, hence the constructor's check once more.
+        // The part may hand out another bijection than itself, hence the constructor's check once
+        // more.
         let inner = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
         Some(Trusted::from_owned(inner))
     }
@@ -177,20 +180,22 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     }
 }
 
-// Only of a `Trusted` part, as `trusted` makes it, and not of any trusted part: the clone of another type may have
-// another domain than the one that the constructor checked.
+// Only of a `Trusted` part, as `trusted` makes it, and not of any trusted part: the clone of
+// another type may have another domain than the one that the constructor checked.
 //
-// SAFETY: [0, last] is within the inner domain by the constructor's check, and a `Trusted` cannot be cloned or
-// exchanged for another. A point there lies on a cycle of the inner bijection, and the first point after it on that
-// cycle that is in [0, last] again is its value: a bijection, whose inverse walks the cycle the other way. At most
-// all the points outside come in between, which is the number of further steps that are allowed.
+// SAFETY: [0, last] is within the inner domain by the constructor's check, and a `Trusted` cannot
+// be cloned or exchanged for another. A point there lies on a cycle of the inner bijection, and the
+// first point after it on that cycle that is in [0, last] again is its value: a bijection, whose
+// inverse walks the cycle the other way. At most all the points outside come in between, which is
+// the number of further steps that are allowed.
 unsafe impl<N: Word> TrustedBijection<N> for CycleWalk<Trusted<'_, N>, N> {}
 
 impl<B: FromSeed + Bijection<u64>> FromSeed for CycleWalk<B> {
     /// A member of the inner family, restricted to the length; a length of 0 is taken as 1.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let inner = B::from_rng(len, rng);
-        // A family that draws too small a domain breaks its promise; its own domain is then the widest there is.
+        // A family that draws too small a domain breaks its promise; its own domain is then the
+        // widest there is.
         let last = len.saturating_sub(1).min(inner.last());
         Self { inner, last }
     }

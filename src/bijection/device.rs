@@ -9,16 +9,17 @@
 /// __device__ uint64_t inverse(uint64_t index) const;
 /// ```
 ///
-/// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most 8, so that
-/// combinators can put structs side by side; one without parameters has a word that is not used. It stands after
-/// [`PRELUDE`](Self::PRELUDE), outside of any namespace and perhaps more than once, hence wants an include guard and
-/// names that nobody else has. It is C++17 without headers. The crate's own texts are also plain C++, for compilers
-/// without CUDA.
+/// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most
+/// 8, so that combinators can put structs side by side; one without parameters has a word that is
+/// not used. It stands after [`PRELUDE`](Self::PRELUDE), outside of any namespace and perhaps more
+/// than once, hence wants an include guard and names that nobody else has. It is C++17 without
+/// headers. The crate's own texts are also plain C++, for compilers without CUDA.
 ///
-/// Text and name decide what is compiled, and may depend on what is worth compiling for, such as the width; the
-/// parameters are for the rest, such as the key, so that one kernel serves every key. A struct that is not as large as
-/// the parameters does not compile, and what does not compile is [`GpuError::Compile`](crate::GpuError::Compile).
-/// docs/writing-a-bijection.md has an example with all that belongs to it.
+/// Text and name decide what is compiled, and may depend on what is worth compiling for, such as
+/// the width; the parameters are for the rest, such as the key, so that one kernel serves every
+/// key. A struct that is not as large as the parameters does not compile, and what does not compile
+/// is [`GpuError::Compile`](crate::GpuError::Compile). docs/writing-a-bijection.md has an example
+/// with all that belongs to it.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source
 ///
@@ -49,12 +50,13 @@ pub struct DeviceSource {
 }
 
 impl DeviceSource {
-    /// What every text may rely on: fixed-width integers and the markers of device functions, for NVRTC, for nvcc and
-    /// for a plain C++ compiler.
+    /// What every text may rely on: fixed-width integers and the markers of device functions, for
+    /// NVRTC, for nvcc and for a plain C++ compiler.
     pub const PRELUDE: &str = include_str!("../../gpu/prelude.cuh");
 
-    /// A bijection in CUDA C++: the struct's name, with its namespace and template arguments; the text that defines it; and
-    /// the struct's bytes as it lies in memory, little endian, each field aligned to its size, padding included.
+    /// A bijection in CUDA C++: the struct's name, with its namespace and template arguments; the
+    /// text that defines it; and the struct's bytes as it lies in memory, little endian, each field
+    /// aligned to its size, padding included.
     ///
     /// # Safety
     ///

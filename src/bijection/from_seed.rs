@@ -20,7 +20,8 @@ use crate::word::bits_for;
 /// assert_eq!(from_rng.last(), 1023);
 /// ```
 pub trait FromSeed: Sized {
-    /// The member that the next words of a generator choose, with a domain of at least `len` points.
+    /// The member that the next words of a generator choose, with a domain of at least `len`
+    /// points.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self;
 
     /// The member that a seed chooses for a length: the same for ever.

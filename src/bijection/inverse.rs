@@ -7,14 +7,14 @@ use crate::word::Word;
 ///
 /// # It does not undo a shuffle of fewer items than points
 ///
-/// A shuffle of `m` items by a bijection on `n > m` points keeps the slots whose values are below `m`.
-/// Its inverse keeps others, so a shuffle by `Inverse` is another permutation of the `m` items, and
-/// not the one that puts them back. Only where `m = n` is it that. To undo a shuffle of any length,
-/// call the method that undoes it, with the bijection itself:
+/// A shuffle of `m` items by a bijection on `n > m` points keeps the slots whose values are below
+/// `m`. Its inverse keeps others, so a shuffle by `Inverse` is another permutation of the `m`
+/// items, and not the one that puts them back. Only where `m = n` is it that. To undo a shuffle of
+/// any length, call the method that undoes it, with the bijection itself:
 /// [`par_bijective_unshuffle_with`](crate::ParBijectiveShuffle::par_bijective_unshuffle_with),
 /// [`Workspace::unshuffle`](crate::Workspace::unshuffle) or
-/// [`Compactor::unshuffle`](crate::Compactor::unshuffle). The inverse of the permutation of `m` items,
-/// with its indexes and places, is [`Permutation::inverse`](crate::Permutation::inverse).
+/// [`Compactor::unshuffle`](crate::Compactor::unshuffle). The inverse of the permutation of `m`
+/// items, with its indexes and places, is [`Permutation::inverse`](crate::Permutation::inverse).
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;

@@ -1,16 +1,18 @@
 //! Evaluating many points at once: what the families' vectorised evaluators have in common.
 //!
-//! A family brings [`Lanes`], which replaces a block of points by their values: the rounds are its outer loop and the
-//! points the inner one, which the compiler turns into vector instructions. [`run`] and [`each`] do the rest.
+//! A family brings [`Lanes`], which replaces a block of points by their values: the rounds are its
+//! outer loop and the points the inner one, which the compiler turns into vector instructions.
+//! [`run`] and [`each`] do the rest.
 
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub, Zero};
 
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::word::Word;
 
-/// How many points are evaluated together. Eight vectors of AVX-512 with 16-bit lanes: as many keep the multipliers
-/// busy through their latency, and more would not fit the registers. (On two cores of an AMD EPYC with AVX-512, half
-/// as many were a quarter slower, and a quarter as many took twice as long.)
+/// How many points are evaluated together. Eight vectors of AVX-512 with 16-bit lanes: as many keep
+/// the multipliers busy through their latency, and more would not fit the registers. (On two cores
+/// of an AMD EPYC with AVX-512, half as many were a quarter slower, and a quarter as many took
+/// twice as long.)
 pub(crate) const BLOCK: usize = 256;
 
 /// Fewer points than this are evaluated one by one.
@@ -21,9 +23,9 @@ pub(crate) trait Lanes {
     /// The words that points are held in, wide enough for the domain.
     type Point: Word;
 
-    /// Replaces points by their values. What comes of words that are no points is unspecified, but nothing breaks.
-    /// Has to be `#[inline(always)]`, as everything that it calls. `LARGE` says that a block fits the registers, with
-    /// room for more, as it does with AVX-512.
+    /// Replaces points by their values. What comes of words that are no points is unspecified, but
+    /// nothing breaks. Has to be `#[inline(always)]`, as everything that it calls. `LARGE` says
+    /// that a block fits the registers, with room for more, as it does with AVX-512.
     fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
 
     /// The value at one point.
@@ -66,8 +68,8 @@ lane!(u16, u32, 256);
 lane!(u32, u32, 128);
 lane!(u64, u64, 64);
 
-/// Rounds whose number the compiler does not know. Else it unrolls them, and makes all the rounds of one vector after
-/// another, each waiting for the one before (measured: 1.4 to 2 times slower).
+/// Rounds whose number the compiler does not know. Else it unrolls them, and makes all the rounds
+/// of one vector after another, each waiting for the one before (measured: 1.4 to 2 times slower).
 #[inline(always)]
 pub(crate) fn uncounted<R>(rounds: &[R]) -> &[R] {
     core::hint::black_box(rounds)
@@ -201,7 +203,8 @@ impl<L: Lanes, M: Word> Each<'_, L, M> {
     }
 }
 
-/// Checks a family's lanes against its single points, with all the instructions that this machine has.
+/// Checks a family's lanes against its single points, with all the instructions that this machine
+/// has.
 #[cfg(test)]
 pub(crate) fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
     const LENGTHS: [u64; 12] =

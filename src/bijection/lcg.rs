@@ -9,11 +9,11 @@ use crate::base::simd::PerLevel;
 use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
 
-/// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al., 2022,
-/// section 3.1).
+/// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al.,
+/// 2022, section 3.1).
 ///
-/// It costs one multiplication and is a poor shuffle: there are far too few members, and the lowest bit only
-/// ever alternates. It is here to measure against, and to build on.
+/// It costs one multiplication and is a poor shuffle: there are far too few members, and the lowest
+/// bit only ever alternates. It is here to measure against, and to build on.
 ///
 /// # Examples
 ///
@@ -39,8 +39,9 @@ impl Lcg {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not from 1 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if the multiplier
-    /// is even.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
+    /// from 1 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if
+    /// the multiplier is even.
     pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, Error> {
         check_bits::<u64>(bits, 1)?;
         if multiplier.is_multiple_of(2) {
@@ -70,7 +71,8 @@ impl<N: Word> Lcg<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
+    /// not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Lcg<M>, Error> {
         check_bits::<M>(self.bits, 1)?;
         Ok(Lcg::reduced(
@@ -175,8 +177,8 @@ impl<N: Word> Bijection<N> for Lcg<N> {
     }
 }
 
-// SAFETY: the constructors let only odd multipliers through, and those have an inverse modulo every power of two,
-// which `undo` is; the increment cancels. The fields are private and never change.
+// SAFETY: the constructors let only odd multipliers through, and those have an inverse modulo every
+// power of two, which `undo` is; the increment cancels. The fields are private and never change.
 unsafe impl<N: Word> TrustedBijection<N> for Lcg<N> {}
 
 impl FromSeed for Lcg {

@@ -8,11 +8,11 @@ use crate::word::Word;
 
 /// A bijection, followed for half of the keys by an exchange of the values 0 and 1.
 ///
-/// Some ciphers only ever make even permutations of their whole domain; [`VariablePhilox`] is one. Half of
-/// all orders then never come, which shows whenever the length fills the domain or falls one short of it. An
-/// exchange is odd, so a fair key bit makes both signs equally likely; and where the inner bijection was
-/// uniform over the even permutations, the result is uniform over all. 0 and 1 are the values exchanged because
-/// they survive any compaction to two or more items.
+/// Some ciphers only ever make even permutations of their whole domain; [`VariablePhilox`] is one.
+/// Half of all orders then never come, which shows whenever the length fills the domain or falls
+/// one short of it. An exchange is odd, so a fair key bit makes both signs equally likely; and
+/// where the inner bijection was uniform over the even permutations, the result is uniform over
+/// all. 0 and 1 are the values exchanged because they survive any compaction to two or more items.
 ///
 /// [`VariablePhilox`]: crate::bijection::VariablePhilox
 ///
@@ -33,8 +33,8 @@ pub struct RandomSign<B> {
 }
 
 impl<B> RandomSign<B> {
-    /// The bijection itself or, with `swap`, the bijection followed by the exchange of 0 and 1. A domain of
-    /// one point has nothing to exchange and is left as it is.
+    /// The bijection itself or, with `swap`, the bijection followed by the exchange of 0 and 1. A
+    /// domain of one point has nothing to exchange and is left as it is.
     pub const fn new(inner: B, swap: bool) -> Self {
         Self { inner, swap }
     }
@@ -119,8 +119,8 @@ impl<B> RandomSign<B> {
     }
 }
 
-// SAFETY: the exchange of two points of the domain is a bijection on it, and its own inverse; with fewer than
-// two points it is the identity.
+// SAFETY: the exchange of two points of the domain is a bijection on it, and its own inverse; with
+// fewer than two points it is the identity.
 unsafe impl<N: Word, B: TrustedBijection<N>> TrustedBijection<N> for RandomSign<B> {}
 
 impl<B: FromSeed> FromSeed for RandomSign<B> {

@@ -8,8 +8,9 @@ use crate::seed::KeyDomain;
 /// The default family: what [`Permutation::new`](crate::Permutation::new) and
 /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle) use.
 ///
-/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for more it is a
-/// [`MulXorshift`] of 10 rounds. The rule is part of the stable values; `docs/quality.md` has the evidence for it.
+/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for
+/// more it is a [`MulXorshift`] of 10 rounds. The rule is part of the stable values;
+/// `docs/quality.md` has the evidence for it.
 ///
 /// # Examples
 ///
@@ -35,8 +36,9 @@ pub(crate) type StandardCipher = MulXorshift<10>;
 impl Standard {
     /// The largest length that is drawn exactly.
     ///
-    /// On very few bits no cipher is uniform enough: this one fails on 4 bits and needs 7 rounds on 5
-    /// (`docs/quality.md`), and lengths up to 256 take at most 8. A table is small and quick to draw.
+    /// On very few bits no cipher is uniform enough: this one fails on 4 bits and needs 7 rounds on
+    /// 5 (`docs/quality.md`), and lengths up to 256 take at most 8. A table is small and quick to
+    /// draw.
     pub const EXACT_MAX: u64 = 256;
 
     fn inner(&self) -> &dyn TrustedBijection {

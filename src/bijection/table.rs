@@ -12,8 +12,9 @@ use crate::word::Word;
 ///
 /// Beyond its domain every point is its own value.
 ///
-/// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far as the words
-/// that key it are random. That is what [`Standard`](crate::bijection::Standard) does for small lengths.
+/// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far
+/// as the words that key it are random. That is what [`Standard`](crate::bijection::Standard) does
+/// for small lengths.
 ///
 /// # Examples
 ///
@@ -38,8 +39,9 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if there are none, [`Error::NotABijection`] if they are not the numbers from 0 to their
-    /// count, each once, and [`Error::OutOfMemory`].
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if there are none,
+    /// [`Error::NotABijection`] if they are not the numbers from 0 to their count, each once, and
+    /// [`Error::OutOfMemory`].
     pub fn new(values: Vec<u64>) -> Result<Self, Error> {
         if values.is_empty() {
             return Err(Error::Bijection(BijectionError::EmptyDomain));
@@ -139,7 +141,8 @@ impl<N: Word> Bijection<N> for Table<N> {
         Some(Trusted::new(self))
     }
 
-    /// A byte a value; so only for up to 256 points, beyond which a table is no parameter of a kernel.
+    /// A byte a value; so only for up to 256 points, beyond which a table is no parameter of a
+    /// kernel.
     fn device_source(&self) -> Option<DeviceSource> {
         let len = self.forward.len();
         if len > 256 {
@@ -156,16 +159,17 @@ impl<N: Word> Bijection<N> for Table<N> {
     }
 }
 
-// SAFETY: the constructors see to it that `forward` has each value from 0 to its length once, and make `inverse`
-// from it; there is at least one value. The fields are private and never change.
+// SAFETY: the constructors see to it that `forward` has each value from 0 to its length once, and
+// make `inverse` from it; there is at least one value. The fields are private and never change.
 unsafe impl<N: Word> TrustedBijection<N> for Table<N> {}
 
 impl FromSeed for Table {
-    /// A permutation of exactly `len` points, 1 if `len` is 0, by the method of Fisher and Yates: from the last
-    /// place down, each is exchanged with one up to and including itself.
+    /// A permutation of exactly `len` points, 1 if `len` is 0, by the method of Fisher and Yates:
+    /// from the last place down, each is exchanged with one up to and including itself.
     ///
-    /// The places are drawn in batches of one 64-bit word (Brackett-Rozinsky and Lemire, *Batched ranged random
-    /// integer generation*, 2024): as many ranges as have a product of at most `2^56`, without bias.
+    /// The places are drawn in batches of one 64-bit word (Brackett-Rozinsky and Lemire, *Batched
+    /// ranged random integer generation*, 2024): as many ranges as have a product of at most
+    /// `2^56`, without bias.
     ///
     /// # Panics
     ///
@@ -182,11 +186,12 @@ impl FromSeed for Table {
     }
 }
 
-/// The largest product of ranges that one word is spent on: leaves a chance of at most 2^-8 that a word has to be
-/// drawn again.
+/// The largest product of ranges that one word is spent on: leaves a chance of at most 2^-8 that a
+/// word has to be drawn again.
 const BATCH: u64 = 1 << 56;
 
-/// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they are to be made.
+/// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they are to
+/// be made.
 pub(crate) fn draw_exchanges<R: Rng + ?Sized>(
     len: usize,
     rng: &mut R,
@@ -231,8 +236,8 @@ fn accepted<R: Rng + ?Sized>(product: u64, rng: &mut R) -> u64 {
     }
 }
 
-/// How many of the `2^64` remainders are rejected, so that of the others equally many belong to each outcome: all that
-/// are smaller.
+/// How many of the `2^64` remainders are rejected, so that of the others equally many belong to
+/// each outcome: all that are smaller.
 pub(crate) fn rejected(product: u64) -> u64 {
     product.wrapping_neg() % product
 }

@@ -5,12 +5,12 @@ use core::fmt;
 use super::DeviceSource;
 use crate::word::Word;
 
-/// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate at any
-/// point on its own.
+/// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate
+/// at any point on its own.
 ///
-/// Implement [`last`](Self::last), [`forward`](Self::forward) and [`inverse`](Self::inverse); that is
-/// enough for every back end that runs on the CPU. The trait is object safe, and `&B`, `Box<B>` and
-/// `Arc<B>` are bijections, also for `B = dyn Bijection<u64>`.
+/// Implement [`last`](Self::last), [`forward`](Self::forward) and [`inverse`](Self::inverse); that
+/// is enough for every back end that runs on the CPU. The trait is object safe, and `&B`, `Box<B>`
+/// and `Arc<B>` are bijections, also for `B = dyn Bijection<u64>`.
 ///
 /// # Requirements
 ///
@@ -19,16 +19,18 @@ use crate::word::Word;
 /// * `last()` is always the same;
 /// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
 /// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
-/// * the methods for runs and slices agree with the single ones, and `trusted` and `device_source`, if they give
-///   anything, give the same map; what `uncompacted` gives compacts to the same permutations.
+/// * the methods for runs and slices agree with the single ones, and `trusted` and `device_source`,
+///   if they give anything, give the same map; what `uncompacted` gives compacts to the same
+///   permutations.
 ///
 /// The values for `x >= n` are unspecified. The families of this crate do not panic there.
 ///
-/// The trait is safe: code that uses it must not rely on these requirements for memory safety. Where the crate moves
-/// items by a bijection it first checks the whole permutation, and answers [`Error::NotABijection`](crate::Error::NotABijection) with every item
-/// still in its place if the values below the length are not a permutation. An implementation that is proved right
-/// may skip the check with [`TrustedBijection`]. What the engines do not need they do not check, such as whether
-/// `inverse` fits `forward`: [`verify()`](crate::bijection::verify()) does, in a test.
+/// The trait is safe: code that uses it must not rely on these requirements for memory safety.
+/// Where the crate moves items by a bijection it first checks the whole permutation, and answers
+/// [`Error::NotABijection`](crate::Error::NotABijection) with every item still in its place if the
+/// values below the length are not a permutation. An implementation that is proved right may skip
+/// the check with [`TrustedBijection`]. What the engines do not need they do not check, such as
+/// whether `inverse` fits `forward`: [`verify()`](crate::bijection::verify()) does, in a test.
 ///
 /// # Examples
 ///
@@ -91,16 +93,17 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
-    /// Writes `forward(first + k)` to `out[k]`, in 32 bits, for a domain of at most `2^32` points. All the slots are
-    /// in the domain.
+    /// Writes `forward(first + k)` to `out[k]`, in 32 bits, for a domain of at most `2^32` points.
+    /// All the slots are in the domain.
     ///
-    /// The engines ask for this where they can, since it halves what is written and read. The default goes through
-    /// [`forward_run`](Self::forward_run).
+    /// The engines ask for this where they can, since it halves what is written and read. The
+    /// default goes through [`forward_run`](Self::forward_run).
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
         narrow_run(first, out, |first, run| self.forward_run(first, run));
     }
 
-    /// Writes `inverse(first + k)` to `out[k]`, in 32 bits, as [`forward_run_u32`](Self::forward_run_u32) does.
+    /// Writes `inverse(first + k)` to `out[k]`, in 32 bits, as
+    /// [`forward_run_u32`](Self::forward_run_u32) does.
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
         narrow_run(first, out, |first, run| self.inverse_run(first, run));
     }
@@ -121,32 +124,34 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
 
     /// About how long an evaluation takes, in picoseconds, when one core evaluates a long run.
     ///
-    /// It is a hint: the engines weigh with it whether to evaluate every slot or every index. The default is that of
-    /// a cipher that is evaluated point by point.
+    /// It is a hint: the engines weigh with it whether to evaluate every slot or every index. The
+    /// default is that of a cipher that is evaluated point by point.
     fn evaluation_picoseconds(&self) -> u32 {
         10_000
     }
 
-    /// The same bijection with its author's word that it is one, or `None`, the default, if it has to be
-    /// checked. See [`TrustedBijection`] for how to override it.
+    /// The same bijection with its author's word that it is one, or `None`, the default, if it has
+    /// to be checked. See [`TrustedBijection`] for how to override it.
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         None
     }
 
-    /// A bijection on more points that compacts to the same permutation as this one for every length up
-    /// to this one's number of points, or `None`, the default.
+    /// A bijection on more points that compacts to the same permutation as this one for every
+    /// length up to this one's number of points, or `None`, the default.
     ///
-    /// It is for a bijection that is itself a compaction, such as a [`Permutation`], whose values have to
-    /// be looked for: the CPU engine then compacts the other one, once, instead of evaluating this one.
+    /// It is for a bijection that is itself a compaction, such as a [`Permutation`], whose values
+    /// have to be looked for: the CPU engine then compacts the other one, once, instead of
+    /// evaluating this one.
     ///
     /// [`Permutation`]: crate::Permutation
     fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
         None
     }
 
-    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only; a GPU engine then answers
-    /// [`GpuError::NoSource`](crate::GpuError::NoSource). What the text answers is checked as the Rust methods' values are, for a permutation,
-    /// and not for being the same one; that it does no harm is its author's word, see [`DeviceSource::new`].
+    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only; a GPU engine
+    /// then answers [`GpuError::NoSource`](crate::GpuError::NoSource). What the text answers is
+    /// checked as the Rust methods' values are, for a permutation, and not for being the same one;
+    /// that it does no harm is its author's word, see [`DeviceSource::new`].
     fn device_source(&self) -> Option<DeviceSource> {
         None
     }
@@ -217,8 +222,8 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 
 /// A bijection whose author vouches for it, so that items may be moved by it without a check.
 ///
-/// The check costs a pass over the permutation's indexes and a bit an item. To skip it, implement this
-/// trait and hand the bijection out from [`Bijection::trusted`]:
+/// The check costs a pass over the permutation's indexes and a bit an item. To skip it, implement
+/// this trait and hand the bijection out from [`Bijection::trusted`]:
 ///
 /// ```
 /// use bijective_shuffle::{Bijection, Trusted, TrustedBijection};
@@ -248,13 +253,15 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 ///
 /// # Safety
 ///
-/// The [requirements](Bijection#requirements) hold without exception, for every value of the type that safe code can
-/// make, for as long as it lives; for every method that the type overrides, the runs forwards and backwards and those
-/// in 32 bits among them, and for the functions of its [`device_source`](Bijection::device_source): engines rely on any
-/// of them for memory safety. A method may panic.
+/// The [requirements](Bijection#requirements) hold without exception, for every value of the type
+/// that safe code can make, for as long as it lives; for every method that the type overrides, the
+/// runs forwards and backwards and those in 32 bits among them, and for the functions of its
+/// [`device_source`](Bijection::device_source): engines rely on any of them for memory safety. A
+/// method may panic.
 ///
-/// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` rest on a check of their
-/// parts, so it is their [`trusted`](Bijection::trusted) form, made of checked parts, that is.
+/// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` rest on
+/// a check of their parts, so it is their [`trusted`](Bijection::trusted) form, made of checked
+/// parts, that is.
 ///
 /// # Examples
 ///
@@ -275,8 +282,8 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 /// ```
 pub unsafe trait TrustedBijection<N: Word = u64>: Bijection<N> {}
 
-// SAFETY: the pointers pass every call on to B, which keeps the requirements; a shared pointer gives
-// nobody the means to change B behind it.
+// SAFETY: the pointers pass every call on to B, which keeps the requirements; a shared pointer
+// gives nobody the means to change B behind it.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for &B {}
 // SAFETY: the box passes every call on to B, and its methods take `&self`, by which a B that keeps
 // the requirements answers always the same.
@@ -287,9 +294,9 @@ unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for st
 
 /// A [`TrustedBijection`] of whatever type.
 ///
-/// Whoever moves items without a check asks the bijection for its [`trusted`](Bijection::trusted) form and from then
-/// on evaluates that, and no longer the bijection itself. So a bijection that hands out another one fools nobody but
-/// itself.
+/// Whoever moves items without a check asks the bijection for its [`trusted`](Bijection::trusted)
+/// form and from then on evaluates that, and no longer the bijection itself. So a bijection that
+/// hands out another one fools nobody but itself.
 pub struct Trusted<'a, N: Word = u64>(Inner<'a, N>);
 
 enum Inner<'a, N: Word> {

@@ -5,17 +5,18 @@ use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
 use crate::word::Word;
 
-/// Looks for points at which a bijection breaks its [requirements](Bijection#requirements): for tests
-/// of bijections of your own.
+/// Looks for points at which a bijection breaks its [requirements](Bijection#requirements): for
+/// tests of bijections of your own.
 ///
 /// The engines check what would lose an item, and nothing else. So a shuffle does not see a wrong
-/// `inverse`, which shows in wrong answers of [`Permutation::position`](crate::Permutation::position)
-/// and of [`Inverse`](crate::bijection::Inverse).
+/// `inverse`, which shows in wrong answers of
+/// [`Permutation::position`](crate::Permutation::position) and of
+/// [`Inverse`](crate::bijection::Inverse).
 ///
-/// If the domain has at most `samples` points, all of them are looked at, in order, and a bijection that
-/// passes is one. Else it is the first and last points, those in the middle and around `2^32`, and
-/// `samples` points drawn from a generator with a fixed key, the same in every call; a bijection that is
-/// wrong at few points may pass then. In both cases this is looked at:
+/// If the domain has at most `samples` points, all of them are looked at, in order, and a bijection
+/// that passes is one. Else it is the first and last points, those in the middle and around `2^32`,
+/// and `samples` points drawn from a generator with a fixed key, the same in every call; a
+/// bijection that is wrong at few points may pass then. In both cases this is looked at:
 ///
 /// * `forward` and `inverse` stay in the domain and undo each other;
 /// * `forward_run`, `inverse_run` and their 32-bit forms, for runs of 1 to 1024 points, and
@@ -23,9 +24,9 @@ use crate::word::Word;
 /// * so do all of these of the [`trusted`](Bijection::trusted) form, if there is one;
 /// * `last` and `forward` and `inverse` answer the same when they are asked again.
 ///
-/// What [`uncompacted`](Bijection::uncompacted) and [`device_source`](Bijection::device_source) give is
-/// not looked at. It takes about ten evaluations a sample, on the calling thread, twice if there is a
-/// trusted form, and almost no memory.
+/// What [`uncompacted`](Bijection::uncompacted) and [`device_source`](Bijection::device_source)
+/// give is not looked at. It takes about ten evaluations a sample, on the calling thread, twice if
+/// there is a trusted form, and almost no memory.
 ///
 /// # Errors
 ///

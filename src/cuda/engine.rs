@@ -20,17 +20,18 @@ use crate::error::{Error, GpuError};
 
 /// The engine on an NVIDIA GPU, on one of its streams.
 ///
-/// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.7 or later, which are
-/// looked for when it is made. NVRTC comes with CUDA, and by itself as the Python package `nvidia-cuda-nvrtc`; if it is
-/// not where the system looks for libraries, the environment variable `BIJECTIVE_SHUFFLE_NVRTC` says where it is. The
-/// GPU must be one that NVRTC compiles for: from compute capability 7.5 on for NVRTC 13.
+/// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.7
+/// or later, which are looked for when it is made. NVRTC comes with CUDA, and by itself as the
+/// Python package `nvidia-cuda-nvrtc`; if it is not where the system looks for libraries, the
+/// environment variable `BIJECTIVE_SHUFFLE_NVRTC` says where it is. The GPU must be one that NVRTC
+/// compiles for: from compute capability 7.5 on for NVRTC 13.
 ///
 /// As a [`Compactor`](crate::Compactor) it serves slices in host memory: it copies them to the GPU
 /// and back. [`CudaWorkspace`](crate::CudaWorkspace) serves slices in device memory, where a GPU is
 /// worth most.
 ///
-/// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's have, except for
-/// [`Table`](crate::bijection::Table)s of more than 256 points.
+/// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's
+/// have, except for [`Table`](crate::bijection::Table)s of more than 256 points.
 ///
 /// # Examples
 ///
@@ -67,7 +68,8 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`] if there is no GPU, driver or compiler that will do, and [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::BackendUnavailable`] if there is no GPU, driver or compiler that will do, and
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new() -> Result<Self, Error> {
         Self::on_device(0)
     }
@@ -83,8 +85,8 @@ impl Cuda {
         Ok(Self::with(device, stream))
     }
 
-    /// The engine on a stream of the caller's, to whose work its own is added in order. Its context, and the kernels that
-    /// are loaded in it, are kept until the process ends.
+    /// The engine on a stream of the caller's, to whose work its own is added in order. Its
+    /// context, and the kernels that are loaded in it, are kept until the process ends.
     ///
     /// # Errors
     ///
@@ -122,8 +124,9 @@ impl Cuda {
     /// the caller promises, as long as a graph may be launched in which a call was captured, or
     /// runs:
     ///
-    /// * The workspace or the [`CudaStreams`](crate::CudaStreams) that was called is not dropped. It
-    ///   may be used, and may grow: a workspace keeps the memory that a graph has the address of.
+    /// * The workspace or the [`CudaStreams`](crate::CudaStreams) that was called is not dropped.
+    ///   It may be used, and may grow: a workspace keeps the memory that a graph has the address
+    ///   of.
     /// * The slices that the call was given are not dropped.
     /// * A launch is ordered with whatever else uses the slices and the workspace, as if it were
     ///   the captured calls. In the engine's stream, where
@@ -183,8 +186,11 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource), [`GpuError::Params`](crate::GpuError::Params), [`GpuError::Compile`](crate::GpuError::Compile),
-    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::GpuError::Params),
+    /// [`GpuError::Compile`](crate::GpuError::Compile),
+    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn compile<T: DeviceRepr>(
         &self,
         bijection: &dyn Bijection,
@@ -203,15 +209,17 @@ impl Cuda {
     }
 
     /// Compiles a kernel of one's own that draws random numbers: a text in CUDA C++17 that follows
-    /// [`device_header`](crate::rng::device_header) and defines `extern "C" __global__ void name(..)`.
+    /// [`device_header`](crate::rng::device_header) and defines
+    /// `extern "C" __global__ void name(..)`.
     ///
-    /// What was compiled is kept, in memory and where [`keep_kernels_in`](Self::keep_kernels_in) says, so that the same text is compiled
-    /// once.
+    /// What was compiled is kept, in memory and where [`keep_kernels_in`](Self::keep_kernels_in)
+    /// says, so that the same text is compiled once.
     ///
     /// # Errors
     ///
-    /// [`GpuError::Compile`](crate::GpuError::Compile), with the kernel's name and the compiler's log, if the text does not compile or has no such
-    /// kernel; [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Compile`](crate::GpuError::Compile), with the kernel's name and the compiler's
+    /// log, if the text does not compile or has no such kernel;
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Examples
     ///
@@ -275,11 +283,12 @@ impl Cuda {
         })
     }
 
-    /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all engines on this
-    /// device. A kernel takes about half a second to compile, and is kept in memory in any case.
+    /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all
+    /// engines on this device. A kernel takes about half a second to compile, and is kept in memory
+    /// in any case.
     ///
-    /// The folder is made when it is needed. If it cannot be written or read, that is no error. Whoever can write to
-    /// it can make the GPU run what they like.
+    /// The folder is made when it is needed. If it cannot be written or read, that is no error.
+    /// Whoever can write to it can make the GPU run what they like.
     pub fn keep_kernels_in(&self, folder: impl Into<PathBuf>) {
         self.device.keep_programs_in(folder.into());
     }

@@ -35,7 +35,8 @@ impl Cuda {
         write_rows(self, batch, first, out)
     }
 
-    /// Moves the items of several columns in host memory, there or back: one column after the other.
+    /// Moves the items of several columns in host memory, there or back: one column after the
+    /// other.
     pub(crate) fn reorder_together(
         &self,
         bijection: &dyn Bijection,
@@ -120,8 +121,9 @@ fn write_rows<N: Word>(cuda: &Cuda, batch: &Batch, first: u64, out: &mut [N]) ->
     Ok(())
 }
 
-/// Moves items, as bits. They are copied to the device, moved there, and copied back, first into working memory: only
-/// when all of them are there is the slice written, so that nothing that fails can lose an item.
+/// Moves items, as bits. They are copied to the device, moved there, and copied back, first into
+/// working memory: only when all of them are there is the slice written, so that nothing that fails
+/// can lose an item.
 fn reorder<T: Send>(
     cuda: &Cuda,
     f: &dyn Bijection,
@@ -138,21 +140,22 @@ fn reorder<T: Send>(
     // SAFETY: the items are borrowed, so that nobody writes to them meanwhile, and the scratch
     // memory has room for as many of their type.
     unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), direction) }?;
-    // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them over the slice moves
-    // every item. The two do not overlap.
+    // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them
+    // over the slice moves every item. The two do not overlap.
     unsafe { copy_bits(room.as_ptr().cast(), items.as_mut_ptr().cast(), size_of_val(items)) };
     Ok(())
 }
 
-/// Moves the items of several columns, as bits: one column after the other, each to working memory; only when all of them
-/// are there are the columns written.
+/// Moves the items of several columns, as bits: one column after the other, each to working memory;
+/// only when all of them are there are the columns written.
 fn write_columns(
     cuda: &Cuda,
     f: &dyn Bijection,
     columns: &mut ColumnSet<impl StaticRow>,
     direction: Direction,
 ) -> Result<(), Error> {
-    // Asked once for all columns, since a bijection that nobody vouches for may answer something else the next time.
+    // Asked once for all columns, since a bijection that nobody vouches for may answer something
+    // else the next time.
     let vouched = f.trusted();
     let asked;
     let f: &dyn Bijection = match &vouched {
@@ -174,11 +177,12 @@ fn write_columns(
         unsafe { moved_copy(cuda, f, source, room, direction) }?;
         copies.push((copy, room));
     }
-    // A pool that cannot be started makes rayon panic, so it is asked for before anything is written.
+    // A pool that cannot be started makes rayon panic, so it is asked for before anything is
+    // written.
     rayon::current_num_threads();
     for (&Column { start, bytes }, (_, room)) in columns.columns().iter().zip(&copies) {
-        // SAFETY: the copy, whose memory stays where it is, has the items' bits, each item's once, so that writing them
-        // over the column moves every item. The two do not overlap.
+        // SAFETY: the copy, whose memory stays where it is, has the items' bits, each item's once,
+        // so that writing them over the column moves every item. The two do not overlap.
         unsafe { copy_bits(room.cast_const(), start, len * bytes) };
     }
     Ok(())
@@ -306,7 +310,8 @@ unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Resu
 /// Uses the engine's page-locked memory, which is got the first time.
 fn with_link(cuda: &Cuda, copy: impl FnOnce(&mut Link) -> Result<(), Error>) -> Result<(), Error> {
     let kept = || cuda.link.lock().unwrap_or_else(PoisonError::into_inner);
-    // The lock is not held meanwhile: a thread that waits for the copies of a pool may be given another call to do.
+    // The lock is not held meanwhile: a thread that waits for the copies of a pool may be given
+    // another call to do.
     let link = kept().take();
     let mut link = match link {
         Some(link) => link,

@@ -11,8 +11,9 @@
 //! host       the engine on slices in host memory, there and back over the link
 //! ```
 //!
-//! Each room decides which kernels do a job and makes a [`Plan`](runtime::plan::Plan) of them, which
-//! an [`Executor`](runtime::executor::Executor) compiles for, reserves memory for, or executes.
+//! Each room decides which kernels do a job and makes a [`Plan`](runtime::plan::Plan) of them,
+//! which an [`Executor`](runtime::executor::Executor) compiles for, reserves memory for, or
+//! executes.
 
 mod affine;
 mod batch;

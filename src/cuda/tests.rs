@@ -1,5 +1,5 @@
-//! Every kernel is compiled for the oldest and the newest architecture: all that is planned for jobs
-//! of every kind.
+//! Every kernel is compiled for the oldest and the newest architecture: all that is planned for
+//! jobs of every kind.
 
 use super::affine::plan::tests::kernels as affine_kernels;
 use super::runtime::device::Limits;

@@ -23,7 +23,8 @@ use crate::compact::batch::Batch;
 use crate::error::Error;
 use crate::word::Word;
 
-/// The GPU engine on slices in device memory, with kernels and working memory that are kept from call to call.
+/// The GPU engine on slices in device memory, with kernels and working memory that are kept from
+/// call to call.
 ///
 /// Every call puts its kernels in the engine's stream and returns; it waits for the GPU only if the
 /// bijection is not [trusted](crate::TrustedBijection) and so has to be checked. Kernels are
@@ -33,17 +34,20 @@ use crate::word::Word;
 /// what has to outlive the graph. With more than one stream in the context, cudarc's event tracking
 /// must be off for the slices, since a capture cannot wait for events from outside.
 ///
-/// A workspace serves one stream, so that calls cannot disturb each other's working memory. Slices of other streams of
-/// the same [`CudaContext`](cudarc::driver::CudaContext) are waited for, as cudarc's own functions do; slices of another
-/// one are refused, even if it stands for the same device: make the engine [on their stream](Cuda::on_stream).
+/// A workspace serves one stream, so that calls cannot disturb each other's working memory. Slices
+/// of other streams of the same [`CudaContext`](cudarc::driver::CudaContext) are waited for, as
+/// cudarc's own functions do; slices of another one are refused, even if it stands for the same
+/// device: make the engine [on their stream](Cuda::on_stream).
 ///
 /// # Memory
 ///
-/// In bytes, for `m` items of `s` bytes and a domain of `n` points: [`SinglePass`](CudaStrategy::SinglePass) `n / 256`
-/// for large domains, and nothing if `m = n`; [`TwoPass`](CudaStrategy::TwoPass) `3 n / 512`;
-/// [`Unfused`](CudaStrategy::Unfused) `4 (n + m)`, or twice that beyond 2^32 points, and the single pass's;
-/// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`, and the single pass's. A bijection that has to be
-/// checked takes `8 m + m / 8`, and the single pass's. Affine maps: `m s` in place, for a network, and for the parts by a mask.
+/// In bytes, for `m` items of `s` bytes and a domain of `n` points:
+/// [`SinglePass`](CudaStrategy::SinglePass) `n / 256` for large domains, and nothing if `m = n`;
+/// [`TwoPass`](CudaStrategy::TwoPass) `3 n / 512`; [`Unfused`](CudaStrategy::Unfused) `4 (n + m)`,
+/// or twice that beyond 2^32 points, and the single pass's;
+/// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`, and the single pass's. A
+/// bijection that has to be checked takes `8 m + m / 8`, and the single pass's. Affine maps: `m s`
+/// in place, for a network, and for the parts by a mask.
 ///
 /// # Examples
 ///
@@ -102,9 +106,10 @@ impl CudaWorkspace {
         self.executor.bytes() + self.parts.held()
     }
 
-    /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so that calls with such a
-    /// bijection, of the same domain, neither compile nor allocate; how many bytes it then holds. Permuting by affine maps is
-    /// another thing, even by the same [`Affine`](crate::affine::Affine): what that takes is got by its first call.
+    /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so
+    /// that calls with such a bijection, of the same domain, neither compile nor allocate; how many
+    /// bytes it then holds. Permuting by affine maps is another thing, even by the same
+    /// [`Affine`](crate::affine::Affine): what that takes is got by its first call.
     ///
     /// # Errors
     ///
@@ -126,9 +131,14 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` does not hold the indexes;
-    /// [`Error::NotABijection`], after which `out` holds unspecified values; [`GpuError::NoSource`](crate::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::GpuError::Params), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::NotABijection`], after which `out` holds unspecified values;
+    /// [`GpuError::NoSource`](crate::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::GpuError::Params),
+    /// [`GpuError::Compile`](crate::GpuError::Compile),
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn indices<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -144,12 +154,13 @@ impl CudaWorkspace {
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
         let job = Job::new(bijection, len, movement)?;
         let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
-        // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
-        // with it, for which the guard cares.
+        // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the
+        // stream has done with it, for which the guard cares.
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// What [`reserve`](Self::reserve) gets, for writing the `len` indexes of a permutation in words of type `N`.
+    /// What [`reserve`](Self::reserve) gets, for writing the `len` indexes of a permutation in
+    /// words of type `N`.
     ///
     /// # Errors
     ///
@@ -184,12 +195,13 @@ impl CudaWorkspace {
         check_slices(&self.stream)?;
         let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
-        // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
-        // with it, for which the guard cares.
+        // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the
+        // stream has done with it, for which the guard cares.
         unsafe { rows::write(&mut self.executor, &job) }
     }
 
-    /// Gets what writing that many rows of a batch in words of type `N` takes; how many bytes it then holds.
+    /// Gets what writing that many rows of a batch in words of type `N` takes; how many bytes it
+    /// then holds.
     pub(crate) fn reserve_rows<N: Word>(
         &mut self,
         batch: &Batch,
@@ -207,7 +219,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), and else as [`indices`](Self::indices).
+    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), and
+    /// else as [`indices`](Self::indices).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -231,7 +244,8 @@ impl CudaWorkspace {
         self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Unshuffle)
     }
 
-    /// Several arrays, of any types, under one permutation of `len` items, whose bijection is evaluated once for all.
+    /// Several arrays, of any types, under one permutation of `len` items, whose bijection is
+    /// evaluated once for all.
     ///
     /// # Examples
     ///
@@ -260,8 +274,9 @@ impl CudaWorkspace {
     ///
     /// # Safety
     ///
-    /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each in memory that this context's device
-    /// can reach, do not overlap, and are neither freed nor otherwise used until the stream has done with them.
+    /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each in memory that
+    /// this context's device can reach, do not overlap, and are neither freed nor otherwise used
+    /// until the stream has done with them.
     ///
     /// # Errors
     ///
@@ -377,7 +392,8 @@ impl<'a> CudaArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and [`GpuError::WrongDevice`](crate::GpuError::WrongDevice).
+    /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice).
     pub fn array<T: DeviceRepr>(
         mut self,
         source: &'a impl DeviceArray<T>,
@@ -406,7 +422,8 @@ impl<'a> CudaArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), and else as [`CudaWorkspace::shuffle_into`].
+    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), and else as
+    /// [`CudaWorkspace::shuffle_into`].
     pub fn shuffle(self) -> Result<(), Error> {
         self.enter_again()?.execute(Direction::Shuffle)
     }
@@ -420,8 +437,8 @@ impl<'a> CudaArrays<'a> {
         self.enter_again()?.execute(Direction::Unshuffle)
     }
 
-    /// Looks once more whether the stream is captured: the user may have begun that since the arrays
-    /// were added.
+    /// Looks once more whether the stream is captured: the user may have begun that since the
+    /// arrays were added.
     fn enter_again(self) -> Result<Self, Error> {
         self.executor.enter()?;
         Ok(self)
@@ -430,9 +447,9 @@ impl<'a> CudaArrays<'a> {
     /// The call has been entered just now.
     fn execute(self, direction: Direction) -> Result<(), Error> {
         let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
-        // SAFETY: the slices are of the engine's context and that long. They are borrowed, the ones that are written
-        // alone, and the guards care that they are neither freed nor otherwise used before the stream has done with
-        // them.
+        // SAFETY: the slices are of the engine's context and that long. They are borrowed, the ones
+        // that are written alone, and the guards care that they are neither freed nor otherwise
+        // used before the stream has done with them.
         let done = unsafe { move_arrays(executor, strategy, bijection, len, arrays, direction) };
         drop(guards);
         done

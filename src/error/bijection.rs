@@ -22,7 +22,8 @@ pub enum BijectionError {
     },
     /// A domain of no points was asked for.
     EmptyDomain,
-    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items a block, or no blocks a window.
+    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items a block, or
+    /// no blocks a window.
     EmptyBlock {
         /// The items a block.
         block: u64,

@@ -4,8 +4,8 @@ use core::fmt;
 
 /// How a map was seen not to be a bijection.
 ///
-/// [`verify`](crate::bijection::verify()) looks for all of them, and so tells more than the engines,
-/// which only look for what would lose an item.
+/// [`verify`](crate::bijection::verify()) looks for all of them, and so tells more than the
+/// engines, which only look for what would lose an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Defect {
@@ -26,8 +26,8 @@ pub enum Defect {
         /// The last value that there may be.
         last: u64,
     },
-    /// The number of slots with a value below the length is not the length: some values repeat, or lie
-    /// outside of the domain. [`verify`](crate::bijection::verify()) finds the slots.
+    /// The number of slots with a value below the length is not the length: some values repeat, or
+    /// lie outside of the domain. [`verify`](crate::bijection::verify()) finds the slots.
     Survivors {
         /// The permutation's length.
         expected: u64,

@@ -15,14 +15,17 @@ pub enum GeneratorError {
         /// The number of streams.
         streams: u64,
     },
-    /// A multiplier `a` does not give a [`Mwc`](crate::rng::Mwc) its full period: `2^32 a - 1` is no safe prime.
+    /// A multiplier `a` does not give a [`Mwc`](crate::rng::Mwc) its full period: `2^32 a - 1` is
+    /// no safe prime.
     NotASafePrime {
         /// The multiplier asked for.
         multiplier: u32,
     },
-    /// A generator cannot start from this state: it is none of its cycle, such as a xorshift of zeros.
+    /// A generator cannot start from this state: it is none of its cycle, such as a xorshift of
+    /// zeros.
     InvalidState,
-    /// An ensemble of more streams with multipliers of their own was asked for than there are multipliers.
+    /// An ensemble of more streams with multipliers of their own was asked for than there are
+    /// multipliers.
     TooFewMultipliers {
         /// The streams asked for.
         streams: usize,

@@ -6,9 +6,11 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// The bijection has no [`device_source`](crate::Bijection::device_source), so it cannot run on a GPU.
+    /// The bijection has no [`device_source`](crate::Bijection::device_source), so it cannot run on
+    /// a GPU.
     NoSource,
-    /// A bijection's device text, or its use in a kernel, does not compile; or a kernel of a user's does not.
+    /// A bijection's device text, or its use in a kernel, does not compile; or a kernel of a user's
+    /// does not.
     Compile {
         /// The type, or the kernel, that the text should define.
         type_name: String,
@@ -54,8 +56,8 @@ pub enum GpuError {
     Captured,
     /// The GPU has not enough memory; what was to be shuffled is as it was.
     OutOfMemory,
-    /// The GPU's driver failed. What was to be shuffled in host memory is as it was; device memory holds
-    /// unspecified values.
+    /// The GPU's driver failed. What was to be shuffled in host memory is as it was; device memory
+    /// holds unspecified values.
     Driver {
         /// The driver's number of the error, a `CUresult`.
         code: u32,

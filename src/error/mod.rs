@@ -1,5 +1,5 @@
-//! [`Error`]: everything that can go wrong. What belongs to one room of the crate is in a type of its
-//! own, in a file of its own.
+//! [`Error`]: everything that can go wrong. What belongs to one room of the crate is in a type of
+//! its own, in a file of its own.
 
 mod bijection;
 mod defect;
@@ -25,8 +25,8 @@ pub use view::ViewError;
 
 use core::fmt;
 
-/// What went wrong. Items that were passed in are where they were, unless the function says otherwise; a slice that
-/// indexes should be written to may hold unspecified values.
+/// What went wrong. Items that were passed in are where they were, unless the function says
+/// otherwise; a slice that indexes should be written to may hold unspecified values.
 ///
 /// # Examples
 ///

@@ -14,8 +14,8 @@ pub enum Unavailable {
     NoDriver,
     /// The driver's library is a stub, made for linking only.
     StubDriver,
-    /// The driver's library and the driver in the kernel are of different versions, or the hardware is too old for
-    /// them.
+    /// The driver's library and the driver in the kernel are of different versions, or the hardware
+    /// is too old for them.
     DriverMismatch,
     /// The driver is older than what the engine needs.
     DriverTooOld {
@@ -51,7 +51,8 @@ pub enum Unavailable {
     },
     /// NVRTC is older than version 11.7.
     CompilerTooOld,
-    /// The kernels cannot be compiled for so old a GPU: its compute capability is below 7.0, or what NVRTC knows.
+    /// The kernels cannot be compiled for so old a GPU: its compute capability is below 7.0, or
+    /// what NVRTC knows.
     DeviceTooOld {
         /// The GPU's compute capability, before the point.
         major: u32,

@@ -32,8 +32,8 @@ pub enum ViewError {
         /// How much one of its parts would take, in bytes; `u64::MAX` if the number does not fit.
         bytes: u64,
     },
-    /// A view of a permutation needs its [`SurvivorIndex`](crate::SurvivorIndex), which is over too large
-    /// a domain to be built unasked.
+    /// A view of a permutation needs its [`SurvivorIndex`](crate::SurvivorIndex), which is over too
+    /// large a domain to be built unasked.
     IndexNotBuilt {
         /// The last point of the domain.
         last: u64,

@@ -1,11 +1,12 @@
-//! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along and compacted itself.
+//! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along
+//! and compacted itself.
 
 use super::{Iter, Permutation, tuning};
 use crate::base::check::{check_length, or_panic};
 use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
 
-/// What [`get`](Permutation::get) and [`position`](Permutation::position) say. The domain is `[0, len)`; that of an
-/// empty permutation has one point, as a domain must.
+/// What [`get`](Permutation::get) and [`position`](Permutation::position) say. The domain is
+/// `[0, len)`; that of an empty permutation has one point, as a domain must.
 ///
 /// # Panics
 ///
@@ -58,7 +59,8 @@ impl<B: Bijection> Bijection for Permutation<B> {
     /// With an index of its own, which is built for it.
     fn trusted(&self) -> Option<Trusted<'_>> {
         let trusted = self.bijection.trusted()?;
-        // It may be another bijection, hence the check once more, and not the index that there may be.
+        // It may be another bijection, hence the check once more, and not the index that there may
+        // be.
         check_length(self.len, trusted.last()).ok()?;
         let permutation =
             Permutation { inverted: self.inverted, ..Permutation::of(self.len, trusted) };
@@ -71,9 +73,9 @@ impl<B: Bijection> Bijection for Permutation<B> {
         Some(Trusted::from_owned(permutation))
     }
 
-    /// The bijection itself, since to keep the values below one length and of them those below a shorter
-    /// one is to keep those below the shorter one. `None` for an inverse: where the length does not fill
-    /// the domain, it is not what the bijection's inverse compacts to.
+    /// The bijection itself, since to keep the values below one length and of them those below a
+    /// shorter one is to keep those below the shorter one. `None` for an inverse: where the length
+    /// does not fill the domain, it is not what the bijection's inverse compacts to.
     fn uncompacted(&self) -> Option<&dyn Bijection> {
         if self.inverted || self.len == 0 {
             return None;
@@ -93,18 +95,20 @@ impl<B: Bijection> Bijection for Permutation<B> {
     }
 }
 
-// Only of a `Trusted`, as `trusted` makes it: it cannot be cloned or exchanged, so that the index is of its values.
+// Only of a `Trusted`, as `trusted` makes it: it cannot be cloned or exchanged, so that the index
+// is of its values.
 //
-// SAFETY: if the length fills the domain, it is the trusted bijection, or its inverse, on all of its domain. Else
-// `select` gives the value at the k-th slot whose value is below the length, and `rank` the number of such slots before
-// that of an index: by the trusted bijection's requirements there are as many such slots as indexes, so the two are
-// bijections on [0, len) and undo each other. The runs are the same values, found in a row. An empty permutation is
-// the identity on one point.
+// SAFETY: if the length fills the domain, it is the trusted bijection, or its inverse, on all of
+// its domain. Else `select` gives the value at the k-th slot whose value is below the length, and
+// `rank` the number of such slots before that of an index: by the trusted bijection's requirements
+// there are as many such slots as indexes, so the two are bijections on [0, len) and undo each
+// other. The runs are the same values, found in a row. An empty permutation is the identity on one
+// point.
 unsafe impl TrustedBijection for Permutation<Trusted<'_>> {}
 
 impl<B: Bijection> Permutation<B> {
-    /// The value at a point, or one outside of the domain if the point is, or the bijection breaks its
-    /// requirements.
+    /// The value at a point, or one outside of the domain if the point is, or the bijection breaks
+    /// its requirements.
     fn at(&self, point: u64, inverted: bool) -> u64 {
         if self.len == 0 {
             return point;

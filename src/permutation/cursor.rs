@@ -9,15 +9,17 @@ use crate::base::saved;
 use crate::bijection::Bijection;
 use crate::error::{Error, SavedError};
 
-/// Where an [`Iter`](crate::Iter) stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
+/// Where an [`Iter`](crate::Iter) stands: seven numbers, of which a later process
+/// [resumes](Permutation::resume) it.
 ///
-/// It remembers which slots were evaluated, so that an iterator that ran to where it stands is resumed at once, without an
-/// index and without going through what was done. One that was set out or skipped far ahead without an index
-/// has no slot to go on from, and looks for its place.
+/// It remembers which slots were evaluated, so that an iterator that ran to where it stands is
+/// resumed at once, without an index and without going through what was done. One that was set out
+/// or skipped far ahead without an index has no slot to go on from, and looks for its place.
 ///
-/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is serialised as its numbers.
-/// It holds a check, so that it is refused if it was changed, or is of another permutation: which is told by the length,
-/// the domain and sixteen of the bijection's values.
+/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is
+/// serialised as its numbers. It holds a check, so that it is refused if it was changed, or is of
+/// another permutation: which is told by the length, the domain and sixteen of the bijection's
+/// values.
 ///
 /// # Examples
 ///
@@ -47,8 +49,8 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The cursor of an iterator: its first place, how many are left and how far apart, and a slot at most that of
-    /// the first place with how many survive before it.
+    /// The cursor of an iterator: its first place, how many are left and how far apart, and a slot
+    /// at most that of the first place with how many survive before it.
     pub(super) fn new<B: Bijection>(
         permutation: &Permutation<B>,
         [next, left, stride]: [u64; 3],
@@ -75,8 +77,8 @@ impl Cursor {
         [len, next, left, stride, slot, survivors, check]
     }
 
-    /// The first place, how many are left and how far apart, and where to begin, if all of that can be
-    /// in a permutation.
+    /// The first place, how many are left and how far apart, and where to begin, if all of that can
+    /// be in a permutation.
     ///
     /// # Errors
     ///

@@ -1,11 +1,12 @@
 //! [`SurvivorIndex`]: rank and select among the slots of a compacted permutation.
 //!
-//! Where the length does not fill the domain, place `k` is that of the `k`-th survivor, and which slot this is nobody
-//! knows without counting. The index holds counts of survivors, of two levels: before every block of a few hundred
-//! slots, relative to a superblock of 2^15 slots, and before every superblock. A query evaluates one block. These are
-//! the two levels of the rank directories of succinct bit vectors (Jacobson, *Space-efficient static trees and graphs*,
-//! FOCS 1989; Vigna, *Broadword implementation of rank/select queries*, WEA 2008), without the bit vector: its words are
-//! what the bijection says.
+//! Where the length does not fill the domain, place `k` is that of the `k`-th survivor, and which
+//! slot this is nobody knows without counting. The index holds counts of survivors, of two levels:
+//! before every block of a few hundred slots, relative to a superblock of 2^15 slots, and before
+//! every superblock. A query evaluates one block. These are the two levels of the rank directories
+//! of succinct bit vectors (Jacobson, *Space-efficient static trees and graphs*, FOCS 1989; Vigna,
+//! *Broadword implementation of rank/select queries*, WEA 2008), without the bit vector: its words
+//! are what the bijection says.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -18,15 +19,17 @@ use crate::bijection::Bijection;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
 use crate::error::{Defect, Error, ViewError};
 
-/// What [`Permutation::get`](crate::Permutation::get) and [`position`](crate::Permutation::position) look up where the
-/// length does not fill the bijection's domain.
+/// What [`Permutation::get`](crate::Permutation::get) and
+/// [`position`](crate::Permutation::position) look up where the length does not fill the
+/// bijection's domain.
 ///
-/// For a domain of at most 64 times as many points as there are items it is made of counts: with `s` slots to a block,
-/// `2 / s + 2^-12` bytes a slot, at the default of 512 slots one byte for 240 slots. Building it evaluates every slot, on all threads. A query
-/// evaluates a block, after a binary search of the counts.
+/// For a domain of at most 64 times as many points as there are items it is made of counts: with
+/// `s` slots to a block, `2 / s + 2^-12` bytes a slot, at the default of 512 slots one byte for 240
+/// slots. Building it evaluates every slot, on all threads. A query evaluates a block, after a
+/// binary search of the counts.
 ///
-/// For wider domains it is the slots of all items, in order: 8 bytes an item. Building it evaluates every index and
-/// sorts.
+/// For wider domains it is the slots of all items, in order: 8 bytes an item. Building it evaluates
+/// every index and sorts.
 ///
 /// docs/results/views.md has the times.
 #[derive(Clone)]
@@ -79,17 +82,19 @@ impl SurvivorIndex {
 
     /// The most slots over which a view builds an index without being asked for it by name.
     ///
-    /// Over a larger domain the views that need an index answer [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), until
-    /// [`Permutation::build_index`](crate::Permutation::build_index) has built one: 2^34 slots take two
-    /// threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain of 64 points an item or
-    /// more counts as 64 slots an item.
+    /// Over a larger domain the views that need an index answer
+    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), until
+    /// [`Permutation::build_index`](crate::Permutation::build_index) has built one: 2^34 slots take
+    /// two threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain of 64 points
+    /// an item or more counts as 64 slots an item.
     pub const UNASKED_SLOTS: u64 = tuning::UNASKED_SLOTS;
 
     /// Checks a number of slots to a block.
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if it is not a power of two from 64 to 32768.
+    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if it is not a power of two from 64
+    /// to 32768.
     pub(super) fn check_block(slots: u64) -> Result<(), Error> {
         if slots.is_power_of_two() && (64..=1 << SUPERBLOCK_BITS).contains(&slots) {
             Ok(())
@@ -98,18 +103,20 @@ impl SurvivorIndex {
         }
     }
 
-    /// Counts, or lists, the survivors below a length of at least 1, with a number of slots to a block that was
-    /// [checked](Self::check_block).
+    /// Counts, or lists, the survivors below a length of at least 1, with a number of slots to a
+    /// block that was [checked](Self::check_block).
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge), and [`Error::NotABijection`] if the survivors are not as many as they have to be.
+    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge), and [`Error::NotABijection`]
+    /// if the survivors are not as many as they have to be.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,
         slots_per_block: u64,
     ) -> Result<Self, Error> {
-        // A permutation inside of this one builds its own index now, and not on many threads at once.
+        // A permutation inside of this one builds its own index now, and not on many threads at
+        // once.
         bijection.forward(0);
         let form = if bijection.last() / len >= tuning::SPARSE {
             Form::Slots(list_slots(bijection, len)?)
@@ -145,7 +152,8 @@ impl SurvivorIndex {
         }
     }
 
-    /// The value at the slot that survives at a place; `None` only if the bijection breaks its requirements.
+    /// The value at the slot that survives at a place; `None` only if the bijection breaks its
+    /// requirements.
     pub(super) fn select<B: Bijection>(&self, bijection: &B, len: u64, place: u64) -> Option<u64> {
         match &self.0 {
             Form::Slots(slots) => {
@@ -164,7 +172,8 @@ impl SurvivorIndex {
         }
     }
 
-    /// A slot, at most the one that survives at a place, and how many survive before it; none if the slots are listed.
+    /// A slot, at most the one that survives at a place, and how many survive before it; none if
+    /// the slots are listed.
     pub(super) fn before(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
             Form::Slots(_) => None,
@@ -172,8 +181,8 @@ impl SurvivorIndex {
         }
     }
 
-    /// A slot after the one that survives at a place, and how many survive before it; none if that would be after all
-    /// slots, or if the slots are listed.
+    /// A slot after the one that survives at a place, and how many survive before it; none if that
+    /// would be after all slots, or if the slots are listed.
     pub(super) fn after(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
             Form::Slots(_) => None,
@@ -296,7 +305,8 @@ fn count_blocks(values: &Values, first: u64, bits: u32, blocks: &mut [u16]) -> u
     count
 }
 
-/// Visits at most `most` slots from `first` on, up to `last`, a run at a time, as long as the visitor wants more.
+/// Visits at most `most` slots from `first` on, up to `last`, a run at a time, as long as the
+/// visitor wants more.
 pub(super) fn for_each_run(
     first: u64,
     last: u64,

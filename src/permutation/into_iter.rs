@@ -9,9 +9,10 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor) if it was taken of another permutation, or changed since; and what
-    /// [`try_get`](Self::try_get) says, if the cursor does not know where its place is, in a domain of more
-    /// slots than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
+    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor) if it was taken of another
+    /// permutation, or changed since; and what [`try_get`](Self::try_get) says, if the cursor does
+    /// not know where its place is, in a domain of more slots than
+    /// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
     ///
     /// # Examples
     ///

@@ -22,18 +22,18 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 /// [`range`](Permutation::range), [`shard`](Permutation::shard) and their like make it.
 ///
 /// `P` is how it holds the permutation: [`Iter`] borrows it, [`IntoIter`] owns it, and
-/// [`over`](Self::over) takes an `Arc` of one, so that the iterator can be put into a struct or sent to
-/// a thread.
+/// [`over`](Self::over) takes an `Arc` of one, so that the iterator can be put into a struct or
+/// sent to a thread.
 ///
-/// It runs from both ends, is cut into shards itself, and can be saved and resumed ([`cursor`](Self::cursor)). How
-/// many indexes are to come is [`left`](Self::left); it is no `ExactSizeIterator`, since they may be more than a
-/// `usize` counts.
+/// It runs from both ends, is cut into shards itself, and can be saved and resumed
+/// ([`cursor`](Self::cursor)). How many indexes are to come is [`left`](Self::left); it is no
+/// `ExactSizeIterator`, since they may be more than a `usize` counts.
 ///
-/// Skipping with [`nth`](Iterator::nth) evaluates what is skipped, unless the length fills the domain or the
-/// permutation has its [index](Permutation::build_index).
+/// Skipping with [`nth`](Iterator::nth) evaluates what is skipped, unless the length fills the
+/// domain or the permutation has its [index](Permutation::build_index).
 ///
-/// With a bijection that breaks its requirements it ends early, repeats indexes, leaves some out, or has some that are
-/// not below the length.
+/// With a bijection that breaks its requirements it ends early, repeats indexes, leaves some out,
+/// or has some that are not below the length.
 ///
 /// # Panics
 ///
@@ -76,7 +76,8 @@ struct Ahead {
     /// The indexes at the next places, in the order in which they come.
     indices: Vec<u64>,
     taken: usize,
-    /// Where the slots that they are of begin and end, in the order of this end, if the permutation is compacted.
+    /// Where the slots that they are of begin and end, in the order of this end, if the permutation
+    /// is compacted.
     begun: Option<Bound>,
     ended: Option<Bound>,
 }
@@ -170,7 +171,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         let (places, landmark) = cursor.checked(permutation.borrow())?;
         let [next, left, _] = places;
         let of: &Permutation<B> = permutation.borrow();
-        // To look for the place takes up to some seconds on a smaller domain, and for ever on this one.
+        // To look for the place takes up to some seconds on a smaller domain, and for ever on this
+        // one.
         if left > 0 && !of.is_built_unasked() {
             of.prepare(of.inverted, next - landmark.place, next)?;
         }
@@ -201,8 +203,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         self.inverted || permutation.fills_domain() || permutation.slots().is_some()
     }
 
-    /// The indexes at `count` places from the first on, if they are [direct](Self::is_direct), in memory that is used
-    /// again.
+    /// The indexes at `count` places from the first on, if they are [direct](Self::is_direct), in
+    /// memory that is used again.
     fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
         indices.clear();
         indices.extend((0..count as u64).map(|k| first + k * self.stride));
@@ -215,15 +217,16 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         self.left
     }
 
-    /// The part of what is still to come that belongs to one of several workers, in one piece: worker `rank` of
-    /// `world` gets the items from `left * rank / world` up to `left * (rank + 1) / world`, rounded down.
+    /// The part of what is still to come that belongs to one of several workers, in one piece:
+    /// worker `rank` of `world` gets the items from `left * rank / world` up to
+    /// `left * (rank + 1) / world`, rounded down.
     ///
     /// The workers' parts are disjoint, are all there is, and differ in length by at most one.
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`, and what [`Permutation::build_index`] says, if the index
-    /// is needed to find the place.
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`,
+    /// and what [`Permutation::build_index`] says, if the index is needed to find the place.
     pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
             return Err(Error::View(ViewError::NoSuchShard { rank, world }));
@@ -242,11 +245,13 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         Ok(self)
     }
 
-    /// The part of what is still to come that belongs to one of several workers, dealt out in turn: worker `rank` of
-    /// `world` gets the items `rank`, `rank + world`, `rank + 2 * world` and so on.
+    /// The part of what is still to come that belongs to one of several workers, dealt out in turn:
+    /// worker `rank` of `world` gets the items `rank`, `rank + world`, `rank + 2 * world` and so
+    /// on.
     ///
-    /// The workers' parts are disjoint, are all there is, and differ in length by at most one. Where the length does
-    /// not fill the bijection's domain every worker evaluates the slots of all: only counting tells a slot's place.
+    /// The workers' parts are disjoint, are all there is, and differ in length by at most one.
+    /// Where the length does not fill the bijection's domain every worker evaluates the slots of
+    /// all: only counting tells a slot's place.
     ///
     /// # Errors
     ///
@@ -269,7 +274,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         Ok(self)
     }
 
-    /// Where this iterator stands: saved, it can be [resumed](Permutation::resume) in another process.
+    /// Where this iterator stands: saved, it can be [resumed](Permutation::resume) in another
+    /// process.
     ///
     /// # Examples
     ///

@@ -10,12 +10,12 @@ use crate::permutation::Permutation;
 use crate::seed::Seed;
 use crate::word::Word;
 
-/// A batch of independent pseudo-random permutations of one length, as rows: for permutation tests, Shapley values,
-/// or a bootstrap.
+/// A batch of independent pseudo-random permutations of one length, as rows: for permutation tests,
+/// Shapley values, or a bootstrap.
 ///
-/// Row `r` is [`Permutation::new`]`(len, seed.epoch(r))`, for each row by itself and all of them together, on every
-/// machine and back end. The seed's own epoch is not used: the row takes its place. Nothing is stored; rows are drawn
-/// where they are asked for, many at a time.
+/// Row `r` is [`Permutation::new`]`(len, seed.epoch(r))`, for each row by itself and all of them
+/// together, on every machine and back end. The seed's own epoch is not used: the row takes its
+/// place. Nothing is stored; rows are drawn where they are asked for, many at a time.
 ///
 /// # Examples
 ///
@@ -118,8 +118,8 @@ impl Permutations {
     ///
     /// # Panics
     ///
-    /// If the memory does not suffice or the back end is not available; [`try_to_vec`](Self::try_to_vec) says so
-    /// instead.
+    /// If the memory does not suffice or the back end is not available;
+    /// [`try_to_vec`](Self::try_to_vec) says so instead.
     #[track_caller]
     pub fn to_vec(&self) -> Vec<u64> {
         or_panic(self.try_to_vec())
@@ -141,13 +141,14 @@ impl Permutations {
         Ok(rows)
     }
 
-    /// Writes all permutations, one after another, into a slice of 32-bit or 64-bit words: index `k` of row `r` is
-    /// word `r * len + k`.
+    /// Writes all permutations, one after another, into a slice of 32-bit or 64-bit words: index
+    /// `k` of row `r` is word `r * len + k`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, [`Error::IndexTooWide`] if the word does not
-    /// hold the indexes, and else as [`try_to_vec`](Self::try_to_vec), after which the slice holds unspecified values.
+    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, [`Error::IndexTooWide`]
+    /// if the word does not hold the indexes, and else as [`try_to_vec`](Self::try_to_vec), after
+    /// which the slice holds unspecified values.
     ///
     /// # Examples
     ///
@@ -167,8 +168,9 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the slice's length is not a multiple of the rows', [`RowsError::OutOfRange`](crate::RowsError::OutOfRange) if there
-    /// are not so many rows, and else as [`write_indices`](Self::write_indices).
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the slice's length is not a multiple
+    /// of the rows', [`RowsError::OutOfRange`](crate::RowsError::OutOfRange) if there are not so
+    /// many rows, and else as [`write_indices`](Self::write_indices).
     ///
     /// # Examples
     ///
@@ -187,15 +189,18 @@ impl Permutations {
         self.backend.engine(0)?.rows(&batch, first, out)
     }
 
-    /// What a function makes of each permutation, in the rows' order; it is called for many rows at a time, on the threads
-    /// of the current rayon pool. No more than some rows are in memory at a time.
+    /// What a function makes of each permutation, in the rows' order; it is called for many rows at
+    /// a time, on the threads of the current rayon pool. No more than some rows are in memory at a
+    /// time.
     ///
-    /// The function gets the row's number and the permutation, in words of the width that it asks for.
+    /// The function gets the row's number and the permutation, in words of the width that it asks
+    /// for.
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooWide`] if the word does not hold the indexes, and else as [`try_to_vec`](Self::try_to_vec);
-    /// the function may have been called for some of the rows by then.
+    /// [`Error::IndexTooWide`] if the word does not hold the indexes, and else as
+    /// [`try_to_vec`](Self::try_to_vec); the function may have been called for some of the rows by
+    /// then.
     ///
     /// # Panics
     ///
@@ -228,9 +233,9 @@ impl Permutations {
         }
     }
 
-    /// Calls a function for each permutation, in any order and in constant memory, however many there
-    /// are; else as [`par_map`](Self::par_map). A panic of the function ends it without most of the other
-    /// rows.
+    /// Calls a function for each permutation, in any order and in constant memory, however many
+    /// there are; else as [`par_map`](Self::par_map). A panic of the function ends it without most
+    /// of the other rows.
     ///
     /// # Errors
     ///
@@ -268,19 +273,20 @@ impl Permutations {
         }
     }
 
-    /// Shuffles each row of a matrix by a permutation of its own: item `k` of row `r` is then the one
-    /// that was item `p[k]` of that row, for the permutation `p` that is [`row`](Self::row) `r`.
+    /// Shuffles each row of a matrix by a permutation of its own: item `k` of row `r` is then the
+    /// one that was item `p[k]` of that row, for the permutation `p` that is [`row`](Self::row)
+    /// `r`.
     ///
-    /// `items` are the rows one after another, [`count`](Self::count) of [`len`](Self::len) items each.
-    /// They are moved, not cloned, on the threads of the current rayon pool. On
+    /// `items` are the rows one after another, [`count`](Self::count) of [`len`](Self::len) items
+    /// each. They are moved, not cloned, on the threads of the current rayon pool. On
     /// [`Backend::Cuda`] the rows travel to the GPU one after another, which is slow.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it was.
-    /// [`Error::OutOfMemory`], which rows of at most
-    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
-    /// row is then either shuffled or as it was.
+    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it
+    /// was. [`Error::OutOfMemory`], which rows of at most
+    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items never give, and on a
+    /// GPU its errors; each row is then either shuffled or as it was.
     ///
     /// # Examples
     ///
@@ -352,13 +358,18 @@ impl crate::cuda::CudaWorkspace {
     /// Writes rows of a batch from row `first` on, as many as `out` holds: what
     /// [`write_rows`](Permutations::write_rows) does for host memory. It does not wait for the GPU.
     ///
-    /// It takes working memory only where few and long rows are written one after another, and then as much as
-    /// [`indices`](Self::indices).
+    /// It takes working memory only where few and long rows are written one after another, and then
+    /// as much as [`indices`](Self::indices).
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole), [`RowsError::OutOfRange`](crate::RowsError::OutOfRange), [`Error::IndexTooWide`], [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole),
+    /// [`RowsError::OutOfRange`](crate::RowsError::OutOfRange), [`Error::IndexTooWide`],
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+    /// [`GpuError::Compile`](crate::GpuError::Compile),
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Examples
     ///
@@ -383,8 +394,9 @@ impl crate::cuda::CudaWorkspace {
         self.rows(&batch, first, out)
     }
 
-    /// Gets the kernels and the memory for [`permutations`](Self::permutations) that fill slices of so many words of type
-    /// `N`, so that such calls neither compile nor allocate; how many bytes it then holds.
+    /// Gets the kernels and the memory for [`permutations`](Self::permutations) that fill slices of
+    /// so many words of type `N`, so that such calls neither compile nor allocate; how many bytes
+    /// it then holds.
     ///
     /// # Errors
     ///

@@ -32,11 +32,13 @@ use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
 
-/// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that comes to place `k`.
+/// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that comes to
+/// place `k`.
 ///
-/// It is held as a bijection and a length. All views agree, bit for bit: applying it puts item `p[k]` at place `k`, for
-/// the `p` that [`iter`](Self::iter) runs through, [`to_vec`](Self::to_vec) writes out, [`get`](Self::get) knows at any
-/// place and [`position`](Self::position) backwards.
+/// It is held as a bijection and a length. All views agree, bit for bit: applying it puts item
+/// `p[k]` at place `k`, for the `p` that [`iter`](Self::iter) runs through,
+/// [`to_vec`](Self::to_vec) writes out, [`get`](Self::get) knows at any place and
+/// [`position`](Self::position) backwards.
 ///
 /// | view | takes |
 /// | --- | --- |
@@ -46,13 +48,14 @@ use crate::word::Word;
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
-/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
-/// all of these views in constant memory.
+/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX), and always that of
+/// [`walk`](Self::walk), which is another permutation and has all of these views in constant
+/// memory.
 ///
-/// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of 2^33.
-/// For more items take `walk`, if single places or ranges are wanted: with [`new`](Self::new) those views
-/// answer [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until [`build_index`](Self::build_index) has been called, which takes
-/// minutes for a trillion.
+/// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of
+/// 2^33. For more items take `walk`, if single places or ranges are wanted: with [`new`](Self::new)
+/// those views answer [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until
+/// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion.
 ///
 /// # Examples
 ///
@@ -129,11 +132,11 @@ pub type Walk = Permutation<CycleWalk<Standard>>;
 impl Permutation {
     /// The permutation of `len` items that a seed chooses from the [`Standard`] family.
     ///
-    /// It is the same on every machine and back end, and in every version of this crate with the same major number
-    /// (before 1.0.0: the same minor number).
+    /// It is the same on every machine and back end, and in every version of this crate with the
+    /// same major number (before 1.0.0: the same minor number).
     ///
-    /// To look up single places among more than 2^33 items, use [`walk`](Permutation::walk), another
-    /// permutation that needs no index for it.
+    /// To look up single places among more than 2^33 items, use [`walk`](Permutation::walk),
+    /// another permutation that needs no index for it.
     ///
     /// # Examples
     ///
@@ -166,12 +169,14 @@ impl Permutation {
 }
 
 impl Walk {
-    /// Another permutation of `len` items that a seed chooses, which needs an index for none of its views at any length:
-    /// values beyond the length are sent through the bijection again until one is below, see [`CycleWalk`].
+    /// Another permutation of `len` items that a seed chooses, which needs an index for none of its
+    /// views at any length: values beyond the length are sent through the bijection again until one
+    /// is below, see [`CycleWalk`].
     ///
-    /// It is not that of [`new`](Permutation::new), unless the length is a power of two or drawn exactly, but it is as stable. Walking
-    /// takes up to two evaluations an index on average. It is uniform where the family is, also in its sign near powers of
-    /// two; where that is not uniform enough, up to [`Standard::EXACT_MAX`], the permutation is drawn exactly.
+    /// It is not that of [`new`](Permutation::new), unless the length is a power of two or drawn
+    /// exactly, but it is as stable. Walking takes up to two evaluations an index on average. It is
+    /// uniform where the family is, also in its sign near powers of two; where that is not uniform
+    /// enough, up to [`Standard::EXACT_MAX`], the permutation is drawn exactly.
     ///
     /// # Examples
     ///
@@ -265,8 +270,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Panics
     ///
-    /// If the memory does not suffice, the back end is not available, or the bijection breaks its requirements;
-    /// [`try_to_vec`](Self::try_to_vec) says so instead.
+    /// If the memory does not suffice, the back end is not available, or the bijection breaks its
+    /// requirements; [`try_to_vec`](Self::try_to_vec) says so instead.
     ///
     /// # Examples
     ///
@@ -287,7 +292,8 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and [`Error::NotABijection`]; and
-    /// [`Error::LengthExceedsDomain`] from a bijection whose [trusted](Bijection::trusted) form is another one.
+    /// [`Error::LengthExceedsDomain`] from a bijection whose [trusted](Bijection::trusted) form is
+    /// another one.
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
         let out_of_memory = || Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
         let len = usize::try_from(self.len).map_err(|_| out_of_memory())?;
@@ -301,9 +307,9 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice is not as long as the permutation, [`Error::IndexTooWide`] if the
-    /// word does not hold its indexes, and else as [`try_to_vec`](Self::try_to_vec), after which the slice holds
-    /// unspecified values.
+    /// [`Error::LengthMismatch`] if the slice is not as long as the permutation,
+    /// [`Error::IndexTooWide`] if the word does not hold its indexes, and else as
+    /// [`try_to_vec`](Self::try_to_vec), after which the slice holds unspecified values.
     ///
     /// # Examples
     ///
@@ -356,8 +362,9 @@ impl<B: Bijection> Permutation<B> {
 
     /// Shuffles a slice: item `p[k]` comes to place `k`. Items are moved, not cloned.
     ///
-    /// The working memory is got anew for every call; [`Workspace::shuffle`](crate::Workspace::shuffle) with this
-    /// [`bijection`](Self::bijection) keeps it.
+    /// The working memory is got anew for every call;
+    /// [`Workspace::shuffle`](crate::Workspace::shuffle) with this [`bijection`](Self::bijection)
+    /// keeps it.
     ///
     /// # Errors
     ///

@@ -8,14 +8,15 @@ use rayon::prelude::*;
 use super::{Iter, Permutation};
 use crate::bijection::{Bijection, Standard};
 
-/// A parallel iterator over a permutation's indexes, with all that rayon has for indexed ones: `zip`, `enumerate`,
-/// `chunks`, `rev`, `collect_into_vec`. [`Permutation::par_iter`] makes it, and `into_par_iter` of an [`Iter`].
+/// A parallel iterator over a permutation's indexes, with all that rayon has for indexed ones:
+/// `zip`, `enumerate`, `chunks`, `rev`, `collect_into_vec`. [`Permutation::par_iter`] makes it, and
+/// `into_par_iter` of an [`Iter`].
 ///
 /// # Panics
 ///
-/// If there are more indexes than a `usize` counts, or if the permutation's index is needed and cannot be built;
-/// [`Permutation::build_index`] says the latter instead. With a bijection that breaks its requirements rayon may panic where
-/// it counts on the number of indexes.
+/// If there are more indexes than a `usize` counts, or if the permutation's index is needed and
+/// cannot be built; [`Permutation::build_index`] says the latter instead. With a bijection that
+/// breaks its requirements rayon may panic where it counts on the number of indexes.
 ///
 /// # Examples
 ///

@@ -11,16 +11,16 @@ impl<B: Bijection> Permutation<B> {
     /// The first `count` items of the shuffled slice, or all if there are fewer: clones of a sample
     /// without replacement, in random order.
     ///
-    /// They are the first of [`apply`](Self::apply), which clones all items; this clones the sample, and
-    /// takes 8 bytes an item of it besides. The indexes are found on the calling thread, and the items
-    /// cloned on all of the current rayon pool.
+    /// They are the first of [`apply`](Self::apply), which clones all items; this clones the
+    /// sample, and takes 8 bytes an item of it besides. The indexes are found on the calling
+    /// thread, and the items cloned on all of the current rayon pool.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice is not as long as the permutation, [`Error::OutOfMemory`],
-    /// and for an [`inverse`](Self::inverse), or where the bijection has 64 points an item or more, what
-    /// [`try_get`](Self::try_get) says. A bijection that breaks its requirements gives
-    /// [`Error::NotABijection`] or any items.
+    /// [`Error::LengthMismatch`] if the slice is not as long as the permutation,
+    /// [`Error::OutOfMemory`], and for an [`inverse`](Self::inverse), or where the bijection has 64
+    /// points an item or more, what [`try_get`](Self::try_get) says. A bijection that breaks its
+    /// requirements gives [`Error::NotABijection`] or any items.
     ///
     /// # Panics
     ///
@@ -59,8 +59,8 @@ impl<B: Bijection> Permutation<B> {
         Ok(sample)
     }
 
-    /// Whether to list the slots of all items takes less time than to evaluate those between so many
-    /// places: there may be any number of slots an item.
+    /// Whether to list the slots of all items takes less time than to evaluate those between so
+    /// many places: there may be any number of slots an item.
     fn is_listed_sooner(&self, places: u64) -> bool {
         let all = u128::from(self.len) * u128::from(tuning::SPARSE);
         self.is_sparse() && self.slots_between(places) > all

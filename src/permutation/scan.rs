@@ -14,7 +14,8 @@ impl<B: Bijection> Permutation<B> {
         u128::from(places) * slots_per_place
     }
 
-    /// Whether a query of an index is faster than evaluating the slots between places this far apart.
+    /// Whether a query of an index is faster than evaluating the slots between places this far
+    /// apart.
     pub(super) fn is_far(&self, places: u64) -> bool {
         self.slots_between(places) >= u128::from(tuning::FAR)
     }

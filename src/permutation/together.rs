@@ -6,17 +6,19 @@ use crate::compact::{ColumnSet, Columns, Direction};
 use crate::error::Error;
 
 impl<B: Bijection> Permutation<B> {
-    /// Shuffles several columns together: item `p[k]` of each comes to its place `k`. See [`Columns`] for what a column
-    /// may be. Items are moved, not cloned.
+    /// Shuffles several columns together: item `p[k]` of each comes to its place `k`. See
+    /// [`Columns`] for what a column may be. Items are moved, not cloned.
     ///
-    /// The bijection is evaluated, and memory gone through, once for many of them. The working memory is got anew for
-    /// every call; [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) keeps it. On
+    /// The bijection is evaluated, and memory gone through, once for many of them. The working
+    /// memory is got anew for every call;
+    /// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) keeps it. On
     /// [`Backend::Cuda`](crate::Backend::Cuda) the columns travel to the GPU one after the other.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the columns are not of one length, or not as long as the permutation, and else as
-    /// [`apply`](Self::apply). Every item of every column is then where it was.
+    /// [`Error::LengthMismatch`] if the columns are not of one length, or not as long as the
+    /// permutation, and else as [`apply`](Self::apply). Every item of every column is then where it
+    /// was.
     ///
     /// # Examples
     ///
@@ -42,7 +44,8 @@ impl<B: Bijection> Permutation<B> {
         self.reorder_together(columns, Direction::Shuffle)
     }
 
-    /// Undoes [`apply_together`](Self::apply_together): item `k` of each column comes to its place `p[k]`.
+    /// Undoes [`apply_together`](Self::apply_together): item `k` of each column comes to its place
+    /// `p[k]`.
     ///
     /// # Errors
     ///

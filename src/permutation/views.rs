@@ -13,12 +13,13 @@ impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that comes to place `k`; `None` if there is no such place.
     ///
     /// If the length fills the bijection's domain, this is one evaluation, as for any length of
-    /// [`walk`](Permutation::walk). Else a place near either end is counted out from there, and any other
-    /// is a query of the [`SurvivorIndex`], which the first one builds. Threads that find none each build
-    /// one, so that [`build_index`](Self::build_index) had better be called before a permutation is
-    /// shared among them.
+    /// [`walk`](Permutation::walk). Else a place near either end is counted out from there, and any
+    /// other is a query of the [`SurvivorIndex`], which the first one builds. Threads that find
+    /// none each build one, so that [`build_index`](Self::build_index) had better be called before
+    /// a permutation is shared among them.
     ///
-    /// A bijection that breaks its requirements may also lead to `None`, or to an index that is not below the length.
+    /// A bijection that breaks its requirements may also lead to `None`, or to an index that is not
+    /// below the length.
     ///
     /// # Panics
     ///
@@ -48,8 +49,9 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if the index is needed, was not built and is over more slots than
-    /// [`SurvivorIndex::UNASKED_SLOTS`]; else what [`build_index`](Self::build_index) says.
+    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if the index is needed, was
+    /// not built and is over more slots than [`SurvivorIndex::UNASKED_SLOTS`]; else what
+    /// [`build_index`](Self::build_index) says.
     ///
     /// # Examples
     ///
@@ -112,8 +114,9 @@ impl<B: Bijection> Permutation<B> {
 
     /// Runs through `p[0], p[1], ..` on the calling thread, in constant memory.
     ///
-    /// From the front it needs no index, but for an [`inverse`](Self::inverse). It evaluates every slot; where there are many more of
-    /// them than items, [`build_index`](Self::build_index) beforehand makes it evaluate those of the items only.
+    /// From the front it needs no index, but for an [`inverse`](Self::inverse). It evaluates every
+    /// slot; where there are many more of them than items, [`build_index`](Self::build_index)
+    /// beforehand makes it evaluate those of the items only.
     ///
     /// # Examples
     ///
@@ -132,7 +135,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Panics
     ///
-    /// If there are more items than a `usize` counts, which on a machine of 64 bits there never are.
+    /// If there are more items than a `usize` counts, which on a machine of 64 bits there never
+    /// are.
     ///
     /// # Examples
     ///
@@ -146,12 +150,13 @@ impl<B: Bijection> Permutation<B> {
 
     /// Runs through the places of a range.
     ///
-    /// A range that does not begin near an end may need the [`SurvivorIndex`], to find its first slot.
+    /// A range that does not begin near an end may need the [`SurvivorIndex`], to find its first
+    /// slot.
     ///
     /// # Errors
     ///
-    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange) if it does not lie within the permutation, and what
-    /// [`try_get`](Self::try_get) says, if the index is needed.
+    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange) if it does not lie within the
+    /// permutation, and what [`try_get`](Self::try_get) says, if the index is needed.
     ///
     /// # Examples
     ///
@@ -188,16 +193,17 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// The share of one of several workers, in one piece: the places from `len * rank / world` up to
-    /// `len * (rank + 1) / world`, rounded down.
+    /// The share of one of several workers, in one piece: the places from `len * rank / world` up
+    /// to `len * (rank + 1) / world`, rounded down.
     ///
-    /// The shares are disjoint, are all there is, and differ in length by at most one. A worker evaluates its own part
-    /// only; where the length does not fill the bijection's domain it has to find it by the [`SurvivorIndex`] first.
+    /// The shares are disjoint, are all there is, and differ in length by at most one. A worker
+    /// evaluates its own part only; where the length does not fill the bijection's domain it has to
+    /// find it by the [`SurvivorIndex`] first.
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`, and what [`try_get`](Self::try_get) says, if
-    /// the index is needed.
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`,
+    /// and what [`try_get`](Self::try_get) says, if the index is needed.
     ///
     /// # Examples
     ///
@@ -216,8 +222,8 @@ impl<B: Bijection> Permutation<B> {
         self.iter().shard(rank, world)
     }
 
-    /// The share of one of several workers, dealt out in turn: the places `rank`, `rank + world`, `rank + 2 * world`
-    /// and so on. See [`Iter::shard_strided`].
+    /// The share of one of several workers, dealt out in turn: the places `rank`, `rank + world`,
+    /// `rank + 2 * world` and so on. See [`Iter::shard_strided`].
     ///
     /// # Errors
     ///
@@ -238,8 +244,8 @@ impl<B: Bijection> Permutation<B> {
         self.iter().shard_strided(rank, world)
     }
 
-    /// The first `count` indexes, or all if there are fewer: a sample without replacement, in random order, that
-    /// never touches the rest.
+    /// The first `count` indexes, or all if there are fewer: a sample without replacement, in
+    /// random order, that never touches the rest.
     ///
     /// # Examples
     ///
@@ -253,8 +259,8 @@ impl<B: Bijection> Permutation<B> {
         Iter::new(self, self.inverted, 0, count.min(self.len))
     }
 
-    /// The permutation backwards: its [`get`](Self::get) is this one's [`position`](Self::position), and applying it
-    /// undoes this one.
+    /// The permutation backwards: its [`get`](Self::get) is this one's
+    /// [`position`](Self::position), and applying it undoes this one.
     ///
     /// # Examples
     ///
@@ -273,16 +279,17 @@ impl<B: Bijection> Permutation<B> {
         Self { inverted: !self.inverted, ..self.clone() }
     }
 
-    /// This permutation and then another, as one: applying it is the same as applying this one and then the other, so
-    /// its `get(k)` is `self.get(other.get(k))`.
+    /// This permutation and then another, as one: applying it is the same as applying this one and
+    /// then the other, so its `get(k)` is `self.get(other.get(k))`.
     ///
-    /// It evaluates both point by point, with the index of each where its length does not fill its domain, which takes a query for
-    /// every item. Many items are moved faster by one after the other. The indexes are built now, and once more where
-    /// items are moved.
+    /// It evaluates both point by point, with the index of each where its length does not fill its
+    /// domain, which takes a query for every item. Many items are moved faster by one after the
+    /// other. The indexes are built now, and once more where items are moved.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the lengths are not equal, and what [`try_get`](Self::try_get) says.
+    /// [`Error::LengthMismatch`] if the lengths are not equal, and what [`try_get`](Self::try_get)
+    /// says.
     ///
     /// # Examples
     ///
@@ -312,15 +319,16 @@ impl<B: Bijection> Permutation<B> {
 
     /// Builds the [`SurvivorIndex`] if one is needed and not there; clones share it.
     ///
-    /// It evaluates every slot of the domain, on all threads, at any size: see [`SurvivorIndex`] for what
-    /// that takes. The other views do so by themselves only up to [`SurvivorIndex::UNASKED_SLOTS`].
+    /// It evaluates every slot of the domain, on all threads, at any size: see [`SurvivorIndex`]
+    /// for what that takes. The other views do so by themselves only up to
+    /// [`SurvivorIndex::UNASKED_SLOTS`].
     ///
     /// No index is needed, and none is built, where the length fills the bijection's domain.
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge) if there is no memory for it, and [`Error::NotABijection`] if the slots that survive
-    /// are not as many as the items.
+    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge) if there is no memory for it,
+    /// and [`Error::NotABijection`] if the slots that survive are not as many as the items.
     ///
     /// # Examples
     ///
@@ -340,19 +348,20 @@ impl<B: Bijection> Permutation<B> {
         if !self.fills_domain() && self.index.get().is_none() {
             let slots_per_block = SurvivorIndex::SLOTS_PER_BLOCK;
             let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
-            // Another thread may have been faster; its index is the same, unless the bijection lies.
+            // Another thread may have been faster; its index is the same, unless the bijection
+            // lies.
             self.index.get_or_init(|| Arc::new(index));
         }
         Ok(())
     }
 
-    /// The same permutation with an index of another density, if it needs one: with fewer slots to a block it is
-    /// larger, and queries are faster.
+    /// The same permutation with an index of another density, if it needs one: with fewer slots to
+    /// a block it is larger, and queries are faster.
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if `slots_per_block` is not a power of two from 64 to 32768, and else as
-    /// [`build_index`](Self::build_index).
+    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if `slots_per_block` is not a power of
+    /// two from 64 to 32768, and else as [`build_index`](Self::build_index).
     ///
     /// # Examples
     ///
@@ -372,8 +381,8 @@ impl<B: Bijection> Permutation<B> {
         Ok(self)
     }
 
-    /// Builds the index, if it is needed to go on by a number of places to one that is not beyond the
-    /// length.
+    /// Builds the index, if it is needed to go on by a number of places to one that is not beyond
+    /// the length.
     pub(super) fn prepare(&self, inverted: bool, places: u64, place: u64) -> Result<(), Error> {
         let from_end = self.len.saturating_sub(place);
         let is_reached =
@@ -385,7 +394,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if that would take long, and else as `build_index`.
+    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if that would take long, and
+    /// else as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
         if self.fills_domain() || self.index().is_some() {
             Ok(())
@@ -464,8 +474,8 @@ impl<B: Bijection> Permutation<B> {
         Ok(Some(self.rank_of(slot)))
     }
 
-    /// Replaces places by the indexes there, by evaluating each; they may be consecutive. Either the inverse is asked
-    /// for, or the length fills the domain, or the slots are listed.
+    /// Replaces places by the indexes there, by evaluating each; they may be consecutive. Either
+    /// the inverse is asked for, or the length fills the domain, or the slots are listed.
     pub(super) fn evaluate(&self, inverted: bool, consecutive: bool, points: &mut [u64]) {
         let fills = self.fills_domain();
         if let (false, false, Some(slots)) = (inverted, fills, self.slots()) {

@@ -9,19 +9,21 @@ use rand_core::{SeedableRng, TryRng};
 use super::Generator;
 use super::words::words;
 
-/// How many words are drawn at a time: a multiple of what each level of instructions makes of `Philox4x32Rng` side by side
-/// (48, 24 and 16 blocks of 4). No other number was tried.
+/// How many words are drawn at a time: a multiple of what each level of instructions makes of
+/// `Philox4x32Rng` side by side (48, 24 and 16 blocks of 4). No other number was tried.
 const WORDS: usize = 192;
 
-/// A generator for code that takes its words one by one, through `rand` for example: 192 of them are drawn ahead. The words are the
-/// generator's own, in order.
+/// A generator for code that takes its words one by one, through `rand` for example: 192 of them
+/// are drawn ahead. The words are the generator's own, in order.
 ///
-/// It is for generators that make 192 words faster than one by one: `Philox4x32Rng` (with AVX-512 four times as fast, and twice as
-/// fast as `ChaCha8Rng` of `rand`), `XorShift1024Weyl` and the lagged Fibonacci generators. `Lcg64` gains nothing; `Lcg32`, `Mwc` and
-/// `Xorwow` lose. Figures are in docs/results/rng.md.
+/// It is for generators that make 192 words faster than one by one: `Philox4x32Rng` (with AVX-512
+/// four times as fast, and twice as fast as `ChaCha8Rng` of `rand`), `XorShift1024Weyl` and the
+/// lagged Fibonacci generators. `Lcg64` gains nothing; `Lcg32`, `Mwc` and `Xorwow` lose. Figures
+/// are in docs/results/rng.md.
 ///
-/// It is no [`Generator`] itself, and what is drawn ahead cannot be put back: whoever wants many numbers at once, or a place in the
-/// stream, keeps the generator and takes its [`Fill`](super::Fill), which is faster still.
+/// It is no [`Generator`] itself, and what is drawn ahead cannot be put back: whoever wants many
+/// numbers at once, or a place in the stream, keeps the generator and takes its
+/// [`Fill`](super::Fill), which is faster still.
 ///
 /// # Examples
 ///

@@ -22,7 +22,8 @@ impl<D: Distribution> SimdKernel for InOrder<'_, D> {
     }
 }
 
-/// A fill takes a multiple of so many rows: pairs of normal numbers are in two rows, where a block is one word.
+/// A fill takes a multiple of so many rows: pairs of normal numbers are in two rows, where a block
+/// is one word.
 pub(super) const fn rows<G: Generator, D: Distribution>() -> usize {
     if G::BLOCK == 1 { D::NUMBERS } else { 1 }
 }

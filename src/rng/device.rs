@@ -2,8 +2,9 @@
 
 /// The generators as CUDA C++17, for a kernel of one's own that draws random numbers.
 ///
-/// [`Cuda::kernel`](crate::Cuda::kernel) compiles a text after it. It needs no other header, and is all in the namespace
-/// `bijective_shuffle`; nvcc takes it too. The words are those that a generator's twin here gives.
+/// [`Cuda::kernel`](crate::Cuda::kernel) compiles a text after it. It needs no other header, and is
+/// all in the namespace `bijective_shuffle`; nvcc takes it too. The words are those that a
+/// generator's twin here gives.
 ///
 /// | type | threads that share a stream | made by | a step |
 /// | --- | --- | --- | --- |
@@ -14,12 +15,14 @@
 /// | `LaggedFibonacci521`, `LaggedFibonacci1279` | the 256, or 512, of a block, which call it together | `rng(ring, threadIdx.x)`, `rng.load` and `__syncthreads()` | `next()` gives each its word of the block |
 /// | `LaggedFibonacci<521, 353, 64>`, `LaggedFibonacci<1279, 861, 128>` | the 64, or 128, of a block, which call it together | the same | `next4(words)` gives each its four neighbouring words of the block |
 ///
-/// Each has the constants `STATE`, the words of a state in memory, `BLOCK`, the words of a step, and `THREADS`, those that share a
-/// stream. `rng.load(states, count, stream)` takes the state of a stream of [`CudaStreams`](crate::CudaStreams), of which there are
-/// `count`, from [`states_mut`](crate::CudaStreams::states_mut), and `rng.store(states, count, stream)` gives it back; what is left of a block of
-/// Philox4x32 is then dropped. A lagged Fibonacci generator's `ring`
-/// is of `RING` words of shared memory, aligned to 16 bytes. Philox4x32 needs no states: a key, which the host draws from a seed, and the
-/// number of the stream are all, so that it is the one to begin with.
+/// Each has the constants `STATE`, the words of a state in memory, `BLOCK`, the words of a step,
+/// and `THREADS`, those that share a stream. `rng.load(states, count, stream)` takes the state of a
+/// stream of [`CudaStreams`](crate::CudaStreams), of which there are `count`, from
+/// [`states_mut`](crate::CudaStreams::states_mut), and `rng.store(states, count, stream)` gives it
+/// back; what is left of a block of Philox4x32 is then dropped. A lagged Fibonacci generator's
+/// `ring` is of `RING` words of shared memory, aligned to 16 bytes. Philox4x32 needs no states: a
+/// key, which the host draws from a seed, and the number of the stream are all, so that it is the
+/// one to begin with.
 ///
 /// Numbers are made of words as [`Fill`](super::Fill) makes them:
 ///

@@ -1,7 +1,7 @@
 //! Exponential numbers by inversion: `-ln u`.
 //!
-//! `u` is never 0. It is made as for the radius of normal numbers, so that a logarithm is of one number of the
-//! same set, and the bits are the same everywhere for the same reasons.
+//! `u` is never 0. It is made as for the radius of normal numbers, so that a logarithm is of one
+//! number of the same set, and the bits are the same everywhere for the same reasons.
 
 use super::normal::{ln_f32, ln_f64, open_f32, open_f64};
 

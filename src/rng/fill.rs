@@ -15,7 +15,8 @@ use crate::base::simd::SimdLevel;
 
 /// Fills slices with numbers.
 ///
-/// A generator fills with its words in order, and goes on after them. [`Streams`](super::Streams) fill row by row.
+/// A generator fills with its words in order, and goes on after them. [`Streams`](super::Streams)
+/// fill row by row.
 ///
 /// | numbers | of | are |
 /// | --- | --- | --- |
@@ -28,11 +29,13 @@ use crate::base::simd::SimdLevel;
 /// | exponential `f32` | 1 word | mean 1, by inversion: -ln of a number from 2^-32 to 1, so up to 22.2 |
 /// | exponential `f64` | 2 words | likewise; of a number from 2^-52 to 1, so up to 36.04 |
 ///
-/// A logarithm is within 1.2e-7 of itself for `f32`, and 2.3e-16 for `f64`. The number that it is of has
-/// 24 bits, or 52: exponential numbers near 0 are multiples of about 2^-24, or 2^-52.
+/// A logarithm is within 1.2e-7 of itself for `f32`, and 2.3e-16 for `f64`. The number that it is
+/// of has 24 bits, or 52: exponential numbers near 0 are multiples of about 2^-24, or 2^-52.
 ///
-/// The numbers are the same bits on every machine whose `f32` and `f64` are rounded as IEEE 754 says (not on 32-bit x86 without
-/// SSE2), and on a GPU: they are made by such operations alone, and no library's logarithm or sine. Of the last pair of normal numbers the second is dropped if there is no room for it.
+/// The numbers are the same bits on every machine whose `f32` and `f64` are rounded as IEEE 754
+/// says (not on 32-bit x86 without SSE2), and on a GPU: they are made by such operations alone, and
+/// no library's logarithm or sine. Of the last pair of normal numbers the second is dropped if
+/// there is no room for it.
 ///
 /// # Examples
 ///
@@ -77,8 +80,8 @@ pub trait Fill: NumberSource {
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
     /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both
-    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
-    /// into that sum.
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it
+    /// does into that sum.
     ///
     /// # Examples
     ///
@@ -97,8 +100,8 @@ pub trait Fill: NumberSource {
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
     /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both
-    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
-    /// into that sum.
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it
+    /// does into that sum.
     fn fill_normal_f64_with(&mut self, mean: f64, deviation: f64, out: &mut [f64]) {
         self.fill_normal_f64(out);
         scale(out, mean, deviation);

@@ -10,9 +10,9 @@ use crate::seed::{KeyDomain, Seed};
 
 /// A generator of 32-bit words that a seed and the number of a stream start.
 ///
-/// Its words come in *blocks* of [`BLOCK`](Self::BLOCK): so many its state gives in one step. Numbers of other types are
-/// made of the words by [`Fill`](super::Fill). It is a generator of the `rand_core` ecosystem as well, and in
-/// [`SeedableRng`](rand_core::SeedableRng) the stream is 0.
+/// Its words come in *blocks* of [`BLOCK`](Self::BLOCK): so many its state gives in one step.
+/// Numbers of other types are made of the words by [`Fill`](super::Fill). It is a generator of the
+/// `rand_core` ecosystem as well, and in [`SeedableRng`](rand_core::SeedableRng) the stream is 0.
 ///
 /// The trait is sealed: the state's layout is known to the kernels for a GPU.
 ///
@@ -33,13 +33,15 @@ pub trait Generator: Steps + Rng + Clone + Debug + Send + Sync + 'static {
     /// How many words the state gives in one step.
     const BLOCK: usize;
 
-    /// The generator of one of a seed's streams, at its start. The seed's epoch counts: other epochs have other streams.
+    /// The generator of one of a seed's streams, at its start. The seed's epoch counts: other
+    /// epochs have other streams.
     fn new(seed: impl Into<Seed>, stream: u64) -> Self {
         Self::from_child(child::<Self>(seed), stream)
     }
 
-    /// Writes the next block of words. Where the state goes on by whole blocks, as those of `Philox4x32Rng` and `XorShift1024Weyl`
-    /// do, what is left of one that was begun word by word is dropped.
+    /// Writes the next block of words. Where the state goes on by whole blocks, as those of
+    /// `Philox4x32Rng` and `XorShift1024Weyl` do, what is left of one that was begun word by word
+    /// is dropped.
     ///
     /// # Panics
     ///
@@ -69,7 +71,8 @@ impl Debug for FirstWords<'_> {
 macro_rules! generator {
     ([$($parameters:tt)*] $type:ty, new: [$($new:tt)*] $of_new:ty) => {
         impl<$($new)*> $of_new {
-            /// The generator of one of a seed's streams, at its start: see [`Generator::new`](crate::rng::Generator::new).
+            /// The generator of one of a seed's streams, at its start: see
+            /// [`Generator::new`](crate::rng::Generator::new).
             pub fn new(seed: impl Into<$crate::Seed>, stream: u64) -> Self {
                 <Self as $crate::rng::Generator>::new(seed, stream)
             }

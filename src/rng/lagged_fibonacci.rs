@@ -7,16 +7,19 @@ use super::{FirstWords, Generator, generator};
 use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
-/// `x[n] = x[n - R] + x[n - S]` modulo 2^32, for `R > S`, [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].
+/// `x[n] = x[n - R] + x[n - S]` modulo 2^32, for `R > S`, [`LaggedFibonacci521`] and
+/// [`LaggedFibonacci1279`].
 ///
-/// Where `z^R + z^S + 1` is primitive modulo 2, as it is for these two, and one of the first words is odd, the period is
-/// `2^31 (2^R - 1)`. In [Manssen et al., 2012], section 4 (with numbers of floating point instead of words), `R = 521` fails two tests of Crush and a simulation,
-/// and `R = 1279` passes Crush and fails one of BigCrush, with a suspicious one in each.
+/// Where `z^R + z^S + 1` is primitive modulo 2, as it is for these two, and one of the first words
+/// is odd, the period is `2^31 (2^R - 1)`. In [Manssen et al., 2012], section 4 (with numbers of
+/// floating point instead of words), `R = 521` fails two tests of Crush and a simulation, and
+/// `R = 1279` passes Crush and fails one of BigCrush, with a suspicious one in each.
 ///
-/// Streams have their first `R` words drawn from a seed: they lie anywhere on very many long cycles, and overlaps are
-/// out of the question.
+/// Streams have their first `R` words drawn from a seed: they lie anywhere on very many long
+/// cycles, and overlaps are out of the question.
 ///
-/// A block is the largest power of two not above `S`, 512 at most: so many words do not need each other.
+/// A block is the largest power of two not above `S`, 512 at most: so many words do not need each
+/// other.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -46,12 +49,13 @@ pub type LaggedFibonacci1279 = LaggedFibonacci<1279, 861>;
 generator!([const R: usize, const S: usize] LaggedFibonacci<R, S>, new: [const R: usize, const S: usize] LaggedFibonacci<R, S>);
 
 impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
-    /// The generator in a given state: the words before the first one that it gives, the oldest first. The lags are
-    /// `0 < S < R < 4096`: others do not compile.
+    /// The generator in a given state: the words before the first one that it gives, the oldest
+    /// first. The lags are `0 < S < R < 4096`: others do not compile.
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if all words are even: then all that follow are, and the period is shorter.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if all words are even:
+    /// then all that follow are, and the period is shorter.
     ///
     /// # Examples
     ///

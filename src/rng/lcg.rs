@@ -30,7 +30,8 @@ macro_rules! lcg {
             /// The increment of the whole sequence.
             pub const INCREMENT: $state = $increment;
 
-            /// The generator of the whole sequence, in a given state: the first word is of the state after it.
+            /// The generator of the whole sequence, in a given state: the first word is of the
+            /// state after it.
             pub const fn from_state(state: $state) -> Self {
                 Self { state, multiplier: Self::MULTIPLIER, increment: Self::INCREMENT }
             }
@@ -48,19 +49,21 @@ macro_rules! lcg {
                 self.state = multiplier.wrapping_mul(self.state).wrapping_add(increment);
             }
 
-            /// Of every `of` words that would come, the one with number `k`: `of` such generators share a sequence, each with
-            /// steps of its own. (*Leapfrog*; \[Manssen et al., 2012\], the variant that is not *random*.)
+            /// Of every `of` words that would come, the one with number `k`: `of` such generators
+            /// share a sequence, each with steps of its own. (*Leapfrog*; \[Manssen et al., 2012\],
+            /// the variant that is not *random*.)
             ///
             /// # Errors
             ///
-            /// [`GeneratorError::NoSuchStream`](crate::GeneratorError::NoSuchStream) if `k` is not less than `of`.
+            /// [`GeneratorError::NoSuchStream`](crate::GeneratorError::NoSuchStream) if `k` is not
+            /// less than `of`.
             pub const fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
                 if k >= of {
                     return Err(Error::Generator(GeneratorError::NoSuchStream { stream: k, streams: of }));
                 }
                 let mut first = Self { ..*self };
-                // To word k, and one of the new steps back; steps are counted modulo 2^64, which is a multiple of the
-                // order of every such map.
+                // To word k, and one of the new steps back; steps are counted modulo 2^64, which is
+                // a multiple of the order of every such map.
                 first.skip(k.wrapping_add(1).wrapping_sub(of));
                 let (multiplier, increment) = self.power(of);
                 Ok(Self { state: first.state, multiplier, increment })
@@ -94,7 +97,8 @@ macro_rules! lcg {
             ///
             /// # Errors
             ///
-            /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0, [`Error::OutOfMemory`].
+            /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0,
+            /// [`Error::OutOfMemory`].
             pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
                 let first = $name::new(seed, 0);
                 Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
@@ -209,15 +213,18 @@ macro_rules! lcg {
 }
 
 lcg!(
-    /// `x = 1664525 x + 1013904223` modulo 2^32, every word the whole state: *Numerical Recipes*' `ranqd1`.
+    /// `x = 1664525 x + 1013904223` modulo 2^32, every word the whole state: *Numerical Recipes*'
+    /// `ranqd1`.
     ///
-    /// The period is 2^32, and that of a word's bit `k` only 2^(k + 1). It is a bad generator and a fast one: its words lie on few planes, most tests of SmallCrush
-    /// find that, and no more than the root of the period, 2^16 words, should be used ([Manssen et al., 2012], section 2, has
-    /// a simulation that goes wrong). It is here for comparison.
+    /// The period is 2^32, and that of a word's bit `k` only 2^(k + 1). It is a bad generator and a
+    /// fast one: its words lie on few planes, most tests of SmallCrush find that, and no more than
+    /// the root of the period, 2^16 words, should be used ([Manssen et al., 2012], section 2, has a
+    /// simulation that goes wrong). It is here for comparison.
     ///
-    /// Streams of [`new`](Generator::new) start anywhere in the one sequence, the *random* variant of the paper: `s` streams of
-    /// `n` words overlap with a probability of about `s^2 n / 2^32`. [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) part the sequence without overlap, which the paper
-    /// found to be worse still.
+    /// Streams of [`new`](Generator::new) start anywhere in the one sequence, the *random* variant
+    /// of the paper: `s` streams of `n` words overlap with a probability of about `s^2 n / 2^32`.
+    /// [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) part the sequence without overlap,
+    /// which the paper found to be worse still.
     ///
     /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
     ///
@@ -242,11 +249,14 @@ lcg!(
 );
 
 lcg!(
-    /// `x = 2862933555777941757 x + 1442695040888963407` modulo 2^64; a word is the upper half of the state.
+    /// `x = 2862933555777941757 x + 1442695040888963407` modulo 2^64; a word is the upper half of
+    /// the state.
     ///
-    /// The period is 2^64. It passes SmallCrush and fails some tests of Crush; as the *random* variant it nearly passes
-    /// ([Manssen et al., 2012], section 2). Streams of [`new`](Generator::new) start anywhere in the one sequence: `s` streams of `n` words overlap with a probability of about
-    /// `s^2 n / 2^64`. [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) part the sequence without overlap, which the paper found to be worse.
+    /// The period is 2^64. It passes SmallCrush and fails some tests of Crush; as the *random*
+    /// variant it nearly passes ([Manssen et al., 2012], section 2). Streams of
+    /// [`new`](Generator::new) start anywhere in the one sequence: `s` streams of `n` words overlap
+    /// with a probability of about `s^2 n / 2^64`. [`leapfrog`](Self::leapfrog) and
+    /// [`skip`](Self::skip) part the sequence without overlap, which the paper found to be worse.
     ///
     /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
     ///

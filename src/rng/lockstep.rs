@@ -18,7 +18,8 @@ pub(super) trait LockStep<const LANES: usize>: Generator {
     fn scatter(state: &Self::State, streams: &mut [Self; LANES]);
 }
 
-/// [`Steps::next_rows`](super::steps::Steps::next_rows) for blocks of one word, `LANES` streams at a time.
+/// [`Steps::next_rows`](super::steps::Steps::next_rows) for blocks of one word, `LANES` streams at
+/// a time.
 #[inline(always)]
 pub(super) fn fill_columns<const LANES: usize, G: LockStep<LANES>>(
     streams: &mut [G],
@@ -48,7 +49,8 @@ pub(super) fn fill_columns<const LANES: usize, G: LockStep<LANES>>(
     }
 }
 
-/// [`Steps::next_rows`](super::steps::Steps::next_rows), stream by stream, for blocks that are long enough to be made in vectors.
+/// [`Steps::next_rows`](super::steps::Steps::next_rows), stream by stream, for blocks that are long
+/// enough to be made in vectors.
 #[inline(always)]
 pub(super) fn fill_blocks<G: Generator, const VECTOR: usize>(
     streams: &mut [G],

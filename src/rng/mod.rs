@@ -1,8 +1,9 @@
-//! Random number generators for parallel programs: words and numbers in bulk ([`Fill`]), many streams at once ([`Streams`]), the
-//! same bits on every machine and on a GPU.
+//! Random number generators for parallel programs: words and numbers in bulk ([`Fill`]), many
+//! streams at once ([`Streams`]), the same bits on every machine and on a GPU.
 //!
-//! They are those of Manssen, Weigel and Hartmann, *Random number generators for massively parallel simulations on GPU*,
-//! European Physical Journal Special Topics 210 (2012), with the quality that they found; Philox is the one to take.
+//! They are those of Manssen, Weigel and Hartmann, *Random number generators for massively parallel
+//! simulations on GPU*, European Physical Journal Special Topics 210 (2012), with the quality that
+//! they found; Philox is the one to take.
 //!
 //! | | bits of state | period, words | streams |
 //! | --- | --- | --- | --- |
@@ -15,23 +16,26 @@
 //! | [`Lcg64`] | 64 | 2^64 | random starts, or every S-th word |
 //! | [`Lcg32`] | 32 | 2^32 | random starts, or every S-th word |
 //!
-//! [`Philox4x32`] is the function itself, of a counter and a key; the crate draws its keys with it (see
-//! [`Seed`](crate::Seed)).
+//! [`Philox4x32`] is the function itself, of a counter and a key; the crate draws its keys with it
+//! (see [`Seed`](crate::Seed)).
 //!
-//! Many numbers at once are drawn by [`Fill`], into slices; words one by one, by way of `rand_core`, fastest from a [`Buffered`] generator.
+//! Many numbers at once are drawn by [`Fill`], into slices; words one by one, by way of
+//! `rand_core`, fastest from a [`Buffered`] generator.
 //!
 //! # Seeds
 //!
-//! A generator is made of a seed and the number of a stream. The words of its state are those of the seed's
-//! [child](crate::KeyDomain::Generator) at an epoch that is the stream's number. There are two exceptions: of `Philox4x32Rng` the child gives the key and
-//! the number is part of the counter, and of `XorShift1024Weyl` the child gives stream 0, from which the others are so many jumps. So seed, epoch
-//! and stream never add up.
+//! A generator is made of a seed and the number of a stream. The words of its state are those of
+//! the seed's [child](crate::KeyDomain::Generator) at an epoch that is the stream's number. There
+//! are two exceptions: of `Philox4x32Rng` the child gives the key and the number is part of the
+//! counter, and of `XorShift1024Weyl` the child gives stream 0, from which the others are so many
+//! jumps. So seed, epoch and stream never add up.
 //!
 //! # The same bits
 //!
-//! Words are made by operations on integers and are the same everywhere. Numbers of floating point are the same wherever each operation on `f32` and
-//! `f64` is rounded to the nearest as IEEE 754 says: not on 32-bit x86 without SSE2 (`i586`), nor if the program changes the
-//! rounding. Subnormal numbers do not occur, so it does not matter whether they are flushed to zero.
+//! Words are made by operations on integers and are the same everywhere. Numbers of floating point
+//! are the same wherever each operation on `f32` and `f64` is rounded to the nearest as IEEE 754
+//! says: not on 32-bit x86 without SSE2 (`i586`), nor if the program changes the rounding.
+//! Subnormal numbers do not occur, so it does not matter whether they are flushed to zero.
 //!
 //! # Examples
 //!

@@ -1,9 +1,13 @@
-//! Pairs of normal numbers by the method of Box and Muller (1958); gpu/rng/normal.cuh is the same for a GPU.
+//! Pairs of normal numbers by the method of Box and Muller (1958); gpu/rng/normal.cuh is the same
+//! for a GPU.
 //!
-//! `r = sqrt(-2 ln u)` and an angle, a whole turn of which is equally likely. Logarithm, sine and cosine are polynomials
-//! in additions, multiplications and a division, each of which IEEE 754 rounds: the bits are the same everywhere, as long as no
-//! multiplication and addition are contracted into one. No result on the way is subnormal, so flushing those to zero changes nothing. Coefficients of `f64`'s logarithm and of `f32`'s: FreeBSD's
-//! msun (`e_log.c`, `e_logf.c`, Sun Microsystems, 1993); of sine and cosine: S. Moshier's Cephes (`sin.c`, `sinf.c`).
+//! `r = sqrt(-2 ln u)` and an angle, a whole turn of which is equally likely. Logarithm, sine and
+//! cosine are polynomials in additions, multiplications and a division, each of which IEEE 754
+//! rounds: the bits are the same everywhere, as long as no multiplication and addition are
+//! contracted into one. No result on the way is subnormal, so flushing those to zero changes
+//! nothing. Coefficients of `f64`'s logarithm and of `f32`'s: FreeBSD's msun (`e_log.c`,
+//! `e_logf.c`, Sun Microsystems, 1993); of sine and cosine: S. Moshier's Cephes (`sin.c`,
+//! `sinf.c`).
 
 #![expect(clippy::excessive_precision, reason = "coefficients are as in their sources")]
 
@@ -105,7 +109,8 @@ fn turn_f32(angle: u32) -> (f32, f32) {
 #[inline(always)]
 fn turn_f64(angle: u64) -> (f64, f64) {
     let quarter = angle.wrapping_add(1 << 61) >> 62;
-    // What is left, from -2^51 up to 2^51 units of 2^-54 turns: a number by way of the bits of 1.5 2^52 and more.
+    // What is left, from -2^51 up to 2^51 units of 2^-54 turns: a number by way of the bits of 1.5
+    // 2^52 and more.
     let rest = (angle.wrapping_add(1 << 61) << 2 >> 12).wrapping_add(0x4330_0000_0000_0000);
     let x = (f64::from_bits(rest) - (4_503_599_627_370_496.0 + 2_251_799_813_685_248.0))
         * (TAU / (1_u64 << 54) as f64);

@@ -1,4 +1,5 @@
-//! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU, without the exponential ones.
+//! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU, without the
+//! exponential ones.
 
 use super::exponential;
 use super::normal;
@@ -8,8 +9,8 @@ use crate::base::words::joined;
 
 /// How words become numbers of a type and a distribution.
 ///
-/// A *group* of words gives a group of numbers: two words one `u64`, four words two normal `f64`. Groups are drawn side by side,
-/// one a lane.
+/// A *group* of words gives a group of numbers: two words one `u64`, four words two normal `f64`.
+/// Groups are drawn side by side, one a lane.
 pub trait Distribution: Sized + Send + Sync + 'static {
     /// The type of the numbers.
     type Number: Bits;
@@ -71,7 +72,8 @@ fn groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number], count:
 ///
 /// # Safety
 ///
-/// All bits are valid, none is padding, and the size is a multiple of a word's, the alignment not below.
+/// All bits are valid, none is padding, and the size is a multiple of a word's, the alignment not
+/// below.
 pub unsafe trait Bits: Copy + Default + Send + Sync + 'static {}
 
 // SAFETY: every pattern of its 4 bytes is a value, and it is aligned as a word or more.
@@ -90,7 +92,8 @@ unsafe impl Bits for f64 {}
 #[inline(always)]
 pub(super) fn memory<N: Bits>(numbers: &mut [N]) -> &mut [u32] {
     let len = size_of_val(numbers) / size_of::<u32>();
-    // SAFETY: the same memory, of which a word needs no more alignment; all bits are words, and numbers.
+    // SAFETY: the same memory, of which a word needs no more alignment; all bits are words, and
+    // numbers.
     unsafe { core::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), len) }
 }
 

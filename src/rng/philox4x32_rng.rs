@@ -9,12 +9,15 @@ use super::{Generator, generator};
 use crate::base::words::{halves, joined};
 use crate::seed::{KeyDomain, Seed};
 
-/// Philox4x32 ([R123]) as a generator: words are computed from their place, so there is no state but the place.
+/// Philox4x32 ([R123]) as a generator: words are computed from their place, so there is no state
+/// but the place.
 ///
-/// Word `k` of stream `s` is word `k % 4` of the [block](super::Philox4x32::block) of the counter that has `k / 4` in its first two words and
-/// `s` in the others, the low word first. A stream has 2^66 words and starts again after them; a key has 2^64
-/// streams. They share no counter, and no statistical test is known that tells them from unrelated ones: with 10 rounds, and with 7, the
-/// fewest that will do, all tests of TestU01 pass (\[R123\], and \[Manssen et al., 2012\], section 7).
+/// Word `k` of stream `s` is word `k % 4` of the [block](super::Philox4x32::block) of the counter
+/// that has `k / 4` in its first two words and `s` in the others, the low word first. A stream has
+/// 2^66 words and starts again after them; a key has 2^64 streams. They share no counter, and no
+/// statistical test is known that tells them from unrelated ones: with 10 rounds, and with 7, the
+/// fewest that will do, all tests of TestU01 pass (\[R123\], and \[Manssen et al., 2012\], section
+/// 7).
 ///
 /// [`from_key`](Self::from_key) gives the words that cuRAND's device functions give after
 /// `curand_init(key, stream, 0, &state)`; [`new`](Generator::new) draws the key from a seed.
@@ -235,7 +238,8 @@ mod tests {
     use super::super::{Fill, Streams};
     use super::*;
 
-    /// The known answers of Random123, which cuRAND's generator gives as well: the counter is the stream and the place.
+    /// The known answers of Random123, which cuRAND's generator gives as well: the counter is the
+    /// stream and the place.
     #[test]
     fn known_answers() {
         let mut rng = Philox4x32Rng::<10>::from_key(0, 0);

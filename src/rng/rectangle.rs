@@ -40,7 +40,8 @@ impl<'a, N> Rectangle<'a, N> {
         assert!(row < self.rows);
         // SAFETY: the row is one of those that were borrowed, so its first number is in bounds.
         let first = unsafe { self.first.add(row * self.stride) };
-        // SAFETY: `columns` numbers from there on are this rectangle's alone, borrowed for as long as `self` is.
+        // SAFETY: `columns` numbers from there on are this rectangle's alone, borrowed for as long
+        // as `self` is.
         unsafe { core::slice::from_raw_parts_mut(first, self.columns) }
     }
 

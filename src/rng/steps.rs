@@ -6,7 +6,8 @@ use super::rectangle::Rectangle;
 use super::tuning;
 use crate::seed::Seed;
 
-/// The inner side of a [`Generator`](super::Generator). It is named nowhere outside, so that nobody else can implement it.
+/// The inner side of a [`Generator`](super::Generator). It is named nowhere outside, so that nobody
+/// else can implement it.
 ///
 /// Loops over words are `#[inline(always)]`, to be compiled for each level of `simd`.
 pub trait Steps: Sized {
@@ -52,7 +53,7 @@ pub trait Steps: Sized {
         unreachable!("a generator that skips says how");
     }
 
-    /// Writes rows of words of streams that are at the start of a block, with vectors of so many bytes: `out` has one column of
-    /// [`Generator::BLOCK`](super::Generator::BLOCK) words a stream.
+    /// Writes rows of words of streams that are at the start of a block, with vectors of so many
+    /// bytes: `out` has one column of [`Generator::BLOCK`](super::Generator::BLOCK) words a stream.
     fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>);
 }

@@ -21,13 +21,14 @@ use crate::seed::Seed;
 ///
 /// # The order of the numbers
 ///
-/// A *row* is one block of [`BLOCK`](Generator::BLOCK) numbers of each stream, in the streams' order: with `S` streams, block `t` of stream `i` is at
-/// `out[(t * S + i) * BLOCK ..][.. BLOCK]`. So the numbers do not depend on the threads, nor on whether a CPU or a GPU makes
-/// them.
+/// A *row* is one block of [`BLOCK`](Generator::BLOCK) numbers of each stream, in the streams'
+/// order: with `S` streams, block `t` of stream `i` is at `out[(t * S + i) * BLOCK ..][.. BLOCK]`.
+/// So the numbers do not depend on the threads, nor on whether a CPU or a GPU makes them.
 ///
-/// A [fill](Fill) takes whole rows; what is left of the last is dropped. Each stream turns its words into numbers by itself, as
-/// [`Fill`] says: where a number takes two words, a row takes two blocks of each stream. Normal numbers come in pairs, and a stream's pair
-/// is in two rows where a block is a single word; then a fill takes an even number of rows.
+/// A [fill](Fill) takes whole rows; what is left of the last is dropped. Each stream turns its
+/// words into numbers by itself, as [`Fill`] says: where a number takes two words, a row takes two
+/// blocks of each stream. Normal numbers come in pairs, and a stream's pair is in two rows where a
+/// block is a single word; then a fill takes an even number of rows.
 ///
 /// # Examples
 ///
@@ -55,7 +56,8 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none, [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none,
+    /// [`Error::OutOfMemory`].
     pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
         if streams.is_empty() {
             return Err(Error::Generator(GeneratorError::NoStreams));
@@ -68,8 +70,9 @@ impl<G: Generator> Streams<G> {
         Ok(Self { streams: generators })
     }
 
-    /// These generators, in this order. Where a state goes on by whole blocks, as those of `Philox4x32Rng` and
-    /// `XorShift1024Weyl` do, what is left of a block that one of them began is dropped.
+    /// These generators, in this order. Where a state goes on by whole blocks, as those of
+    /// `Philox4x32Rng` and `XorShift1024Weyl` do, what is left of a block that one of them began is
+    /// dropped.
     ///
     /// # Errors
     ///
@@ -105,11 +108,14 @@ impl<G: Generator> Streams<G> {
 }
 
 impl Streams<Mwc> {
-    /// Streams `0..count` of a seed, each with a multiplier of its own, the good ones from the largest down ([`Multipliers`]).
+    /// Streams `0..count` of a seed, each with a multiplier of its own, the good ones from the
+    /// largest down ([`Multipliers`]).
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0, [`GeneratorError::TooFewMultipliers`](crate::GeneratorError::TooFewMultipliers) if there are not so many, [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0,
+    /// [`GeneratorError::TooFewMultipliers`](crate::GeneratorError::TooFewMultipliers) if there are
+    /// not so many, [`Error::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()

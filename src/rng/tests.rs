@@ -276,7 +276,8 @@ fn states_are_complete<G: Generator>() {
     assert_eq!(block, expected[..G::BLOCK]);
 }
 
-/// Whether the state goes on by whole blocks: that of Philox, and of the xorshift whose words are a block.
+/// Whether the state goes on by whole blocks: that of Philox, and of the xorshift whose words are a
+/// block.
 fn goes_on_by_blocks<G: Generator>() -> bool {
     matches!(G::BLOCK, 4 | 32)
 }

@@ -1,4 +1,5 @@
-//! [`Xorwow`]: G. Marsaglia, *Xorshift RNGs*, Journal of Statistical Software 8 (2003), section 3.1.
+//! [`Xorwow`]: G. Marsaglia, *Xorshift RNGs*, Journal of Statistical Software 8 (2003), section
+//! 3.1.
 
 use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
@@ -9,14 +10,15 @@ use crate::seed::{KeyDomain, Seed};
 
 /// Marsaglia's xorwow: a xorshift generator of 160 bits, to which a Weyl sequence is added.
 ///
-/// The period is 2^192 - 2^32. It is the standard generator of cuRAND; it passes SmallCrush and Crush in [Manssen et al., 2012] and fails one to three
-/// tests of BigCrush (table 2); here it fails one of Crush, of the linear complexity of a low bit,
-/// which is 26,085 (docs/results/testu01.md).
-/// Many streams of it in a simulation of the Ising model give an energy that is off by 7.4 standard errors (docs/results/ising.md), as in the
-/// paper.
+/// The period is 2^192 - 2^32. It is the standard generator of cuRAND; it passes SmallCrush and
+/// Crush in [Manssen et al., 2012] and fails one to three tests of BigCrush (table 2); here it
+/// fails one of Crush, of the linear complexity of a low bit, which is 26,085
+/// (docs/results/testu01.md). Many streams of it in a simulation of the Ising model give an energy
+/// that is off by 7.4 standard errors (docs/results/ising.md), as in the paper.
 ///
-/// Streams of [`new`](Generator::new) start anywhere in the sequence: `s` streams of `n` words overlap with a probability of about
-/// `s^2 n / 2^192`. cuRAND places its streams 2^67 words apart instead, and starts from other states.
+/// Streams of [`new`](Generator::new) start anywhere in the sequence: `s` streams of `n` words
+/// overlap with a probability of about `s^2 n / 2^192`. cuRAND places its streams 2^67 words apart
+/// instead, and starts from other states.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -45,11 +47,13 @@ const INCREMENT: u32 = 362_437;
 generator!([] Xorwow, new: [] Xorwow);
 
 impl Xorwow {
-    /// The generator in a given state: Marsaglia's words `x`, `y`, `z`, `w`, `v`, and his `d`, the Weyl sequence.
+    /// The generator in a given state: Marsaglia's words `x`, `y`, `z`, `w`, `v`, and his `d`, the
+    /// Weyl sequence.
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the five words are all zero.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the five words are
+    /// all zero.
     pub const fn from_state(words: [u32; 5], weyl: u32) -> Result<Self, Error> {
         let [x, y, z, w, v] = words;
         if x | y | z | w | v == 0 {
@@ -74,8 +78,8 @@ impl Xorwow {
         self.weyl.wrapping_add(new)
     }
 
-    /// Writes the next words. Not inlined, and so without AVX, for which the compiler keeps the state in a vector and takes three
-    /// times as long: docs/results/rng.md.
+    /// Writes the next words. Not inlined, and so without AVX, for which the compiler keeps the
+    /// state in a vector and takes three times as long: docs/results/rng.md.
     #[inline(never)]
     fn run(&mut self, out: &mut [u32]) {
         for word in out {

@@ -109,9 +109,9 @@ impl SamplerBuilder {
     /// Goes through the items in orders of the user's own.
     ///
     /// The function draws an epoch's order, from the length and the seed at that epoch. Where the
-    /// bijection has more points than there are items, it is [walked](crate::bijection::CycleWalk), which
-    /// takes as many evaluations an item as there are points an item. The same epoch must always
-    /// give the same bijection, on every rank and in every process.
+    /// bijection has more points than there are items, it is [walked](crate::bijection::CycleWalk),
+    /// which takes as many evaluations an item as there are points an item. The same epoch must
+    /// always give the same bijection, on every rank and in every process.
     ///
     /// # Examples
     ///

@@ -111,11 +111,11 @@ impl SamplerBuilder {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if the rank is not below the world, so also if the world is 0;
-    /// [`Error::Sampler`] with [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or
-    /// [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or [`blocks`](Self::blocks) was
-    /// called, what drawing the order of epoch 0 says, and [`Error::LengthExceedsDomain`] if it has
-    /// fewer points than there are items.
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if the rank is not below the
+    /// world, so also if the world is 0; [`Error::Sampler`] with [`SamplerError::NoItems`],
+    /// [`SamplerError::EmptyBatch`] or [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or
+    /// [`blocks`](Self::blocks) was called, what drawing the order of epoch 0 says, and
+    /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.
     pub fn build(self) -> Result<Sampler, Error> {
         let Self { len, rank, world, batch, .. } = self;
         if len == 0 {

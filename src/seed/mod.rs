@@ -11,8 +11,8 @@
 //! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a [generator](crate::rng) |
 //! | counter words 2 and 3 | the epoch, low word first |
 //!
-//! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed applies
-//! the block function four times, once with each 64-bit quarter as the key, in order.
+//! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed
+//! applies the block function four times, once with each 64-bit quarter as the key, in order.
 //!
 //! [`words`] draws the words of many epochs at once.
 //!
@@ -29,16 +29,16 @@ use crate::base::philox4x32::lanes::{Counters, encrypt};
 
 /// The seed and epoch that choose a permutation.
 ///
-/// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` will do. A `u32` goes in as
-/// `u64::from(x)`: if there were a conversion from it too, the type of a literal would be ambiguous. The
-/// epoch is a second number for the passes of a loop over one data set: all epochs of all seeds are
-/// unrelated.
+/// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` will do. A `u32` goes
+/// in as `u64::from(x)`: if there were a conversion from it too, the type of a literal would be
+/// ambiguous. The epoch is a second number for the passes of a loop over one data set: all epochs
+/// of all seeds are unrelated.
 ///
-/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is serialised as
-/// that text.
+/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is
+/// serialised as that text.
 ///
-/// The same seed, epoch and length give the same permutation on every machine and back end, and in every version of
-/// this crate with the same major number (before 1.0.0: the same minor number).
+/// The same seed, epoch and length give the same permutation on every machine and back end, and in
+/// every version of this crate with the same major number (before 1.0.0: the same minor number).
 ///
 /// # Examples
 ///
@@ -71,7 +71,8 @@ impl Seed {
 
     /// A 256-bit seed, at epoch 0.
     ///
-    /// The permutations that a 256-bit seed chooses are unrelated to those of any 64-bit one, also all zeros and 0.
+    /// The permutations that a 256-bit seed chooses are unrelated to those of any 64-bit one, also
+    /// all zeros and 0.
     ///
     /// # Examples
     ///
@@ -93,8 +94,9 @@ impl Seed {
 
     /// A 256-bit seed drawn from a generator.
     ///
-    /// So any generator of the `rand` ecosystem gives one, one that was seeded itself among them. What
-    /// seeds a generator such as `StdRng`, 32 bytes, is a seed by [`from_bytes`](Self::from_bytes).
+    /// So any generator of the `rand` ecosystem gives one, one that was seeded itself among them.
+    /// What seeds a generator such as `StdRng`, 32 bytes, is a seed by
+    /// [`from_bytes`](Self::from_bytes).
     ///
     /// # Examples
     ///
@@ -150,7 +152,8 @@ impl Seed {
         }
     }
 
-    /// The seed of the same width that the first words of the key stream for a purpose are, at epoch 0.
+    /// The seed of the same width that the first words of the key stream for a purpose are, at
+    /// epoch 0.
     pub(crate) fn child(&self, domain: KeyDomain) -> Self {
         let mut stream = self.key_stream(domain);
         let key = match self.key {
@@ -186,11 +189,13 @@ impl From<[u8; 32]> for Seed {
 pub enum KeyDomain {
     /// A domain of `2^bits` points, for `bits` up to 64.
     Bits(u32),
-    /// A domain of exactly this size or shape. Numbers below 2^31 are kept apart, larger ones are folded to 31 bits.
+    /// A domain of exactly this size or shape. Numbers below 2^31 are kept apart, larger ones are
+    /// folded to 31 bits.
     Exact(u64),
     /// The seed from which a [`BlockShuffle`](crate::bijection::BlockShuffle) draws its keys.
     Blocks,
-    /// The seed and the states of a generator of [`rng`](crate::rng), by its number there, below 2^29.
+    /// The seed and the states of a generator of [`rng`](crate::rng), by its number there, below
+    /// 2^29.
     Generator(u32),
 }
 
@@ -209,7 +214,8 @@ impl KeyDomain {
     }
 }
 
-/// The random words that a [`Seed`] gives for one domain, as a generator of the `rand_core` ecosystem.
+/// The random words that a [`Seed`] gives for one domain, as a generator of the `rand_core`
+/// ecosystem.
 ///
 /// Good for 2^34 words, far more than any key needs; then it repeats.
 #[derive(Clone, Debug)]
@@ -248,7 +254,8 @@ impl TryRng for KeyStream {
     }
 }
 
-/// Words `2 block` and `2 block + 1`, of 64 bits, of the streams of consecutive epochs, one a lane; epochs wrap.
+/// Words `2 block` and `2 block + 1`, of 64 bits, of the streams of consecutive epochs, one a lane;
+/// epochs wrap.
 #[inline(always)]
 pub(crate) fn words<const LANES: usize>(
     keys: &[u64],

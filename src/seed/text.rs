@@ -6,9 +6,9 @@ use core::str::FromStr;
 use super::{Key, Seed};
 use crate::error::{Error, SavedError};
 
-/// The text of a seed, which [`FromStr`] reads: a 64-bit seed as a decimal number, a 256-bit seed as the
-/// 64 hexadecimal digits of its bytes, in order. Then, if the epoch is not 0, `@` and the epoch as a
-/// decimal number. The form is as stable as the permutations.
+/// The text of a seed, which [`FromStr`] reads: a 64-bit seed as a decimal number, a 256-bit seed
+/// as the 64 hexadecimal digits of its bytes, in order. Then, if the epoch is not 0, `@` and the
+/// epoch as a decimal number. The form is as stable as the permutations.
 ///
 /// # Examples
 ///
@@ -38,9 +38,9 @@ impl fmt::Display for Seed {
     }
 }
 
-/// Reads what [`Display`](fmt::Display) writes; digits may be of either case, zeros may lead, and an epoch
-/// of 0 may be there. Exactly 64 digits are those of bytes, also if they are a decimal number with
-/// leading zeros.
+/// Reads what [`Display`](fmt::Display) writes; digits may be of either case, zeros may lead, and
+/// an epoch of 0 may be there. Exactly 64 digits are those of bytes, also if they are a decimal
+/// number with leading zeros.
 ///
 /// # Errors
 ///
@@ -104,7 +104,8 @@ mod serialised {
         }
     }
 
-    /// From its text; a format for people may also have a number, which is a 64-bit seed at epoch 0.
+    /// From its text; a format for people may also have a number, which is a 64-bit seed at
+    /// epoch 0.
     impl<'de> Deserialize<'de> for Seed {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             if deserializer.is_human_readable() {

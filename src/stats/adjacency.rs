@@ -4,15 +4,17 @@ use super::counts::{Counts, Probabilities, inverse_factorial, no_fixed_point, pr
 use super::tails::chi_squared;
 use super::{Outcome, Test, check_len, check_sample};
 
-/// The test of the number of successors: places at which the next index is greater by 1, `p[i + 1] = p[i] + 1`.
+/// The test of the number of successors: places at which the next index is greater by 1,
+/// `p[i + 1] = p[i] + 1`.
 ///
-/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by Pearson's statistic
-/// and its upper tail; neighbouring numbers are pooled until 5 samples are expected. [`mean`](Self::mean) compares
-/// the mean.
+/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by
+/// Pearson's statistic and its upper tail; neighbouring numbers are pooled until 5 samples are
+/// expected. [`mean`](Self::mean) compares the mean.
 ///
-/// The number of permutations with `k` successors is `C(n - 1, k) (D(n - k) + D(n - k - 1))`, where `D(m)` are those
-/// of `m` items without a fixed point (Tanny, *Permutations and successions*, Journal of Combinatorial Theory A 21,
-/// 1976). The mean is `(n - 1) / n`, the variance `(n^2 - n - 1) / n^2`: it is close to a Poisson variable of mean 1.
+/// The number of permutations with `k` successors is `C(n - 1, k) (D(n - k) + D(n - k - 1))`, where
+/// `D(m)` are those of `m` items without a fixed point (Tanny, *Permutations and successions*,
+/// Journal of Combinatorial Theory A 21, 1976). The mean is `(n - 1) / n`, the variance
+/// `(n^2 - n - 1) / n^2`: it is close to a Poisson variable of mean 1.
 ///
 /// # Examples
 ///
@@ -41,8 +43,8 @@ impl Successors {
         Self { len, counts: Counts::new() }
     }
 
-    /// The mean number against its expectation. The statistic is in standard deviations; the p-value is two-sided and
-    /// by the normal distribution, for which 50 samples are enough.
+    /// The mean number against its expectation. The statistic is in standard deviations; the
+    /// p-value is two-sided and by the normal distribution, for which 50 samples are enough.
     pub fn mean(&self) -> Outcome {
         let n = self.len as f64;
         self.counts.mean((n - 1.0) / n, (n * n - n - 1.0) / (n * n))
@@ -78,26 +80,28 @@ impl Test for Successors {
 
 /// The test of the differences `p[i + 1] - p[i]` modulo `n`, which should all come equally often.
 ///
-/// It holds `n` counts of 8 bytes. The statistic is Pearson's with other weights, derived below; the p-value is its
-/// upper tail, by the chi-squared distribution with `n - 2` degrees of freedom. 10 samples are enough.
+/// It holds `n` counts of 8 bytes. The statistic is Pearson's with other weights, derived below;
+/// the p-value is its upper tail, by the chi-squared distribution with `n - 2` degrees of freedom.
+/// 10 samples are enough.
 ///
 /// # Distribution
 ///
-/// Of one uniform permutation, let `N(d)` be the number of places with the difference `d`, for `d` from 1 to `n - 1`.
-/// Its expectation is 1. To come to the covariances, two places are either next to each other, where `d` and `e` can
-/// follow each other unless `d + e = 0`; or they are not, where the four indexes have to be different. Counting the
-/// ways gives, with `m = n - 1`,
+/// Of one uniform permutation, let `N(d)` be the number of places with the difference `d`, for `d`
+/// from 1 to `n - 1`. Its expectation is 1. To come to the covariances, two places are either next
+/// to each other, where `d` and `e` can follow each other unless `d + e = 0`; or they are not,
+/// where the four indexes have to be different. Counting the ways gives, with `m = n - 1`,
 ///
 /// ```text
 /// Cov(N(d), N(e)) = (1 + 1/m) [d = e] - 1/m - 1/m [d + e = 0 mod n]
 /// ```
 ///
-/// The matrix keeps vectors apart that have the same value, and those that have opposite values, at `d` and `n - d`.
-/// It multiplies the opposite ones by `1 + 2/m = (n + 1) / (n - 1)`; the same ones by 1, except that the constant
-/// becomes 0. So for `N` samples with the total counts `O(d)`, split `O(d) - N` into the opposite part `a(d) = (O(d)
-/// - O(n - d)) / 2` and the rest `s(d)`. Then the sum of `s(d)^2 + a(d)^2 (n - 1) / (n + 1)` over `d`, divided by
-/// `N`, is the squared length of a vector whose covariance is a projection to `n - 2` dimensions: its mean is exactly
-/// `n - 2`, and its distribution tends to the chi-squared one.
+/// The matrix keeps vectors apart that have the same value, and those that have opposite values, at
+/// `d` and `n - d`. It multiplies the opposite ones by `1 + 2/m = (n + 1) / (n - 1)`; the same ones
+/// by 1, except that the constant becomes 0. So for `N` samples with the total counts `O(d)`, split
+/// `O(d) - N` into the opposite part `a(d) = (O(d)
+/// - O(n - d)) / 2` and the rest `s(d)`. Then the sum of `s(d)^2 + a(d)^2 (n - 1) / (n +
+///   1)` over `d`, divided by `N`, is the squared length of a vector whose covariance is a projection to `n -
+///   2` dimensions: its mean is exactly `n - 2`, and its distribution tends to the chi-squared one.
 ///
 /// # Examples
 ///

@@ -9,7 +9,8 @@ pub(super) const VALUES: usize = 64;
 /// The probabilities of the values, in the same cells as they are counted in.
 pub(super) type Probabilities = [f64; VALUES];
 
-/// The fewest samples that are expected in a cell; neighbouring cells are pooled until they have so many.
+/// The fewest samples that are expected in a cell; neighbouring cells are pooled until they have so
+/// many.
 const EXPECTED_MIN: f64 = 5.0;
 
 /// Counts of a small statistic of permutations of one length.
@@ -43,7 +44,8 @@ impl Counts {
         mean_outcome(excess, variance, self.samples)
     }
 
-    /// Pearson's statistic of the counts of all values, pooled where few are expected, and its upper tail.
+    /// Pearson's statistic of the counts of all values, pooled where few are expected, and its
+    /// upper tail.
     pub(super) fn distribution(&self, probabilities: &Probabilities) -> Outcome {
         let pooled = self.pooled(probabilities);
         if pooled.len() < 2 {
@@ -57,8 +59,8 @@ impl Counts {
         Outcome { statistic, p_value, samples: self.samples }
     }
 
-    /// The counts and expectations of runs of cells. Each run is as short as it can be; what is left at the end goes
-    /// to the last.
+    /// The counts and expectations of runs of cells. Each run is as short as it can be; what is
+    /// left at the end goes to the last.
     fn pooled(&self, probabilities: &Probabilities) -> Vec<(u64, f64)> {
         let mut runs: Vec<(u64, f64)> = Vec::new();
         let (mut count, mut expected) = (0, 0.0);
@@ -77,14 +79,14 @@ impl Counts {
     }
 }
 
-/// The probabilities of a statistic with the values `0..=max`. From 64 on, the statistics whose probabilities are
-/// given in this way are rarer than 1e-80.
+/// The probabilities of a statistic with the values `0..=max`. From 64 on, the statistics whose
+/// probabilities are given in this way are rarer than 1e-80.
 pub(super) fn probabilities(max: usize, probability: impl Fn(usize) -> f64) -> Probabilities {
     core::array::from_fn(|value| if value <= max { probability(value) } else { 0.0 })
 }
 
-/// The probability that a uniform permutation of `m` items has no fixed point: a partial sum of the series of
-/// `exp(-1)`.
+/// The probability that a uniform permutation of `m` items has no fixed point: a partial sum of the
+/// series of `exp(-1)`.
 pub(super) fn no_fixed_point(m: usize) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     // The terms from the 20th on are below the last digit.

@@ -12,8 +12,8 @@ pub(super) struct CycleCounter {
 }
 
 impl CycleCounter {
-    /// The number of cycles. On a slice that is not a permutation it ends too, or panics, with a number that means
-    /// nothing.
+    /// The number of cycles. On a slice that is not a permutation it ends too, or panics, with a
+    /// number that means nothing.
     pub(super) fn count(&mut self, permutation: &[u32]) -> u64 {
         self.seen.clear();
         self.seen.resize(permutation.len().div_ceil(64), 0);
@@ -40,16 +40,18 @@ impl CycleCounter {
 
 /// The test of the number of cycles, from 1 to `n`.
 ///
-/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by Pearson's statistic
-/// and its upper tail; neighbouring numbers are pooled until 5 samples are expected. [`mean`](Self::mean) compares
-/// the mean. The first sees more kinds of faults (even permutations alone have cycles of one parity, and hardly
-/// another mean), the second is the more sensitive where the mean is wrong.
+/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by
+/// Pearson's statistic and its upper tail; neighbouring numbers are pooled until 5 samples are
+/// expected. [`mean`](Self::mean) compares the mean. The first sees more kinds of faults (even
+/// permutations alone have cycles of one parity, and hardly another mean), the second is the more
+/// sensitive where the mean is wrong.
 ///
-/// The number of cycles is distributed as the sum over `j` from 1 to `n` of independent bits that are 1 with
-/// probability `1 / j`: as item `j` is added, it closes a cycle of its own or goes into one of the others at any of
-/// `j - 1` places. (Feller, *An Introduction to Probability Theory and Its Applications*, volume 1, X.6.) So the mean
-/// is `H = 1 + 1/2 + .. + 1/n`, the variance `H - (1 + 1/4 + .. + 1/n^2)`, and the probabilities are the unsigned
-/// Stirling numbers of the first kind over `n!`.
+/// The number of cycles is distributed as the sum over `j` from 1 to `n` of independent bits that
+/// are 1 with probability `1 / j`: as item `j` is added, it closes a cycle of its own or goes into
+/// one of the others at any of `j - 1` places. (Feller, *An Introduction to Probability Theory and
+/// Its Applications*, volume 1, X.6.) So the mean is `H = 1 + 1/2 + .. + 1/n`, the variance
+/// `H - (1 + 1/4 + .. + 1/n^2)`, and the probabilities are the unsigned Stirling numbers of the
+/// first kind over `n!`.
 ///
 /// # Examples
 ///
@@ -79,15 +81,15 @@ impl Cycles {
         Self { len, counter: CycleCounter::default(), counts: Counts::new() }
     }
 
-    /// The mean number against its expectation. The statistic is in standard deviations; the p-value is two-sided and
-    /// by the normal distribution, for which 50 samples are enough.
+    /// The mean number against its expectation. The statistic is in standard deviations; the
+    /// p-value is two-sided and by the normal distribution, for which 50 samples are enough.
     pub fn mean(&self) -> Outcome {
         let (mean, squares) = harmonic(self.len);
         self.counts.mean(mean, mean - squares)
     }
 
-    /// The probabilities of the numbers of cycles, by adding one item after the other. As the number never decreases,
-    /// those of 63 and more may share a cell. Time `64 n`.
+    /// The probabilities of the numbers of cycles, by adding one item after the other. As the
+    /// number never decreases, those of 63 and more may share a cell. Time `64 n`.
     fn probabilities(&self) -> Probabilities {
         let mut p = [0.0; VALUES];
         p[1] = 1.0;
@@ -105,8 +107,8 @@ impl Cycles {
 /// Euler's constant; the standard library has it from Rust 1.94 on only.
 const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// The sums of `1 / j` and of `1 / j^2` for `j` from 1 to `n`. From 1000 on by their asymptotic series, which are
-/// then right to the last digits.
+/// The sums of `1 / j` and of `1 / j^2` for `j` from 1 to `n`. From 1000 on by their asymptotic
+/// series, which are then right to the last digits.
 fn harmonic(n: usize) -> (f64, f64) {
     if n < 1000 {
         return (1..=n)
@@ -138,12 +140,13 @@ impl Test for Cycles {
 
 /// The test of the number of fixed points: indexes that are at their own place.
 ///
-/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by Pearson's statistic
-/// and its upper tail; neighbouring numbers are pooled until 5 samples are expected. [`mean`](Self::mean) compares
-/// the mean.
+/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by
+/// Pearson's statistic and its upper tail; neighbouring numbers are pooled until 5 samples are
+/// expected. [`mean`](Self::mean) compares the mean.
 ///
-/// The probability of `k` fixed points is `d(n - k) / k!`, where `d(m) = 1 - 1/1! + 1/2! - .. +- 1/m!` is that of
-/// none among `m` items: the matching problem of Montmort (Feller, volume 1, IV.4). Mean and variance are 1.
+/// The probability of `k` fixed points is `d(n - k) / k!`, where
+/// `d(m) = 1 - 1/1! + 1/2! - .. +- 1/m!` is that of none among `m` items: the matching problem of
+/// Montmort (Feller, volume 1, IV.4). Mean and variance are 1.
 ///
 /// # Examples
 ///
@@ -172,8 +175,8 @@ impl FixedPoints {
         Self { len, counts: Counts::new() }
     }
 
-    /// The mean number against its expectation. The statistic is in standard deviations; the p-value is two-sided and
-    /// by the normal distribution, for which 50 samples are enough.
+    /// The mean number against its expectation. The statistic is in standard deviations; the
+    /// p-value is two-sided and by the normal distribution, for which 50 samples are enough.
     pub fn mean(&self) -> Outcome {
         self.counts.mean(1.0, 1.0)
     }

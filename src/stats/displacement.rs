@@ -8,20 +8,24 @@ use super::{Outcome, Test, check_len, check_sample};
 pub enum Distance {
     /// `|i - k|`, in places: the sum over all items is Spearman's footrule.
     Absolute,
-    /// `(i - k)^2`, in places squared: the sum over all items is what Spearman's rank correlation is made of.
+    /// `(i - k)^2`, in places squared: the sum over all items is what Spearman's rank correlation
+    /// is made of.
     Squared,
 }
 
 /// The test of how far the items move in total.
 ///
-/// The statistic is the mean over the samples of the sum over the items, less its expectation, in standard
-/// deviations: negative if items stay too near. The p-value is two-sided and by the normal distribution, for which 30
-/// samples are enough.
+/// The statistic is the mean over the samples of the sum over the items, less its expectation, in
+/// standard deviations: negative if items stay too near. The p-value is two-sided and by the normal
+/// distribution, for which 30 samples are enough.
 ///
-/// For one uniform permutation, the sum of the absolute distances has the mean `(n^2 - 1) / 3` and the variance `(n +
-/// 1) (2 n^2 + 7) / 45` (Diaconis, Graham, *Spearman's footrule as a measure of disarray*, 1977). That of the squares
-/// has the mean `n (n^2 - 1) / 6` and the variance `n^2 (n - 1) (n + 1)^2 / 36`, as rank correlations have the
-/// variance `1 / (n - 1)` (Kendall, *Rank Correlation Methods*, 1948).
+/// For one uniform permutation, the sum of the absolute distances has the mean `(n^2 - 1) / 3` and
+/// the variance `(n +
+/// 1) (2 n^2 + 7) /
+///    45` (Diaconis, Graham, *Spearman's footrule as a measure of disarray*, 1977). That of the squares has the mean `n
+///    (n^2 - 1) / 6` and the variance `n^2 (n - 1) (n + 1)^2 /
+///    36`, as rank correlations have the variance `1 / (n - 1)` (Kendall, *Rank Correlation
+///    Methods*, 1948).
 ///
 /// # Examples
 ///
@@ -51,7 +55,8 @@ impl Displacement {
         Self { len, distance, sum: 0, samples: 0 }
     }
 
-    /// A multiple of the mean of one sample that is whole, and the multiplier; so that the excess has no rounding.
+    /// A multiple of the mean of one sample that is whole, and the multiplier; so that the excess
+    /// has no rounding.
     fn mean(&self) -> (u128, u128) {
         let n = self.len as u128;
         match self.distance {
@@ -69,8 +74,8 @@ impl Displacement {
         }
     }
 
-    /// The sum of the samples less its expectation. The difference of the multiples is exact: it is far below 2^127,
-    /// even where they are not.
+    /// The sum of the samples less its expectation. The difference of the multiples is exact: it is
+    /// far below 2^127, even where they are not.
     fn excess(&self) -> f64 {
         let (mean, multiplier) = self.mean();
         let expected = mean.wrapping_mul(u128::from(self.samples));
@@ -79,13 +84,14 @@ impl Displacement {
     }
 }
 
-/// The sum of the absolute distances of all items of a sample. At most `n^2 / 2`, so it fits at every length.
+/// The sum of the absolute distances of all items of a sample. At most `n^2 / 2`, so it fits at
+/// every length.
 fn absolute(permutation: &[u32]) -> u64 {
     (0_u32..).zip(permutation).map(|(place, &index)| u64::from(place.abs_diff(index))).sum()
 }
 
-/// The sum of the squared distances of all items of a sample: `n^3 / 3` at most, which up to 2^20 items
-/// fits 64 bits.
+/// The sum of the squared distances of all items of a sample: `n^3 / 3` at most, which up to 2^20
+/// items fits 64 bits.
 fn squared(permutation: &[u32]) -> u128 {
     let square = |(place, &index): (u32, &u32)| u64::from(place.abs_diff(index)).pow(2);
     if permutation.len() <= 1 << 20 {

@@ -4,19 +4,21 @@ use core::ops::Range;
 
 use super::Test;
 
-/// Samples are judged in about this many chunks: enough for as many threads, and not more, as each costs a merge, and
-/// tables may be big.
+/// Samples are judged in about this many chunks: enough for as many threads, and not more, as each
+/// costs a merge, and tables may be big.
 const CHUNKS: u64 = 64;
 
 /// The most samples in a chunk; even, as [`chunk_size`] needs it to be.
 const CHUNK_MAX: u64 = 1 << 16;
 
-/// Passes `samples` permutations of `len` items to a test, on all of rayon's threads, and returns it.
+/// Passes `samples` permutations of `len` items to a test, on all of rayon's threads, and returns
+/// it.
 ///
-/// `fill(k, out)` writes sample `k`, from 0 to `samples - 1`, to a slice of `len` indexes. The slice holds whatever
-/// was left there by an earlier sample. `test` makes the test anew for each chunk of samples. The chunks are
-/// `[0, c), [c, 2c), ..` for an even `c` that depends on `samples` alone, and they are merged in order by a fixed
-/// scheme; so the answer is always the same if `fill` always writes the same.
+/// `fill(k, out)` writes sample `k`, from 0 to `samples - 1`, to a slice of `len` indexes. The
+/// slice holds whatever was left there by an earlier sample. `test` makes the test anew for each
+/// chunk of samples. The chunks are `[0, c), [c, 2c), ..` for an even `c` that depends on `samples`
+/// alone, and they are merged in order by a fixed scheme; so the answer is always the same if
+/// `fill` always writes the same.
 ///
 /// # Examples
 ///
@@ -48,7 +50,8 @@ pub fn run<T: Test + Send>(
     merged(0..samples, chunk_size(samples), &chunk)
 }
 
-/// The number of samples in a chunk. It is even, so that pairs of consecutive samples stay together.
+/// The number of samples in a chunk. It is even, so that pairs of consecutive samples stay
+/// together.
 fn chunk_size(samples: u64) -> u64 {
     samples.div_ceil(CHUNKS).next_multiple_of(2).clamp(2, CHUNK_MAX)
 }

@@ -1,4 +1,5 @@
-//! [`DiscordantPairs`] and [`Mallows`]: how much two permutations differ in order, and the kernel made of it.
+//! [`DiscordantPairs`] and [`Mallows`]: how much two permutations differ in order, and the kernel
+//! made of it.
 
 /// Counts the pairs of items that two permutations put in different order: Kendall's distance.
 ///
@@ -25,23 +26,28 @@ impl DiscordantPairs {
         Self::default()
     }
 
-    /// The number of pairs of places `i < k` with `p[i] > p[k]`, from 0 to `n (n - 1) / 2`: the inversions of `p`.
+    /// The number of pairs of places `i < k` with `p[i] > p[k]`, from 0 to `n (n - 1) / 2`: the
+    /// inversions of `p`.
     ///
-    /// Time `n log(n / 64)`, from the ranks of the values among those before them. Measured, that is 5 times as fast
-    /// as counting in a merge sort (Knight, *A computer method for calculating Kendall's tau with ungrouped data*,
-    /// JASA 61, 1966) from 1000 items on, and neither is clearly better below 50.
+    /// Time `n log(n / 64)`, from the ranks of the values among those before them. Measured, that
+    /// is 5 times as fast as counting in a merge sort (Knight, *A computer method for calculating
+    /// Kendall's tau with ungrouped data*, JASA 61, 1966) from 1000 items on, and neither is
+    /// clearly better below 50.
     ///
     /// # Panics
     ///
-    /// If a value is not below the length. Values that come twice are not noticed, and the count means nothing then.
+    /// If a value is not below the length. Values that come twice are not noticed, and the count
+    /// means nothing then.
     pub fn from_identity(&mut self, permutation: &[u32]) -> u64 {
         self.ranks.inversions(permutation)
     }
 
-    /// The number of pairs of places `i < k` at which `a[i] < a[k]` and `b[i] > b[k]`, or the other way round.
+    /// The number of pairs of places `i < k` at which `a[i] < a[k]` and `b[i] > b[k]`, or the other
+    /// way round.
     ///
-    /// Time and panics are as with [`from_identity`](Self::from_identity). Rearranging the places of both in the same
-    /// way does not change the count, so it is that of the inversions of `b` rearranged to where `a` is sorted.
+    /// Time and panics are as with [`from_identity`](Self::from_identity). Rearranging the places
+    /// of both in the same way does not change the count, so it is that of the inversions of `b`
+    /// rearranged to where `a` is sorted.
     ///
     /// # Panics
     ///
@@ -56,8 +62,9 @@ impl DiscordantPairs {
     }
 }
 
-/// A set of numbers that knows how many of them are below a given one: one bit a number, and a Fenwick tree over the
-/// counts of whole words (Fenwick, *A new data structure for cumulative frequency tables*, 1994).
+/// A set of numbers that knows how many of them are below a given one: one bit a number, and a
+/// Fenwick tree over the counts of whole words (Fenwick, *A new data structure for cumulative
+/// frequency tables*, 1994).
 #[derive(Clone, Debug, Default)]
 struct Ranks {
     bits: Vec<u64>,
@@ -105,11 +112,11 @@ impl Ranks {
     }
 }
 
-/// The Mallows kernel of permutations of one length, `K = exp(-lambda d / C(n, 2))` for two that differ in the order
-/// of `d` pairs, and its moments when one of the two is uniform.
+/// The Mallows kernel of permutations of one length, `K = exp(-lambda d / C(n, 2))` for two that
+/// differ in the order of `d` pairs, and its moments when one of the two is uniform.
 ///
-/// `K` is 1 for equal permutations and `exp(-lambda)` for opposite ones. See Mitchell et al., 2022, section 5, and
-/// Jiao, Vert, *The Kendall and Mallows kernels for permutations*, ICML 2015.
+/// `K` is 1 for equal permutations and `exp(-lambda)` for opposite ones. See Mitchell et al., 2022,
+/// section 5, and Jiao, Vert, *The Kendall and Mallows kernels for permutations*, ICML 2015.
 ///
 /// # Examples
 ///
@@ -170,11 +177,12 @@ impl Mallows {
 
     /// The kernel's expectation when one of the permutations is uniform, whatever the other is.
     ///
-    /// It is the product over `j` from 1 to `n` of `(1 - q^j) / (j (1 - q))` with `q = exp(-lambda / C(n, 2))`: what
-    /// item `j` adds to the discordant pairs is uniform on `0..j`, and independent of the others. With `y = lambda /
-    /// (2 C(n, 2))` the factor is `exp(-(j - 1) y) S(j y) / S(y)` for `S(y) = sinh(y) / y`, and the first parts of
-    /// all factors multiply to `exp(-lambda / 2)`. The logarithms of the others are positive and summed one by one.
-    /// The relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
+    /// It is the product over `j` from 1 to `n` of `(1 - q^j) / (j (1 - q))` with
+    /// `q = exp(-lambda / C(n, 2))`: what item `j` adds to the discordant pairs is uniform on
+    /// `0..j`, and independent of the others. With `y = lambda / (2 C(n, 2))` the factor is
+    /// `exp(-(j - 1) y) S(j y) / S(y)` for `S(y) = sinh(y) / y`, and the first parts of all factors
+    /// multiply to `exp(-lambda / 2)`. The logarithms of the others are positive and summed one by
+    /// one. The relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
     ///
     /// Time `n`.
     pub fn mean(&self) -> f64 {
@@ -186,11 +194,13 @@ impl Mallows {
 
     /// The kernel's variance when one of the permutations is uniform, whatever the other is.
     ///
-    /// It is the difference of the mean at `2 lambda` and the square of the mean, which agree in all but a few digits
-    /// if `n` is great or `lambda` small. Here it is `mean^2 (exp(D) - 1)` instead, where `D` is the difference of
-    /// the logarithms. With the notation of [`mean`](Self::mean) the factors `exp(-lambda)` cancel exactly, and as
-    /// `S(2 y) / S(y)^2 = y coth(y)`, what is left of `D` is the sum over `j` of `ln(j y coth(j y)) - ln(y coth(y))`,
-    /// which has no negative terms. The relative error is about 1e-13 at most, as with the mean.
+    /// It is the difference of the mean at `2 lambda` and the square of the mean, which agree in
+    /// all but a few digits if `n` is great or `lambda` small. Here it is `mean^2 (exp(D) - 1)`
+    /// instead, where `D` is the difference of the logarithms. With the notation of
+    /// [`mean`](Self::mean) the factors `exp(-lambda)` cancel exactly, and as
+    /// `S(2 y) / S(y)^2 = y coth(y)`, what is left of `D` is the sum over `j` of
+    /// `ln(j y coth(j y)) - ln(y coth(y))`, which has no negative terms. The relative error is
+    /// about 1e-13 at most, as with the mean.
     ///
     /// Time `n`.
     pub fn variance(&self) -> f64 {
@@ -210,8 +220,8 @@ fn ln_sinhc(y: f64) -> f64 {
     if y > 1.0 {
         return y - (2.0 * y).ln() + (-(-2.0 * y).exp()).ln_1p();
     }
-    // The power series of sinh(y) / y - 1, by Horner's rule: y^2 / 3! (1 + y^2 / (4 * 5) (1 + ..)). 9 terms leave out
-    // less than 1e-18 of it.
+    // The power series of sinh(y) / y - 1, by Horner's rule: y^2 / 3! (1 + y^2 / (4 * 5) (1 + ..)).
+    // 9 terms leave out less than 1e-18 of it.
     let square = y * y;
     let series = (1..=9).rev().fold(0.0, |rest, k| {
         let k = f64::from(2 * k);
@@ -225,8 +235,8 @@ fn ln_y_coth(y: f64) -> f64 {
     if y > 1.0 {
         return (y / y.tanh()).ln();
     }
-    // Lambert's continued fraction, y coth(y) - 1 = y^2 / (3 + y^2 / (5 + ..)), has positive terms only. 9 of them
-    // leave out less than 1e-17.
+    // Lambert's continued fraction, y coth(y) - 1 = y^2 / (3 + y^2 / (5 + ..)), has positive terms
+    // only. 9 of them leave out less than 1e-17.
     let square = y * y;
     let excess = (1..=9).rev().fold(0.0, |rest, k| square / (f64::from(2 * k + 1) + rest));
     excess.ln_1p()
@@ -267,8 +277,9 @@ mod tests {
         DiscordantPairs::new().between(&[0, 1], &[0]);
     }
 
-    /// Length, lambda, mean and variance; by mpmath with 60 digits. At lengths 2 to 8 from the number of permutations
-    /// with each number of inversions (for 2 to 7 found by going through all `n!`), above from the products.
+    /// Length, lambda, mean and variance; by mpmath with 60 digits. At lengths 2 to 8 from the
+    /// number of permutations with each number of inversions (for 2 to 7 found by going through all
+    /// `n!`), above from the products.
     const MOMENTS: &[(usize, f64, f64, f64)] = &[
         (2, 5.0, 0.5033689734995427, 0.24664237648289788),
         (2, 0.001, 0.9995002499166875, 2.4975014577085485e-07),

@@ -14,38 +14,40 @@ pub enum Design {
     Identity,
 }
 
-/// The test of the squared maximum mean discrepancy with the [`Mallows`] kernel `K`: Mitchell, Stokes, Frank, Holmes,
-/// *Bandwidth-Optimal Random Shuffling for GPUs*, 2022, section 5.
+/// The test of the squared maximum mean discrepancy with the [`Mallows`] kernel `K`: Mitchell,
+/// Stokes, Frank, Holmes, *Bandwidth-Optimal Random Shuffling for GPUs*, 2022, section 5.
 ///
-/// The statistic is the mean of `m` values of the kernel less its expectation under uniformity, [`Mallows::mean`].
-/// For `N` samples there are two designs:
+/// The statistic is the mean of `m` values of the kernel less its expectation under uniformity,
+/// [`Mallows::mean`]. For `N` samples there are two designs:
 ///
-/// * [`Design::Pairs`], of the published version (equations 5 to 7): the kernel of samples `2 i - 1` and `2 i`, so
-///   `m = N / 2`; an odd last sample waits for another. Its expectation is the squared discrepancy of the two
-///   distributions, which is never negative, and 0 only if the samples are uniform. So with enough samples this
-///   design finds everything; but it takes many unless the permutations come in clusters.
-/// * [`Design::Identity`], of the first preprint (arXiv:2106.06161v1, equations 4 and 5): the kernel of each sample
-///   and the identity, so `m = N`. It is a test of the number of inversions, and a quick one. Its expectation is 0
-///   also for many distributions that are not uniform, so it is no measure of discrepancy: shuffles that leave
-///   inversions alone pass it.
+/// * [`Design::Pairs`], of the published version (equations 5 to 7): the kernel of samples
+///   `2 i - 1` and `2 i`, so `m = N / 2`; an odd last sample waits for another. Its expectation is
+///   the squared discrepancy of the two distributions, which is never negative, and 0 only if the
+///   samples are uniform. So with enough samples this design finds everything; but it takes many
+///   unless the permutations come in clusters.
+/// * [`Design::Identity`], of the first preprint (arXiv:2106.06161v1, equations 4 and 5): the
+///   kernel of each sample and the identity, so `m = N`. It is a test of the number of inversions,
+///   and a quick one. Its expectation is 0 also for many distributions that are not uniform, so it
+///   is no measure of discrepancy: shuffles that leave inversions alone pass it.
 ///
 /// # Distribution
 ///
-/// Under uniformity the kernel of a sample with the identity, and that of two independent samples, have the same
-/// distribution: `K(a, b)` depends on `a` and `b` only by way of `b a^-1`, which is uniform if `b` is, whatever `a`
-/// is. The `m` values are independent in both designs, since no sample is in two of them. So the statistic has
-/// expectation 0 and variance `Var(K) / m`, with `Var(K)` from [`Mallows::variance`]: `2 Var(K) / N` for the pairs,
-/// and half of that, `Var(K) / N`, for the identity.
+/// Under uniformity the kernel of a sample with the identity, and that of two independent samples,
+/// have the same distribution: `K(a, b)` depends on `a` and `b` only by way of `b a^-1`, which is
+/// uniform if `b` is, whatever `a` is. The `m` values are independent in both designs, since no
+/// sample is in two of them. So the statistic has expectation 0 and variance `Var(K) / m`, with
+/// `Var(K)` from [`Mallows::variance`]: `2 Var(K) / N` for the pairs, and half of that,
+/// `Var(K) / N`, for the identity.
 ///
 /// Two bounds follow for the probability that it is at least `t` from 0:
 ///
-/// * Hoeffding's, as `K` is from 0 to 1: at most `2 exp(-2 m t^2)`; it holds for every number of samples, and is far
-///   too careful if `K` varies little;
-/// * the central limit theorem's: `erfc(t / sqrt(2 Var(K) / m))`, close if `m` is large. With a great `lambda` the
-///   kernel is rarely far from 0, and more samples are needed.
+/// * Hoeffding's, as `K` is from 0 to 1: at most `2 exp(-2 m t^2)`; it holds for every number of
+///   samples, and is far too careful if `K` varies little;
+/// * the central limit theorem's: `erfc(t / sqrt(2 Var(K) / m))`, close if `m` is large. With a
+///   great `lambda` the kernel is rarely far from 0, and more samples are needed.
 ///
-/// [`outcome`](Test::outcome) takes Hoeffding's bound for fewer than 100 samples, as the authors advise, and the
-/// normal distribution from there on. Both are two-sided.
+/// [`outcome`](Test::outcome) takes Hoeffding's bound for fewer than 100 samples, as the authors
+/// advise, and the normal distribution from there on. Both are two-sided.
 ///
 /// # Examples
 ///
@@ -133,7 +135,8 @@ impl Mmd {
         self.kernel.variance() / self.values as f64
     }
 
-    /// The outcome by Hoeffding's inequality: a p-value that is never too small, and mostly far too large.
+    /// The outcome by Hoeffding's inequality: a p-value that is never too small, and mostly far too
+    /// large.
     pub fn hoeffding(&self) -> Outcome {
         let statistic = self.statistic();
         let p_value = (2.0 * (-2.0 * self.values as f64 * statistic.powi(2)).exp()).min(1.0);
@@ -150,9 +153,9 @@ impl Mmd {
         Outcome { statistic, p_value: two_sided(statistic / variance.sqrt()), samples }
     }
 
-    /// The least distance from 0 that is significant at the level `alpha` by Hoeffding's inequality: equation 6 of
-    /// the paper, `sqrt(ln(2 / alpha) / N)` for `N` samples in pairs, and equation 4 of the preprint, `sqrt(ln(2 /
-    /// alpha) / (2 N))`, against the identity.
+    /// The least distance from 0 that is significant at the level `alpha` by Hoeffding's
+    /// inequality: equation 6 of the paper, `sqrt(ln(2 / alpha) / N)` for `N` samples in pairs, and
+    /// equation 4 of the preprint, `sqrt(ln(2 / alpha) / (2 N))`, against the identity.
     ///
     /// Infinite without samples.
     ///
@@ -164,9 +167,10 @@ impl Mmd {
         ((2.0 / alpha).ln() / (2.0 * self.values as f64)).sqrt()
     }
 
-    /// The least distance from 0 that is significant at the level `alpha` by the central limit theorem: equation 7 of
-    /// the paper and equation 5 of the preprint, `sqrt(2 Var) erf^-1(1 - alpha)`, written with `erfc^-1(alpha)` so
-    /// that a small `alpha` keeps its digits.
+    /// The least distance from 0 that is significant at the level `alpha` by the central limit
+    /// theorem: equation 7 of the paper and equation 5 of the preprint,
+    /// `sqrt(2 Var) erf^-1(1 - alpha)`, written with `erfc^-1(alpha)` so that a small `alpha` keeps
+    /// its digits.
     ///
     /// Infinite without samples.
     ///

@@ -1,8 +1,9 @@
 //! Statistical tests of shuffles: does every permutation come equally often?
 //!
-//! The tests see slices of indexes and nothing else, so they judge any shuffler. A sample is a permutation `p` of
-//! `0..n`, 1 <= `n` <= 2^32, as a `&[u32]`: `p[k]` is the index of the item that comes to place `k`. The hypothesis
-//! is always that the samples are independent and that each is uniform among the `n!` permutations.
+//! The tests see slices of indexes and nothing else, so they judge any shuffler. A sample is a
+//! permutation `p` of `0..n`, 1 <= `n` <= 2^32, as a `&[u32]`: `p[k]` is the index of the item that
+//! comes to place `k`. The hypothesis is always that the samples are independent and that each is
+//! uniform among the `n!` permutations.
 //!
 //! | test | what it sees | time per sample | fewest sensible samples |
 //! | --- | --- | --- | --- |
@@ -18,20 +19,21 @@
 //! | [`Cycles`] | a wrong number of cycles | `n` | 50 |
 //! | [`FixedPoints`] | items that stay in place | `n` | 50 |
 //!
-//! From the fewest samples on, and from 5 items on, a perfect shuffle was measured to get p-values below 0.05, 0.01
-//! and 0.001 as often as that, but for a factor of 2 at the last. Much smaller p-values take more samples to mean
-//! what they say. How many it takes to *find* a fault depends on the fault: where it moves a mean by `s` standard
-//! deviations of a single sample, about `20 / s^2`. Which tests find which known faults, after how many samples, is
-//! listed in `tests/suite/stats.rs` of the repository.
+//! From the fewest samples on, and from 5 items on, a perfect shuffle was measured to get p-values
+//! below 0.05, 0.01 and 0.001 as often as that, but for a factor of 2 at the last. Much smaller
+//! p-values take more samples to mean what they say. How many it takes to *find* a fault depends on
+//! the fault: where it moves a mean by `s` standard deviations of a single sample, about
+//! `20 / s^2`. Which tests find which known faults, after how many samples, is listed in
+//! `tests/suite/stats.rs` of the repository.
 //!
 //! # Use
 //!
-//! [`run`] draws the samples, in parallel, and passes them to a test; a tuple of tests judges the same samples.
-//! Whoever has the samples already can call [`Test::record`] for each.
+//! [`run`] draws the samples, in parallel, and passes them to a test; a tuple of tests judges the
+//! same samples. Whoever has the samples already can call [`Test::record`] for each.
 //!
-//! A p-value is the probability that a perfect shuffle gives a statistic at least as extreme. One of 0.01 is nothing
-//! unusual where a hundred tests are made. Choose the smallest p-value that is still to pass before looking, and
-//! divide it by the number of tests.
+//! A p-value is the probability that a perfect shuffle gives a statistic at least as extreme. One
+//! of 0.01 is nothing unusual where a hundred tests are made. Choose the smallest p-value that is
+//! still to pass before looking, and divide it by the number of tests.
 //!
 //! # Examples
 //!
@@ -56,8 +58,9 @@
 //!
 //! # Sources
 //!
-//! [`Orders`] and [`Mmd`] are the tests of Mitchell, Stokes, Frank, Holmes, *Bandwidth-Optimal Random Shuffling for
-//! GPUs*, ACM TOPC 9(1), 2022, section 5. The others are classical; each names its source.
+//! [`Orders`] and [`Mmd`] are the tests of Mitchell, Stokes, Frank, Holmes, *Bandwidth-Optimal
+//! Random Shuffling for GPUs*, ACM TOPC 9(1), 2022, section 5. The others are classical; each names
+//! its source.
 
 mod adjacency;
 mod counts;
@@ -89,8 +92,8 @@ pub use sign::Signs;
 pub struct Outcome {
     /// The test's statistic; what it is, and in which unit, is said at the test.
     pub statistic: f64,
-    /// The probability, from 0 to 1, that uniform permutations give a statistic at least as extreme. Values below
-    /// about 1e-308 are given as 0.
+    /// The probability, from 0 to 1, that uniform permutations give a statistic at least as
+    /// extreme. Values below about 1e-308 are given as 0.
     pub p_value: f64,
     /// The number of samples that the statistic is made of.
     pub samples: u64,
@@ -149,11 +152,12 @@ pub trait Test {
     ///
     /// # Panics
     ///
-    /// If its length is not the test's. It should be a permutation of the indexes below its length. That is not
-    /// checked: if it is not, the call may panic, and else the outcome means nothing.
+    /// If its length is not the test's. It should be a permutation of the indexes below its length.
+    /// That is not checked: if it is not, the call may panic, and else the outcome means nothing.
     fn record(&mut self, permutation: &[u32]);
 
-    /// Takes the samples of another test of the same kind, length and parameters as if they came after the own.
+    /// Takes the samples of another test of the same kind, length and parameters as if they came
+    /// after the own.
     ///
     /// # Panics
     ///

@@ -5,9 +5,10 @@ use super::{Outcome, Test, check_sample};
 
 /// The chi-squared test of all `n!` orders of `n` items, `n` from 2 to 8.
 ///
-/// It sees every fault there is, given enough samples. The statistic is Pearson's, and the p-value its upper tail, by
-/// the chi-squared distribution with `n! - 1` degrees of freedom; that takes about 5 samples an order or more. Counts
-/// that are *more* even than chance makes them give a p-value close to 1, and pass.
+/// It sees every fault there is, given enough samples. The statistic is Pearson's, and the p-value
+/// its upper tail, by the chi-squared distribution with `n! - 1` degrees of freedom; that takes
+/// about 5 samples an order or more. Counts that are *more* even than chance makes them give a
+/// p-value close to 1, and pass.
 ///
 /// # Examples
 ///
@@ -72,8 +73,9 @@ impl Test for Orders {
     }
 }
 
-/// The place of a permutation of at most 64 items among all of its length in lexicographic order, from 0: the number
-/// of values not used yet below each value, as digits in the mixed base `n, n - 1, .., 1`.
+/// The place of a permutation of at most 64 items among all of its length in lexicographic order,
+/// from 0: the number of values not used yet below each value, as digits in the mixed base
+/// `n, n - 1, .., 1`.
 fn lexicographic_rank(permutation: &[u32]) -> usize {
     let mut unused = u64::MAX;
     let mut base = permutation.len();

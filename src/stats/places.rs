@@ -3,30 +3,32 @@
 use super::tails::chi_squared;
 use super::{Outcome, Test, check_len, check_sample};
 
-/// The test that every index comes to every place equally often: a table of indexes by places, each or in bins.
+/// The test that every index comes to every place equally often: a table of indexes by places, each
+/// or in bins.
 ///
-/// The statistic is `(n - 1) / n` times Pearson's; the p-value is its upper tail, by the chi-squared distribution
-/// with `(b - 1)^2` degrees of freedom for `b` bins. The table has `b^2` counts of 8 bytes, which sets the limit:
-/// 2000 items in bins of one take 32 MB a thread, and more samples than items are worth the while. `b` samples are
-/// enough to trust the p-value.
+/// The statistic is `(n - 1) / n` times Pearson's; the p-value is its upper tail, by the
+/// chi-squared distribution with `(b - 1)^2` degrees of freedom for `b` bins. The table has `b^2`
+/// counts of 8 bytes, which sets the limit: 2000 items in bins of one take 32 MB a thread, and more
+/// samples than items are worth the while. `b` samples are enough to trust the p-value.
 ///
 /// # Distribution
 ///
-/// Let `X(i, k)` be 1 if a uniform permutation brings index `i` to place `k`, and else 0. The expectation is `1 / n`,
-/// and
+/// Let `X(i, k)` be 1 if a uniform permutation brings index `i` to place `k`, and else 0. The
+/// expectation is `1 / n`, and
 ///
 /// ```text
 /// Cov(X(i, k), X(j, l)) = ([i = j] - 1/n) ([k = l] - 1/n) / (n - 1)
 /// ```
 ///
-/// as the permutations with both 1 are a `1 / n` of all, none, or a `1 / (n (n - 1))`. The count `N(B, C)` of a bin
-/// `B` of `r` indexes and a bin `C` of `c` places is the sum of `r c` of these. So `N(B, C) - r c / n`, divided by
-/// `sqrt(r c)`, has the covariance of `(I - u u') (x) (I - v v') / (n - 1)`, where `u` and `v` are the unit vectors
-/// of all `sqrt(r / n)` and `sqrt(c / n)`. That is `1 / (n - 1)` times a projection to `(b - 1)^2` dimensions.
-/// Pearson's statistic of `N` samples is the squared length of the sum of these vectors, times `n / N`; with `n - 1`
-/// instead of `n` its mean is exactly `(b - 1)^2`, and its distribution tends to the chi-squared one. (The factor is
-/// what sets whole permutations apart from independent indexes: without it, 2 items would give twice the statistic
-/// that they should.)
+/// as the permutations with both 1 are a `1 / n` of all, none, or a `1 / (n (n - 1))`. The count
+/// `N(B, C)` of a bin `B` of `r` indexes and a bin `C` of `c` places is the sum of `r c` of these.
+/// So `N(B, C) - r c / n`, divided by `sqrt(r c)`, has the covariance of
+/// `(I - u u') (x) (I - v v') / (n - 1)`, where `u` and `v` are the unit vectors of all
+/// `sqrt(r / n)` and `sqrt(c / n)`. That is `1 / (n - 1)` times a projection to `(b - 1)^2`
+/// dimensions. Pearson's statistic of `N` samples is the squared length of the sum of these
+/// vectors, times `n / N`; with `n - 1` instead of `n` its mean is exactly `(b - 1)^2`, and its
+/// distribution tends to the chi-squared one. (The factor is what sets whole permutations apart
+/// from independent indexes: without it, 2 items would give twice the statistic that they should.)
 ///
 /// # Examples
 ///
@@ -60,7 +62,8 @@ impl Places {
         Self::coarse(len, len)
     }
 
-    /// The test of `len` items, with the indexes and the places in so many bins of nearly the same size.
+    /// The test of `len` items, with the indexes and the places in so many bins of nearly the same
+    /// size.
     ///
     /// # Panics
     ///
@@ -86,7 +89,8 @@ impl Places {
         self.starts.windows(2).map(|pair| pair[1] - pair[0])
     }
 
-    /// How often indexes of each bin came to places of each: row by row, each for one bin of places.
+    /// How often indexes of each bin came to places of each: row by row, each for one bin of
+    /// places.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }

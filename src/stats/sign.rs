@@ -6,9 +6,10 @@ use super::{Outcome, Test, check_len, check_sample};
 
 /// The test that as many permutations are odd as are even.
 ///
-/// A permutation is odd if it takes an odd number of exchanges to make it. The statistic is the number of odd ones,
-/// in samples; the p-value is twice the binomial tail (at most 1), exact at every number of samples. So it is
-/// somewhat too large rather than too small, as it must be where few values are possible.
+/// A permutation is odd if it takes an odd number of exchanges to make it. The statistic is the
+/// number of odd ones, in samples; the p-value is twice the binomial tail (at most 1), exact at
+/// every number of samples. So it is somewhat too large rather than too small, as it must be where
+/// few values are possible.
 ///
 /// # Examples
 ///

@@ -2,8 +2,9 @@
 
 use super::{Outcome, Test};
 
-/// The outcome of several tests together: the smallest p-value times their number, but at most 1, with the statistic
-/// and the samples that belong to it. This correction (Bonferroni's) holds however the tests depend on each other.
+/// The outcome of several tests together: the smallest p-value times their number, but at most 1,
+/// with the statistic and the samples that belong to it. This correction (Bonferroni's) holds
+/// however the tests depend on each other.
 fn joint(outcomes: &[Outcome]) -> Outcome {
     let first = outcomes[0];
     let least = outcomes.iter().fold(first, |a, &b| if b.p_value < a.p_value { b } else { a });
@@ -12,8 +13,9 @@ fn joint(outcomes: &[Outcome]) -> Outcome {
 
 macro_rules! tuple {
     ($($test:ident $field:tt),+) => {
-        /// Several tests of the same samples. The outcome is that of the test with the smallest p-value, which is
-        /// multiplied by the number of tests (Bonferroni's correction); those of each are to be had from the fields.
+        /// Several tests of the same samples. The outcome is that of the test with the smallest
+        /// p-value, which is multiplied by the number of tests (Bonferroni's correction); those of
+        /// each are to be had from the fields.
         impl<$($test: Test),+> Test for ($($test,)+) {
             fn record(&mut self, permutation: &[u32]) {
                 $(self.$field.record(permutation);)+

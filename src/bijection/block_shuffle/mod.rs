@@ -1,4 +1,5 @@
-//! [`BlockShuffle`]: blocks in random order, and items in random order among the blocks of a window.
+//! [`BlockShuffle`]: blocks in random order, and items in random order among the blocks of a
+//! window.
 
 #[cfg(test)]
 mod tests;
@@ -13,38 +14,45 @@ use super::{
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
 
-/// A shuffle for data on disks and in object stores, where a block of neighbouring items costs hardly more to read
-/// than one of them.
+/// A shuffle for data on disks and in object stores, where a block of neighbouring items costs
+/// hardly more to read than one of them.
 ///
-/// The `len` items lie in *blocks* of `block` items; the last may be shorter. The blocks are put in random order. Of
-/// that order, each `window` consecutive blocks are a *window* (the last may have fewer), and the items of a window
-/// are shuffled among each other. So whoever goes through the slots in order reads each block once and whole, and
-/// holds the items of one window at a time. It is the shuffle of blocks and buffers that training loops use (Xu et
-/// al., *In-database machine learning with CorgiPile*, SIGMOD 2022), but as a bijection: it can be asked for any slot, undone,
-/// split among workers and composed like all others.
+/// The `len` items lie in *blocks* of `block` items; the last may be shorter. The blocks are put in
+/// random order. Of that order, each `window` consecutive blocks are a *window* (the last may have
+/// fewer), and the items of a window are shuffled among each other. So whoever goes through the
+/// slots in order reads each block once and whole, and holds the items of one window at a time. It
+/// is the shuffle of blocks and buffers that training loops use (Xu et al., *In-database machine
+/// learning with CorgiPile*, SIGMOD 2022), but as a bijection: it can be asked for any slot,
+/// undone, split among workers and composed like all others.
 ///
-/// The domain has exactly `len` points, also where the last block is short. With blocks of one item, or with one
-/// window for all blocks, it is a shuffle of single items like any other. Else it is *not* uniform among all orders, as
-/// nothing that reads whole blocks can be: uniform, and independent of each other, are which blocks are in which window
-/// and the order of the items within each window.
+/// The domain has exactly `len` points, also where the last block is short. With blocks of one
+/// item, or with one window for all blocks, it is a shuffle of single items like any other. Else it
+/// is *not* uniform among all orders, as nothing that reads whole blocks can be: uniform, and
+/// independent of each other, are which blocks are in which window and the order of the items
+/// within each window.
 ///
 /// # The key schedule
 ///
-/// From the seed and epoch that are given, a seed of the same width, 64 or 256 bits, is drawn: the first words of its
-/// key stream for [`KeyDomain::Blocks`]. With it, `CycleWalk::<F>::from_seed` draws all the rest: at epoch 0 the order of the
-/// blocks, as many points as there are blocks, and at epoch `w + 1` the order within window `w`, as many points as it
-/// has items. So the order of the blocks depends on their number and the seed alone.
+/// From the seed and epoch that are given, a seed of the same width, 64 or 256 bits, is drawn: the
+/// first words of its key stream for [`KeyDomain::Blocks`]. With it, `CycleWalk::<F>::from_seed`
+/// draws all the rest: at epoch 0 the order of the blocks, as many points as there are blocks, and
+/// at epoch `w + 1` the order within window `w`, as many points as it has items. So the order of
+/// the blocks depends on their number and the seed alone.
 ///
 /// # Costs
 ///
-/// It holds the key of the blocks' order and nothing else. Evaluating a single point draws the key of its window, 0.3 us with the default family; a window of
-/// at most [`Standard::EXACT_MAX`] items is drawn as a table, which takes from 0.1 us to some microseconds. Runs draw less: forward the
-/// key of each window once, backward once a block, and 200 to 600 million items a second (`docs/results/blocks.md`).
+/// It holds the key of the blocks' order and nothing else. Evaluating a single point draws the key
+/// of its window, 0.3 us with the default family; a window of at most [`Standard::EXACT_MAX`] items
+/// is drawn as a table, which takes from 0.1 us to some microseconds. Runs draw less: forward the
+/// key of each window once, backward once a block, and 200 to 600 million items a second
+/// (`docs/results/blocks.md`).
 ///
-/// It is not a [`FromSeed`]: a length and a key do not tell the sizes of block and window, which depend on where the items lie. Nor has it a
-/// [device source](Bijection::device_source), since the device would have to draw the window's key at every point.
-/// It is [trusted](Bijection::trusted) where the family is [`Standard`], `MulXorshift<10>`, `GridFeistel<12>`,
-/// `VariablePhilox<24>` or the latter with a [`RandomSign`]. Any other family may draw another member at every call, and is checked.
+/// It is not a [`FromSeed`]: a length and a key do not tell the sizes of block and window, which
+/// depend on where the items lie. Nor has it a [device source](Bijection::device_source), since the
+/// device would have to draw the window's key at every point. It is [trusted](Bijection::trusted)
+/// where the family is [`Standard`], `MulXorshift<10>`, `GridFeistel<12>`, `VariablePhilox<24>` or
+/// the latter with a [`RandomSign`]. Any other family may draw another member at every call, and is
+/// checked.
 ///
 /// # Examples
 ///
@@ -86,19 +94,22 @@ pub struct BlockShuffle<F = Standard> {
     seed: Seed,
 }
 
-// Three numberings of the items: an *index* is an item's number where it lies, a *place* its number when the blocks are
-// read one after another in their new order, and a *slot* its number in the end. Blocks have a number where they
-// lie, and a *position* in their new order. A window has the same places as slots.
+// Three numberings of the items: an *index* is an item's number where it lies, a *place* its number
+// when the blocks are read one after another in their new order, and a *slot* its number in the
+// end. Blocks have a number where they lie, and a *position* in their new order. A window has the
+// same places as slots.
 
 impl BlockShuffle {
-    /// The shuffle of `len` items in blocks of `block` items and windows of `window` blocks, by the [`Standard`]
-    /// family.
+    /// The shuffle of `len` items in blocks of `block` items and windows of `window` blocks, by the
+    /// [`Standard`] family.
     ///
-    /// A block may have more items than there are, and a window more blocks; they are then as good as all.
+    /// A block may have more items than there are, and a window more blocks; they are then as good
+    /// as all.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and [`BijectionError::EmptyBlock`](crate::BijectionError::EmptyBlock) if `block` or `window` is.
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
+    /// [`BijectionError::EmptyBlock`](crate::BijectionError::EmptyBlock) if `block` or `window` is.
     pub fn new(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
         Self::with_family(len, block, window, seed)
     }
@@ -247,7 +258,8 @@ impl<F> BlockShuffle<F> {
 
     /// The first place of a position, up to the number of blocks.
     fn start(&self, position: u64) -> u64 {
-        // All the blocks before it are of the full size, except that the last block may be among them.
+        // All the blocks before it are of the full size, except that the last block may be among
+        // them.
         if position <= self.last_position {
             position * self.block
         } else {
@@ -289,14 +301,15 @@ impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
         self.slots.clone()
     }
 
-    /// The numbers of the blocks, in the order in which they are to be read. [`BlockShuffle::items_of`] says which
-    /// items each has.
+    /// The numbers of the blocks, in the order in which they are to be read.
+    /// [`BlockShuffle::items_of`] says which items each has.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.positions.clone().map(|position| self.shuffle.outer.forward(position))
     }
 
-    /// The order of the items within the window: which of the items, numbered from 0 in the order in which the blocks
-    /// are read, comes to which of its slots, numbered from 0. Its domain is exactly as large.
+    /// The order of the items within the window: which of the items, numbered from 0 in the order
+    /// in which the blocks are read, comes to which of its slots, numbered from 0. Its domain is
+    /// exactly as large.
     pub fn order(&self) -> CycleWalk<F> {
         let items = self.slots.end - self.slots.start;
         // There are fewer than 2^64 windows, so the epoch does not overflow.
@@ -307,8 +320,9 @@ impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
 /// How many blocks are looked up at a time: as many as a family evaluates at once.
 const TOGETHER: usize = 256;
 
-/// What a point of a run costs beside the evaluations, most of it divisions: 200 million points a second were measured
-/// (`docs/results/blocks.md`), of which the evaluations alone would make 1.5 thousand million.
+/// What a point of a run costs beside the evaluations, most of it divisions: 200 million points a
+/// second were measured (`docs/results/blocks.md`), of which the evaluations alone would make 1.5
+/// thousand million.
 const DIVISIONS_PICOSECONDS: u32 = 4_000;
 
 impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
@@ -384,7 +398,8 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
     }
 }
 
-/// Cuts off up to `count` values, but at least one: points outside of the domain must not make for an endless loop.
+/// Cuts off up to `count` values, but at least one: points outside of the domain must not make for
+/// an endless loop.
 fn take<'a>(values: &mut &'a mut [u64], count: u64) -> &'a mut [u64] {
     let count = usize::try_from(count).unwrap_or(usize::MAX).clamp(1, values.len());
     let (now, later) = core::mem::take(values).split_at_mut(count);
@@ -396,12 +411,14 @@ fn take<'a>(values: &mut &'a mut [u64], count: u64) -> &'a mut [u64] {
 macro_rules! vouch {
     ($($family:ty),*) => {
         $(
-            // SAFETY: such a family draws, for a length and a seed, always the same member, a bijection on at least as
-            // many points; its walk to the length is one on exactly so many, forward, backward and in runs. So the
-            // blocks are permuted, and within each window its items. All sizes and keys are worked out from private fields that never change.
-            // Places are numbered block after block in their new order, each block with as many as it has
-            // items, where only the last one may have fewer, and a window has whole blocks; so places, windows and
-            // indexes correspond one to one, and `inverse_run` goes the steps of `forward_run` backwards.
+            // SAFETY: such a family draws, for a length and a seed, always the same member, a
+            // bijection on at least as many points; its walk to the length is one on exactly so
+            // many, forward, backward and in runs. So the blocks are permuted, and within each
+            // window its items. All sizes and keys are worked out from private fields that never
+            // change. Places are numbered block after block in their new order, each block with as
+            // many as it has items, where only the last one may have fewer, and a window has whole
+            // blocks; so places, windows and indexes correspond one to one, and `inverse_run` goes
+            // the steps of `forward_run` backwards.
             unsafe impl TrustedBijection for BlockShuffle<$family> {}
         )*
 

@@ -5,21 +5,22 @@ use crate::word::{Word, bits_for};
 
 /// A Feistel network on a grid of `rows * 2^j` points, for any length.
 ///
-/// Black and Rogaway's generalised Feistel network (*Ciphers with arbitrary finite domains*, CT-RSA 2002): a point is
-/// a row `l` and a column `r`, and the half-rounds, in turn,
+/// Black and Rogaway's generalised Feistel network (*Ciphers with arbitrary finite domains*, CT-RSA
+/// 2002): a point is a row `l` and a column `r`, and the half-rounds, in turn,
 ///
 /// ```text
 /// even:  l = l - floor(h(r) * rows / 2^w)       mod rows
 /// odd:   r = r * k + floor(h(l) / 2^(w - j))    mod 2^j
 /// ```
 ///
-/// move the one by a keyed hash of the other. The hash is `h(x) = c * g(a x + b)` with `g(y) = y ^ (y >> w/2)`, on
-/// words of `w = 16` bits for grids of up to 2^31 points and of `w = 32` beyond; `a`, `c` and `k` are odd keys and
-/// `b` is any.
+/// move the one by a keyed hash of the other. The hash is `h(x) = c * g(a x + b)` with
+/// `g(y) = y ^ (y >> w/2)`, on words of `w = 16` bits for grids of up to 2^31 points and of
+/// `w = 32` beyond; `a`, `c` and `k` are odd keys and `b` is any.
 ///
-/// The number of rows need not be a power of two. There are `2^j` columns with `j = ceil(b / 2)`, where `2^b` is the
-/// next power of two, so from 3 items on the grid has at most `2^j - 1` points more than are asked for. Next to
-/// nothing is evaluated in vain, where other families evaluate up to twice the length.
+/// The number of rows need not be a power of two. There are `2^j` columns with `j = ceil(b / 2)`,
+/// where `2^b` is the next power of two, so from 3 items on the grid has at most `2^j - 1` points
+/// more than are asked for. Next to nothing is evaluated in vain, where other families evaluate up
+/// to twice the length.
 ///
 /// # Examples
 ///
@@ -63,8 +64,9 @@ impl HalfRound {
 }
 
 impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
-    /// The network on the smallest grid of at least `len` points, with keys of four words a half-round: the hash's
-    /// multiplier, increment and last multiplier, and the columns' multiplier. The multipliers are made odd.
+    /// The network on the smallest grid of at least `len` points, with keys of four words a
+    /// half-round: the hash's multiplier, increment and last multiplier, and the columns'
+    /// multiplier. The multipliers are made odd.
     ///
     /// # Errors
     ///

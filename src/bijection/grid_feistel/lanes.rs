@@ -1,5 +1,5 @@
-//! The network on many points at once: rows and columns in 16-bit words on grids of up to 2^31 points, and in 64-bit
-//! words, which hold the products of 32-bit ones, beyond.
+//! The network on many points at once: rows and columns in 16-bit words on grids of up to 2^31
+//! points, and in 64-bit words, which hold the products of 32-bit ones, beyond.
 
 use num_traits::AsPrimitive;
 

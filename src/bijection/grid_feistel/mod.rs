@@ -96,23 +96,25 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
     }
 }
 
-// SAFETY: a point of the grid is a row below `rows` and a column below 2^column_bits. Each half-round replaces one of
-// them by a bijection of it that the other chooses: a subtraction modulo `rows` of an offset below `rows`, or an
-// affine map modulo 2^column_bits with an odd multiplier, whose 32-bit inverse serves for any column_bits up to 32.
-// `inverse` undoes them in turn. The hash is of w bits, so its product with `rows` is below rows * 2^w and the offset
-// below `rows`; rows is at most 2^w and column_bits at most w. No code outside of this module sees the fields, and none
+// SAFETY: a point of the grid is a row below `rows` and a column below 2^column_bits. Each
+// half-round replaces one of them by a bijection of it that the other chooses: a subtraction modulo
+// `rows` of an offset below `rows`, or an affine map modulo 2^column_bits with an odd multiplier,
+// whose 32-bit inverse serves for any column_bits up to 32. `inverse` undoes them in turn. The hash
+// is of w bits, so its product with `rows` is below rows * 2^w and the offset below `rows`; rows is
+// at most 2^w and column_bits at most w. No code outside of this module sees the fields, and none
 // changes them.
 unsafe impl<const HALF_ROUNDS: usize> TrustedBijection for GridFeistel<HALF_ROUNDS> {}
 
 impl<const HALF_ROUNDS: usize> FromSeed for GridFeistel<HALF_ROUNDS> {
-    /// Four 32-bit words a half-round, in the order of [`new`](Self::new); a length of 0 is taken as 1.
+    /// Four 32-bit words a half-round, in the order of [`new`](Self::new); a length of 0 is taken
+    /// as 1.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let keys = core::array::from_fn(|_| core::array::from_fn(|_| rng.next_u32()));
         Self::keyed(len, keys)
     }
 
-    /// The grid: lengths that share a grid share a key. Others must not, since grids with nearly as many rows would
-    /// with the same key be nearly the same map.
+    /// The grid: lengths that share a grid share a key. Others must not, since grids with nearly as
+    /// many rows would with the same key be nearly the same map.
     fn key_domain(len: u64) -> KeyDomain {
         KeyDomain::Exact(Self::keyed(len, [[0; 4]; HALF_ROUNDS]).last())
     }

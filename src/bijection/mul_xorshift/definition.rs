@@ -13,15 +13,16 @@ use crate::word::{Word, bits_for};
 /// for r in 0..ROUNDS:  x = a_r x + c_r;  x ^= x >> (s + r % 2)
 /// ```
 ///
-/// It is the pattern of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood, *Fast splittable
-/// pseudorandom number generators*, OOPSLA 2014) with a key in every round. Multiplication carries low bits up and no
-/// bit down; the xorshift brings the upper half down. The two are linear over different rings, the integers modulo
-/// `2^b` and the vectors over GF(2), so that their alternation is close to neither. Since twice the shift is at least
-/// `b`, the xorshift is its own inverse, and evaluating backwards costs the same. The xorshift in front keeps the
+/// It is the pattern of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood, *Fast
+/// splittable pseudorandom number generators*, OOPSLA 2014) with a key in every round.
+/// Multiplication carries low bits up and no bit down; the xorshift brings the upper half down. The
+/// two are linear over different rings, the integers modulo `2^b` and the vectors over GF(2), so
+/// that their alternation is close to neither. Since twice the shift is at least `b`, the xorshift
+/// is its own inverse, and evaluating backwards costs the same. The xorshift in front keeps the
 /// first multiplication from seeing slots that differ in high bits only as equal.
 ///
-/// Adding an odd number is an odd permutation, since it is one cycle of an even number of points: the increments make
-/// both signs equally likely.
+/// Adding an odd number is an odd permutation, since it is one cycle of an even number of points:
+/// the increments make both signs equally likely.
 ///
 /// # Examples
 ///
@@ -47,12 +48,14 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
 
     /// The chain on `2^bits` points with these multipliers and increments, modulo `2^bits`.
     ///
-    /// For a good mix the multipliers should be random and 3 or 5 modulo 8, as [`FromSeed`](crate::FromSeed) draws them: 1 and 7 leave
-    /// the lowest bits too much alone.
+    /// For a good mix the multipliers should be random and 3 or 5 modulo 8, as
+    /// [`FromSeed`](crate::FromSeed) draws them: 1 and 7 leave the lowest bits too much alone.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not from 2 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if a multiplier is even.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
+    /// from 2 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if a
+    /// multiplier is even.
     pub fn new(
         bits: u32,
         multipliers: [u64; ROUNDS],
@@ -69,7 +72,8 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
 }
 
 impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
-    /// The member of [`FromSeed::from_rng`](crate::FromSeed::from_rng) by the words that are drawn there: two for each round.
+    /// The member of [`FromSeed::from_rng`](crate::FromSeed::from_rng) by the words that are drawn
+    /// there: two for each round.
     pub(crate) fn from_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
         let multiplier = |word| if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
         let bits = bits_for(len).max(Self::MIN_BITS);
@@ -97,7 +101,8 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
+    /// not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, Error> {
         check_bits::<M>(self.bits, MulXorshift::<ROUNDS>::MIN_BITS)?;
         let convert = |words: [N; ROUNDS]| words.map(|word| M::wrap(word.widen()));

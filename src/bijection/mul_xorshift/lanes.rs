@@ -13,8 +13,9 @@ struct Round<L> {
     multiplier: L,
     increment: L,
     shift: usize,
-    /// The bits that the xorshift may change. What is above the domain's bits is garbage that is never looked at,
-    /// until it is masked away at the end: additions and multiplications carry nothing down.
+    /// The bits that the xorshift may change. What is above the domain's bits is garbage that is
+    /// never looked at, until it is masked away at the end: additions and multiplications carry
+    /// nothing down.
     mask: L,
 }
 

@@ -1,5 +1,5 @@
-//! [`VariablePhilox`]: the cipher of Mitchell, Stokes, Frank and Holmes, *Bandwidth-Optimal Random Shuffling
-//! for GPUs*, ACM TOPC 9(1), 2022, section 3.2 and listing 1.
+//! [`VariablePhilox`]: the cipher of Mitchell, Stokes, Frank and Holmes, *Bandwidth-Optimal Random
+//! Shuffling for GPUs*, ACM TOPC 9(1), 2022, section 3.2 and listing 1.
 
 mod lanes;
 mod split;
@@ -20,13 +20,15 @@ use crate::word::{Word, bits_for};
 
 /// VariablePhilox: a Feistel-like cipher on `2^b` points, for every `b` from 2 to 64.
 ///
-/// A point is split into a left half of `floor(b / 2)` bits and a right half of `ceil(b / 2)`. Each round
-/// multiplies the left half by a fixed odd constant: the low bits of the product, with the odd bit, if there
-/// is one, shifted in below them, become the new right half; its high word, xored with the round's key and the
-/// right half, becomes the new left half. 24 rounds are the paper's choice.
+/// A point is split into a left half of `floor(b / 2)` bits and a right half of `ceil(b / 2)`. Each
+/// round multiplies the left half by a fixed odd constant: the low bits of the product, with the
+/// odd bit, if there is one, shifted in below them, become the new right half; its high word, xored
+/// with the round's key and the right half, becomes the new left half. 24 rounds are the paper's
+/// choice.
 ///
-/// The map is the paper's, and so that of `thrust::shuffle_copy` for the same keys. On its whole domain it
-/// is always an even permutation (for `b >= 4`); [`RandomSign`](crate::bijection::RandomSign) on top mends that.
+/// The map is the paper's, and so that of `thrust::shuffle_copy` for the same keys. On its whole
+/// domain it is always an even permutation (for `b >= 4`);
+/// [`RandomSign`](crate::bijection::RandomSign) on top mends that.
 ///
 /// # Examples
 ///
@@ -71,7 +73,8 @@ impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not from 2 to 64.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
+    /// from 2 to 64.
     pub fn try_from_keys(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         Ok(Self { bits, keys, word: PhantomData })
@@ -93,7 +96,8 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
+    /// not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, Error> {
         check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
         Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
@@ -183,10 +187,11 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
     }
 }
 
-// SAFETY: every value that the constructors let through has 2 <= bits <= the word's width, so both halves have at
-// least one and at most 32 bits and no shift overflows. A round can be undone: the multiplier is odd, so the
-// low bits of the product give the left half back, and with it the high word, and so the right half; `inverse`
-// does just that, round by round. The fields are private and never change.
+// SAFETY: every value that the constructors let through has 2 <= bits <= the word's width, so both
+// halves have at least one and at most 32 bits and no shift overflows. A round can be undone: the
+// multiplier is odd, so the low bits of the product give the left half back, and with it the high
+// word, and so the right half; `inverse` does just that, round by round. The fields are private and
+// never change.
 unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for VariablePhilox<ROUNDS, N> {}
 
 impl<const ROUNDS: usize> FromSeed for VariablePhilox<ROUNDS> {
@@ -206,9 +211,9 @@ mod tests {
     #[test]
     fn one_round_by_hand() {
         let f = VariablePhilox::<1>::from_keys(5, [2]);
-        // 0b10_110: left 2, right 6. The product is 0xA56E_880F_639C_DD26 (mod 2^64): high word ends in
-        // binary 1111, low word in 0110. left = (3 ^ 2 ^ 6) & 3 = 3; right = (0b10 << 1 | 1) with 3 bits
-        // kept of 0b...0110 << 1 | 6 >> 2 = 0b01101 & 7 = 5.
+        // 0b10_110: left 2, right 6. The product is 0xA56E_880F_639C_DD26 (mod 2^64): high word
+        // ends in binary 1111, low word in 0110. left = (3 ^ 2 ^ 6) & 3 = 3; right = (0b10 <<
+        // 1 | 1) with 3 bits kept of 0b...0110 << 1 | 6 >> 2 = 0b01101 & 7 = 5.
         assert_eq!(f.forward(0b10_110), 0b11_101);
         assert_eq!(f.inverse(0b11_101), 0b10_110);
     }

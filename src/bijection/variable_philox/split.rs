@@ -44,8 +44,9 @@ impl Split {
     /// The right half's bit above the width of the left, for an odd width; else 0.
     #[inline]
     fn top(self, right: u32) -> u32 {
-        // In 64 bits, since the left half may be 32 wide. Listing 1 shifts a 32-bit word there, which for b = 64
-        // is undefined in C++; that no bit is left over is the only reading that is a bijection.
+        // In 64 bits, since the left half may be 32 wide. Listing 1 shifts a 32-bit word there,
+        // which for b = 64 is undefined in C++; that no bit is left over is the only reading that
+        // is a bijection.
         (u64::from(right) >> self.left_bits) as u32
     }
 

@@ -30,8 +30,8 @@ pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
     Affine::new(&BitMatrix::from_columns(&columns)?, map.offset() << more)
 }
 
-/// The tiles of a shape, without conflicts of banks: of which there are 32 with 4 bytes, so that words of 8 and 16 bytes take
-/// turns, half a warp and a quarter.
+/// The tiles of a shape, without conflicts of banks: of which there are 32 with 4 bytes, so that
+/// words of 8 and 16 bytes take turns, half a warp and a quarter.
 pub(super) fn tiling(map: &Affine, word: WordType, shape: AffineShape) -> Tiling {
     let bits = shape.tile_bits();
     let mut tiling = Tiling::new(map, bits / 2, bits);
@@ -215,7 +215,8 @@ mod tests {
         }
     ";
 
-    /// `permute_tiles` with the threads one after the other between two barriers, beside `AffineMap` applied to every item.
+    /// `permute_tiles` with the threads one after the other between two barriers, beside
+    /// `AffineMap` applied to every item.
     const CHECK: &str = r#"
         using namespace bijective_shuffle;
 

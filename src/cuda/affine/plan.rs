@@ -15,7 +15,9 @@ use crate::error::{Error, GpuError};
 ///
 /// # Errors
 ///
-/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide).
+/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
+/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+/// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide).
 pub(crate) fn permute(map: &Affine, array: Array, limits: &Limits) -> Result<Plan<'static>, Error> {
     let bytes = array_bytes(array.item, map.bits())?;
     let mut plan = Plan::new();
@@ -48,9 +50,9 @@ pub(crate) fn permute_in_place(
     Ok(plan)
 }
 
-/// Runs a network on an array of `2^bits` items: its maps, and after each but the last the pairs put
-/// in order, as numbers of a type of CUDA C++, whose size is a power of two. The array goes to and
-/// fro between its memory and working memory.
+/// Runs a network on an array of `2^bits` items: its maps, and after each but the last the pairs
+/// put in order, as numbers of a type of CUDA C++, whose size is a power of two. The array goes to
+/// and fro between its memory and working memory.
 ///
 /// # Errors
 ///
@@ -172,7 +174,9 @@ fn by_rows(map: &Affine, array: Array, word: WordType, units: u64) -> Launch<'st
 ///
 /// # Errors
 ///
-/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge); [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if an address has no room for the number.
+/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge);
+/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if an address has no room for the
+/// number.
 pub(crate) fn array_bytes(item: usize, bits: u32) -> Result<u64, Error> {
     if item > LARGEST_ITEM {
         return Err(Error::Gpu(GpuError::ItemTooLarge { bytes: item, most: LARGEST_ITEM }));

@@ -1,12 +1,14 @@
 //! The shapes of kernels that permute arrays by affine maps.
 //!
-//! The figures are parts of `cudaMemcpy` on an NVIDIA H200 with CUDA 13.0, arrays of 4 GiB: the least and the most for bit
-//! reversal, two random BPC and two random BMMC, in one run. docs/results/affine.md has the table.
+//! The figures are parts of `cudaMemcpy` on an NVIDIA H200 with CUDA 13.0, arrays of 4 GiB: the
+//! least and the most for bit reversal, two random BPC and two random BMMC, in one run.
+//! docs/results/affine.md has the table.
 
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::word_type::WordType;
 
-/// The sizes of a kernel that permutes an array by an affine map: powers of two, each as its logarithm.
+/// The sizes of a kernel that permutes an array by an affine map: powers of two, each as its
+/// logarithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AffineShape {
     /// Items that a thread loads and stores at once.
@@ -36,7 +38,8 @@ impl AffineShape {
 /// The shapes for words of one size.
 #[derive(Clone, Copy, Debug)]
 struct Shapes {
-    /// For arrays of at least as many tiles as there are multiprocessors, each of which holds [`AT_ONCE`] blocks.
+    /// For arrays of at least as many tiles as there are multiprocessors, each of which holds
+    /// [`AT_ONCE`] blocks.
     large: AffineShape,
     /// For all others.
     small: AffineShape,
@@ -45,7 +48,8 @@ struct Shapes {
 /// Blocks that a multiprocessor has to hold: while one waits for memory another one uses it.
 const AT_ONCE: u32 = 2;
 
-/// Shared memory of a block beyond what it asks for, on devices of compute capability 8.0 and later.
+/// Shared memory of a block beyond what it asks for, on devices of compute capability 8.0 and
+/// later.
 const RESERVED: usize = 1 << 10;
 
 const fn shape(
@@ -56,36 +60,42 @@ const fn shape(
     AffineShape { item_bits, thread_bits, round_bits, block_bits, blocks }
 }
 
-/// 0.916 to 0.940, with a tile of 64 KiB that a block asks for by itself; with four tiles a block 0.908 to 0.932, with 1024 threads
-/// and four tiles 0.897 to 0.923. The small ones 0.823 to 0.886, with four tiles a block 0.768 to 0.914: their runs are of 128 bytes.
+/// 0.916 to 0.940, with a tile of 64 KiB that a block asks for by itself; with four tiles a block
+/// 0.908 to 0.932, with 1024 threads and four tiles 0.897 to 0.923. The small ones 0.823 to 0.886,
+/// with four tiles a block 0.768 to 0.914: their runs are of 128 bytes.
 const BYTES: Shapes = Shapes { large: shape((4, 9, 3), 0, 2), small: shape((4, 8, 2), 0, 4) };
 
-/// 0.910 to 0.945; with four tiles a block 0.906 to 0.936, with 512 threads 0.909 to 0.935, with tiles of 2^16 items, 1024 threads
-/// and four tiles a block 0.906 to 0.941. The small ones 0.761 to 0.923, with one tile a block 0.724 to 0.749.
+/// 0.910 to 0.945; with four tiles a block 0.906 to 0.936, with 512 threads 0.909 to 0.935, with
+/// tiles of 2^16 items, 1024 threads and four tiles a block 0.906 to 0.941. The small ones 0.761 to
+/// 0.923, with one tile a block 0.724 to 0.749.
 const TWO_BYTES: Shapes = Shapes { large: shape((3, 8, 3), 0, 4), small: shape((3, 8, 1), 2, 6) };
 
-/// 0.924 to 0.961; with four blocks 0.910 to 0.934 and, four tiles each, 0.920 to 0.958; with 512 threads and four tiles a block 0.920 to
-/// 0.959. Tiles of 2^14 items make 0.923 to 0.962, but less of arrays of 2^24. The small ones take 7.1 and 7.7 microseconds for bit
-/// reversal and a BMMC of 2^17 items, for which the large ones (with four blocks) take 7.9 and 8.5; and 10.6 and 10.7 of 2^20, for 8.9
-/// and 9.3.
+/// 0.924 to 0.961; with four blocks 0.910 to 0.934 and, four tiles each, 0.920 to 0.958; with 512
+/// threads and four tiles a block 0.920 to 0.959. Tiles of 2^14 items make 0.923 to 0.962, but less
+/// of arrays of 2^24. The small ones take 7.1 and 7.7 microseconds for bit reversal and a BMMC of
+/// 2^17 items, for which the large ones (with four blocks) take 7.9 and 8.5; and 10.6 and 10.7 of
+/// 2^20, for 8.9 and 9.3.
 const FOUR_BYTES: Shapes = Shapes { large: shape((2, 8, 2), 0, 6), small: shape((2, 8, 0), 2, 8) };
 
-/// 0.923 to 0.943; with one tile a block 0.872 to 0.878, with 256 threads 0.921 to 0.938 and, one tile each, 0.922 to 0.943. The small
-/// ones 0.923 to 0.938, with one tile a block 0.793 to 0.795.
+/// 0.923 to 0.943; with one tile a block 0.872 to 0.878, with 256 threads 0.921 to 0.938 and, one
+/// tile each, 0.922 to 0.943. The small ones 0.923 to 0.938, with one tile a block 0.793 to 0.795.
 const EIGHT_BYTES: Shapes = Shapes { large: shape((1, 9, 2), 2, 2), small: shape((1, 8, 1), 2, 8) };
 
-/// 0.930 to 0.939; with six blocks, four tiles each, 0.927 to 0.931. Tiles of 2^12 items, 64 KiB, make 0.932 to 0.934.
+/// 0.930 to 0.939; with six blocks, four tiles each, 0.927 to 0.931. Tiles of 2^12 items, 64 KiB,
+/// make 0.932 to 0.934.
 const SIXTEEN_BYTES: Shapes =
     Shapes { large: shape((0, 8, 2), 0, 4), small: shape((0, 8, 2), 0, 4) };
 
-/// Word by word, where an array is not aligned to 16 bytes or has gaps. Chosen by reasoning, not yet by measurement.
+/// Word by word, where an array is not aligned to 16 bytes or has gaps. Chosen by reasoning, not
+/// yet by measurement.
 const SHORT_WORDS: Shapes =
     Shapes { large: shape((0, 10, 4), 2, 1), small: shape((0, 10, 4), 2, 1) };
 /// The same for words of 4 bytes and more.
 const WORDS: Shapes = Shapes { large: shape((0, 8, 4), 2, 4), small: shape((0, 8, 4), 2, 4) };
 
-/// Items of so many bytes and more are moved one by one if they are not of a power of two of words: each is two whole sectors of
-/// memory at least, and up to half of a tile's threads would have no word. Chosen by reasoning, not yet by measurement.
+/// Items of so many bytes and more are moved one by one if they are not of a power of two of words:
+/// each is two whole sectors of memory at least, and up to half of a tile's threads would have no
+/// word. Chosen by reasoning, not yet by measurement.
 pub(crate) const LONG_ITEM: usize = 64;
 
 const fn shapes(word: WordType, whole: bool) -> Shapes {
@@ -100,19 +110,22 @@ const fn shapes(word: WordType, whole: bool) -> Shapes {
     }
 }
 
-/// Whether tiles with words of so many bytes follow each other in the order of the source, and not of both sides in turn.
+/// Whether tiles with words of so many bytes follow each other in the order of the source, and not
+/// of both sides in turn.
 ///
-/// With 2 bytes that makes 0.920 to 0.938, for 0.908 to 0.949, and with 4 bytes 0.919 to 0.930, for 0.911 to 0.932, and for arrays of 2^24
-/// items 0.916 to 0.931, for 0.898 to 0.914. Words of 1, 8 and 16 bytes gain at most 0.002 of the least.
+/// With 2 bytes that makes 0.920 to 0.938, for 0.908 to 0.949, and with 4 bytes 0.919 to 0.930, for
+/// 0.911 to 0.932, and for arrays of 2^24 items 0.916 to 0.931, for 0.898 to 0.914. Words of 1, 8
+/// and 16 bytes gain at most 0.002 of the least.
 pub(crate) const fn by_source(word: WordType) -> bool {
     matches!(word, WordType::U16 | WordType::U32)
 }
 
-/// The shape for `2^bits` words of so many bytes, `whole` if 16 bytes are loaded and stored at once; `None` if they are fewer than
-/// a tile.
+/// The shape for `2^bits` words of so many bytes, `whole` if 16 bytes are loaded and stored at
+/// once; `None` if they are fewer than a tile.
 ///
-/// Large tiles pay where there are enough of them: with 4 and 8 bytes they were the faster from 2^20 items on, twice as many tiles as
-/// multiprocessors, and the slower at 2^17. That the same holds for 1 and 2 bytes is a guess.
+/// Large tiles pay where there are enough of them: with 4 and 8 bytes they were the faster from
+/// 2^20 items on, twice as many tiles as multiprocessors, and the slower at 2^17. That the same
+/// holds for 1 and 2 bytes is a guess.
 pub(crate) fn shape_for(
     word: WordType,
     whole: bool,
@@ -129,7 +142,8 @@ pub(crate) fn shape_for(
     (bits >= shape.tile_bits()).then_some(AffineShape { blocks, ..shape })
 }
 
-/// How many blocks a multiprocessor has threads and shared memory for; none if a block may not have as much.
+/// How many blocks a multiprocessor has threads and shared memory for; none if a block may not have
+/// as much.
 fn resident(shape: AffineShape, word: WordType, limits: &Limits) -> u32 {
     let shared = word.bytes() << shape.tile_bits();
     if shared > limits.shared_per_block {
@@ -173,8 +187,9 @@ mod tests {
         }
     }
 
-    /// GPUs of compute capability 7.0, 7.5, 8.0, 8.6, 9.0 and 12.0, by the CUDA C++ Programming Guide's table of technical
-    /// specifications, and one that has no more than what every block may have.
+    /// GPUs of compute capability 7.0, 7.5, 8.0, 8.6, 9.0 and 12.0, by the CUDA C++ Programming
+    /// Guide's table of technical specifications, and one that has no more than what every block
+    /// may have.
     const GPUS: [Limits; 7] = [
         limits(80, 96, 96, 2048),
         limits(72, 64, 64, 1024),

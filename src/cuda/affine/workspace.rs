@@ -18,19 +18,25 @@ use crate::error::{Error, GpuError};
 impl CudaWorkspace {
     /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
     ///
-    /// One kernel does it in one pass for every matrix, which is an argument of it: see [`affine`](crate::affine). It is for items
-    /// of 1, 2, 4, 8 and 16 bytes, and of `2^k` times so many, and fastest where both arrays begin at a multiple of 16 bytes.
-    /// Other items are moved word by word, those of 64 bytes and more one by one. The identity is a copy. As with
+    /// One kernel does it in one pass for every matrix, which is an argument of it: see
+    /// [`affine`](crate::affine). It is for items of 1, 2, 4, 8 and 16 bytes, and of `2^k` times so
+    /// many, and fastest where both arrays begin at a multiple of 16 bytes. Other items are moved
+    /// word by word, those of 64 bytes and more one by one. The identity is a copy. As with
     /// [`affine::permute`](crate::affine::permute()) the direction is that of scattering.
     ///
-    /// The first call with a size of items compiles its kernel, which no `reserve` does ahead of time.
+    /// The first call with a size of items compiles its kernel, which no `reserve` does ahead of
+    /// time.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items; [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB;
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice); [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if a launch would have 2^31 blocks or more; [`GpuError::Compile`](crate::GpuError::Compile);
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the kernel cannot be loaded; [`GpuError::Driver`](crate::GpuError::Driver). Nothing has been written then,
-    /// unless it is the last of these.
+    /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items;
+    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB;
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice);
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if a launch would have 2^31
+    /// blocks or more; [`GpuError::Compile`](crate::GpuError::Compile);
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the kernel cannot be loaded;
+    /// [`GpuError::Driver`](crate::GpuError::Driver). Nothing has been written then, unless it is
+    /// the last of these.
     ///
     /// # Examples
     ///
@@ -66,19 +72,22 @@ impl CudaWorkspace {
         check_slices(&self.stream)?;
         let array = Array::given(source, out, size_of::<T>());
         let plan = plan::permute(map, array, &self.executor.device.limits)?;
-        // SAFETY: the slices are of the context and as long as the map has points. They are borrowed, the one that is
-        // written alone, and the guards care that they are neither freed nor otherwise used before the stream has done with
-        // them.
+        // SAFETY: the slices are of the context and as long as the map has points. They are
+        // borrowed, the one that is written alone, and the guards care that they are neither freed
+        // nor otherwise used before the stream has done with them.
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`. It takes working memory for a
-    /// copy of the items, which is kept; for the identity it takes and does nothing.
+    /// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`. It takes
+    /// working memory for a copy of the items, which is kept; for the identity it takes and does
+    /// nothing.
     ///
     /// # Errors
     ///
-    /// As [`permute_into`](Self::permute_into), and [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the copy. The items are then where
-    /// they were, unless it is [`GpuError::Driver`](crate::GpuError::Driver) that says so of a launch, after which they are unspecified.
+    /// As [`permute_into`](Self::permute_into), and
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the copy. The
+    /// items are then where they were, unless it is [`GpuError::Driver`](crate::GpuError::Driver)
+    /// that says so of a launch, after which they are unspecified.
     pub fn permute_in_place<T: DeviceRepr>(
         &mut self,
         map: &Affine,
@@ -97,17 +106,22 @@ impl CudaWorkspace {
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// Applies a function to the two parts of an array whose indexes have an even and an odd product with a mask, each in
-    /// order and in a piece, and puts them back; see [`affine::parm`](crate::affine::parm()). The function adds its work to
-    /// [this stream](Self::stream).
+    /// Applies a function to the two parts of an array whose indexes have an even and an odd
+    /// product with a mask, each in order and in a piece, and puts them back; see
+    /// [`affine::parm`](crate::affine::parm()). The function adds its work to [this
+    /// stream](Self::stream).
     ///
-    /// The parts are in working memory, which is kept, and the array is written when the function has succeeded with both.
+    /// The parts are in working memory, which is kept, and the array is written when the function
+    /// has succeeded with both.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo), [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the parts, what the function
-    /// answers, and else as [`permute_into`](Self::permute_into). The array is as it was, unless it is [`GpuError::Driver`](crate::GpuError::Driver) that says
-    /// so of the last launch.
+    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask),
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the parts, what
+    /// the function answers, and else as [`permute_into`](Self::permute_into). The array is as it
+    /// was, unless it is [`GpuError::Driver`](crate::GpuError::Driver) that says so of the last
+    /// launch.
     pub fn parm<T: DeviceRepr>(
         &mut self,
         mask: u64,
@@ -150,12 +164,14 @@ impl CudaWorkspace {
         self.permute_into(&to_parts.inverted(), &parts, items)
     }
 
-    /// Runs a network whose pairs are put in order: with [`Network::sorting`] it sorts. Of a pair the second is exchanged with
-    /// the first if it is less. It takes working memory for a copy of the items, which is kept.
+    /// Runs a network whose pairs are put in order: with [`Network::sorting`] it sorts. Of a pair
+    /// the second is exchanged with the first if it is less. It takes working memory for a copy of
+    /// the items, which is kept.
     ///
     /// # Errors
     ///
-    /// As [`permute_in_place`](Self::permute_in_place). All memory and kernels are there before an item is moved.
+    /// As [`permute_in_place`](Self::permute_in_place). All memory and kernels are there before an
+    /// item is moved.
     pub fn order_by_network<T: DeviceNumber>(
         &mut self,
         network: &Network,
@@ -182,13 +198,16 @@ impl CudaWorkspace {
     ///
     /// # Safety
     ///
-    /// `source` and `out` are addresses of `2^bits` items of `item_bytes` bytes each in memory that this context's device
-    /// can reach, and are neither freed nor otherwise used until the stream has done with them.
+    /// `source` and `out` are addresses of `2^bits` items of `item_bytes` bytes each in memory that
+    /// this context's device can reach, and are neither freed nor otherwise used until the stream
+    /// has done with them.
     ///
     /// # Errors
     ///
-    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB; [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the array's bytes cannot be counted in 64 bits;
-    /// [`GpuError::Overlap`](crate::GpuError::Overlap) if the two arrays overlap; and else as [`permute_into`](Self::permute_into).
+    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB;
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the array's bytes cannot be
+    /// counted in 64 bits; [`GpuError::Overlap`](crate::GpuError::Overlap) if the two arrays
+    /// overlap; and else as [`permute_into`](Self::permute_into).
     pub unsafe fn permute_raw(
         &mut self,
         map: &Affine,

@@ -18,7 +18,8 @@ pub(crate) struct RowsJob {
     pub(crate) batch: Batch,
     pub(crate) first: u64,
     pub(crate) rows: u64,
-    /// The most rows of a call, where several write a batch piece by piece. It chooses the kernel, so that all take the same.
+    /// The most rows of a call, where several write a batch piece by piece. It chooses the kernel,
+    /// so that all take the same.
     pub(crate) at_once: u64,
     pub(crate) out: Address,
     pub(crate) word: WordType,

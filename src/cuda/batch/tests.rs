@@ -22,7 +22,8 @@ const EPOCHS: [u64; 4] = [0, (1 << 32) - 1, 1 << 32, u64::MAX];
 /// What a block of exact draws shares, whose size a launch says.
 const SHARED: &str = "extern __shared__ __align__(16) unsigned char memory[];";
 
-/// A program that begins with the device text of draws, has emulated threads, and `main` as its main function.
+/// A program that begins with the device text of draws, has emulated threads, and `main` as its
+/// main function.
 fn program(main: &str) -> String {
     let batch = include_str!("../../../gpu/batch/rows.cuh");
     assert!(batch.contains(SHARED));

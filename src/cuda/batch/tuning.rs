@@ -2,9 +2,10 @@
 //!
 //! Measured on an NVIDIA H200 with CUDA 13.0.
 
-/// Threads of a block where rows of a batch are drawn exactly, and so the rows that it has in shared memory: 16 KiB of
-/// rows of 256. Up to three percent faster than 128 from 33 items on, and up to two slower than 32 from 100 items on; of fewer items 128
-/// threads are as fast within one percent, and 32 are slower by up to six.
+/// Threads of a block where rows of a batch are drawn exactly, and so the rows that it has in
+/// shared memory: 16 KiB of rows of 256. Up to three percent faster than 128 from 33 items on, and
+/// up to two slower than 32 from 100 items on; of fewer items 128 threads are as fast within one
+/// percent, and 32 are slower by up to six.
 pub(crate) const EXACT_ROWS: u32 = 64;
 
 /// How a block writes rows of a batch that chains compact to.
@@ -31,12 +32,14 @@ impl RowShape {
     }
 }
 
-/// Warps of a multiprocessor that write rows of chains, each thread with 64 registers at most. Rows of 10,000, in G indexes a second: 318,
-/// with 16 warps 286; with 8 slots a thread 297, with 16 warps 307 and with 48 warps 218.
+/// Warps of a multiprocessor that write rows of chains, each thread with 64 registers at most. Rows
+/// of 10,000, in G indexes a second: 318, with 16 warps 286; with 8 slots a thread 297, with 16
+/// warps 307 and with 48 warps 218.
 const CHAIN_WARPS: u32 = 32;
 
-/// Rows of chains by blocks of so many warps, all of a row or one, with tiles of 512 slots a warp. G indexes a second in rows
-/// of 10,000, with 4, 8 and 16 slots a thread: 299, 297 and 318; in 268 rows of a million, with 8 and 16: 280 and 305.
+/// Rows of chains by blocks of so many warps, all of a row or one, with tiles of 512 slots a warp.
+/// G indexes a second in rows of 10,000, with 4, 8 and 16 slots a thread: 299, 297 and 318; in 268
+/// rows of a million, with 8 and 16: 280 and 305.
 const fn row_shape(warps: u32, row_warps: u32) -> RowShape {
     RowShape { warps, row_warps, slots: 16, blocks: CHAIN_WARPS / warps }
 }
@@ -48,11 +51,11 @@ const SHORT_ROWS: RowShape = row_shape(8, 1);
 pub(crate) const ROW_SHAPES: [RowShape; 5] =
     [SHORT_ROWS, row_shape(2, 2), row_shape(4, 4), row_shape(8, 8), row_shape(16, 16)];
 
-/// How so many rows with slots up to `last` are written, whose tiles then divide the slots: by the most warps a row that the device holds, or
-/// up to half as many again.
+/// How so many rows with slots up to `last` are written, whose tiles then divide the slots: by the
+/// most warps a row that the device holds, or up to half as many again.
 ///
-/// 2684 rows of 100,000 take 2 warps a row, 364 G indexes a second, with 4 360 and with one 347; 894 rows of 300,000 take 4, 281, with 8
-/// 239; 268 rows of a million 16, 305, with 8 310.
+/// 2684 rows of 100,000 take 2 warps a row, 364 G indexes a second, with 4 360 and with one 347;
+/// 894 rows of 300,000 take 4, 281, with 8 239; 268 rows of a million 16, 305, with 8 310.
 pub(crate) fn rows(last: u64, rows: u64, multiprocessors: u32) -> RowShape {
     let warps = u64::from(CHAIN_WARPS * multiprocessors);
     let fits = |shape: &&RowShape| {
@@ -63,10 +66,12 @@ pub(crate) fn rows(last: u64, rows: u64, multiprocessors: u32) -> RowShape {
     *ROW_SHAPES.iter().rev().find(fits).unwrap_or(&SHORT_ROWS)
 }
 
-/// Whether rows with slots up to `last` are better written one after another, each by the whole device.
+/// Whether rows with slots up to `last` are better written one after another, each by the whole
+/// device.
 ///
-/// In nanoseconds, fitted to rows with gaps of 2^17 to 2^24 slots: one by one a row takes 7500 and one for 330 slots, at the same time a multiprocessor
-/// takes one for 3.2 slots. 64 rows of four million are where they meet: 181 and 194 G indexes a second.
+/// In nanoseconds, fitted to rows with gaps of 2^17 to 2^24 slots: one by one a row takes 7500 and
+/// one for 330 slots, at the same time a multiprocessor takes one for 3.2 slots. 64 rows of four
+/// million are where they meet: 181 and 194 G indexes a second.
 pub(crate) fn one_by_one(last: u64, rows: u64, multiprocessors: u32) -> bool {
     let alone = rows.saturating_mul(7500 + last / 330);
     let together = rows.div_ceil(multiprocessors.into()).saturating_mul(last / 16 * 5);

@@ -32,13 +32,15 @@ device_draw!(U32, U64, F32, F64, NormalF32, NormalF64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Threads {
-    /// A thread a stream, or several. Word `w` of the state of stream `i` of `count` is at place `w * count + i`.
+    /// A thread a stream, or several. Word `w` of the state of stream `i` of `count` is at place
+    /// `w * count + i`.
     One(&'static str),
     /// So many neighbouring threads. The words of a stream's state lie together.
     Part(&'static str, u32),
     /// A block of so many. The words of a stream's state lie together.
     Block(&'static str, u32),
-    /// As many as a number has words, for Philox4x32 of so many rounds. The words of a stream's state lie together.
+    /// As many as a number has words, for Philox4x32 of so many rounds. The words of a stream's
+    /// state lie together.
     Philox(usize),
 }
 
@@ -85,7 +87,8 @@ impl DeviceGenerator for LaggedFibonacci1279 {
     }
 }
 
-/// What a macro makes of the six methods that fill: what each writes, its name, its kind of numbers and their type.
+/// What a macro makes of the six methods that fill: what each writes, its name, its kind of numbers
+/// and their type.
 macro_rules! six_fills {
     ($fills:ident) => {
         $fills! {

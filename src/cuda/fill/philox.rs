@@ -81,7 +81,9 @@ macro_rules! philox_fills {
         ///
         /// # Errors
         ///
-        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver); the generator is then where it was.
+        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+        /// [`GpuError::Compile`](crate::GpuError::Compile),
+        /// [`GpuError::Driver`](crate::GpuError::Driver); the generator is then where it was.
         pub fn $name<const ROUNDS: usize>(
             &self,
             rng: &mut Philox4x32Rng<ROUNDS>,
@@ -92,10 +94,11 @@ macro_rules! philox_fills {
     )*};
 }
 
-/// Slices in device memory, filled with a stream of [`Philox4x32Rng`] from where the generator is on. Their numbers are those that
-/// the CPU's [`Fill`](crate::rng::Fill) gives, bit for bit, and the generator goes on after them. Each call puts one kernel in
-/// the engine's stream and returns. Slices may begin anywhere; the fastest are those that begin, as the stream does, at a
-/// multiple of 16 bytes, and those that continue such a one.
+/// Slices in device memory, filled with a stream of [`Philox4x32Rng`] from where the generator is
+/// on. Their numbers are those that the CPU's [`Fill`](crate::rng::Fill) gives, bit for bit, and
+/// the generator goes on after them. Each call puts one kernel in the engine's stream and returns.
+/// Slices may begin anywhere; the fastest are those that begin, as the stream does, at a multiple
+/// of 16 bytes, and those that continue such a one.
 impl Cuda {
     six_fills!(philox_fills);
 

@@ -23,7 +23,9 @@ macro_rules! stream_fills {
         ///
         /// # Errors
         ///
-        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver).
+        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+        /// [`GpuError::Compile`](crate::GpuError::Compile),
+        /// [`GpuError::Driver`](crate::GpuError::Driver).
         pub fn $name(&mut self, out: &mut impl DeviceArrayMut<$number>) -> Result<(), Error> {
             self.fill::<$kind>(out)
         }
@@ -33,17 +35,20 @@ macro_rules! stream_fills {
 /// An ensemble of [`Streams`] with its states in device memory.
 ///
 /// A fill puts one kernel in the engine's stream and returns. Its numbers are those that the CPU's
-/// [`Fill`](crate::rng::Fill) of the same streams gives, bit for bit and in the same order: place `t * len + i` holds
-/// number `t` of stream `i`, or their blocks, where a generator's block has more words than one. So the number of streams
-/// belongs to the result, and is the caller's to choose.
+/// [`Fill`](crate::rng::Fill) of the same streams gives, bit for bit and in the same order: place
+/// `t * len + i` holds number `t` of stream `i`, or their blocks, where a generator's block has
+/// more words than one. So the number of streams belongs to the result, and is the caller's to
+/// choose.
 ///
 /// # How many streams
 ///
-/// As many as keep the GPU busy. A multiprocessor has room for 2048 threads: a generator with a state of its own a thread
-/// wants about 2^18 streams on a GPU with 132 multiprocessors, and rows of a multiple of four; [`XorShift1024Weyl`](crate::rng::XorShift1024Weyl), which
-/// eight threads share, 2^15; [`LaggedFibonacci521`](crate::rng::LaggedFibonacci521) and [`LaggedFibonacci1279`](crate::rng::LaggedFibonacci1279), which a block of 64 or 128
-/// threads has, some 2^12 and 2^11. With less, the fills take longer; with more, the states take more time to be read and written.
-/// The fastest slices begin at a multiple of 16 bytes.
+/// As many as keep the GPU busy. A multiprocessor has room for 2048 threads: a generator with a
+/// state of its own a thread wants about 2^18 streams on a GPU with 132 multiprocessors, and rows
+/// of a multiple of four; [`XorShift1024Weyl`](crate::rng::XorShift1024Weyl), which eight threads
+/// share, 2^15; [`LaggedFibonacci521`](crate::rng::LaggedFibonacci521) and
+/// [`LaggedFibonacci1279`](crate::rng::LaggedFibonacci1279), which a block of 64 or 128 threads
+/// has, some 2^12 and 2^11. With less, the fills take longer; with more, the states take more time
+/// to be read and written. The fastest slices begin at a multiple of 16 bytes.
 ///
 /// # Examples
 ///
@@ -85,7 +90,9 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states, [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states,
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
         // Memory that is got in a capture is the graph's, and there only while it runs.
         enter(&cuda.stream, false)?;
@@ -105,7 +112,8 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the host has no memory for them, [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::OutOfMemory`] if the host has no memory for them,
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn to_streams(&self) -> Result<Streams<G>, Error> {
         let layout = Layout::new::<G>(self.len);
         let mut states = layout.room()?;
@@ -116,11 +124,13 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         scatter(&layout, &states)
     }
 
-    /// The states, for kernels of one's own that [load and store](crate::rng::device_header) them. Where the threads of
-    /// a warp or a block share a state, and for [`Philox4x32Rng`](crate::rng::Philox4x32Rng), its words are side by side; else word `w` of stream `i`
-    /// is at place `w * len + i`.
+    /// The states, for kernels of one's own that [load and store](crate::rng::device_header) them.
+    /// Where the threads of a warp or a block share a state, and for
+    /// [`Philox4x32Rng`](crate::rng::Philox4x32Rng), its words are side by side; else word `w` of
+    /// stream `i` is at place `w * len + i`.
     ///
-    /// A kernel that writes other states than a generator's own changes the numbers, and does no harm beyond.
+    /// A kernel that writes other states than a generator's own changes the numbers, and does no
+    /// harm beyond.
     pub fn states_mut(&mut self) -> CudaViewMut<'_, u32> {
         self.states.as_view_mut()
     }

@@ -230,7 +230,8 @@ fn streams_cases<G: DeviceGenerator>(cases: &mut Cases, count: u64, lens: [usize
 #[test]
 fn streams_of_a_thread_are_those_of_the_cpu() {
     let mut cases = Cases::default();
-    // Whole rows and parts of one, rows that are multiples of 16 bytes and others, with more rows than stand one after the other.
+    // Whole rows and parts of one, rows that are multiples of 16 bytes and others, with more rows
+    // than stand one after the other.
     for (count, lens) in [(1, [7, 1]), (12, [12 * 9 + 5, 24]), (21, [100, 21 * 5])] {
         streams_cases::<Lcg32>(&mut cases, count, lens);
         streams_cases::<Lcg64>(&mut cases, count, lens);
@@ -259,7 +260,8 @@ fn streams_of_several_threads_are_those_of_the_cpu() {
 #[test]
 fn streams_of_philox_are_those_of_the_cpu() {
     let mut cases = Cases::default();
-    // One stream, a few, and more than a warp has; whole rows, an odd number of them, and lengths that end within a block.
+    // One stream, a few, and more than a warp has; whole rows, an odd number of them, and lengths
+    // that end within a block.
     for (count, lens) in
         [(1, [1, 4 * 7 + 2]), (5, [5 * 4 * 6, 33]), (37, [701, 9]), (70, [280, 563])]
     {
@@ -272,7 +274,8 @@ fn streams_of_philox_are_those_of_the_cpu() {
         streams_case::<_, NormalF32>(&mut cases, streams(), lens, 1);
         streams_case::<_, NormalF64>(&mut cases, streams(), lens, 2);
     }
-    // Keys of their own, places within a block, which is dropped, and before a counter's low word overflows.
+    // Keys of their own, places within a block, which is dropped, and before a counter's low word
+    // overflows.
     let generators = (0..9).map(|k| {
         let mut rng = Philox4x32Rng::<10>::from_key(u64::MAX / (k + 1), k << 40);
         rng.set_position((1 << 34) - 4 * u128::from(k) - 5);
@@ -321,7 +324,8 @@ fn philox_case<D: DeviceDraw<Number: AsWords>, const ROUNDS: usize>(
 #[test]
 fn a_stream_of_philox_is_that_of_the_cpu_anywhere() {
     let mut cases = Cases::default();
-    // Tiles are of 256 words: 258 end before what the second stores, 600 are more than the two warps have at once.
+    // Tiles are of 256 words: 258 end before what the second stores, 600 are more than the two
+    // warps have at once.
     for len in [1, 2, 258, 600] {
         for position in [0, 1, 2, 3, (1 << 66) - 101] {
             for before in 0..4 {

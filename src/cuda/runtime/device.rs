@@ -106,7 +106,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Compile`](crate::GpuError::Compile),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn kernel(&self, program: &Program) -> Result<Arc<LoadedKernel>, Error> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = kernels().get(program) {

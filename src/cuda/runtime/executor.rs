@@ -62,8 +62,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Captured`](crate::GpuError::Captured) if it is captured, and the engine is not one `with_capture`;
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Captured`](crate::GpuError::Captured) if it is captured, and the engine is not
+    /// one `with_capture`; [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
         if enter(&self.stream, self.may_be_captured)? {
             self.tile_states.keep();

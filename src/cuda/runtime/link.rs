@@ -1,5 +1,5 @@
-//! [`Link`]: copies between host and device, in pieces through page-locked memory, so that the device's copies run while
-//! the host's threads fill and empty the other piece.
+//! [`Link`]: copies between host and device, in pieces through page-locked memory, so that the
+//! device's copies run while the host's threads fill and empty the other piece.
 
 use cudarc::driver::sys::{self, CUevent_flags};
 use cudarc::driver::{CudaEvent, CudaStream, PinnedHostSlice};
@@ -10,7 +10,8 @@ use super::stream::failed;
 use crate::base::memory::SharedPtr;
 use crate::error::Error;
 
-/// Bytes of a piece of page-locked memory, of which there are two, for copies between host and device.
+/// Bytes of a piece of page-locked memory, of which there are two, for copies between host and
+/// device.
 pub(crate) const PIECE_BYTES: usize = 8 << 20;
 
 /// Bytes from which copies go through page-locked memory. What is less, the driver copies as fast.
@@ -62,14 +63,15 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
         let pieces = [Piece::new(stream)?, Piece::new(stream)?];
         Ok(Self { stream: stream.clone(), pieces })
     }
 
-    /// Copies to the device. When it returns, the source is not needed any more; the device's copies are in the
-    /// stream.
+    /// Copies to the device. When it returns, the source is not needed any more; the device's
+    /// copies are in the stream.
     ///
     /// # Safety
     ///

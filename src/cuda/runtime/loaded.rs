@@ -34,11 +34,13 @@ pub(crate) struct LoadedKernel {
 // may launch the function or ask about it, and nothing frees it, since modules stay loaded.
 unsafe impl Send for LoadedKernel {}
 // SAFETY: threads that share a kernel launch it and ask for its occupancy, both of which the driver
-// serialises where it has to. The attribute that is set is set before there is a `LoadedKernel` to share.
+// serialises where it has to. The attribute that is set is set before there is a `LoadedKernel` to
+// share.
 unsafe impl Sync for LoadedKernel {}
 
 impl LoadedKernel {
-    /// Loads a program's kernel, and lets it have as much shared memory as the device has for a block.
+    /// Loads a program's kernel, and lets it have as much shared memory as the device has for a
+    /// block.
     pub(crate) fn load(
         context: &Arc<CudaContext>,
         image: &[u8],
@@ -46,14 +48,14 @@ impl LoadedKernel {
     ) -> Result<Self, Error> {
         let failed = |error| failed(error, "load a program");
         context.bind_to_thread().map_err(failed)?;
-        // SAFETY: the image is what the compiler made: machine code, which says how long it is, or a text that ends
-        // with a zero byte.
+        // SAFETY: the image is what the compiler made: machine code, which says how long it is, or
+        // a text that ends with a zero byte.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(failed)?;
         let name = CString::new(ENTRY).unwrap_or_default();
         // SAFETY: the module has just been loaded, and is never unloaded.
         let function = unsafe { result::module::get_function(module, name) }.map_err(failed)?;
-        // The driver puts off bringing the code to the device until the first launch, which then cannot be captured
-        // in a graph.
+        // The driver puts off bringing the code to the device until the first launch, which then
+        // cannot be captured in a graph.
         if probe::driver().is_ok_and(|driver| driver.version >= FUNC_LOAD_SINCE) {
             // SAFETY: the handle was got from a module that is loaded. The driver's version says
             // that it has the call, so that cudarc finds it and does not panic.
@@ -78,8 +80,8 @@ impl LoadedKernel {
         threads: u32,
         shared: usize,
     ) -> Result<u32, Error> {
-        // SAFETY: a `LoadedKernel`'s function was got from a module that is never unloaded. The driver
-        // only computes with the numbers.
+        // SAFETY: a `LoadedKernel`'s function was got from a module that is never unloaded. The
+        // driver only computes with the numbers.
         let blocks = unsafe {
             result::occupancy::max_active_block_per_multiprocessor(
                 self.function,

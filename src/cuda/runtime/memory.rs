@@ -59,11 +59,13 @@ impl Memory {
         larger
     }
 
-    /// The address of at least so many bytes, whose values are not kept when they grow; and whether they are new.
+    /// The address of at least so many bytes, whose values are not kept when they grow; and whether
+    /// they are new.
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn room(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -98,7 +100,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Safety
     ///

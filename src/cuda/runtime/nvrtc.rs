@@ -1,7 +1,8 @@
 //! The run-time compiler, loaded when it is first needed.
 //!
-//! cudarc has bindings too, but they panic where the library is missing, look for it by names of their own version
-//! only, and have no way to machine code; the eight functions that are needed are loaded here instead.
+//! cudarc has bindings too, but they panic where the library is missing, look for it by names of
+//! their own version only, and have no way to machine code; the eight functions that are needed are
+//! loaded here instead.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -49,7 +50,8 @@ type Text = (
 pub(crate) enum Target {
     /// Machine code for an architecture. A driver older than the compiler takes it too.
     Cubin(u32),
-    /// The intermediate language, which a driver younger than the compiler translates for devices younger than it.
+    /// The intermediate language, which a driver younger than the compiler translates for devices
+    /// younger than it.
     Ptx(u32),
 }
 
@@ -66,7 +68,8 @@ impl Drop for Handle<'_> {
     }
 }
 
-/// The version that `__grid_constant__` came with, by which kernels read their parameters where they are.
+/// The version that `__grid_constant__` came with, by which kernels read their parameters where
+/// they are.
 const OLDEST_VERSION: (c_int, c_int) = (11, 7);
 
 /// The oldest architecture that has it.
@@ -226,7 +229,8 @@ impl Handle<'_> {
     }
 }
 
-/// The compiler's other library, which it opens by name only: where the system does not look it must be there already.
+/// The compiler's other library, which it opens by name only: where the system does not look it
+/// must be there already.
 fn companion(path: &Path) -> Option<Library> {
     let folder = path.parent().filter(|folder| folder.is_absolute())?;
     let is_companion = |path: &PathBuf| {

@@ -92,7 +92,8 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if the driver does not take the number.
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if the driver does not take the
+    /// number.
     pub(crate) fn blocks(number: u64) -> Result<Self, Error> {
         Ok(Self::Blocks(block_number(number)?, 1))
     }
@@ -267,8 +268,8 @@ impl<'a> Plan<'a> {
         self.launch(Launch::new(own::clear_words(), grid, arguments));
     }
 
-    /// Adds a look at what the stream has written. It waits for the stream, so such a plan cannot be
-    /// captured in a graph.
+    /// Adds a look at what the stream has written. It waits for the stream, so such a plan cannot
+    /// be captured in a graph.
     pub(crate) fn check(&mut self, check: impl Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a) {
         self.steps.push(Step::Check(Box::new(check)));
     }

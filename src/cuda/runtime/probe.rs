@@ -1,7 +1,7 @@
 //! Whether the driver is there, asked without a call that could panic.
 //!
-//! cudarc's functions panic if the driver's library cannot be loaded, so none of them is called before [`driver`] has
-//! said yes.
+//! cudarc's functions panic if the driver's library cannot be loaded, so none of them is called
+//! before [`driver`] has said yes.
 
 use std::ffi::{OsStr, c_int};
 use std::sync::OnceLock;
@@ -19,7 +19,8 @@ const NAMES: &[&str] =
 /// A driver that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
-    /// The version of CUDA that it is for: a thousand times the major one, and ten times the minor one.
+    /// The version of CUDA that it is for: a thousand times the major one, and ten times the minor
+    /// one.
     pub(crate) version: u32,
     /// How many devices there are, at least one.
     pub(crate) devices: usize,

@@ -15,7 +15,8 @@ use crate::bijection::DeviceSource;
 use crate::error::{Error, GpuError};
 use crate::rng::device_header;
 
-/// The layers that every program of a bijection has, in the order in which they build on each other.
+/// The layers that every program of a bijection has, in the order in which they build on each
+/// other.
 const LAYERS: &[&str] = &[
     include_str!("../../../gpu/runtime/lookback.cuh"),
     include_str!("../../../gpu/runtime/scan.cuh"),
@@ -100,7 +101,8 @@ impl Program {
         compile(&self.full_text(), &self.bijection.type_name, target)
     }
 
-    /// The program compiled for an architecture, from memory or from the folder if it has been compiled before.
+    /// The program compiled for an architecture, from memory or from the folder if it has been
+    /// compiled before.
     pub(crate) fn image(&self, target: Target, folder: Option<&Path>) -> Result<Arc<[u8]>, Error> {
         type Images = HashMap<(Program, Target), Arc<[u8]>>;
         static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
@@ -117,12 +119,12 @@ impl Program {
         Ok(images().get_or_insert_default().entry(key).or_insert(image).clone())
     }
 
-    /// Reads the program from a folder, or compiles it and leaves it there. A folder that cannot be read or written is
-    /// no reason to fail: it only saves time.
+    /// Reads the program from a folder, or compiles it and leaves it there. A folder that cannot be
+    /// read or written is no reason to fail: it only saves time.
     fn image_on_disk(&self, target: Target, folder: &Path) -> Result<Vec<u8>, Error> {
         let version = Nvrtc::get().map_err(Error::no_cuda)?.version;
-        // The whole key stands in the file, and what the image must be like, so that a file of the same name by chance,
-        // or half a file, is not mistaken for the program.
+        // The whole key stands in the file, and what the image must be like, so that a file of the
+        // same name by chance, or half a file, is not mistaken for the program.
         let key = format!("bijective-shuffle 1\n{target:?}\n{version:?}\n{}\0", self.full_text());
         let path = file(folder, &key);
         if let Some(image) = fs::read(&path).ok().and_then(|file| unwrap(&file, &key)) {

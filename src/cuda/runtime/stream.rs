@@ -7,7 +7,8 @@ use cudarc::driver::{CudaStream, DriverError};
 
 use crate::error::{Error, GpuError};
 
-/// The driver's error as ours. Its number is kept, since asking for its name is another call into the driver.
+/// The driver's error as ours. Its number is kept, since asking for its name is another call into
+/// the driver.
 pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
     let code = error.0 as u32;
     match code {
@@ -26,7 +27,8 @@ pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
 ///
 /// # Errors
 ///
-/// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is captured, and the engine is not one `with_capture`.
+/// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is captured, and the engine is
+/// not one `with_capture`.
 pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
     let earlier = stream.context().check_err();
     earlier.map_err(|error| failed(error, "finish what was done before"))?;

@@ -32,8 +32,8 @@ pub(super) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     };
     let mut plan = Plan::new();
     plan.take_scratch(seen_bytes + own);
-    // Not only slots but also values in 64 bits, since nothing says that they are in the domain; and
-    // survivors are looked for even where every slot should survive.
+    // Not only slots but also values in 64 bits, since nothing says that they are in the domain;
+    // and survivors are looked for even where every slot should survive.
     let slots = Slots { last: job.last, len: job.len, index: WordType::U64 };
     let to_indices = Movement::Indices { out: indices, word };
     direct::survivors(&mut plan, (&job.source).into(), slots, &to_indices, None)?;

@@ -53,8 +53,8 @@ impl Visit for Dense {
     }
 }
 
-/// The slots up to `last` of which `len` survive, as the kernels take them: in words that hold them,
-/// or wider ones.
+/// The slots up to `last` of which `len` survive, as the kernels take them: in words that hold
+/// them, or wider ones.
 #[derive(Clone, Copy)]
 pub(super) struct Slots {
     pub(super) last: u64,
@@ -62,7 +62,8 @@ pub(super) struct Slots {
     pub(super) index: WordType,
 }
 
-/// Moves survivors with places by look-back; with an address only if the word there is other than 0.
+/// Moves survivors with places by look-back; with an address only if the word there is other
+/// than 0.
 pub(super) fn survivors<'a>(
     plan: &mut Plan<'a>,
     f: Evaluated<'a>,

@@ -8,7 +8,8 @@ use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::Direction;
 use crate::error::{Error, GpuError};
 
-/// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more than the bijection.
+/// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more
+/// than the bijection.
 const MOST_PARAMS: usize = 4096 - 512;
 
 /// A permutation to be applied.
@@ -25,7 +26,8 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource), [`GpuError::Params`](crate::GpuError::Params).
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::GpuError::Params).
     pub(crate) fn new(f: &dyn Bijection, len: u64, movement: Movement) -> Result<Self, Error> {
         // What is vouched for is the trusted form, so that is what is asked from here on.
         let vouched = f.trusted();

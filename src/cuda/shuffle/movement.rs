@@ -48,7 +48,8 @@ impl Movement {
     ///
     /// # Errors
     ///
-    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
+    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays),
+    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
     pub(crate) fn items(arrays: Vec<Array>, direction: Direction) -> Result<Self, Error> {
         if arrays.len() > MOST_ARRAYS {
             return Err(Error::Gpu(GpuError::TooManyArrays {

@@ -55,7 +55,8 @@ impl Level {
 /// Where the strategy's memory begins, relative to its workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Counts of both levels' buckets, and the word that says that one has overflowed; to be cleared.
+    /// Counts of both levels' buckets, and the word that says that one has overflowed; to be
+    /// cleared.
     pub(crate) counts: [u64; 2],
     pub(crate) overflow: u64,
     pub(crate) cleared_bytes: u64,
@@ -66,7 +67,8 @@ pub(crate) struct Layout {
 }
 
 impl Partition {
-    /// The sizes for `len` items whose keys are at most `last`; `None` if the strategy does not serve.
+    /// The sizes for `len` items whose keys are at most `last`; `None` if the strategy does not
+    /// serve.
     pub(crate) fn new(limits: &Limits, word: WordType, len: u64, last: u64) -> Option<Self> {
         let last = u32::try_from(last).ok()?;
         if last < 1 << 6 {
@@ -119,7 +121,8 @@ impl Partition {
             .then_some(partition)
     }
 
-    /// How many records a thread of a pass can have: two blocks should fit on a multiprocessor, and one must.
+    /// How many records a thread of a pass can have: two blocks should fit on a multiprocessor, and
+    /// one must.
     fn records(limits: &Limits, item: usize) -> Option<u32> {
         // A block has a kilobyte more than it asks for.
         let half = limits.shared_per_multiprocessor / 2 - 1024;
@@ -170,8 +173,8 @@ impl Partition {
     }
 }
 
-/// What `place_bucket` in gpu/shuffle/partitioned.cuh has of shared memory besides the items: two words for 32 slots if there are
-/// gaps, and the words of a sum.
+/// What `place_bucket` in gpu/shuffle/partitioned.cuh has of shared memory besides the items: two
+/// words for 32 slots if there are gaps, and the words of a sum.
 fn place_fixed(bucket_bits: u32, dense: bool) -> usize {
     let words = if dense { 1 } else { (1 << bucket_bits) / 32 };
     8 * words + 32 * 4

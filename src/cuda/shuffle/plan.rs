@@ -13,7 +13,8 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device has as much.
+/// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device has as much.
 pub(crate) fn plan<'a>(
     job: &'a Job,
     strategy: CudaStrategy,

@@ -13,22 +13,26 @@ use crate::base::words::{halves, joined};
 use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
-/// Multiply with carry: `a x + c` has the next word as its low half and the next carry as its high one (Marsaglia).
+/// Multiply with carry: `a x + c` has the next word as its low half and the next carry as its high
+/// one (Marsaglia).
 ///
-/// With `p = 2^32 a - 1`, the state `n = 2^32 c + x` is multiplied by `a` modulo `p`, which is undone by 2^32. Where `p` is a safe prime, as
-/// it has to be here, all states but the two fixed ones lie on two cycles of `(p - 1) / 2 = 2^31 a - 1` words: 2^32 is a square, so its order is no
-/// larger. ([Manssen et al., 2012], section 3, says `2^32 a - 2`, which is twice that.) It fails a test of SmallCrush and
-/// 29 of the statistics of Crush (table 2 there; docs/results/testu01.md has ours).
+/// With `p = 2^32 a - 1`, the state `n = 2^32 c + x` is multiplied by `a` modulo `p`, which is
+/// undone by 2^32. Where `p` is a safe prime, as it has to be here, all states but the two fixed
+/// ones lie on two cycles of `(p - 1) / 2 = 2^31 a - 1` words: 2^32 is a square, so its order is no
+/// larger. ([Manssen et al., 2012], section 3, says `2^32 a - 2`, which is twice that.) It fails a
+/// test of SmallCrush and 29 of the statistics of Crush (table 2 there; docs/results/testu01.md has
+/// ours).
 ///
 /// [`new`](Generator::new) takes the largest multiplier, as the paper does. With `a = 2^32 - d`,
-/// `d x_n - x_(n-1) + x_(n+1)` is small modulo 2^32, and `d` is 178 there. Where that matters take one
-/// that is not near 2^32, by [`with_multiplier`](Self::with_multiplier). With 3036999759 no test of
-/// SmallCrush fails and two statistics of Crush do (25 with 4294967118), and the simulation of
-/// docs/results/ising.md that 4294967118 gets wrong has the exact energy.
+/// `d x_n - x_(n-1) + x_(n+1)` is small modulo 2^32, and `d` is 178 there. Where that matters take
+/// one that is not near 2^32, by [`with_multiplier`](Self::with_multiplier). With 3036999759 no
+/// test of SmallCrush fails and two statistics of Crush do (25 with 4294967118), and the simulation
+/// of docs/results/ising.md that 4294967118 gets wrong has the exact energy.
 ///
-/// Streams of [`new`](Generator::new) have the same multiplier and start anywhere: `s` streams of `n` words overlap with a
-/// probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream has a multiplier, and so a sequence, of its own: see
-/// [`with_multiplier`](Self::with_multiplier) and [`Streams::different`](super::Streams::different).
+/// Streams of [`new`](Generator::new) have the same multiplier and start anywhere: `s` streams of
+/// `n` words overlap with a probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream
+/// has a multiplier, and so a sequence, of its own: see [`with_multiplier`](Self::with_multiplier)
+/// and [`Streams::different`](super::Streams::different).
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -59,7 +63,8 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime) if the multiplier does not give the full period.
+    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime) if the multiplier
+    /// does not give the full period.
     ///
     /// # Examples
     ///
@@ -85,8 +90,10 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime); [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the state is one of the two that are followed by themselves, (0, 0)
-    /// and (2^32 - 1, `multiplier` - 1), or if the carry is not below the multiplier.
+    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime);
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the state is one of
+    /// the two that are followed by themselves, (0, 0) and (2^32 - 1, `multiplier` - 1), or if the
+    /// carry is not below the multiplier.
     pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, Error> {
         check(multiplier)?;
         let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));

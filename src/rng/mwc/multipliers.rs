@@ -4,8 +4,8 @@ use core::fmt;
 
 use super::prime::is_good;
 
-/// The multipliers that give [`Mwc`](super::Mwc) its full period, from the largest down: those for which `2^32 a - 1` is a
-/// safe prime. There are some millions.
+/// The multipliers that give [`Mwc`](super::Mwc) its full period, from the largest down: those for
+/// which `2^32 a - 1` is a safe prime. There are some millions.
 ///
 /// # Examples
 ///
@@ -28,8 +28,8 @@ pub struct Multipliers {
 /// How many candidates are sieved at a time.
 const SEGMENT: usize = 1 << 14;
 
-/// The odd primes below 1024, which are sieved out, each with what `a` is modulo it where it divides `2^31 a - 1` or
-/// `2^32 a - 1`: the powers of 1/2. Both are larger than 1024 themselves.
+/// The odd primes below 1024, which are sieved out, each with what `a` is modulo it where it
+/// divides `2^31 a - 1` or `2^32 a - 1`: the powers of 1/2. Both are larger than 1024 themselves.
 const FACTORS: [(u32, [u32; 2]); 171] = {
     let mut factors = [(0, [0; 2]); 171];
     let (mut count, mut candidate) = (0, 3_u32);

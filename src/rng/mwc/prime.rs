@@ -61,7 +61,8 @@ pub(super) fn is_good(multiplier: u32) -> bool {
     }
     let half = (u64::from(multiplier) << 31) - 1;
     let prime = 2 * half + 1;
-    // Pocklington: where the half is prime, one power shows that the whole is (3 does not divide it).
+    // Pocklington: where the half is prime, one power shows that the whole is (3 does not divide
+    // it).
     prime % 3 != 0 && power(2, prime - 1, prime) == 1 && is_prime(half)
 }
 
@@ -78,7 +79,8 @@ mod tests {
         for n in (3..20_000).step_by(2) {
             assert_eq!(is_prime(n), is_prime_by_division(n), "{n}");
         }
-        // The largest below 2^64; strong pseudoprimes to the bases 2, 3, 5 and 7, and to the first nine primes.
+        // The largest below 2^64; strong pseudoprimes to the bases 2, 3, 5 and 7, and to the first
+        // nine primes.
         assert!(is_prime(0xFFFF_FFFF_FFFF_FFC5));
         assert!(!is_prime(3_215_031_751));
         assert!(!is_prime(3_825_123_056_546_413_051));

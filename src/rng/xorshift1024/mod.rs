@@ -17,23 +17,27 @@ use crate::seed::{KeyDomain, Seed};
 /// Words of the state, and lanes of a warp.
 const WORDS: usize = 32;
 
-/// A xorshift generator of 1024 bits, which gives 32 words a step, to which a Weyl sequence is added ([Manssen et al., 2012], section 6 and listing 1).
+/// A xorshift generator of 1024 bits, which gives 32 words a step, to which a Weyl sequence is
+/// added ([Manssen et al., 2012], section 6 and listing 1).
 ///
-/// With the state as one number `x` of 1024 bits, word 0 the highest, a step is `x ^= x << 329`, `x ^= x >> 347`, `x ^= x << 344`; the
-/// Weyl word goes on by 362437, and word `i` of the block is `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive (the crate's tests prove it,
-/// by the known factors of `2^1024 - 1`), so that the period is `(2^1024 - 1) 2^32` steps.
-/// In the paper it passes SmallCrush, Crush and BigCrush of TestU01, by lanes and by warps. Here
-/// (docs/results/testu01.md) it does by warps, all 32 lanes of a stream in turn; by lanes
+/// With the state as one number `x` of 1024 bits, word 0 the highest, a step is `x ^= x << 329`,
+/// `x ^= x >> 347`, `x ^= x << 344`; the Weyl word goes on by 362437, and word `i` of the block is
+/// `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive (the crate's tests
+/// prove it, by the known factors of `2^1024 - 1`), so that the period is `(2^1024 - 1) 2^32`
+/// steps. In the paper it passes SmallCrush, Crush and BigCrush of TestU01, by lanes and by warps.
+/// Here (docs/results/testu01.md) it does by warps, all 32 lanes of a stream in turn; by lanes
 /// SmallCrush and Crush were run, and nothing fails. A block of each of many streams in turn is
 /// another matter: whether it passes a test of linear complexity of Crush depends on the seed. All
 /// streams of a seed add the same number to their lanes, so that the lowest two bits of their words
 /// are linear functions of the states, but for a constant, and the third too if the number is even.
 ///
-/// All streams of a seed are of one sequence, and stream `s` starts `s 2^137` steps after stream 0: streams with neighbouring numbers overlap after
-/// 2^137 steps and never before. 2^137 is a multiple of the Weyl sequence's period, so its word is the same in all of them.
+/// All streams of a seed are of one sequence, and stream `s` starts `s 2^137` steps after stream 0:
+/// streams with neighbouring numbers overlap after 2^137 steps and never before. 2^137 is a
+/// multiple of the Weyl sequence's period, so its word is the same in all of them.
 ///
-/// A stream's start is found by a power of the step: `z^n` modulo the characteristic polynomial, applied to the state by as many steps as it has coefficients (H. Haramoto et al., *Efficient jump ahead for
-/// F2-linear random number generators*, 2008), some 26 microseconds a stream.
+/// A stream's start is found by a power of the step: `z^n` modulo the characteristic polynomial,
+/// applied to the state by as many steps as it has coefficients (H. Haramoto et al., *Efficient
+/// jump ahead for F2-linear random number generators*, 2008), some 26 microseconds a stream.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -88,12 +92,13 @@ fn right<const BITS: u32>(x: &mut [u32; WORDS]) {
 }
 
 impl XorShift1024Weyl {
-    /// The generator in a given state: the words of the listing's 32 lanes, and the word of the Weyl sequence. The first word is of
-    /// the step after it.
+    /// The generator in a given state: the words of the listing's 32 lanes, and the word of the
+    /// Weyl sequence. The first word is of the step after it.
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the words are all zero.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the words are all
+    /// zero.
     pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, Error> {
         if words == [0; WORDS] {
             Err(Error::Generator(GeneratorError::InvalidState))
@@ -113,7 +118,8 @@ impl XorShift1024Weyl {
         self.weyl = self.weyl.wrapping_add((steps as u32).wrapping_mul(INCREMENT));
     }
 
-    /// Goes to the stream that has a number greater by so much: leaves out `2^137` steps as many times.
+    /// Goes to the stream that has a number greater by so much: leaves out `2^137` steps as many
+    /// times.
     pub fn jump(&mut self, streams: u64) {
         self.transform(&Polynomial::JUMP.power(u128::from(streams)));
     }
@@ -265,7 +271,8 @@ mod tests {
     use super::super::Streams;
     use super::*;
 
-    /// The step as the definition has it: shifts of one number of 1024 bits, the highest word first.
+    /// The step as the definition has it: shifts of one number of 1024 bits, the highest word
+    /// first.
     fn step_by_bits(words: [u32; WORDS]) -> [u32; WORDS] {
         let bit = |x: &[bool], k: usize| x.get(k).copied().unwrap_or(false);
         let mut x: Vec<bool> =

@@ -3,8 +3,8 @@
 /// Words of 64 coefficients, those of the lowest powers first.
 const LIMBS: usize = 16;
 
-/// The characteristic polynomial of the step but for its `z^1024`. It has 475 terms in all, as the paper says, and is
-/// primitive, as a test here proves.
+/// The characteristic polynomial of the step but for its `z^1024`. It has 475 terms in all, as the
+/// paper says, and is primitive, as a test here proves.
 const CHARACTERISTIC: Polynomial = Polynomial {
     coefficients: [
         0xE55B_EA57_8000_0001,
@@ -141,8 +141,8 @@ mod tests {
     fn the_step_is_a_root_of_its_characteristic_polynomial() {
         let terms = CHARACTERISTIC.coefficients().filter(|&coefficient| coefficient).count();
         assert_eq!(terms + 1, 475);
-        // On one state that is not zero: an irreducible polynomial is that state's minimal one, and as its degree is the
-        // number of bits, it is the characteristic one.
+        // On one state that is not zero: an irreducible polynomial is that state's minimal one, and
+        // as its degree is the number of bits, it is the characteristic one.
         let state = core::array::from_fn(|k| (k as u32 + 1).wrapping_mul(0x9E37_79B9));
         let mut last = state;
         for _ in 0..1024 {
@@ -151,10 +151,10 @@ mod tests {
         assert_eq!(apply(&CHARACTERISTIC, state), last);
     }
 
-    /// The prime factors of the Fermat numbers `2^(2^k) + 1` from `k = 0` on. J. Brillhart et al., *Factorizations of
-    /// b^n +- 1*; of the last: A. K. Lenstra, H. W. Lenstra, M. S. Manasse, J. M. Pollard, *The factorization of the
-    /// ninth Fermat number*, Mathematics of Computation 61 (1993). That they are prime
-    /// is taken from there.
+    /// The prime factors of the Fermat numbers `2^(2^k) + 1` from `k = 0` on. J. Brillhart et al.,
+    /// *Factorizations of b^n +- 1*; of the last: A. K. Lenstra, H. W. Lenstra, M. S. Manasse, J.
+    /// M. Pollard, *The factorization of the ninth Fermat number*, Mathematics of Computation 61
+    /// (1993). That they are prime is taken from there.
     const FERMAT: [&[&str]; 10] = [
         &["3"],
         &["5"],
@@ -226,8 +226,8 @@ mod tests {
         has_order(raised(right), left) && has_order(raised(left), right)
     }
 
-    /// The order of z is `2^1024 - 1`, the product of the Fermat numbers: so all polynomials of a lower degree but 0 are
-    /// powers of z, and the polynomial is irreducible as well.
+    /// The order of z is `2^1024 - 1`, the product of the Fermat numbers: so all polynomials of a
+    /// lower degree but 0 are powers of z, and the polynomial is irreducible as well.
     #[test]
     fn the_characteristic_polynomial_is_primitive() {
         let mut primes = Vec::new();

@@ -157,7 +157,7 @@ fn cursors_are_refused_unless_they_are_the_permutations_own() {
         let changed = String::from_utf8(changed).unwrap();
         match changed.parse::<Cursor>() {
             Ok(cursor) => {
-                assert_eq!(p.resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor))
+                assert_eq!(p.resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
             }
             Err(error) => assert_eq!(error, Error::Saved(SavedError::Cursor)),
         }
