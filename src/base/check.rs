@@ -34,8 +34,8 @@ pub(crate) fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range, and
-/// with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
+/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range,
+/// and with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
 pub(crate) fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
     let len = indices.len() as u64;
     let words = indices.len().div_ceil(64);

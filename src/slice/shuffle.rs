@@ -299,8 +299,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
     /// bijection.
     ///
-    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::bijection::Inverse) is another
-    /// permutation, unless the slice has as many items as the bijection has points.
+    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::bijection::Inverse) is
+    /// another permutation, unless the slice has as many items as the bijection has points.
     ///
     /// # Errors
     ///
@@ -390,8 +390,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_sample(count, seed))
     }
 
-    /// [`par_bijective_sample`](Self::par_bijective_sample), which returns an error where there is no
-    /// memory.
+    /// [`par_bijective_sample`](Self::par_bijective_sample), which returns an error where there is
+    /// no memory.
     ///
     /// # Errors
     ///

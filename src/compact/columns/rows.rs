@@ -32,7 +32,8 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the width is 0, or the slice does not consist of whole rows.
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the width is 0, or the slice does not
+    /// consist of whole rows.
     ///
     /// # Examples
     ///

@@ -24,9 +24,9 @@ impl Workspace {
     /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to
     /// its place `k`. See [`Columns`] for what a column may be.
     ///
-    /// By the [partitioned](crate::Strategy::Partitioned) strategy the columns' items at one place travel
-    /// together, as one record of up to 64 bytes, for which the bijection is evaluated once; more
-    /// bytes travel as several records. The working memory is that for slices of such records.
+    /// By the [partitioned](crate::Strategy::Partitioned) strategy the columns' items at one place
+    /// travel together, as one record of up to 64 bytes, for which the bijection is evaluated once;
+    /// more bytes travel as several records. The working memory is that for slices of such records.
     /// (Records of columns whose sizes the compiler does not know, such as [`Rows`](crate::Rows),
     /// have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` uses it from half the number of bytes on
     /// that a single slice would have to have. By the direct strategy, which also serves rows of
