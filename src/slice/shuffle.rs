@@ -49,8 +49,7 @@ mod sealed {
 ///
 /// Several arrays in the same order, such as keys and their values, are for
 /// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
-/// millions of items again and again should keep its memory in a
-/// [`Workspace`](crate::Workspace).
+/// millions of items again and again should keep its memory in a [`Workspace`].
 ///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle

@@ -95,7 +95,8 @@ pub trait ParBijectiveShuffleTogether: Sized {
     /// ```
     /// use bijective_shuffle::prelude::*;
     ///
-    /// let error = (&mut [1, 2, 3], &mut [1, 2]).try_par_bijective_shuffle_together(42).unwrap_err();
+    /// let (three, two) = (&mut [1, 2, 3], &mut [1, 2]);
+    /// let error = (three, two).try_par_bijective_shuffle_together(42).unwrap_err();
     /// assert_eq!(error, Error::LengthMismatch { expected: 3, actual: 2 });
     /// ```
     fn try_par_bijective_shuffle_together(self, seed: impl Into<Seed>) -> Result<(), Error>

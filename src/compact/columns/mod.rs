@@ -84,7 +84,8 @@ mod sealed {
 /// };
 /// let Particles { places, masses, names } = &mut particles;
 /// (places, masses, names).par_bijective_shuffle_together(42);
-/// assert!(particles.masses.iter().zip(&particles.places).all(|(m, p)| *m == f64::from(p[0]) + 10.0));
+/// let mut rows = particles.masses.iter().zip(&particles.places);
+/// assert!(rows.all(|(mass, place)| *mass == f64::from(place[0]) + 10.0));
 /// ```
 ///
 /// As many columns as a table has:
@@ -103,7 +104,8 @@ mod sealed {
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;
 ///
-/// (&mut [1, 2], &mut [std::rc::Rc::new(1), std::rc::Rc::new(2)]).par_bijective_shuffle_together(42);
+/// let mut counted = [std::rc::Rc::new(1), std::rc::Rc::new(2)];
+/// (&mut [1, 2], &mut counted).par_bijective_shuffle_together(42);
 /// ```
 /// A vector by itself is no column, but a mutable reference to it is:
 ///

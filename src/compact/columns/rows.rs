@@ -38,6 +38,7 @@ impl<'a, T> Rows<'a, T> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::RowsError;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut matrix = [0_u8; 12];

@@ -62,7 +62,8 @@ use crate::word::Word;
 /// use bijective_shuffle::prelude::*;
 ///
 /// let f = VariablePhilox::<24>::from_seed(6, 1);
-/// let mut items: Vec<String> = "one two three four five six".split(' ').map(String::from).collect();
+/// let words = "one two three four five six".split(' ');
+/// let mut items: Vec<String> = words.map(String::from).collect();
 /// let sorted = items.clone();
 /// Cpu.shuffle(&f, &mut items)?;
 /// Cpu.unshuffle(&f, &mut items)?;

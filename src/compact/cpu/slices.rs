@@ -64,7 +64,8 @@ impl Workspace {
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut workspace = Workspace::new();
-    /// let (mut items, mut others): (Vec<u32>, Vec<u32>) = ((0..1000).collect(), (0..1000).collect());
+    /// let mut items: Vec<u32> = (0..1000).collect();
+    /// let mut others = items.clone();
     /// for epoch in 0..3 {
     ///     workspace.shuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
     ///     others.par_bijective_shuffle(Seed::new(42).epoch(epoch));

@@ -20,8 +20,8 @@ pub(super) struct Record<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 macro_rules! with_record {
     ($bytes:expr, $constant:ident => $code:expr, else $other:expr) => {
         with_record!(@ $bytes, $constant, $code, $other,
-            1..=4 => 4, 5..=8 => 8, 9..=12 => 12, 13..=16 => 16, 17..=24 => 24, 25..=32 => 32, 33..=48 => 48,
-            49..=64 => 64)
+            1..=4 => 4, 5..=8 => 8, 9..=12 => 12, 13..=16 => 16, 17..=24 => 24, 25..=32 => 32,
+            33..=48 => 48, 49..=64 => 64)
     };
     (@ $bytes:expr, $constant:ident, $code:expr, $other:expr, $($range:pat => $size:literal),+) => {
         match $bytes {
