@@ -29,7 +29,34 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     figure("ising XORWOW in the paper", "XORWOW", paper)?;
     figure("ising MWC k = 100", "MWC, same a", hundred)?;
     figure("ising Fibonacci in the paper", "Fibonacci, r = 521", paper)?;
-    figure("ising MWC, different a", "MWC, different a", one)
+    figure("ising MWC, different a", "MWC, different a", one)?;
+    longest_of_one_core(results, computed)
+}
+
+/// What the text says of the row of LCG32 with the most sweeps in the sparing order: its specific
+/// heat, and how far that is from the exact value and from the paper's, in standard errors.
+fn longest_of_one_core(results: &Results, computed: &mut Computed) -> Result<(), String> {
+    const PAPER: f64 = 0.83286;
+    let sheet = results.sheet("ising-sequential")?;
+    let at = |head| sheet.column(head);
+    let (generator, words, sweeps, heat) =
+        (at("generator")?, at("words")?, at("sweeps")?, at("C_V")?);
+    let row = sheet.rows.iter().find(|row| {
+        (&*row[generator], &*row[words], &*row[sweeps]) == ("LCG32", "sparing", "4 10^4")
+    });
+    let row = row.ok_or("ising-sequential.csv has no LCG32 of 4 10^4 sparing sweeps")?;
+    let text = &row[heat];
+    // As in 0.888(10): a value, and its standard error in units of the last digit.
+    let (value, error) =
+        text.trim_end_matches(')').split_once('(').ok_or_else(|| format!("{text} has no error"))?;
+    let digits = value.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let read = |text: &str| text.parse::<f64>().map_err(|error| error.to_string());
+    let error = read(error)? / 10_f64.powi(digits as i32);
+    let from_paper = (read(value)? - PAPER) / error;
+    computed.text("ising sparing C_V", text.clone());
+    computed.text("ising sparing C_V from the paper", format!("{from_paper:.1}"));
+    computed.text("ising sparing C_V from exact", row[heat + 1].trim_start_matches('+').into());
+    Ok(())
 }
 
 /// All columns but the origin's, with great deviations in bold.
