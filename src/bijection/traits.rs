@@ -126,6 +126,7 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     ///
     /// It is a hint: the engines weigh with it whether to evaluate every slot or every index. The
     /// default is that of a cipher that is evaluated point by point.
+    #[doc(hidden)]
     fn evaluation_picoseconds(&self) -> u32 {
         10_000
     }
