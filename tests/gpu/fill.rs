@@ -10,7 +10,7 @@ use bijective_shuffle::rng::{
 };
 use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
 
-use crate::cuda;
+use super::cuda;
 
 /// A kind of numbers: how each side fills with it.
 trait Kind {
