@@ -5,6 +5,9 @@
 //! conformance serial::` tests one of them by all laws, and `cargo test --test conformance
 //! every_length` all of them by one.
 //!
+//! The bijections that the back ends are given have laws of their own, in [`laws`], [`verify`] and
+//! [`device_source`]: every family is compiled once, in this program.
+//!
 //! [`gpu`] has the GPU's lines and what is particular to its engine. Without a GPU its tests are
 //! skipped and say so; with `BIJECTIVE_SHUFFLE_REQUIRE_GPU=1` they fail instead.
 
@@ -49,12 +52,15 @@ macro_rules! laws {
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../src/cplusplus.rs"]
+mod cplusplus;
 
 #[macro_use]
 mod items;
 mod agreement;
 mod backend;
 mod batches;
+mod device_source;
 mod engines;
 mod far;
 // CUDA has no driver for 32 bits, nor for other systems.
@@ -65,12 +71,14 @@ mod far;
 ))]
 #[path = "../gpu/mod.rs"]
 mod gpu;
+mod laws;
 mod lies;
 mod particular;
 mod permutations;
 mod refusals;
 mod sizes;
 mod together;
+mod verify;
 
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
