@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Fails if a document or page links to what its reader cannot reach.
 
-Looked at are the Markdown files of the packages that are published, and all pages that rustdoc has
-made of the library (so run `cargo doc --no-deps --all-features` first). A link may lead to
+Looked at are the Markdown files of the packages that are published, all pages that rustdoc has
+made of the library (so run `cargo doc --no-deps --all-features` first), and those of the book (so
+run `.ci/book` first). A link may lead to
 
 * a page of the web, which is not fetched; but one of docs.rs that is about this library must be
   among the pages or files that are going to be there;
 * a file of the same package, or a heading in it. Not from a README, which crates.io shows without
   the files;
-* from a page of rustdoc, another page, or an anchor in it.
+* from a page of rustdoc or of the book, another page there, or an anchor in it.
 
-The other Markdown files of the repository may lead to any file of it.
+The other Markdown files of the repository may lead to any file of it. And where a Markdown file
+names a file of the repository as code, such as `src/lib.rs`, that file must be there.
 """
 
 import html
@@ -24,7 +26,9 @@ from functools import cache
 from urllib.parse import unquote, urldefrag, urlsplit
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGES = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "doc"
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+PAGES = TARGET / "doc"
+BOOK = TARGET / "book"
 LIBRARY = "bijective-shuffle"
 # The packages that are published, and their folders.
 PACKAGES = {LIBRARY: ROOT, "bijective-shuffle-cli": ROOT / "crates" / "cli"}
@@ -114,15 +118,29 @@ def page_fault(origin, target, files):
     if not found.is_file():
         return "no such page"
     # Lines of source are made by a script, on the page.
-    if anchor and "src" not in found.relative_to(PAGES).parts[:1] and anchor not in page(found)[1]:
+    is_source = found.is_relative_to(PAGES / "src")
+    if anchor and not is_source and anchor not in page(found)[1]:
         return "no such anchor"
     return None
+
+
+FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|\.ci)"
+
+
+def named_files(text):
+    """What inline code names that looks like a file or folder of the repository."""
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)
+    return re.findall(rf"`({FOLDERS}/[\w./-]*\w)/?`", text)
 
 
 def main():
     pages = sorted((PAGES / LIBRARY.replace("-", "_")).rglob("*.html"))
     if not pages:
         sys.exit(f"No pages in {PAGES}: run `cargo doc --no-deps --all-features`.")
+    # All of it on one page, for printing, where anchors of chapters would meet.
+    book = sorted(path for path in BOOK.rglob("*.html") if path.name not in {"print.html", "toc.html", "404.html"})
+    if not book:
+        sys.exit(f"No pages in {BOOK}: run `.ci/book`.")
     files = {package: packaged(package) for package in PACKAGES} | {None: tracked()}
     faults, links = [], 0
     for package, names in files.items():
@@ -131,14 +149,19 @@ def main():
                 links += 1
                 if fault := markdown_fault(package, name, target, files):
                     faults.append(f"{package or 'repository'}, {name}: {target}: {fault}")
-    for origin in pages:
+    for name in sorted(name for name in files[None] if name.endswith(".md")):
+        for path in named_files((ROOT / name).read_text()):
+            if not holds(files[None], path):
+                faults.append(f"{name}: {path}: no such file")
+    for origin in pages + book:
         for target in set(re.findall(r'(?:\bhref|<img[^>]* src)="([^"]+)"', page(origin)[0])):
             links += 1
             if fault := page_fault(origin, html.unescape(target), files):
-                faults.append(f"{origin.relative_to(PAGES)}: {target}: {fault}")
+                faults.append(f"{origin.relative_to(TARGET)}: {target}: {fault}")
     for fault in faults:
         print(fault)
-    print(f"{links} links on {len(pages)} pages and in documents; {len(faults)} lead nowhere")
+    count = len(pages) + len(book)
+    print(f"{links} links on {count} pages and in documents; {len(faults)} lead nowhere")
     sys.exit(bool(faults))
 
 

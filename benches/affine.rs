@@ -1,9 +1,11 @@
-//! Arrays permuted by affine maps, beside a parallel copy, which is the bound, and the naive loop: items a second.
+//! Arrays permuted by affine maps, beside a parallel copy, which is the bound, and the naive loop:
+//! items a second.
 //!
-//! Memory is in huge pages where the system gives them. `BIJECTIVE_SHUFFLE_LONG=1` adds arrays of 2^26 and 2^28 items, 4 GiB in
-//! all. With `BIJECTIVE_SHUFFLE_RATIOS=1` nothing but the ratios to the copy is printed, each the median of rounds in which
-//! copy, permutation and naive loop take turns: where the memory's bandwidth changes from second to second, as on shared
-//! machines, these are the figures to trust.
+//! Memory is in huge pages where the system gives them. `BIJECTIVE_SHUFFLE_LONG=1` adds arrays of
+//! 2^26 and 2^28 items, 4 GiB in all. With `BIJECTIVE_SHUFFLE_RATIOS=1` nothing but the ratios to
+//! the copy is printed, each the median of rounds in which copy, permutation and naive loop take
+//! turns: where the memory's bandwidth changes from second to second, as on shared machines, these
+//! are the figures to trust.
 
 use std::time::Instant;
 

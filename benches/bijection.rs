@@ -11,8 +11,8 @@ fn main() {
 const RUN: usize = 1024;
 const BITS: [u32; 7] = [9, 16, 17, 24, 32, 33, 64];
 
-/// Times runs of a bijection, in 32 bits where the domain allows it, as the engines do; after checking that they can
-/// be undone.
+/// Times runs of a bijection, in 32 bits where the domain allows it, as the engines do; after
+/// checking that they can be undone.
 fn forward_runs(bencher: Bencher, bijection: &dyn Bijection) {
     let first = bijection.last() / 3;
     let slots = (RUN as u64).min(bijection.last() - first + 1) as usize;

@@ -1,5 +1,6 @@
-//! The GPU engine on slices in device memory, by strategy: each call is waited for. Without a GPU it says so and does
-//! nothing. The tables of docs/results/gpu.md are made by benches/peers, which times many calls by the GPU's own clock.
+//! The GPU engine on slices in device memory, by strategy: each call is waited for. Without a GPU
+//! it says so and does nothing. The tables of docs/results/gpu.md are made by benches/peers, which
+//! times many calls by the GPU's own clock.
 
 use std::sync::OnceLock;
 

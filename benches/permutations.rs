@@ -1,5 +1,6 @@
-//! Rows of a batch, in items a second: many permutations of one length, beside a loop over the shuffles of `rand` and
-//! `fastrand`, which are sequential. All write 32-bit indexes of whole rows to memory.
+//! Rows of a batch, in items a second: many permutations of one length, beside a loop over the
+//! shuffles of `rand` and `fastrand`, which are sequential. All write 32-bit indexes of whole rows
+//! to memory.
 
 use bijective_shuffle::prelude::*;
 use divan::Bencher;

@@ -1,4 +1,5 @@
-//! Words and numbers a second of every generator and of peers: one thread unless the name says otherwise. Results: docs/results/rng.md.
+//! Words and numbers a second of every generator and of peers: one thread unless the name says
+//! otherwise. Results: docs/results/rng.md.
 
 use bijective_shuffle::rng::{
     Buffered, Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Multipliers,
@@ -77,7 +78,8 @@ fn words_as_bytes<G: Generator>(bencher: Bencher, len: usize) {
     bytes(bencher, len, |out| rng.fill_bytes(out));
 }
 
-/// The generators of the crate `rand`, `fastrand` and `rand_pcg` through their own bulk interface, bytes.
+/// The generators of the crate `rand`, `fastrand` and `rand_pcg` through their own bulk interface,
+/// bytes.
 fn bytes(bencher: Bencher, len: usize, mut fill: impl FnMut(&mut [u8])) {
     let mut out = vec![0_u8; 4 * len];
     fill(&mut out);

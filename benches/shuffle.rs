@@ -1,5 +1,5 @@
-//! Items a second of whole shuffles, beside the shuffles of `rand` and `fastrand`: 8-byte items, lengths one above a
-//! power of two, where compaction has most to drop.
+//! Items a second of whole shuffles, beside the shuffles of `rand` and `fastrand`: 8-byte items,
+//! lengths one above a power of two, where compaction has most to drop.
 
 use bijective_shuffle::prelude::*;
 use divan::Bencher;
@@ -26,7 +26,8 @@ const LENGTHS: [usize; 11] = [
     (1 << 23) + 1,
 ];
 
-/// Times a shuffle in place, over and over on one slice, and checks that all the items are still there.
+/// Times a shuffle in place, over and over on one slice, and checks that all the items are still
+/// there.
 fn shuffles(bencher: Bencher, len: usize, mut shuffle: impl FnMut(&mut [u64], u64)) {
     let mut items: Vec<u64> = (0..len as u64).collect();
     let mut seed = 0;

@@ -1,4 +1,5 @@
-//! What a sample costs each statistical test, without drawing it: permutations a second, one thread.
+//! What a sample costs each statistical test, without drawing it: permutations a second, one
+//! thread.
 
 use bijective_shuffle::Permutation;
 use bijective_shuffle::stats::{
@@ -14,7 +15,8 @@ fn main() {
 
 const LENGTHS: [usize; 3] = [5, 100, 1000];
 
-/// How many samples are judged over and over: enough to keep the branch predictor from learning them by heart.
+/// How many samples are judged over and over: enough to keep the branch predictor from learning
+/// them by heart.
 const SAMPLES: usize = 512;
 
 /// Times a test that records samples, and checks that it has seen them.

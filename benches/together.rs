@@ -1,6 +1,6 @@
-//! Several arrays under one permutation: one call for all of them, and a call for each, which take turns, so that whatever
-//! else the machine does hits both alike. Prints a table of medians; `--test` runs everything once at short lengths.
-//! What was moved is checked at every length.
+//! Several arrays under one permutation: one call for all of them, and a call for each, which take
+//! turns, so that whatever else the machine does hits both alike. Prints a table of medians;
+//! `--test` runs everything once at short lengths. What was moved is checked at every length.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The views of a permutation: single places, shares, samples, and the index that finds them. Lengths 2^29, which fills
-//! its domain, and 2^29 + 1, which does not and has the worst index.
+//! The views of a permutation: single places, shares, samples, and the index that finds them.
+//! Lengths 2^29, which fills its domain, and 2^29 + 1, which does not and has the worst index.
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::ThreadPoolBuilder;
@@ -20,13 +20,15 @@ fn worst() -> u64 {
     full() + 1
 }
 
-/// Times queries at places all over a permutation, one after the other, and checks that they are undone.
+/// Times queries at places all over a permutation, one after the other, and checks that they are
+/// undone.
 fn queries<B: Bijection>(bencher: Bencher, p: &Permutation<B>, query: impl Fn(u64) -> u64) {
     const QUERIES: u64 = 1000;
     let mut place = 0_u64;
     bencher.counter(ItemsCount::new(QUERIES)).bench_local(|| {
         for _ in 0..QUERIES {
-            // The next place is known when the query before has answered, so that queries do not overlap.
+            // The next place is known when the query before has answered, so that queries do not
+            // overlap.
             let next = query(divan::black_box(place));
             assert!(next < p.len());
             place = next.wrapping_mul(0x9E37_79B9_7F4A_7C15) % p.len();
@@ -111,7 +113,8 @@ fn whole_vector_on_one_core(bencher: Bencher, len: u64) {
     });
 }
 
-/// The third of eight shares on one core, each index looked at; the index is there, where one is needed.
+/// The third of eight shares on one core, each index looked at; the index is there, where one is
+/// needed.
 #[divan::bench(args = [full(), worst()], sample_count = 5, sample_size = 1)]
 fn shard_on_one_core(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);

@@ -1,7 +1,8 @@
-//! The evaluators' inner loops written with the vectors of the crate `wide`, beside ours: one thread, 1024 points at a
-//! time. `wide` takes its instructions when it is compiled, so in the default build these are SSE2, and what they are to
-//! be compared with is ours with `BIJECTIVE_SHUFFLE_SIMD=portable`. With `RUSTFLAGS=-Ctarget-cpu=native` they are the
-//! machine's best.
+//! The evaluators' inner loops written with the vectors of the crate `wide`, beside ours: one
+//! thread, 1024 points at a time. `wide` takes its instructions when it is compiled, so in the
+//! default build these are SSE2, and what they are to be compared with is ours with
+//! `BIJECTIVE_SHUFFLE_SIMD=portable`. With `RUSTFLAGS=-Ctarget-cpu=native` they are the machine's
+//! best.
 
 use std::hint::black_box;
 

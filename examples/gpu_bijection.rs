@@ -16,8 +16,8 @@ struct Feistel {
     keys: [u32; 4],
 }
 
-/// The same in CUDA C++. The keys are parameters, so that one compiled kernel serves all of them; the width is a
-/// template argument, so that shifts and masks are constants.
+/// The same in CUDA C++. The keys are parameters, so that one compiled kernel serves all of them;
+/// the width is a template argument, so that shifts and masks are constants.
 const TEXT: &str = "
 #ifndef MY_FEISTEL
 #define MY_FEISTEL
@@ -93,8 +93,8 @@ impl Bijection for Feistel {
     fn device_source(&self) -> Option<DeviceSource> {
         let params = self.keys.iter().flat_map(|key| key.to_le_bytes()).collect();
         let name = format!("Feistel<{}>", self.half);
-        // SAFETY: for any argument the functions end, and they read nothing but the keys. No shift is by 32 bits or more,
-        // since `half` is at most 16.
+        // SAFETY: for any argument the functions end, and they read nothing but the keys. No shift
+        // is by 32 bits or more, since `half` is at most 16.
         Some(unsafe { DeviceSource::new(name, TEXT, params) })
     }
 }
@@ -109,7 +109,7 @@ fn main() -> Result<(), Error> {
             println!("shuffled {} items on the GPU", items.len());
         }
         // No GPU, no driver or no compiler is an ordinary state.
-        Err(Error::BackendUnavailable { reason, .. }) => {
+        Err(Error::BackendUnavailable { reason }) => {
             println!("no GPU: {reason}");
             Cpu.shuffle(&f, &mut items)?;
             println!("shuffled {} items on the CPU", items.len());

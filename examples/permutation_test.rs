@@ -4,15 +4,16 @@
 //! cargo run --release --example permutation_test
 //! ```
 //!
-//! If the groups did not differ, every way to deal the values into two groups of these sizes would be equally likely. The
-//! p-value is the share of those ways whose means are at least as far apart as the observed ones. With few values all
-//! the ways can be gone through; with many, a random sample of them has to do, drawn here as the rows of
-//! `Permutations`, so that anybody can draw the same again, and any one of them alone.
+//! If the groups did not differ, every way to deal the values into two groups of these sizes would
+//! be equally likely. The p-value is the share of those ways whose means are at least as far apart
+//! as the observed ones. With few values all the ways can be gone through; with many, a random
+//! sample of them has to do, drawn here as the rows of `Permutations`, so that anybody can draw the
+//! same again, and any one of them alone.
 
 use bijective_shuffle::prelude::*;
 
-/// Days that mice survived after surgery, treated and not (Efron and Tibshirani, *An introduction to the bootstrap*,
-/// 1993, table 2.1).
+/// Days that mice survived after surgery, treated and not (Efron and Tibshirani, *An introduction
+/// to the bootstrap*, 1993, table 2.1).
 const TREATED: [i64; 7] = [94, 197, 16, 38, 99, 141, 23];
 const CONTROL: [i64; 9] = [52, 104, 146, 10, 51, 30, 40, 27, 46];
 
@@ -21,8 +22,8 @@ const LEN: usize = TREATED.len() + CONTROL.len();
 const RESAMPLES: u64 = 100_000;
 const SEED: u64 = 42;
 
-/// How far apart the means are if these are the treated, in units of one day by the product of the sizes: as an
-/// integer, so that ties are exact.
+/// How far apart the means are if these are the treated, in units of one day by the product of the
+/// sizes: as an integer, so that ties are exact.
 fn distance(treated: i64, all: i64) -> i64 {
     (treated * CONTROL.len() as i64 - (all - treated) * TREATED.len() as i64).abs()
 }
@@ -53,7 +54,8 @@ fn main() -> Result<(), Error> {
     let estimate = hits as f64 / RESAMPLES as f64;
     let error = (exact * (1.0 - exact) / RESAMPLES as f64).sqrt();
     println!("Estimate, {RESAMPLES} resamples:        {estimate:.5}, standard error {error:.5}");
-    // The observed order is one more way, which keeps an estimate from being 0 (Phipson and Smyth, 2010).
+    // The observed order is one more way, which keeps an estimate from being 0 (Phipson and Smyth,
+    // 2010).
     let reported = (hits + 1) as f64 / (RESAMPLES + 1) as f64;
     println!("As one would report it:            {reported:.5}");
     assert!((estimate - exact).abs() < 4.0 * error, "further off than chance allows");

@@ -4,16 +4,18 @@
 //! cargo run --release --example shapley
 //! ```
 //!
-//! A player's Shapley value is the mean of what it adds to those before it, over all orders in which the players can
-//! come. With ten players it can be worked out exactly. With more (the features or the training examples of a model),
-//! orders are sampled (Castro, Gomez and Tejada, 2009); here as rows of `Permutations`, so that any machine can redo any of them.
-//! Each order backwards, too, is an order for nothing, and brings errors of opposite sign (antithetic sampling; Mitchell,
-//! Cooper, Frank and Holmes, *Sampling permutations for Shapley value estimation*, JMLR 2022).
+//! A player's Shapley value is the mean of what it adds to those before it, over all orders in
+//! which the players can come. With ten players it can be worked out exactly. With more (the
+//! features or the training examples of a model), orders are sampled (Castro, Gomez and Tejada,
+//! 2009); here as rows of `Permutations`, so that any machine can redo any of them. Each order
+//! backwards, too, is an order for nothing, and brings errors of opposite sign (antithetic
+//! sampling; Mitchell, Cooper, Frank and Holmes, *Sampling permutations for Shapley value
+//! estimation*, JMLR 2022).
 
 use bijective_shuffle::prelude::*;
 
-/// What a runway has to cost for each airline's largest plane. It is built for the largest of those who use it: the
-/// airport game (Littlechild and Owen, 1973).
+/// What a runway has to cost for each airline's largest plane. It is built for the largest of those
+/// who use it: the airport game (Littlechild and Owen, 1973).
 const COSTS: [f64; PLAYERS] = [1.0, 1.0, 2.0, 3.0, 5.0, 8.0, 8.0, 13.0, 21.0, 34.0];
 const PLAYERS: usize = 10;
 

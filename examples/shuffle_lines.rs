@@ -1,5 +1,5 @@
-//! Shuffles the lines of a file: `cargo run --example shuffle_lines -- README.md`. The program `bshuf` (crates/cli) does
-//! this for files of any kind, with all that goes with it.
+//! Shuffles the lines of a file: `cargo run --example shuffle_lines -- README.md`. The program
+//! `bshuf` (crates/cli) does this for files of any kind, with all that goes with it.
 
 use bijective_shuffle::prelude::*;
 

@@ -1,11 +1,13 @@
-//! A sorting network written with the combinator `parm`, on the CPU and, where there is one, on a GPU.
+//! A sorting network written with the combinator `parm`, on the CPU and, where there is one, on a
+//! GPU.
 //!
 //! ```console
 //! cargo run --release --example sorting_network -- 20
 //! ```
 //!
-//! It is the network of Bouverot-Dupuis and Sheeran, *Efficient GPU implementation of affine index permutations on arrays*
-//! (FHPNC 2023), section 7.1. `Network::sorting` has it ready made; here it is put together by the same rules.
+//! It is the network of Bouverot-Dupuis and Sheeran, *Efficient GPU implementation of affine index
+//! permutations on arrays* (FHPNC 2023), section 7.1. `Network::sorting` has it ready made; here it
+//! is put together by the same rules.
 
 use std::time::Instant;
 
@@ -58,7 +60,7 @@ fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Er
 
     let cuda = match Cuda::new() {
         Ok(cuda) => cuda,
-        Err(Error::BackendUnavailable { reason, .. }) => {
+        Err(Error::BackendUnavailable { reason }) => {
             println!("no GPU: {reason}");
             return Ok(());
         }

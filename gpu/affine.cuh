@@ -100,16 +100,16 @@ struct TileStep {
 };
 
 // What the bits of a thread's number, and a round, add on one of the two sides.
-template <int ITEM_BITS, int THREAD_BITS, int ROUND_BITS>
+//
+// There is room for the largest shape, of 2^10 threads, 16 rounds and 16 items, whatever the kernel's: a constant's place
+// costs nothing.
 struct Side {
-    uint64_t thread[THREAD_BITS], round[1 << ROUND_BITS];
-    uint32_t thread_slot[THREAD_BITS + THREAD_BITS % 2], round_slot[(1 << ROUND_BITS) + (ROUND_BITS == 0)];
-    uint32_t item_slot[(1 << ITEM_BITS) + (ITEM_BITS == 0)];
+    uint64_t thread[10], round[16];
+    uint32_t thread_slot[10], round_slot[16], item_slot[16];
 };
 
-template <int ITEM_BITS, int THREAD_BITS, int ROUND_BITS>
 struct Tiles {
-    Side<ITEM_BITS, THREAD_BITS, ROUND_BITS> source, target;
+    Side source, target;
     // The tiles of a block, 2 to this power.
     uint64_t block_bits;
     TileStep start, steps[MOST_STEPS];
@@ -133,16 +133,17 @@ struct Tiles {
 template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
 struct Permuter {
     static_assert(!GAPS || ITEM_BITS == 0, "what has gaps is moved word by word");
+    static_assert(ITEM_BITS <= 4 && THREAD_BITS <= 10 && ROUND_BITS <= 4, "there is room in Side");
     using Vector = typename Select<(sizeof(Item) << ITEM_BITS == 16), Pack<Item, ITEM_BITS>, Single<Item>>::type;
     static constexpr int ITEMS = 1 << ITEM_BITS, ROUNDS = 1 << ROUND_BITS;
 
-    const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles;
+    const Tiles& tiles;
     const Row<GAPS>& row;
     Item* slots;
     uint64_t source_index, target_index;
     uint32_t source_slot, target_slot;
 
-    __device__ __forceinline__ Permuter(const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles, const Row<GAPS>& row, Item* slots)
+    __device__ __forceinline__ Permuter(const Tiles& tiles, const Row<GAPS>& row, Item* slots)
         : tiles(tiles), row(row), slots(slots), source_index(0), target_index(0), source_slot(0), target_slot(0) {
         BIJECTIVE_SHUFFLE_UNROLL
         for (int j = 0; j < THREAD_BITS; ++j) {
@@ -192,8 +193,7 @@ struct Permuter {
 
 // The tiles of a block. The next tile is on its way from memory while this one is written.
 template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
-__device__ __forceinline__ void permute_tiles(const Tiles<ITEM_BITS, THREAD_BITS, ROUND_BITS>& tiles, const Row<GAPS>& row,
-                                              const Item* source, Item* out) {
+__device__ __forceinline__ void permute_tiles(const Tiles& tiles, const Row<GAPS>& row, const Item* source, Item* out) {
     extern __shared__ uint4 permute_shared[];
     using Threads = Permuter<Item, ITEM_BITS, THREAD_BITS, ROUND_BITS, GAPS>;
     const Threads permuter(tiles, row, reinterpret_cast<Item*>(permute_shared));

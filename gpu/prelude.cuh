@@ -30,6 +30,12 @@ namespace bijective_shuffle {
 // The lowest bits of a word, all of them from 64 on.
 __device__ constexpr uint64_t low_mask(int bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
 
+// The least multiple of a number that is not less than another: where a field begins behind the end of the one before it.
+__device__ constexpr unsigned long long next_multiple(unsigned long long end, unsigned long long of) { return (end + of - 1) / of * of; }
+
+// Which way items go: to shuffle them, or to undo a shuffle. As on the host.
+enum class Direction { Shuffle, Unshuffle };
+
 // One of two types.
 template <bool FIRST, class A, class B>
 struct Select {

@@ -1,26 +1,55 @@
-//! The documents, as pages.
+//! The book, as pages.
+//!
+//! Its chapters are the Markdown files in `docs`. Here their Rust code is run as doc tests.
 
-// A document links to its neighbours as files. Here the same names are links to pages: of two
+// A chapter links to its neighbours as files. Here the same names are links to pages: of two
 // definitions of a name, Markdown takes the first.
 
-/// How it works: the paper's algorithm, the families of bijections, and the engines.
+/// Slices, tables and matrices, on all cores.
 ///
-/// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
-/// [kernels]: https://docs.rs/crate/bijective-shuffle/latest/source/gpu/README.md
-/// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
-/// [GPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
-#[doc = include_str!("../docs/algorithm.md")]
-pub mod algorithm {}
+/// [families]: mod@crate::guide::algorithm#the-bijections
+/// [writing]: mod@crate::guide::writing_a_bijection
+/// [resume]: mod@crate::guide::resume
+#[doc = include_str!("../docs/shuffle.md")]
+pub mod shuffle {}
 
-/// What a reader of the code may wonder about, and why it is as it is.
+/// Orders without the data: any place, part or sample of them, saved and resumed.
 ///
-/// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
-/// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
-/// [RNG results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/rng.md
-/// [results for several arrays]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/views.md
-/// [TestU01 results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/testu01.md
-#[doc = include_str!("../docs/decisions.md")]
-pub mod decisions {}
+/// [reproducibility]: mod@crate::guide::reproducibility#lengths-that-share-a-key
+/// [cluster]: mod@crate::guide::cluster
+/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/views.md
+/// [`Permutation`]: struct@crate::Permutation
+#[doc = include_str!("../docs/resume.md")]
+pub mod resume {}
+
+/// The batches of a training loop on many ranks.
+///
+/// [files]: mod@crate::guide::files#data-in-blocks
+#[doc = include_str!("../docs/cluster.md")]
+pub mod cluster {}
+
+/// The lines of files, and data in records and blocks.
+///
+/// [cluster]: mod@crate::guide::cluster#data-in-blocks
+/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/lines.md
+#[doc = include_str!("../docs/files.md")]
+pub mod files {}
+
+/// Shuffles on an NVIDIA GPU.
+///
+/// [algorithm]: mod@crate::guide::algorithm#the-gpu-engine
+/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
+/// [writing]: mod@crate::guide::writing_a_bijection#on-the-gpu
+// Without the engine its examples would not compile.
+#[cfg_attr(
+    all(feature = "cuda", any(target_os = "linux", target_os = "windows")),
+    doc = include_str!("../docs/gpu.md")
+)]
+pub mod gpu {}
+
+/// How to write a bijection of your own, for the CPU and for a GPU.
+#[doc = include_str!("../docs/writing-a-bijection.md")]
+pub mod writing_a_bijection {}
 
 /// What a seed gives, and what it does not depend on.
 ///
@@ -31,10 +60,24 @@ pub mod reproducibility {}
 /// What is tested, and how to run it.
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
-/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/
+/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
 
-/// How to write a bijection of your own, for the CPU and for a GPU.
-#[doc = include_str!("../docs/writing-a-bijection.md")]
-pub mod writing_a_bijection {}
+/// How it works: the paper's algorithm, the families of bijections, and the engines.
+///
+/// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
+/// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
+/// [GPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
+#[doc = include_str!("../docs/algorithm.md")]
+pub mod algorithm {}
+
+/// Why the code is built the way it is.
+///
+/// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
+/// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
+/// [RNG results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/rng.md
+/// [results for several arrays]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/views.md
+/// [TestU01 results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/testu01.md
+#[doc = include_str!("../docs/decisions.md")]
+pub mod decisions {}

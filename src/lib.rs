@@ -17,7 +17,7 @@ pub mod affine;
 mod backend;
 mod base;
 pub mod bijection;
-pub mod compact;
+mod compact;
 // CUDA has drivers for these systems. Cargo.toml has the same condition for the crates that the
 // engine needs, and so has whatever else is of the engine alone.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
@@ -32,23 +32,19 @@ mod permutation;
 pub mod prelude;
 pub mod rng;
 mod sampler;
-mod saved;
 mod seed;
 mod slice;
 #[cfg(feature = "stats")]
 pub mod stats;
 mod word;
 
-#[doc(inline)]
-pub use affine::Affine;
 pub use backend::Backend;
 #[doc(inline)]
-pub use bijection::{
-    Bijection, BlockShuffle, BlockWindow, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel,
-    Inverse, Lcg, MulXorshift, RandomSign, Standard, Table, Trusted, TrustedBijection,
-    VariablePhilox,
-};
+pub use bijection::device::DeviceSource;
 #[doc(inline)]
+pub use bijection::from_seed::FromSeed;
+#[doc(inline)]
+pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[doc(inline)]
 pub use cuda::Cuda;
@@ -58,11 +54,14 @@ pub use cuda::{
     CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
     DeviceGenerator, DeviceNumber,
 };
-pub use error::{Defect, Error, Unavailable};
+pub use error::{
+    BijectionError, Defect, Error, GeneratorError, GpuError, MatrixError, RowsError, SamplerError,
+    SavedError, Unavailable, ViewError,
+};
 pub use permutation::{
     Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, Permutations, SurvivorIndex, Walk,
 };
-pub use sampler::{Sampler, SamplerBuilder, SamplerError, SamplerState, Tail};
+pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
 pub use seed::{KeyDomain, KeyStream, Seed};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 pub use word::Word;

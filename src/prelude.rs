@@ -2,9 +2,11 @@
 
 pub use crate::affine::Affine;
 pub use crate::backend::Backend;
+pub use crate::bijection::from_seed::FromSeed;
+pub use crate::bijection::traits::{Bijection, Trusted, TrustedBijection};
 pub use crate::bijection::{
-    Bijection, BlockShuffle, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
-    RandomSign, Standard, Table, Trusted, TrustedBijection, VariablePhilox,
+    BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
+    Table, VariablePhilox,
 };
 pub use crate::compact::{Columns, Compactor, Cpu, Rows, Serial, Workspace};
 pub use crate::error::Error;

@@ -1,9 +1,10 @@
-//! Memory that is refused at any step: what may fail says so, the items are as they were, and nothing aborts.
+//! Memory that is refused at any step: what may fail says so, the items are as they were, and
+//! nothing aborts.
 //!
-//! A program of its own, as it has an allocator of its own. It refuses the n-th large request, for one n after the other.
-//! Small ones are granted: rayon's own abort the process where they are not, and a caller could not do anything more
-//! either. Working memory of 8 MiB or more is mapped and not allocated, so the calls here need less;
-//! tests/suite/memory.rs refuses what is mapped.
+//! A program of its own, as it has an allocator of its own. It refuses the n-th large request, for
+//! one n after the other. Small ones are granted: rayon's own abort the process where they are not,
+//! and a caller could not do anything more either. Working memory of 8 MiB or more is mapped and
+//! not allocated, so the calls here need less; tests/suite/memory.rs refuses what is mapped.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -69,8 +70,9 @@ unsafe impl GlobalAlloc for Refusing {
 #[global_allocator]
 static ALLOCATOR: Refusing = Refusing;
 
-/// Makes a call again and again, while the first, the second, .. large request is refused, until none is; and how many
-/// there were. `check` is told whether the call has succeeded, and looks at what it has left.
+/// Makes a call again and again, while the first, the second, .. large request is refused, until
+/// none is; and how many there were. `check` is told whether the call has succeeded, and looks at
+/// what it has left.
 fn refuse_each(
     what: &str,
     mut call: impl FnMut() -> Result<(), Error>,
@@ -179,6 +181,14 @@ fn everything_that_copies(len: usize) {
     let walk = Permutation::with_bijection(len as u64, &plain).unwrap();
     let requests = [
         refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
+        refuse_each(
+            "sample",
+            || {
+                let sample = original.try_par_bijective_sample(len / 2, 1);
+                sample.map(|sample| assert!(sample == there[..len / 2]))
+            },
+            drop,
+        ),
         refuse_each("shuffled_with", || right(original.par_bijective_shuffled_with(&plain)), drop),
         refuse_each("serial", || right(Serial.shuffled(&f, &original)), drop),
         refuse_each("to_vec", || right(p.try_to_vec()), drop),

@@ -1,5 +1,5 @@
-//! What takes much of a GPU's memory, or all of it: alone in its process, one test at a time. Skipped where there is no
-//! GPU, or one with too little memory; see tests/gpu.
+//! What takes much of a GPU's memory, or all of it: alone in its process, one test at a time.
+//! Skipped where there is no GPU, or one with too little memory; see tests/gpu.
 
 // CUDA has no driver for 32 bits, nor for other systems.
 #![cfg(all(target_pointer_width = "64", any(target_os = "linux", target_os = "windows")))]
@@ -8,6 +8,7 @@ mod common;
 
 use std::sync::Mutex;
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::affine::Network;
 use bijective_shuffle::cudarc::driver::CudaSlice;
 use bijective_shuffle::prelude::*;
@@ -70,7 +71,7 @@ fn a_full_device_is_said() {
     };
     let f = Standard::from_seed(1 << 40, 1);
     let mut out = vec![0_u8; free / 16];
-    assert_eq!(cuda.shuffle(&f, &mut out), Err(Error::DeviceMemory));
+    assert_eq!(cuda.shuffle(&f, &mut out), Err(Error::Gpu(GpuError::OutOfMemory)));
     assert!(out.iter().all(|&byte| byte == 0));
     drop(hoard);
 }
@@ -96,7 +97,7 @@ fn a_full_device_leaves_an_array_where_it_was() {
         return;
     };
     let mut workspace = CudaWorkspace::new(&cuda);
-    let full = Err(Error::DeviceMemory);
+    let full = Err(Error::Gpu(GpuError::OutOfMemory));
     let reversal = Affine::reversal(bits).unwrap();
     assert_eq!(workspace.permute_in_place(&reversal, &mut array), full);
     let done = workspace.parm(1, &mut array, |_, _| panic!("there is no room for the parts"));
@@ -165,7 +166,8 @@ fn a_stream_fills_more_than_32_bits_of_words() {
     let Some(cuda) = cuda() else { return };
     let Some(mut out) = words_for_fills(&cuda) else { return };
     let len = MANY + BEYOND;
-    // Aligned as the stream is, one word on, and where the words of a block do not come to an aligned place.
+    // Aligned as the stream is, one word on, and where the words of a block do not come to an
+    // aligned place.
     for (before, position) in [(0, 0), (1, 1), (1, 0)] {
         // Other words each time, so that those of the fill before are not taken for them.
         let mut rng =
@@ -184,8 +186,8 @@ fn a_stream_fills_more_than_32_bits_of_words() {
     }
 }
 
-/// Fills all but the last word by streams, so many that 2^32 words are not a whole number of rows, and compares some columns of
-/// some rows.
+/// Fills all but the last word by streams, so many that 2^32 words are not a whole number of rows,
+/// and compares some columns of some rows.
 fn streams_fill_all<G: DeviceGenerator>(cuda: &Cuda, out: &mut CudaSlice<u32>, count: u64) {
     let len = out.len() - 1;
     // A seed for each number of streams, so that words of another fill are not taken for these.

@@ -1,4 +1,5 @@
-//! Compiles the C++ peer, and tells the program which compiler built it, and the version of the library.
+//! Compiles the C++ peer, and tells the program which compiler built it, and the version of the
+//! library.
 
 use std::env;
 use std::fs;

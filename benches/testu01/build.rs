@@ -1,5 +1,5 @@
-//! Says where TestU01 is, if it is to be linked: all of it statically, so that the program can be carried to a machine
-//! that has none.
+//! Says where TestU01 is, if it is to be linked: all of it statically, so that the program can be
+//! carried to a machine that has none.
 
 use std::env;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Any bijection, honest or not, any length: the engine gives what the reference gives, and loses nothing.
+//! Any bijection, honest or not, any length: the engine gives what the reference gives, and loses
+//! nothing.
 #![no_main]
 
 use arbitrary::Arbitrary;
@@ -50,7 +51,8 @@ impl Bijection for Tampered {
 
 fuzz_target!(|input: Input| {
     let Input { kind, bits, len, seed, lies } = input;
-    // Up to 2^14 points, beyond the threshold from which there are threads; mostly fewer, which is faster.
+    // Up to 2^14 points, beyond the threshold from which there are threads; mostly fewer, which is
+    // faster.
     let bits = 2 + u32::from(bits % 13).min(u32::from(bits / 13));
     let points = 1_u64 << bits;
     let inner: Box<dyn Bijection> = match kind {

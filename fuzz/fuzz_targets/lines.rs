@@ -1,5 +1,5 @@
-//! Any bytes, any delimiter: the lines joined are the text, and the lines are what a naive split finds, however the
-//! text is cut into chunks.
+//! Any bytes, any delimiter: the lines joined are the text, and the lines are what a naive split
+//! finds, however the text is cut into chunks.
 #![no_main]
 
 use arbitrary::Arbitrary;

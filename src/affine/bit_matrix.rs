@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::subspace::Echelon;
-use crate::error::Error;
+use crate::error::{BijectionError, Error, MatrixError};
 use crate::word::Word;
 
 /// A square matrix of bits, of up to 64 rows and columns, over the field GF(2): sums are exclusive ors, and products
@@ -41,7 +41,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64, and [`Error::ColumnTooWide`] if a column has a bit in a row that
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64, and [`MatrixError::ColumnTooWide`](crate::MatrixError::ColumnTooWide) if a column has a bit in a row that
     /// there is not.
     ///
     /// # Examples
@@ -57,7 +57,10 @@ impl BitMatrix {
         let mut matrix = Self::zero(u32::try_from(columns.len()).unwrap_or(u32::MAX))?;
         let mask = u64::low_mask(matrix.bits);
         if let Some(column) = columns.iter().position(|&column| column & !mask != 0) {
-            return Err(Error::ColumnTooWide { column: column as u32, bits: matrix.bits });
+            return Err(Error::Matrix(MatrixError::ColumnTooWide {
+                column: column as u32,
+                bits: matrix.bits,
+            }));
         }
         matrix.columns[..columns.len()].copy_from_slice(columns);
         Ok(matrix)
@@ -76,10 +79,14 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 rows.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 rows.
     pub(super) fn zero(bits: u32) -> Result<Self, Error> {
         if bits > Self::MAX_BITS {
-            return Err(Error::BitsOutOfRange { bits, min: 0, max: Self::MAX_BITS });
+            return Err(Error::Bijection(BijectionError::BitsOutOfRange {
+                bits,
+                min: 0,
+                max: Self::MAX_BITS,
+            }));
         }
         Ok(Self { bits, columns: [0; 64] })
     }
@@ -88,7 +95,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 rows.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 rows.
     pub(super) fn from_fn(bits: u32, column: impl FnMut(u32) -> u64) -> Result<Self, Error> {
         let mut matrix = Self::zero(bits)?;
         let columns = (0..bits).map(column);
@@ -145,10 +152,13 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::WidthMismatch`] if they are of different widths.
+    /// [`MatrixError::WidthMismatch`](crate::MatrixError::WidthMismatch) if they are of different widths.
     pub fn product(&self, other: &Self) -> Result<Self, Error> {
         if self.bits != other.bits {
-            return Err(Error::WidthMismatch { first: other.bits, second: self.bits });
+            return Err(Error::Matrix(MatrixError::WidthMismatch {
+                first: other.bits,
+                second: self.bits,
+            }));
         }
         Self::from_fn(self.bits, |j| self.apply(other.columns[j as usize]))
     }
@@ -173,14 +183,17 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::SingularMatrix`] if there is none.
+    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if there is none.
     pub fn inverse(&self) -> Result<Self, Error> {
         let mut rest = *self;
         let mut inverse = Self::from_fn(self.bits, |j| 1 << j)?;
         for i in 0..self.bits as usize {
             let Some(pivot) = (i..self.bits as usize).find(|&j| rest.columns[j] >> i & 1 == 1)
             else {
-                return Err(Error::SingularMatrix { bits: self.bits, rank: self.rank() });
+                return Err(Error::Matrix(MatrixError::Singular {
+                    bits: self.bits,
+                    rank: self.rank(),
+                }));
             };
             rest.columns.swap(i, pivot);
             inverse.columns.swap(i, pivot);
@@ -219,15 +232,21 @@ mod tests {
 
     #[test]
     fn what_is_no_matrix_is_refused() {
-        let wide = Error::BitsOutOfRange { bits: 65, min: 0, max: 64 };
+        let wide = Error::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 0, max: 64 });
         assert_eq!(BitMatrix::from_columns(&[0; 65]), Err(wide.clone()));
         assert_eq!(BitMatrix::identity(65), Err(wide));
-        let beyond = Error::ColumnTooWide { column: 2, bits: 3 };
+        let beyond = Error::Matrix(MatrixError::ColumnTooWide { column: 2, bits: 3 });
         assert_eq!(BitMatrix::from_columns(&[1, 7, 8]), Err(beyond));
         let (three, four) = (BitMatrix::identity(3).unwrap(), BitMatrix::identity(4).unwrap());
-        assert_eq!(three.product(&four), Err(Error::WidthMismatch { first: 4, second: 3 }));
+        assert_eq!(
+            three.product(&four),
+            Err(Error::Matrix(MatrixError::WidthMismatch { first: 4, second: 3 }))
+        );
         let singular = BitMatrix::from_columns(&[3, 5, 6]).unwrap();
-        assert_eq!(singular.inverse(), Err(Error::SingularMatrix { bits: 3, rank: 2 }));
+        assert_eq!(
+            singular.inverse(),
+            Err(Error::Matrix(MatrixError::Singular { bits: 3, rank: 2 }))
+        );
     }
 
     #[test]

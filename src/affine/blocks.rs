@@ -17,7 +17,7 @@ use super::subspace::Echelon;
 use super::tiles::{Coordinates, Tiling, combinations};
 use crate::affine::Affine;
 use crate::base::memory::SharedPtr;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::base::stream;
 use crate::bijection::Bijection;
 
@@ -41,7 +41,7 @@ pub(super) struct Blocks {
     runs: Vec<u64>,
     target_run: u32,
     ahead: Ahead,
-    level: Level,
+    level: SimdLevel,
 }
 
 impl Blocks {
@@ -90,7 +90,7 @@ impl Blocks {
             runs: combinations(&runs),
             target_run: tiling.target_run,
             ahead: Ahead::new(tiling),
-            level: Level::current(),
+            level: SimdLevel::current(),
         })
     }
 
@@ -170,7 +170,7 @@ impl<T> Squares<'_, T> {
     }
 }
 
-impl<T> Kernel for Squares<'_, T> {
+impl<T> SimdKernel for Squares<'_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -282,7 +282,7 @@ mod avx512 {
         }
     }
 
-    /// Does as [`Squares::run`](super::Kernel::run).
+    /// Does as [`Squares::run`](super::SimdKernel::run).
     ///
     /// # Safety
     ///
@@ -348,7 +348,7 @@ mod tests {
         let tiling = Tiling::new(&map, run, 2 * run);
         let Some(mut blocks) = Blocks::new(&map, &tiling) else { return false };
         let source: Vec<T> = (0..1 << map.bits()).map(&item).collect();
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             blocks.level = level;
             let mut out = vec![item(0); source.len()];
             let mut memory = vec![MaybeUninit::uninit(); blocks.room()];

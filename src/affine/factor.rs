@@ -1,7 +1,7 @@
 //! Triangular factors of invertible matrices: [`Plu`] and [`Ulp`].
 
 use super::BitMatrix;
-use crate::error::Error;
+use crate::error::{Error, MatrixError};
 
 /// The factors of a matrix `A = P L U`: a bit permutation, and unit triangular matrices, lower and upper.
 ///
@@ -57,7 +57,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::SingularMatrix`].
+    /// [`MatrixError::Singular`](crate::MatrixError::Singular).
     pub fn plu(&self) -> Result<Plu, Error> {
         // Of the transpose with rows and columns in reverse order, B = J A^T J, which has the factors U L P. Then A = J B^T J =
         // (J P^T J) (J L^T J) (J U^T J): transposing exchanges upper and lower, and the reversal exchanges them back.
@@ -73,7 +73,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::SingularMatrix`].
+    /// [`MatrixError::Singular`](crate::MatrixError::Singular).
     pub fn ulp(&self) -> Result<Ulp, Error> {
         // From the last row up, its pivot's column comes to the diagonal, and the row is added to all those above that
         // have a 1 there. What is left is lower triangular: L = U' A P' with the steps collected in U' and P'.
@@ -84,7 +84,7 @@ impl BitMatrix {
         for i in (0..bits as usize).rev() {
             let pivot = (0..=i).rev().find(|&j| lower.columns()[j] >> i & 1 == 1);
             let Some(pivot) = pivot else {
-                return Err(Error::SingularMatrix { bits, rank: self.rank() });
+                return Err(Error::Matrix(MatrixError::Singular { bits, rank: self.rank() }));
             };
             lower.columns_mut().swap(i, pivot);
             permutation.columns_mut().swap(i, pivot);
@@ -138,7 +138,8 @@ mod tests {
             if a.is_invertible() {
                 check(&a);
             } else {
-                let singular = Err(Error::SingularMatrix { bits: 3, rank: a.rank() });
+                let singular =
+                    Err(Error::Matrix(MatrixError::Singular { bits: 3, rank: a.rank() }));
                 assert_eq!(a.ulp().map(|_| ()), singular);
                 assert_eq!(a.plu().map(|_| ()), singular);
             }

@@ -4,7 +4,7 @@ use rand_core::Rng;
 
 use super::BitMatrix;
 use super::subspace::Echelon;
-use crate::error::Error;
+use crate::error::{Error, MatrixError};
 use crate::seed::{KeyDomain, Seed};
 use crate::word::Word;
 
@@ -13,7 +13,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     pub fn identity(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j)
     }
@@ -22,7 +22,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`], and [`Error::NotABitPermutation`] if a place comes twice or there is no such place.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange), and [`MatrixError::NotABitPermutation`](crate::MatrixError::NotABitPermutation) if a place comes twice or there is no such place.
     ///
     /// # Examples
     ///
@@ -39,7 +39,10 @@ impl BitMatrix {
         let mut taken = 0_u64;
         for &place in to {
             if place >= matrix.bits() || taken >> place & 1 == 1 {
-                return Err(Error::NotABitPermutation { place, bits: matrix.bits() });
+                return Err(Error::Matrix(MatrixError::NotABitPermutation {
+                    place,
+                    bits: matrix.bits(),
+                }));
             }
             taken |= 1 << place;
         }
@@ -50,7 +53,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     pub fn bit_reversal(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << (bits - 1 - j))
     }
@@ -61,7 +64,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     ///
     /// # Examples
     ///
@@ -82,7 +85,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     ///
     /// # Examples
     ///
@@ -101,7 +104,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     pub fn gray_code(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
     }
@@ -111,7 +114,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyMask`] for no bits, and [`Error::BitsOutOfRange`] for more than 64.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) for no bits, and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64.
     pub fn parity(bits: u32) -> Result<Self, Error> {
         Self::zero(bits)?;
         Self::partition(bits, u64::low_mask(bits))
@@ -125,7 +128,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyMask`] if the mask has none of the bits, and [`Error::BitsOutOfRange`] for more than 64.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the bits, and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64.
     ///
     /// # Examples
     ///
@@ -141,7 +144,7 @@ impl BitMatrix {
         Self::zero(bits)?;
         let mask = mask & u64::low_mask(bits);
         if mask == 0 {
-            return Err(Error::EmptyMask);
+            return Err(Error::Matrix(MatrixError::EmptyMask));
         }
         let lowest = mask.trailing_zeros();
         Self::from_fn(bits, |j| {
@@ -158,7 +161,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     ///
     /// # Examples
     ///
@@ -236,10 +239,10 @@ mod tests {
                 order.sort_by_key(half);
                 assert!((0..n).all(|y| a.apply(order[y as usize]) == y), "{bits} bits, {mask:b}");
             }
-            assert_eq!(BitMatrix::partition(bits, n), Err(Error::EmptyMask));
+            assert_eq!(BitMatrix::partition(bits, n), Err(Error::Matrix(MatrixError::EmptyMask)));
             assert_eq!(BitMatrix::parity(bits), BitMatrix::partition(bits, n - 1));
         }
-        assert_eq!(BitMatrix::parity(0), Err(Error::EmptyMask));
+        assert_eq!(BitMatrix::parity(0), Err(Error::Matrix(MatrixError::EmptyMask)));
         assert!(BitMatrix::parity(64).unwrap().is_invertible());
     }
 
@@ -249,7 +252,7 @@ mod tests {
             [(&[0, 0][..], 0), (&[2, 0], 2), (&[0, 2, 2], 2), (&[u32::MAX], u32::MAX)]
         {
             let bits = to.len() as u32;
-            let error = Error::NotABitPermutation { place, bits };
+            let error = Error::Matrix(MatrixError::NotABitPermutation { place, bits });
             assert_eq!(BitMatrix::bit_permutation(to), Err(error));
         }
         let to: Vec<u32> = (0..64).rev().collect();

@@ -3,10 +3,11 @@
 use rand_core::Rng;
 
 use super::BitMatrix;
+use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::bijection::lanes::{BLOCK, Lanes, each, uncounted};
 use crate::bijection::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
 
 /// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over GF(2): a bit matrix
@@ -50,7 +51,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`Error::SingularMatrix`] if the matrix has no inverse.
+    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the matrix has no inverse.
     pub fn new(matrix: &BitMatrix, offset: u64) -> Result<Self, Error> {
         let inverse = matrix.inverse()?;
         let offset = offset & u64::low_mask(matrix.bits());
@@ -64,7 +65,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     pub fn translation(bits: u32, offset: u64) -> Result<Self, Error> {
         Self::new(&BitMatrix::identity(bits)?, offset)
     }
@@ -73,7 +74,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     pub fn reversal(bits: u32) -> Result<Self, Error> {
         Self::translation(bits, u64::MAX)
     }
@@ -98,7 +99,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`Error::DomainMismatch`] if the domains differ.
+    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if the domains differ.
     ///
     /// # Examples
     ///
@@ -114,7 +115,10 @@ impl Affine {
     /// ```
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         if self.bits() != next.bits() {
-            return Err(Error::DomainMismatch { first: self.last(), second: next.last() });
+            return Err(Error::Bijection(BijectionError::DomainMismatch {
+                first: self.last(),
+                second: next.last(),
+            }));
         }
         Self::new(&next.matrix().product(&self.matrix())?, next.forward(self.offset()))
     }
@@ -148,9 +152,9 @@ impl<N: Word> Affine<N> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Affine<M>, Error> {
-        crate::bijection::check_bits::<M>(self.bits(), 0)?;
+        check_bits::<M>(self.bits(), 0)?;
         let convert = |part: &Part<N>| Part {
             columns: part.columns.iter().map(|column| M::wrap(column.widen())).collect(),
             offset: M::wrap(part.offset.widen()),
@@ -315,6 +319,7 @@ impl<N: Word> core::fmt::Debug for Affine<N> {
 mod tests {
     use super::*;
     use crate::bijection::lanes::check;
+    use crate::error::MatrixError;
 
     #[test]
     fn lanes_agree_with_single_points() {
@@ -370,10 +375,11 @@ mod tests {
     #[test]
     fn bad_parameters_are_refused() {
         let singular = BitMatrix::from_columns(&[1, 1]).unwrap();
-        let error = Error::SingularMatrix { bits: 2, rank: 1 };
+        let error = Error::Matrix(MatrixError::Singular { bits: 2, rank: 1 });
         assert_eq!(Affine::new(&singular, 0).unwrap_err(), error);
         let (narrow, wide) = (Affine::reversal(3).unwrap(), Affine::reversal(40).unwrap());
-        let error = Error::DomainMismatch { first: 7, second: (1 << 40) - 1 };
+        let error =
+            Error::Bijection(BijectionError::DomainMismatch { first: 7, second: (1 << 40) - 1 });
         assert_eq!(narrow.then(&wide).unwrap_err(), error);
         assert!(wide.to_word::<u32>().is_err());
     }

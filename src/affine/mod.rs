@@ -12,10 +12,10 @@
 //! | their triangular factors | [`Plu`], [`Ulp`] |
 //! | arrays permuted by them | [`permute()`], [`permute_in_place`], [`permuted`] |
 //! | transposes of arrays of any sides | [`transpose`] |
-//! | a function on both parts of an array | [`parm()`], [`Affine::parm`](crate::Affine::parm) |
+//! | a function on both parts of an array | [`parm()`], [`Affine::parm`] |
 //! | sorting networks and their like | [`Network`] |
 //! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
-//! | the map `x -> A x ^ c` as a bijection | [`Affine`](crate::Affine) |
+//! | the map `x -> A x ^ c` as a bijection | [`Affine`] |
 //!
 //! What a call needs is had before anything is moved: after [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the CPU all items
 //! are where they were.

@@ -54,7 +54,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`Error::DomainMismatch`] if they are of different widths.
+    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if they are of different widths.
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         let mut all = self.clone();
         let mut maps = next.before.iter().chain([&next.after]);
@@ -74,7 +74,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyMask`], and [`Error::BitsOutOfRange`] beyond 64 bits.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) beyond 64 bits.
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
@@ -98,7 +98,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     pub fn sorting(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         // The items at even places and those at odd ones are sorted, and then merged.
@@ -113,7 +113,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] for more than 64 bits.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 bits.
     pub fn merger(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         let mut merger = Self::permutation(Affine::translation(0, 0)?);
@@ -150,7 +150,7 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAPowerOfTwo`], [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]; the
+    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo), [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]; the
     /// items are where they were. Memory is had for all layers together: that of a copy of the items, unless all maps are
     /// such as [`permute_in_place`](super::permute_in_place) needs none for.
     pub fn run<T: Copy + Send + Sync>(
@@ -184,6 +184,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::affine::parm;
+    use crate::error::{BijectionError, MatrixError};
 
     fn order<T: PartialOrd>(a: &mut T, b: &mut T) {
         if *a > *b {
@@ -270,7 +271,10 @@ mod tests {
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
         let network = Network::sorting(3).unwrap();
-        assert_eq!(network.run(&mut [1; 7], order), Err(Error::NotAPowerOfTwo { len: 7 }));
+        assert_eq!(
+            network.run(&mut [1; 7], order),
+            Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: 7 }))
+        );
         let error = Error::LengthMismatch { expected: 8, actual: 4 };
         assert_eq!(network.run(&mut [1; 4], order), Err(error));
     }
@@ -278,7 +282,7 @@ mod tests {
     #[test]
     fn widths_that_there_are_not_are_refused_at_once() {
         for bits in [65, 1000, u32::MAX] {
-            let error = Error::BitsOutOfRange { bits, min: 0, max: 64 };
+            let error = Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 0, max: 64 });
             assert_eq!(Network::sorting(bits), Err(error.clone()));
             assert_eq!(Network::merger(bits), Err(error));
         }

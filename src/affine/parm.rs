@@ -3,7 +3,7 @@
 use super::in_place::{InPlace, Memory};
 use super::{BitMatrix, tuning};
 use crate::affine::Affine;
-use crate::error::Error;
+use crate::error::{Error, MatrixError};
 
 /// Applies a function to the two parts of an array whose indexes have an even and an odd product with a mask, each in order
 /// and in a piece, and puts them back: the combinator `parm` of Bouverot-Dupuis and Sheeran (2023, section 7).
@@ -14,7 +14,7 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`Error::NotAPowerOfTwo`], [`Error::EmptyMask`] if the mask has none of the index's bits, and [`Error::OutOfMemory`]; the
+/// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo), [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the index's bits, and [`Error::OutOfMemory`]; the
 /// items are where they were. Whatever the function answers: then, and if it panics, the parts are put back as it left them,
 /// and the other part's call is done, or not begun.
 ///
@@ -70,7 +70,7 @@ pub(crate) fn index_bits(len: usize) -> Result<u32, Error> {
     if len.is_power_of_two() {
         Ok(len.ilog2())
     } else {
-        Err(Error::NotAPowerOfTwo { len: len as u64 })
+        Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: len as u64 }))
     }
 }
 
@@ -80,7 +80,7 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyMask`], and [`Error::BitsOutOfRange`] if the map has 64 bits already.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the map has 64 bits already.
     ///
     /// # Examples
     ///
@@ -111,6 +111,7 @@ mod tests {
     use super::*;
     use crate::affine::{permute_in_place, permuted};
     use crate::bijection::{Bijection, FromSeed};
+    use crate::error::BijectionError;
 
     #[test]
     fn parts_are_those_of_the_definition() {
@@ -159,12 +160,20 @@ mod tests {
     #[test]
     fn errors_are_said() {
         let nothing = |_: &mut [u8]| Ok(());
-        assert_eq!(parm(1, &mut [0; 3], nothing), Err(Error::NotAPowerOfTwo { len: 3 }));
-        assert_eq!(parm(1, &mut [0; 0], nothing), Err(Error::NotAPowerOfTwo { len: 0 }));
-        assert_eq!(parm(4, &mut [0; 4], nothing), Err(Error::EmptyMask));
-        assert_eq!(parm(1, &mut [0; 1], nothing), Err(Error::EmptyMask));
-        let fails = |part: &mut [u8]| if part[0] == 0 { Err(Error::EmptyDomain) } else { Ok(()) };
-        assert_eq!(parm(1, &mut [0; 4], fails), Err(Error::EmptyDomain));
+        assert_eq!(
+            parm(1, &mut [0; 3], nothing),
+            Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: 3 }))
+        );
+        assert_eq!(
+            parm(1, &mut [0; 0], nothing),
+            Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: 0 }))
+        );
+        assert_eq!(parm(4, &mut [0; 4], nothing), Err(Error::Matrix(MatrixError::EmptyMask)));
+        assert_eq!(parm(1, &mut [0; 1], nothing), Err(Error::Matrix(MatrixError::EmptyMask)));
+        let fails = |part: &mut [u8]| {
+            if part[0] == 0 { Err(Error::Bijection(BijectionError::EmptyDomain)) } else { Ok(()) }
+        };
+        assert_eq!(parm(1, &mut [0; 4], fails), Err(Error::Bijection(BijectionError::EmptyDomain)));
     }
 
     #[test]
@@ -182,12 +191,18 @@ mod tests {
                             part.iter_mut().for_each(|x| *x += 1 << 40);
                             return Ok(());
                         }
-                        if panics { panic!("as it should") } else { Err(Error::EmptyDomain) }
+                        if panics {
+                            panic!("as it should")
+                        } else {
+                            Err(Error::Bijection(BijectionError::EmptyDomain))
+                        }
                     };
                     let mut items = original.clone();
                     let all = core::panic::AssertUnwindSafe(|| parm(mask, &mut items, fails));
                     match std::panic::catch_unwind(all) {
-                        Ok(answer) => assert!(!panics && answer == Err(Error::EmptyDomain)),
+                        Ok(answer) => assert!(
+                            !panics && answer == Err(Error::Bijection(BijectionError::EmptyDomain))
+                        ),
                         Err(_) => assert!(panics),
                     }
                     assert!(items == expected, "{bits} bits, mask {mask:b}, panics: {panics}");

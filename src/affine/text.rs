@@ -4,7 +4,7 @@ use core::fmt::{self, Write as _};
 use core::str::FromStr;
 
 use super::BitMatrix;
-use crate::error::Error;
+use crate::error::{Error, MatrixError};
 
 impl fmt::Display for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,15 +41,15 @@ impl FromStr for BitMatrix {
 
     /// # Errors
     ///
-    /// [`Error::MatrixText`] with the number of a row that is not as many digits as there are rows, and
-    /// [`Error::BitsOutOfRange`] for more than 64 rows.
+    /// [`MatrixError::Text`](crate::MatrixError::Text) with the number of a row that is not as many digits as there are rows, and
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64 rows.
     fn from_str(text: &str) -> Result<Self, Error> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let bits = Self::zero(u32::try_from(lines.len()).unwrap_or(u32::MAX))?.bits();
         let mut rows = Vec::with_capacity(lines.len());
         for line in lines {
             let row = rows.len() as u32;
-            rows.push(parse_row(line, bits).ok_or(Error::MatrixText { row, bits })?);
+            rows.push(parse_row(line, bits).ok_or(Error::Matrix(MatrixError::Text { row, bits }))?);
         }
         Self::from_rows(&rows)
     }
@@ -70,6 +70,7 @@ fn parse_row(line: &str, bits: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::BijectionError;
 
     #[test]
     fn text_is_read_as_it_is_written() {
@@ -87,12 +88,12 @@ mod tests {
         {
             let expected = match row {
                 9 => BitMatrix::identity(1),
-                row => Err(Error::MatrixText { row, bits: 2 }),
+                row => Err(Error::Matrix(MatrixError::Text { row, bits: 2 })),
             };
             assert_eq!(text.parse::<BitMatrix>(), expected, "{text}");
         }
         let tall = "1\n".repeat(65);
-        let error = Error::BitsOutOfRange { bits: 65, min: 0, max: 64 };
+        let error = Error::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 0, max: 64 });
         assert_eq!(tall.parse::<BitMatrix>(), Err(error));
     }
 }

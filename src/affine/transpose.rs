@@ -7,7 +7,7 @@ use super::shares::Shares;
 use super::tuning;
 use crate::base::memory::{Buffer, SharedPtr};
 use crate::base::stream;
-use crate::error::Error;
+use crate::error::{Error, MatrixError};
 
 /// Copies an array of `rows` rows and `columns` columns, stored row by row, column by column:
 /// `out[column * rows + row] = source[row * columns + column]`.
@@ -17,7 +17,7 @@ use crate::error::Error;
 ///
 /// # Errors
 ///
-/// [`Error::SidesTooLong`] if no array has so many items, [`Error::LengthMismatch`] if the slices are not of `rows * columns`
+/// [`MatrixError::SidesTooLong`](crate::MatrixError::SidesTooLong) if no array has so many items, [`Error::LengthMismatch`] if the slices are not of `rows * columns`
 /// items, and [`Error::OutOfMemory`]; `out` is as it was.
 ///
 /// # Examples
@@ -37,7 +37,10 @@ pub fn transpose<T: Copy + Send + Sync>(
     out: &mut [T],
 ) -> Result<(), Error> {
     let Some(expected) = rows.checked_mul(columns) else {
-        return Err(Error::SidesTooLong { rows: rows as u64, columns: columns as u64 });
+        return Err(Error::Matrix(MatrixError::SidesTooLong {
+            rows: rows as u64,
+            columns: columns as u64,
+        }));
     };
     for actual in [source.len(), out.len()] {
         if actual != expected {
@@ -178,7 +181,10 @@ mod tests {
         assert_eq!(transpose(&[0; 6], 2, 3, &mut [0; 5]), error);
         assert_eq!(transpose(&[0; 5], 2, 3, &mut [0; 6]), error);
         let error = |rows: usize, columns: usize| {
-            Err(Error::SidesTooLong { rows: rows as u64, columns: columns as u64 })
+            Err(Error::Matrix(MatrixError::SidesTooLong {
+                rows: rows as u64,
+                columns: columns as u64,
+            }))
         };
         assert_eq!(
             transpose(&[0; 0], usize::MAX, usize::MAX, &mut []),

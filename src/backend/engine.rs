@@ -3,7 +3,7 @@
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
 use crate::compact::batch::{self, Batch};
-use crate::compact::{Compactor, Cpu, Direction, Fixed, Frame, Workspace, sealed};
+use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, sealed};
 use crate::cuda::Cuda;
 use crate::error::Error;
 use crate::word::Word;
@@ -87,26 +87,27 @@ impl Engine {
 impl sealed::Sealed for Engine {}
 
 impl Engine {
-    /// Moves the items of several columns, there or back.
+    /// Moves the items of several columns, in a direction.
     ///
     /// # Errors
     ///
     /// As [`Compactor::shuffle`]; every item is then where it was.
-    pub(crate) fn move_together(
+    pub(crate) fn reorder_together(
         &self,
         bijection: &dyn Bijection,
-        frame: &mut Frame<impl Fixed>,
+        columns: &mut ColumnSet<impl StaticRow>,
         direction: Direction,
     ) -> Result<(), Error> {
         match self {
-            Self::Cuda(cuda) => cuda.move_together(bijection, frame, direction),
+            Self::Cuda(cuda) => cuda.reorder_together(bijection, columns, direction),
             // What fails has left the items as they were.
             Self::Either(cuda)
-                if suits(bijection) && cuda.move_together(bijection, frame, direction).is_ok() =>
+                if suits(bijection)
+                    && cuda.reorder_together(bijection, columns, direction).is_ok() =>
             {
                 Ok(())
             }
-            _ => Workspace::new().move_together(bijection, frame, direction),
+            _ => Workspace::new().reorder_together(bijection, columns, direction),
         }
     }
 }
@@ -186,7 +187,7 @@ mod tests {
         };
         let either = Engine::Either(cuda);
         // No table of so many points has a device source.
-        let table = <crate::Table as crate::FromSeed>::from_seed(1000, 1);
+        let table = <crate::bijection::Table as crate::FromSeed>::from_seed(1000, 1);
         let mut items: Vec<u32> = (0..1000).collect();
         either.shuffle(&table, &mut items).unwrap();
         either.unshuffle(&table, &mut items).unwrap();

@@ -1,6 +1,7 @@
-//! Checks of lengths and widths, and memory that is asked for and not assumed.
+//! Checks of lengths, widths and indexes, memory that is asked for and not assumed, and errors as
+//! panics.
 
-use crate::error::Error;
+use crate::error::{BijectionError, Defect, Error};
 use crate::word::Word;
 
 /// Checks that `len` items fit the domain.
@@ -20,6 +21,42 @@ pub(crate) fn check_word<N: Word>(len: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks that a family has a width, in bits, and its word does.
+pub(crate) fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
+    if (min..=N::BITS).contains(&bits) {
+        Ok(())
+    } else {
+        Err(Error::Bijection(BijectionError::BitsOutOfRange { bits, min, max: N::BITS }))
+    }
+}
+
+/// Checks, on the calling thread, that indexes are the numbers from 0 to their count, each once.
+///
+/// # Errors
+///
+/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range, and
+/// with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
+pub(crate) fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
+    let len = indices.len() as u64;
+    let words = indices.len().div_ceil(64);
+    let mut seen = try_with_capacity(words)?;
+    seen.resize(words, 0_u64);
+    for (slot, index) in (0..).zip(indices.iter().map(|index| index.widen())) {
+        if index >= len {
+            return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last: len - 1 }));
+        }
+        let word = &mut seen[(index / 64) as usize];
+        let bit = 1 << (index % 64);
+        if *word & bit != 0 {
+            let first = (0..).zip(indices).find(|(_, other)| other.widen() == index);
+            let slots = first.map(|(first, _)| [first, slot]);
+            return Err(Error::NotABijection(Defect::Repeats { index, slots }));
+        }
+        *word |= bit;
+    }
+    Ok(())
+}
+
 /// An empty vector with room for `len` items.
 pub(crate) fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();
@@ -27,4 +64,13 @@ pub(crate) fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
         bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
     })?;
     Ok(vec)
+}
+
+/// The value of a result, or a panic with the error's message.
+#[track_caller]
+pub(crate) fn or_panic<R>(result: Result<R, Error>) -> R {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
 }

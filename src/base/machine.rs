@@ -2,10 +2,12 @@
 
 use std::sync::OnceLock;
 
-/// Taken for the last-level cache where nothing is known of it: what a core complex of a server has.
+/// Taken for the last-level cache where nothing is known of it: what a core complex of a server
+/// has.
 const USUAL_CACHE: usize = 32 << 20;
 
-/// The size of the last-level cache that a thread shares with its neighbours, in bytes; looked up once.
+/// The size of the last-level cache that a thread shares with its neighbours, in bytes; looked up
+/// once.
 pub(crate) fn cache_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| last_level_cache().unwrap_or(USUAL_CACHE))

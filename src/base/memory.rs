@@ -8,7 +8,8 @@ use memmap2::MmapMut;
 use crate::base::check::try_with_capacity;
 use crate::error::Error;
 
-/// From so many bytes on memory is mapped by itself, and huge pages are asked for: a few of them.
+/// From this number of bytes on memory is mapped by itself, and huge pages are asked for: a few of
+/// them.
 const MAPPED_BYTES: usize = 8 << 20;
 
 /// Bytes without a type, which grow when more are asked for.
@@ -43,7 +44,7 @@ impl Buffer {
         }
     }
 
-    /// Room for so many values, uninitialised, after which whatever was in the buffer is lost.
+    /// Room for `len` values, uninitialised, after which whatever was in the buffer is lost.
     ///
     /// # Errors
     ///
@@ -52,7 +53,8 @@ impl Buffer {
         let out_of_memory =
             || Error::OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)?;
-        // Alignment of the largest vectors and of a line of the cache, so that lines can be written whole.
+        // Alignment of the largest vectors and of a line of the cache, so that lines can be written
+        // whole.
         let align = align_of::<T>().max(64);
         let needed = bytes.checked_add(align).ok_or_else(out_of_memory)?;
         if self.bytes() < needed {
@@ -63,8 +65,9 @@ impl Buffer {
         let start = self.0.bytes();
         let offset = start.as_ptr().align_offset(align);
         let start = start[offset..][..bytes].as_mut_ptr().cast::<MaybeUninit<T>>();
-        // SAFETY: there are `len` times the size of T bytes from `start` on, which is aligned for T, and borrowed
-        // from `self` as long as the result is. That they are uninitialised is what the result's type says.
+        // SAFETY: there are `len` times the size of T bytes from `start` on, which is aligned for
+        // T, and borrowed from `self` as long as the result is. That they are uninitialised is what
+        // the result's type says.
         Ok(unsafe { core::slice::from_raw_parts_mut(start, len) })
     }
 }
@@ -74,8 +77,8 @@ impl Memory {
         if bytes >= MAPPED_BYTES
             && let Ok(mapped) = MmapMut::map_anon(bytes)
         {
-            // Random places in 4 KiB pages cost a miss of the address cache each. Where the advice is not taken, all
-            // works as well, and more slowly.
+            // Random places in 4 KiB pages cost a TLB miss each. Where the advice
+            // is not taken, all works as well, and more slowly.
             #[cfg(target_os = "linux")]
             let _ = mapped.advise(memmap2::Advice::HugePage);
             return Ok(Self::Mapped(mapped));
@@ -91,8 +94,8 @@ impl Memory {
             Self::Heap(bytes) => bytes,
             Self::Mapped(bytes) => {
                 let (start, len) = (bytes.as_mut_ptr().cast(), bytes.len());
-                // SAFETY: the same bytes for as long as they are borrowed. Nobody reads them as bytes again, so that
-                // they may become uninitialised.
+                // SAFETY: the same bytes for as long as they are borrowed. Nobody reads them as
+                // bytes again, so that they may become uninitialised.
                 unsafe { core::slice::from_raw_parts_mut(start, len) }
             }
         }
@@ -105,7 +108,8 @@ impl Memory {
 ///
 /// They are.
 pub(crate) unsafe fn assume_init<T>(slice: &[MaybeUninit<T>]) -> &[T] {
-    // SAFETY: of one layout, and initialised by the caller's promise.
+    // SAFETY: `MaybeUninit<T>` has the layout of T, and the caller promises that all values are
+    // initialised. The result borrows the slice.
     unsafe { &*(core::ptr::from_ref(slice) as *const [T]) }
 }
 
@@ -115,15 +119,16 @@ pub(crate) unsafe fn assume_init<T>(slice: &[MaybeUninit<T>]) -> &[T] {
 ///
 /// They are.
 pub(crate) unsafe fn assume_init_mut<T>(slice: &mut [MaybeUninit<T>]) -> &mut [T] {
-    // SAFETY: of one layout, and initialised by the caller's promise.
+    // SAFETY: `MaybeUninit<T>` has the layout of T, and the caller promises that all values are
+    // initialised. The result borrows the slice for writing, and writes values.
     unsafe { &mut *(core::ptr::from_mut(slice) as *mut [T]) }
 }
 
 /// The start of a slice that several threads copy bits from or to.
 pub(crate) struct SharedPtr<T>(*mut T);
 
-// SAFETY: sharing the pointer is no more than copying it; whoever follows it answers for that. Copying an item's bits
-// on another thread moves the item there, hence `Send`.
+// SAFETY: sharing the pointer is no more than copying it; code that follows it answers for that.
+// Copying an item's bits on another thread moves the item there, hence `Send`.
 unsafe impl<T: Send> Sync for SharedPtr<T> {}
 
 impl<T> SharedPtr<T> {
@@ -138,7 +143,8 @@ impl<T> SharedPtr<T> {
     /// `index` is below the slice's length.
     #[inline]
     pub(crate) unsafe fn at(&self, index: usize) -> *mut T {
-        // SAFETY: within the slice by the caller's promise.
+        // SAFETY: the caller promises that the index is below the slice's length, so that the
+        // address is within the slice.
         unsafe { self.0.add(index) }
     }
 }

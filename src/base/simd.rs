@@ -1,13 +1,13 @@
 //! Which vector instructions are used: chosen when the program runs, in this one place.
 //!
-//! A [`Kernel`] is plain code, loops over arrays mostly, that is compiled once for every [`Level`]. The compiler
-//! vectorises it for the instructions that the level has.
+//! A [`SimdKernel`] is plain code, loops over arrays mostly, that is compiled once for every
+//! [`SimdLevel`]. The compiler vectorises it for the instructions that the level has.
 
 use std::sync::OnceLock;
 
 /// A set of vector instructions that this machine has: a value of the type is the proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Level(Kind);
+pub(crate) struct SimdLevel(Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -21,9 +21,9 @@ enum Kind {
     Avx512,
 }
 
-/// Code that is compiled for every level. Everything that [`run`](Self::run) calls has to be inlined into it, or it
-/// is compiled for the portable level alone.
-pub(crate) trait Kernel {
+/// Code that is compiled for every level. Everything that [`run`](Self::run) calls has to be
+/// inlined into it, or it is compiled for the portable level alone.
+pub(crate) trait SimdKernel {
     type Output;
 
     /// Runs the code. Has to be `#[inline(always)]`.
@@ -61,7 +61,7 @@ pub(crate) trait Kernel {
 /// The variable that limits the level: `portable`, `avx2` or `avx512`; for measurements.
 const LIMIT: &str = "BIJECTIVE_SHUFFLE_SIMD";
 
-impl Level {
+impl SimdLevel {
     /// The levels that this machine has, the lowest first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let portable = [Kind::Portable];
@@ -88,11 +88,11 @@ impl Level {
         portable.into_iter().chain(more.into_iter().flatten()).map(Self)
     }
 
-    /// The highest level that this machine has and that the environment variable `BIJECTIVE_SHUFFLE_SIMD`, if it is
-    /// set, allows; looked up once.
+    /// The highest level that this machine has and that the environment variable
+    /// `BIJECTIVE_SHUFFLE_SIMD`, if it is set, allows; looked up once.
     #[inline]
     pub(crate) fn current() -> Self {
-        static CURRENT: OnceLock<Level> = OnceLock::new();
+        static CURRENT: OnceLock<SimdLevel> = OnceLock::new();
         *CURRENT.get_or_init(|| {
             let limit = std::env::var(LIMIT).ok();
             let mut allowed = Self::all().collect::<Vec<_>>();
@@ -118,7 +118,7 @@ impl Level {
 
     /// Runs a kernel with the level's instructions.
     #[inline]
-    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    pub(crate) fn run<K: SimdKernel>(self, kernel: K) -> K::Output {
         match self.0 {
             Kind::Portable => kernel.run(),
             // SAFETY: the level is only made where the machine was found to have these features.
@@ -143,11 +143,11 @@ pub(crate) struct PerLevel {
 impl PerLevel {
     /// The one of the level that is used.
     pub(crate) fn current(self) -> u32 {
-        self.at(Level::current())
+        self.at(SimdLevel::current())
     }
 
     /// The one of a level.
-    pub(crate) fn at(self, level: Level) -> u32 {
+    pub(crate) fn at(self, level: SimdLevel) -> u32 {
         match level.0 {
             Kind::Portable => self.portable,
             #[cfg(target_arch = "x86_64")]
@@ -160,14 +160,16 @@ impl PerLevel {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
-    // SAFETY: the features are those that this function has.
+fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
+    // SAFETY: `run_avx2` asks for the features that this function is compiled for, and so was
+    // called with.
     unsafe { kernel.run_avx2() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
-    // SAFETY: the features are those that this function has.
+fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
+    // SAFETY: `run_avx512` asks for the features that this function is compiled for, and so was
+    // called with.
     unsafe { kernel.run_avx512() }
 }

@@ -1,5 +1,6 @@
-//! Copying to memory past the caches, for what will not be read again soon: the lines are not fetched before they are
-//! overwritten, and nothing that is needed is pushed out of the cache. And fetching what will be read soon.
+//! Copying to memory past the caches, for what will not be read again soon: the lines are not
+//! fetched before they are overwritten, and nothing that is needed is pushed out of the cache. And
+//! fetching what will be read soon.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -11,16 +12,17 @@ pub(crate) const LINE: usize = 64;
 ///
 /// # Safety
 ///
-/// There are so many lines at both places, which do not overlap; they may be read from and written to. The target is
-/// aligned to a line.
+/// There are `lines` lines at both places, which do not overlap; they may be read from and written
+/// to. The target is aligned to a line.
 #[inline(always)]
 pub(crate) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
-        // Not with the intrinsics, since items may have bytes that are not initialised, such as padding: values with
-        // those must not be made, and here none are.
+        // Not with the intrinsics, since items may have bytes that are not initialised, such as
+        // padding: values with those must not be made, and here none are.
         //
-        // SAFETY: copies a line from and to where there is one, which is aligned where it has to be.
+        // SAFETY: copies a line from and to where there is one, which is aligned where it has to
+        // be.
         unsafe {
             core::arch::asm!(
                 "movups {a}, [{from}]",
@@ -42,7 +44,8 @@ pub(crate) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that there are `lines` lines at both places, which do not
+    // overlap.
     unsafe {
         ptr::copy_nonoverlapping(from, to, lines * LINE);
     }
@@ -63,9 +66,11 @@ pub(crate) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
     let tail = head + lines * LINE;
     // SAFETY: within the slices, which do not overlap, being borrowed apart.
     unsafe { ptr::copy_nonoverlapping(from, to, head) };
-    // SAFETY: so many lines are within both after the head, which the target is aligned after.
+    // SAFETY: `lines` whole lines are within both after the head, which the target is aligned
+    // after.
     unsafe { stream_lines(from.wrapping_add(head), to.wrapping_add(head), lines) };
-    // SAFETY: the rest, within both.
+    // SAFETY: head and lines end at `tail`, which is at most `bytes`, so that the rest is within
+    // both slices; they do not overlap.
     unsafe {
         let (from, to) = (from.wrapping_add(tail), to.wrapping_add(tail));
         ptr::copy_nonoverlapping(from, to, bytes - tail);
@@ -85,8 +90,8 @@ pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
     let _ = (from, lines);
 }
 
-/// Asks for some lines that will be read a little later: they come to the second-level cache only. Nothing happens if there
-/// are none at the address.
+/// Asks for some lines that will be read a little later: they come to the second-level cache only.
+/// Nothing happens if there are none at the address.
 #[inline(always)]
 pub(crate) fn prefetch_lines_l2(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -99,7 +104,8 @@ pub(crate) fn prefetch_lines_l2(from: *const u8, lines: usize) {
     let _ = (from, lines);
 }
 
-/// Calls [`publish`] in the end, also when a panic is the end: a thread that streamed has to do so itself.
+/// Calls [`publish`] in the end, also when a panic is the end: a thread that streamed has to do so
+/// itself.
 pub(crate) struct Publish;
 
 impl Drop for Publish {
@@ -108,9 +114,11 @@ impl Drop for Publish {
     }
 }
 
-/// Orders what this thread has streamed before what it does next, such as telling others that it is done.
+/// Orders what this thread has streamed before what it does next, such as telling others that it is
+/// done.
 pub(crate) fn publish() {
-    // SAFETY: every x86-64 machine has SSE; the fence only orders.
+    // SAFETY: every x86-64 machine has SSE, which the instruction is of; a fence reads and writes
+    // nothing, but orders what others do.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         core::arch::x86_64::_mm_sfence();

@@ -1,7 +1,7 @@
 //! [`Compose`]: one bijection after another.
 
 use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::word::Word;
 
 /// One bijection after another on the same domain: `forward(x)` is `second.forward(first.forward(x))`.
@@ -40,7 +40,7 @@ impl<A, B> Compose<A, B> {
     ///
     /// # Errors
     ///
-    /// [`Error::DomainMismatch`] if their domains differ.
+    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if their domains differ.
     pub fn new<N: Word>(first: A, second: B) -> Result<Self, Error>
     where
         A: Bijection<N>,
@@ -50,7 +50,10 @@ impl<A, B> Compose<A, B> {
         if a == b {
             Ok(Self { first, second })
         } else {
-            Err(Error::DomainMismatch { first: a.widen(), second: b.widen() })
+            Err(Error::Bijection(BijectionError::DomainMismatch {
+                first: a.widen(),
+                second: b.widen(),
+            }))
         }
     }
 

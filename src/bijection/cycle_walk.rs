@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::seed::KeyDomain;
 use crate::word::Word;
 
@@ -66,10 +66,10 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyDomain`] if `len` is 0, and [`Error::LengthExceedsDomain`] if the bijection's own domain
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and [`Error::LengthExceedsDomain`] if the bijection's own domain
     /// is smaller.
     pub fn new(inner: B, len: u64) -> Result<Self, Error> {
-        let last = len.checked_sub(1).ok_or(Error::EmptyDomain)?;
+        let last = len.checked_sub(1).ok_or(Error::Bijection(BijectionError::EmptyDomain))?;
         Self::to_last(inner, last)
     }
 }

@@ -17,7 +17,7 @@
 ///
 /// Text and name decide what is compiled, and may depend on what is worth compiling for, such as the width; the
 /// parameters are for the rest, such as the key, so that one kernel serves every key. A struct that is not as large as
-/// the parameters does not compile, and what does not compile is [`Error::DeviceCompile`](crate::Error::DeviceCompile).
+/// the parameters does not compile, and what does not compile is [`GpuError::Compile`](crate::GpuError::Compile).
 /// docs/writing-a-bijection.md has an example with all that belongs to it.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source

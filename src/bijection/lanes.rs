@@ -5,7 +5,7 @@
 
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub, Zero};
 
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::word::Word;
 
 /// How many points are evaluated together. Eight vectors of AVX-512 with 16-bit lanes: as many keep the multipliers
@@ -75,21 +75,21 @@ pub(crate) fn uncounted<R>(rounds: &[R]) -> &[R] {
 
 /// Writes the values at consecutive points, in words of any width that holds them.
 pub(crate) fn run<L: Lanes, M: Word>(lanes: &L, first: u64, out: &mut [M]) {
-    run_at(Level::current(), lanes, first, out);
+    run_at(SimdLevel::current(), lanes, first, out);
 }
 
 /// Replaces points by their values, in words of any width that holds them.
 pub(crate) fn each<L: Lanes, M: Word>(lanes: &L, values: &mut [M]) {
-    each_at(Level::current(), lanes, values);
+    each_at(SimdLevel::current(), lanes, values);
 }
 
 /// [`run`] with certain instructions.
-pub(crate) fn run_at<L: Lanes, M: Word>(level: Level, lanes: &L, first: u64, out: &mut [M]) {
+pub(crate) fn run_at<L: Lanes, M: Word>(level: SimdLevel, lanes: &L, first: u64, out: &mut [M]) {
     level.run(Run { lanes, first: L::Point::wrap(first), out });
 }
 
 /// [`each`] with certain instructions.
-pub(crate) fn each_at<L: Lanes, M: Word>(level: Level, lanes: &L, values: &mut [M]) {
+pub(crate) fn each_at<L: Lanes, M: Word>(level: SimdLevel, lanes: &L, values: &mut [M]) {
     level.run(Each { lanes, values });
 }
 
@@ -99,7 +99,7 @@ struct Run<'a, L: Lanes, M> {
     out: &'a mut [M],
 }
 
-impl<L: Lanes, M: Word> Kernel for Run<'_, L, M> {
+impl<L: Lanes, M: Word> SimdKernel for Run<'_, L, M> {
     type Output = ();
 
     #[inline(always)]
@@ -155,7 +155,7 @@ struct Each<'a, L, M> {
     values: &'a mut [M],
 }
 
-impl<L: Lanes, M: Word> Kernel for Each<'_, L, M> {
+impl<L: Lanes, M: Word> SimdKernel for Each<'_, L, M> {
     type Output = ();
 
     #[inline(always)]
@@ -206,7 +206,7 @@ impl<L: Lanes, M: Word> Each<'_, L, M> {
 pub(crate) fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
     const LENGTHS: [u64; 12] =
         [0, 1, FEW as u64 - 1, FEW as u64, 31, 32, 33, 255, 256, 257, 511, 700];
-    for level in Level::all() {
+    for level in SimdLevel::all() {
         for first in [0, 1, last / 3, last - last.min(700), last] {
             for len in LENGTHS.map(|len| len.min(last - first + 1)) {
                 let points = (0..len).map(|k| first + k);

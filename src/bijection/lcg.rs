@@ -3,9 +3,10 @@
 use rand_core::Rng;
 
 use super::lanes::{BLOCK, Lanes, each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
 
 /// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al., 2022,
@@ -38,12 +39,12 @@ impl Lcg {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if `bits` is not from 1 to 64, [`Error::EvenMultiplier`] if the multiplier
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not from 1 to 64, [`BijectionError::EvenMultiplier`](crate::BijectionError::EvenMultiplier) if the multiplier
     /// is even.
     pub fn new(bits: u32, multiplier: u64, increment: u64) -> Result<Self, Error> {
         check_bits::<u64>(bits, 1)?;
         if multiplier.is_multiple_of(2) {
-            return Err(Error::EvenMultiplier { multiplier });
+            return Err(Error::Bijection(BijectionError::EvenMultiplier { multiplier }));
         }
         Ok(Self::reduced(bits, multiplier, increment))
     }
@@ -69,7 +70,7 @@ impl<N: Word> Lcg<N> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Lcg<M>, Error> {
         check_bits::<M>(self.bits, 1)?;
         Ok(Lcg::reduced(
@@ -193,9 +194,18 @@ mod tests {
 
     #[test]
     fn bad_parameters_are_refused() {
-        assert_eq!(Lcg::new(0, 1, 0), Err(Error::BitsOutOfRange { bits: 0, min: 1, max: 64 }));
-        assert_eq!(Lcg::new(65, 1, 0), Err(Error::BitsOutOfRange { bits: 65, min: 1, max: 64 }));
-        assert_eq!(Lcg::new(8, 6, 1), Err(Error::EvenMultiplier { multiplier: 6 }));
+        assert_eq!(
+            Lcg::new(0, 1, 0),
+            Err(Error::Bijection(BijectionError::BitsOutOfRange { bits: 0, min: 1, max: 64 }))
+        );
+        assert_eq!(
+            Lcg::new(65, 1, 0),
+            Err(Error::Bijection(BijectionError::BitsOutOfRange { bits: 65, min: 1, max: 64 }))
+        );
+        assert_eq!(
+            Lcg::new(8, 6, 1),
+            Err(Error::Bijection(BijectionError::EvenMultiplier { multiplier: 6 }))
+        );
         assert!(Lcg::new(40, 5, 1).unwrap().to_word::<u32>().is_err());
     }
 }

@@ -14,7 +14,7 @@ use crate::word::Word;
 /// uniform over the even permutations, the result is uniform over all. 0 and 1 are the values exchanged because
 /// they survive any compaction to two or more items.
 ///
-/// [`VariablePhilox`]: crate::VariablePhilox
+/// [`VariablePhilox`]: crate::bijection::VariablePhilox
 ///
 /// # Examples
 ///

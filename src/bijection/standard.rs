@@ -26,11 +26,11 @@ pub struct Standard(Kind);
 #[expect(clippy::large_enum_variant, reason = "a box would cost an allocation a shuffle")]
 enum Kind {
     Exact(Table),
-    Chain(Chain),
+    Cipher(StandardCipher),
 }
 
 /// What serves the lengths above [`Standard::EXACT_MAX`].
-pub(crate) type Chain = MulXorshift<10>;
+pub(crate) type StandardCipher = MulXorshift<10>;
 
 impl Standard {
     /// The largest length that is drawn exactly.
@@ -42,7 +42,7 @@ impl Standard {
     fn inner(&self) -> &dyn TrustedBijection {
         match &self.0 {
             Kind::Exact(table) => table,
-            Kind::Chain(chain) => chain,
+            Kind::Cipher(cipher) => cipher,
         }
     }
 }
@@ -94,11 +94,15 @@ impl FromSeed for Standard {
         Self(if len <= Self::EXACT_MAX {
             Kind::Exact(Table::from_rng(len, rng))
         } else {
-            Kind::Chain(Chain::from_rng(len, rng))
+            Kind::Cipher(StandardCipher::from_rng(len, rng))
         })
     }
 
     fn key_domain(len: u64) -> KeyDomain {
-        if len <= Self::EXACT_MAX { Table::key_domain(len) } else { Chain::key_domain(len) }
+        if len <= Self::EXACT_MAX {
+            Table::key_domain(len)
+        } else {
+            StandardCipher::key_domain(len)
+        }
     }
 }

@@ -3,9 +3,8 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::base::check::{check_word, try_with_capacity};
-use crate::compact::check_in_order;
-use crate::error::Error;
+use crate::base::check::{check_in_order, check_word, try_with_capacity};
+use crate::error::{BijectionError, Error};
 use crate::seed::KeyDomain;
 use crate::word::Word;
 
@@ -14,7 +13,7 @@ use crate::word::Word;
 /// Beyond its domain every point is its own value.
 ///
 /// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far as the words
-/// that key it are random. That is what [`Standard`](crate::Standard) does for small lengths.
+/// that key it are random. That is what [`Standard`](crate::bijection::Standard) does for small lengths.
 ///
 /// # Examples
 ///
@@ -39,11 +38,11 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyDomain`] if there are none, [`Error::NotABijection`] if they are not the numbers from 0 to their
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if there are none, [`Error::NotABijection`] if they are not the numbers from 0 to their
     /// count, each once, and [`Error::OutOfMemory`].
     pub fn new(values: Vec<u64>) -> Result<Self, Error> {
         if values.is_empty() {
-            return Err(Error::EmptyDomain);
+            return Err(Error::Bijection(BijectionError::EmptyDomain));
         }
         check_in_order(&values)?;
         let inverse = try_with_capacity(values.len())?;

@@ -1,8 +1,8 @@
 //! [`verify`]: looks for points at which a bijection breaks its requirements.
 
 use super::Bijection;
+use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
-use crate::rng::Philox4x32;
 use crate::word::Word;
 
 /// Looks for points at which a bijection breaks its [requirements](Bijection#requirements): for tests
@@ -10,7 +10,7 @@ use crate::word::Word;
 ///
 /// The engines check what would lose an item, and nothing else. So a shuffle does not see a wrong
 /// `inverse`, which shows in wrong answers of [`Permutation::position`](crate::Permutation::position)
-/// and of [`Inverse`](crate::Inverse).
+/// and of [`Inverse`](crate::bijection::Inverse).
 ///
 /// If the domain has at most `samples` points, all of them are looked at, in order, and a bijection that
 /// passes is one. Else it is the first and last points, those in the middle and around `2^32`, and

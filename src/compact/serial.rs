@@ -1,15 +1,16 @@
 //! [`Serial`]: algorithm 1 in plain sight.
 
-use super::{Compactor, check_in_order, with_slots, wrong_count};
-use crate::base::check::{check_length, check_word, try_with_capacity};
+use super::check::{with_slots, wrong_count};
+use super::{Compactor, sealed};
+use crate::base::check::{check_in_order, check_length, check_word, try_with_capacity};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
 
 /// The sequential reference: one slot after the other, one thread, no `unsafe`.
 ///
-/// Every other engine is tested against it. It evaluates the bijection point by point, always checks the
-/// permutation, and follows its cycles to move items.
+/// Every other engine is tested against it. It evaluates the bijection point by point, always
+/// checks the permutation, and follows its cycles to move items.
 ///
 /// # Examples
 ///
@@ -24,6 +25,8 @@ use crate::word::Word;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Serial;
+
+impl sealed::Sealed for Serial {}
 
 impl Serial {
     /// The checked permutation of a length.
@@ -72,8 +75,8 @@ impl Compactor for Serial {
             return check_length(items.len() as u64, bijection.last());
         }
         let mut from = Self::permutation(bijection, items.len())?;
-        // Along each cycle, every place takes the item that belongs there and leaves a gap where it was; a place
-        // that is done points at itself.
+        // Along each cycle, every place takes the item that belongs there and leaves a gap where it
+        // was; a place that is done points at itself.
         for start in 0..items.len() {
             let mut place = start;
             while from[place] != place as u64 && from[place] != start as u64 {

@@ -4,65 +4,114 @@ use std::sync::PoisonError;
 
 use cudarc::driver::sys;
 
-use super::Cuda;
-use super::device::failed;
-use super::link::{Link, copy_bits};
-use super::memory::Memory;
-use super::movement::{Array, Movement};
-use super::run::{Job, Mode, RowsJob, Runner};
-use super::tuning;
+use super::shuffle::job::Job;
+use super::shuffle::movement::{Array, Movement};
+use super::shuffle::plan::plan;
 use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::batch::Batch;
-use crate::compact::columns::{Column, Fixed, Frame};
+use crate::compact::columns::{Column, ColumnSet, StaticRow};
+use crate::compact::{Compactor, Direction, sealed};
+use crate::cuda::batch::rows::{self, RowsJob};
+use crate::cuda::batch::tuning::ROWS_BYTES;
+use crate::cuda::engine::Cuda;
+use crate::cuda::runtime::link::{LINK_BYTES, Link, copy_bits};
+use crate::cuda::runtime::memory::Memory;
+use crate::cuda::runtime::plan::Address;
+use crate::cuda::runtime::stream::failed;
+use crate::cuda::runtime::word_type::WordType;
 use crate::error::Error;
 use crate::word::Word;
 
+impl Cuda {
+    /// Writes rows of a batch.
+    pub(crate) fn rows<N: Word>(
+        &self,
+        batch: &Batch,
+        first: u64,
+        out: &mut [N],
+    ) -> Result<(), Error> {
+        write_rows(self, batch, first, out)
+    }
+
+    /// Moves the items of several columns in host memory, there or back: one column after the other.
+    pub(crate) fn reorder_together(
+        &self,
+        bijection: &dyn Bijection,
+        columns: &mut ColumnSet<impl StaticRow>,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        write_columns(self, bijection, columns, direction)
+    }
+}
+
+impl sealed::Sealed for Cuda {}
+
+impl Compactor for Cuda {
+    fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+        write_indices(self, bijection, out)
+    }
+
+    fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        reorder(self, bijection, items, Direction::Shuffle)
+    }
+
+    fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
+        reorder(self, bijection, items, Direction::Unshuffle)
+    }
+
+    fn shuffled<T: Clone + Send + Sync>(
+        &self,
+        bijection: &dyn Bijection,
+        items: &[T],
+    ) -> Result<Vec<T>, Error> {
+        cloned(self, bijection, items)
+    }
+}
+
 /// Writes the permutation.
-pub(super) fn indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+fn write_indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     check_word::<N>(out.len())?;
     if out.is_empty() {
         return check_length(0, f.last());
     }
-    let mut runner = Runner::new(cuda);
+    let mut executor = cuda.executor();
     let mut memory = Memory::new();
     bind(cuda)?;
-    let word = size_of::<N>();
     let (address, _) = memory.room(&cuda.stream, size_of_val(out) as u64)?;
-    let job = Job::new(f, out.len() as u64, Movement::Indices { out: address, word })?;
+    let movement =
+        Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
+    let job = Job::new(f, out.len() as u64, movement)?;
+    let plan = plan(&job, cuda.strategy, &cuda.device.limits)?;
     // SAFETY: the working memory was got for as many words as `out` has, and is this call's alone.
-    unsafe { runner.run(&job) }?;
+    unsafe { executor.execute(&plan) }?;
     // SAFETY: the working memory was got for the bytes of `out`, which is borrowed for writing, and
     // in which any bits are a word. The kernels before this in the stream have written all of it.
     unsafe { to_host(cuda, address, out.as_mut_ptr().cast(), size_of_val(out)) }
 }
 
 /// Writes rows of a batch, a piece at a time.
-pub(super) fn rows<N: Word>(
-    cuda: &Cuda,
-    batch: &Batch,
-    first: u64,
-    out: &mut [N],
-) -> Result<(), Error> {
+fn write_rows<N: Word>(cuda: &Cuda, batch: &Batch, first: u64, out: &mut [N]) -> Result<(), Error> {
     if out.is_empty() {
         return Ok(());
     }
-    let mut runner = Runner::new(cuda);
+    let mut executor = cuda.executor();
     let mut memory = Memory::new();
     bind(cuda)?;
     let row_bytes = (batch.len * size_of::<N>()) as u64;
-    let together = (tuning::ROWS_BYTES / row_bytes).max(1);
+    let together = (ROWS_BYTES / row_bytes).max(1);
     let together = together.min((out.len() / batch.len) as u64) as usize;
     let (address, _) = memory.room(&cuda.stream, together as u64 * row_bytes)?;
     let pieces = out.chunks_mut(together * batch.len);
     for (piece, first) in pieces.zip((first..).step_by(together)) {
         let rows = (piece.len() / batch.len) as u64;
-        let (at_once, word) = (together as u64, size_of::<N>());
-        let job = RowsJob { batch: *batch, first, rows, at_once, out: address, word };
+        let (at_once, out, word) =
+            (together as u64, Address::Given(address), WordType::of_index::<N>());
+        let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the working memory was got for the words of the largest piece, and is this call's
         // alone.
-        unsafe { runner.rows(&job) }?;
+        unsafe { rows::write(&mut executor, &job) }?;
         // SAFETY: the working memory was got for the largest piece, and this one is borrowed for
         // writing. Any bits are a word, and the kernels before this in the stream have written
         // those of all rows of the piece.
@@ -73,11 +122,11 @@ pub(super) fn rows<N: Word>(
 
 /// Moves items, as bits. They are copied to the device, moved there, and copied back, first into working memory: only
 /// when all of them are there is the slice written, so that nothing that fails can lose an item.
-pub(super) fn move_items<T: Send>(
+fn reorder<T: Send>(
     cuda: &Cuda,
     f: &dyn Bijection,
     items: &mut [T],
-    back: bool,
+    direction: Direction,
 ) -> Result<(), Error> {
     check_length(items.len() as u64, f.last())?;
     if size_of_val(items) == 0 {
@@ -88,7 +137,7 @@ pub(super) fn move_items<T: Send>(
     let source = Bits { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
     // SAFETY: the items are borrowed, so that nobody writes to them meanwhile, and the scratch
     // memory has room for as many of their type.
-    unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), back) }?;
+    unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), direction) }?;
     // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them over the slice moves
     // every item. The two do not overlap.
     unsafe { copy_bits(room.as_ptr().cast(), items.as_mut_ptr().cast(), size_of_val(items)) };
@@ -97,11 +146,11 @@ pub(super) fn move_items<T: Send>(
 
 /// Moves the items of several columns, as bits: one column after the other, each to working memory; only when all of them
 /// are there are the columns written.
-pub(super) fn move_together(
+fn write_columns(
     cuda: &Cuda,
     f: &dyn Bijection,
-    frame: &mut Frame<impl Fixed>,
-    back: bool,
+    columns: &mut ColumnSet<impl StaticRow>,
+    direction: Direction,
 ) -> Result<(), Error> {
     // Asked once for all columns, since a bijection that nobody vouches for may answer something else the next time.
     let vouched = f.trusted();
@@ -113,21 +162,21 @@ pub(super) fn move_together(
             &asked
         }
     };
-    frame.check_domain(f.last())?;
-    let len = frame.len().unwrap_or(0);
-    let mut copies = try_with_capacity(frame.columns().len())?;
-    for &Column { start, bytes } in frame.columns() {
+    columns.check_domain(f.last())?;
+    let len = columns.len().unwrap_or(0);
+    let mut copies = try_with_capacity(columns.columns().len())?;
+    for &Column { start, bytes } in columns.columns() {
         let mut copy = Buffer::default();
         let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let source = Bits { start: start.cast_const(), len, item: bytes };
-        // SAFETY: all columns of a frame have `len` items, and it is borrowed, so that nobody
+        // SAFETY: all columns of a columns have `len` items, and it is borrowed, so that nobody
         // writes to them. The copy has room for the column's bytes.
-        unsafe { moved_copy(cuda, f, source, room, back) }?;
+        unsafe { moved_copy(cuda, f, source, room, direction) }?;
         copies.push((copy, room));
     }
     // A pool that cannot be started makes rayon panic, so it is asked for before anything is written.
     rayon::current_num_threads();
-    for (&Column { start, bytes }, (_, room)) in frame.columns().iter().zip(&copies) {
+    for (&Column { start, bytes }, (_, room)) in columns.columns().iter().zip(&copies) {
         // SAFETY: the copy, whose memory stays where it is, has the items' bits, each item's once, so that writing them
         // over the column moves every item. The two do not overlap.
         unsafe { copy_bits(room.cast_const(), start, len * bytes) };
@@ -167,7 +216,7 @@ struct Bits {
 }
 
 /// A shuffled copy. The clones are made in order, and then moved.
-pub(super) fn cloned<T: Clone + Send + Sync>(
+fn cloned<T: Clone + Send + Sync>(
     cuda: &Cuda,
     f: &dyn Bijection,
     items: &[T],
@@ -175,7 +224,7 @@ pub(super) fn cloned<T: Clone + Send + Sync>(
     check_length(items.len() as u64, f.last())?;
     let mut copy = try_with_capacity(items.len())?;
     copy.extend_from_slice(items);
-    move_items(cuda, f, &mut copy, false)?;
+    reorder(cuda, f, &mut copy, Direction::Shuffle)?;
     Ok(copy)
 }
 
@@ -189,25 +238,26 @@ unsafe fn moved_copy(
     f: &dyn Bijection,
     items: Bits,
     out: *mut u8,
-    back: bool,
+    direction: Direction,
 ) -> Result<(), Error> {
     let Bits { start, len, item } = items;
     let bytes = len * item;
-    let mut runner = Runner::new(cuda);
+    let mut executor = cuda.executor();
     let mut memory = Memory::new();
     bind(cuda)?;
     let half = (bytes as u64).next_multiple_of(256);
     let (source, _) = memory.room(&cuda.stream, 2 * half)?;
-    let array = Array { source, out: source + half, item };
-    let job = Job::new(f, len as u64, Movement::items(vec![array], back)?)?;
+    let array = Array::given(source, source + half, item);
+    let job = Job::new(f, len as u64, Movement::items(vec![array], direction)?)?;
+    let plan = plan(&job, cuda.strategy, &cuda.device.limits)?;
     // What can fail does so before the items travel.
-    runner.rehearse(&job, Mode::Reserve)?;
+    executor.reserve(&plan)?;
     // SAFETY: the caller promises that there are `bytes` of items, and the first half of the
     // working memory has room for them.
     unsafe { to_device(cuda, start, source, bytes) }?;
     // SAFETY: the two addresses are of a half of the working memory each, which has room for the
     // items, and which only this call uses.
-    unsafe { runner.run(&job) }?;
+    unsafe { executor.execute(&plan) }?;
     // SAFETY: the second half of the working memory has all of the items, and the caller promises
     // as much room at `out`.
     unsafe { to_host(cuda, source + half, out, bytes) }
@@ -219,7 +269,7 @@ unsafe fn moved_copy(
 ///
 /// There are so many bytes at both addresses, those on the device for the stream to write.
 unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) -> Result<(), Error> {
-    if bytes >= tuning::LINK_BYTES {
+    if bytes >= LINK_BYTES {
         // SAFETY: `upload` asks for what the caller has promised of `from` and of the address.
         return with_link(cuda, |link| unsafe { link.upload(from, address, bytes) });
     }
@@ -239,7 +289,7 @@ unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) ->
 ///
 /// There are so many bytes at both addresses, those on the device for the stream to read.
 unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Result<(), Error> {
-    if bytes >= tuning::LINK_BYTES {
+    if bytes >= LINK_BYTES {
         // SAFETY: `download` asks for what the caller has promised of the address and of `out`.
         return with_link(cuda, |link| unsafe { link.download(address, out, bytes) });
     }

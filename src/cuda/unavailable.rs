@@ -3,7 +3,7 @@
 
 use crate::bijection::Bijection;
 use crate::compact::batch::Batch;
-use crate::compact::{Compactor, Direction, Fixed, Frame, sealed};
+use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
 use crate::error::{Error, Unavailable};
 use crate::word::Word;
 
@@ -47,10 +47,10 @@ impl Cuda {
         match self.never {}
     }
 
-    pub(super) fn move_together(
+    pub(super) fn reorder_together(
         &self,
         _: &dyn Bijection,
-        _: &mut Frame<impl Fixed>,
+        _: &mut ColumnSet<impl StaticRow>,
         _: Direction,
     ) -> Result<(), Error> {
         match self.never {}
@@ -90,7 +90,7 @@ mod tests {
     fn it_is_said_why_there_is_none() {
         let reason =
             if cfg!(feature = "cuda") { Unavailable::NoSuchSystem } else { Unavailable::NotBuilt };
-        let none = Error::BackendUnavailable { backend: Backend::Cuda, reason };
+        let none = Error::BackendUnavailable { reason };
         assert_eq!(Cuda::new().unwrap_err(), none);
         let p = Permutation::new(5, 1).on(Backend::Cuda);
         let mut items = [1, 2, 3, 4, 5];

@@ -2,17 +2,23 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
 
-use super::array::{DeviceArray, DeviceArrayMut};
-use super::device::failed;
-use super::memory::Memory;
-use super::movement::{Array, Movement};
-use super::run::{Job, Mode, RowsJob, Runner};
-use super::{Cuda, CudaStrategy};
+use super::batch::rows::{self, RowsJob};
+use super::engine::Cuda;
+use super::runtime::array::{DeviceArray, DeviceArrayMut};
+use super::runtime::executor::Executor;
+use super::runtime::memory::Memory;
+use super::runtime::plan::Address;
+use super::runtime::stream::{check_device, check_slices};
+use super::runtime::word_type::WordType;
+use super::shuffle::job::{Job, there_and_back};
+use super::shuffle::movement::{Array, Movement};
+use super::shuffle::plan::plan;
+use super::strategy::CudaStrategy;
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
+use crate::compact::Direction;
 use crate::compact::batch::Batch;
 use crate::error::Error;
 use crate::word::Word;
@@ -49,7 +55,7 @@ use crate::word::Word;
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
 ///     // No GPU, no driver or no compiler is an ordinary state.
-///     Err(Error::BackendUnavailable { reason, .. }) => return Ok(println!("skipped: {reason}")),
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
 /// let f = Standard::from_seed(1000, 42);
@@ -68,28 +74,22 @@ use crate::word::Word;
 #[derive(Debug)]
 pub struct CudaWorkspace {
     pub(super) stream: Arc<CudaStream>,
-    pub(super) runner: Runner,
+    pub(super) executor: Executor,
+    strategy: CudaStrategy,
     /// For the two parts of an array, between calls.
     pub(super) parts: Memory,
-}
-
-/// A direction of movement.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
-    Shuffle,
-    Unshuffle,
 }
 
 impl CudaWorkspace {
     /// An empty workspace on the engine's stream, with its strategy.
     pub fn new(cuda: &Cuda) -> Self {
-        let stream = cuda.stream.clone();
-        Self { stream, runner: Runner::new(cuda), parts: Memory::new() }
+        let (stream, executor) = (cuda.stream.clone(), cuda.executor());
+        Self { stream, executor, strategy: cuda.strategy, parts: Memory::new() }
     }
 
     /// The strategy of its engine.
     pub fn strategy(&self) -> CudaStrategy {
-        self.runner.strategy
+        self.strategy
     }
 
     /// The stream that its calls go to.
@@ -99,12 +99,12 @@ impl CudaWorkspace {
 
     /// How many bytes of device memory it holds.
     pub fn bytes(&self) -> usize {
-        self.runner.bytes() + self.parts.held()
+        self.executor.bytes() + self.parts.held()
     }
 
     /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so that calls with such a
     /// bijection, of the same domain, neither compile nor allocate; how many bytes it then holds. Permuting by affine maps is
-    /// another thing, even by the same [`Affine`](crate::Affine): what that takes is got by its first call.
+    /// another thing, even by the same [`Affine`](crate::affine::Affine): what that takes is got by its first call.
     ///
     /// # Errors
     ///
@@ -114,7 +114,10 @@ impl CudaWorkspace {
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<usize, Error> {
-        rehearse::<T>(&mut self.runner, bijection, len, Mode::Reserve)?;
+        let limits = self.executor.device.limits;
+        for job in there_and_back::<T>(bijection, len)? {
+            self.executor.reserve(&plan(&job, self.strategy, &limits)?)?;
+        }
         Ok(self.bytes())
     }
 
@@ -123,9 +126,9 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` does not hold the indexes;
-    /// [`Error::NotABijection`], after which `out` holds unspecified values; [`Error::NoDeviceSource`],
-    /// [`Error::DeviceParams`], [`Error::DeviceCompile`], [`Error::WrongDevice`], [`Error::DomainTooWide`],
-    /// [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`Error::NotABijection`], after which `out` holds unspecified values; [`GpuError::NoSource`](crate::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::GpuError::Params), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn indices<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -137,10 +140,13 @@ impl CudaWorkspace {
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
-        let movement = Movement::Indices { out: address, word: size_of::<N>() };
+        let movement =
+            Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
+        let job = Job::new(bijection, len, movement)?;
+        let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
-        unsafe { self.runner.run(&Job::new(bijection, len, movement)?) }
+        unsafe { self.executor.execute(&plan) }
     }
 
     /// What [`reserve`](Self::reserve) gets, for writing the `len` indexes of a permutation in words of type `N`.
@@ -155,8 +161,11 @@ impl CudaWorkspace {
     ) -> Result<usize, Error> {
         check_word::<N>(len)?;
         // As aligned as memory of the device is.
-        let movement = Movement::Indices { out: 256, word: size_of::<N>() };
-        self.runner.rehearse(&Job::new(bijection, len as u64, movement)?, Mode::Reserve)?;
+        let movement =
+            Movement::Indices { out: Address::Given(256), word: WordType::of_index::<N>() };
+        let job = Job::new(bijection, len as u64, movement)?;
+        let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
+        self.executor.reserve(&plan)?;
         Ok(self.bytes())
     }
 
@@ -173,11 +182,11 @@ impl CudaWorkspace {
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
         check_slices(&self.stream)?;
-        let (at_once, word) = (rows, size_of::<N>());
-        let job = RowsJob { batch: *batch, first, rows, at_once, out: address, word };
+        let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
+        let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the stream has done
         // with it, for which the guard cares.
-        unsafe { self.runner.rows(&job) }
+        unsafe { rows::write(&mut self.executor, &job) }
     }
 
     /// Gets what writing that many rows of a batch in words of type `N` takes; how many bytes it then holds.
@@ -188,9 +197,9 @@ impl CudaWorkspace {
     ) -> Result<usize, Error> {
         check_word::<N>(batch.len)?;
         // As aligned as memory of the device is.
-        let (at_once, word) = (rows, size_of::<N>());
-        let job = RowsJob { batch: *batch, first: 0, rows, at_once, out: 256, word };
-        self.runner.rehearse_rows(&job, Mode::Reserve)?;
+        let (at_once, out, word) = (rows, Address::Given(256), WordType::of_index::<N>());
+        let job = RowsJob { batch: *batch, first: 0, rows, at_once, out, word };
+        rows::reserve(&mut self.executor, &job)?;
         Ok(self.bytes())
     }
 
@@ -198,14 +207,14 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`], [`Error::ItemTooLarge`], and else as [`indices`](Self::indices).
+    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), and else as [`indices`](Self::indices).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.arrays(bijection, source.len()).array(source, out)?.shuffle()
+        self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Shuffle)
     }
 
     /// Copies the items back to their old order: item `k` of the source to place `p[k]` of `out`.
@@ -219,7 +228,7 @@ impl CudaWorkspace {
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        self.arrays(bijection, source.len()).array(source, out)?.unshuffle()
+        self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Unshuffle)
     }
 
     /// Several arrays, of any types, under one permutation of `len` items, whose bijection is evaluated once for all.
@@ -242,8 +251,9 @@ impl CudaWorkspace {
     /// # }
     /// ```
     pub fn arrays<'a>(&'a mut self, bijection: &'a dyn Bijection, len: usize) -> CudaArrays<'a> {
-        let Self { stream, runner, .. } = self;
-        CudaArrays { runner, stream, bijection, len, arrays: Vec::new(), guards: Vec::new() }
+        let Self { stream, executor, strategy, .. } = self;
+        let (strategy, arrays, guards) = (*strategy, Vec::new(), Vec::new());
+        CudaArrays { executor, stream, strategy, bijection, len, arrays, guards }
     }
 
     /// Shuffles items at a raw address, for memory that other libraries own.
@@ -264,11 +274,20 @@ impl CudaWorkspace {
         len: usize,
         item_bytes: usize,
     ) -> Result<(), Error> {
-        let array = Array { source, out, item: item_bytes };
+        let array = Array::given(source, out, item_bytes);
         self.enter()?;
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
         // which do not overlap, and that they are the stream's until it has done with them.
-        unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Shuffle) }
+        unsafe {
+            move_arrays(
+                &mut self.executor,
+                self.strategy,
+                bijection,
+                len,
+                vec![array],
+                Direction::Shuffle,
+            )
+        }
     }
 
     /// Undoes [`shuffle_raw`](Self::shuffle_raw).
@@ -288,16 +307,25 @@ impl CudaWorkspace {
         len: usize,
         item_bytes: usize,
     ) -> Result<(), Error> {
-        let array = Array { source, out, item: item_bytes };
+        let array = Array::given(source, out, item_bytes);
         self.enter()?;
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
         // which do not overlap, and that they are the stream's until it has done with them.
-        unsafe { move_arrays(&mut self.runner, bijection, len, vec![array], Way::Unshuffle) }
+        unsafe {
+            move_arrays(
+                &mut self.executor,
+                self.strategy,
+                bijection,
+                len,
+                vec![array],
+                Direction::Unshuffle,
+            )
+        }
     }
 
-    /// Begins a call, as [`Runner::enter`] does.
-    pub(super) fn enter(&mut self) -> Result<bool, Error> {
-        self.runner.enter()
+    /// Begins a call, as [`Executor::enter`] does.
+    pub(super) fn enter(&mut self) -> Result<(), Error> {
+        self.executor.enter()
     }
 
     fn check_device(&self, stream: &CudaStream) -> Result<(), Error> {
@@ -305,90 +333,38 @@ impl CudaWorkspace {
     }
 }
 
-/// What every call on device memory begins with; whether what it puts in the stream is captured.
+/// Gathers or scatters arrays.
 ///
-/// It reports what went wrong earlier where it could not be reported, when something was dropped:
-/// cudarc keeps it for the next call in the context, which is this one.
-///
-/// A capture that another thread begins on this stream between here and the launch is not seen.
-/// cudarc's own calls, its copies and its freeing of memory, would be captured in the same way.
-///
-/// # Errors
-///
-/// [`Error::Captured`] if the stream is captured, and the engine is not one `with_capture`.
-pub(super) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
-    let earlier = stream.context().check_err();
-    earlier.map_err(|error| failed(error, "finish what was done before"))?;
-    let status = stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
-    match status {
-        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(false),
-        _ if may_be_captured => Ok(true),
-        _ => Err(Error::Captured),
-    }
-}
-
-/// Reports what went wrong when slices were asked for their addresses, which cudarc keeps as well.
-pub(super) fn check_slices(stream: &CudaStream) -> Result<(), Error> {
-    stream.context().check_err().map_err(|error| failed(error, "wait for the slices' other users"))
-}
-
-/// Gets what moving items of a type takes, there and back.
-pub(super) fn rehearse<T: DeviceRepr>(
-    runner: &mut Runner,
-    bijection: &dyn Bijection,
-    len: usize,
-    mode: Mode,
-) -> Result<(), Error> {
-    if size_of::<T>() == 0 {
-        return Ok(());
-    }
-    for scatters in [false, true] {
-        // Slices may begin anywhere, but are as aligned as their items.
-        let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
-        let array = Array { source: at, out: at, item: size_of::<T>() };
-        let movement = Movement::items(vec![array], scatters)?;
-        runner.rehearse(&Job::new(bijection, len as u64, movement)?, mode)?;
-    }
-    Ok(())
-}
-
 /// # Safety
 ///
 /// The arrays are of `len` items each, on the device, the stream's to use, and do not overlap.
 unsafe fn move_arrays(
-    runner: &mut Runner,
+    executor: &mut Executor,
+    strategy: CudaStrategy,
     bijection: &dyn Bijection,
     len: usize,
     mut arrays: Vec<Array>,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Error> {
     // Items of no size cannot be told apart, so any order is every order.
     arrays.retain(|array| array.item > 0);
     let nothing = arrays.is_empty();
-    let movement = Movement::items(arrays, way == Way::Unshuffle)?;
+    let movement = Movement::items(arrays, direction)?;
     let job = Job::new(bijection, len as u64, movement)?;
     if nothing {
         return Ok(());
     }
+    let plan = plan(&job, strategy, &executor.device.limits)?;
     // SAFETY: the job moves these arrays and nothing else, and has their length. The caller
     // promises that they are on the device, the stream's to use, and apart from each other.
-    unsafe { runner.run(&job) }
-}
-
-/// Checks that a slice is of the engine's context.
-pub(super) fn check_device(ours: &CudaStream, theirs: &CudaStream) -> Result<(), Error> {
-    // Two handles of one context do not know of each other's streams, and would not wait for them.
-    let (ours, theirs) = (ours.context(), theirs.context());
-    if Arc::ptr_eq(ours, theirs) {
-        return Ok(());
-    }
-    Err(Error::WrongDevice { expected: ours.ordinal(), actual: theirs.ordinal() })
+    unsafe { executor.execute(&plan) }
 }
 
 /// Arrays that are about to be moved together; [`CudaWorkspace::arrays`] makes it.
 pub struct CudaArrays<'a> {
-    runner: &'a mut Runner,
+    executor: &'a mut Executor,
     stream: &'a CudaStream,
+    strategy: CudaStrategy,
     bijection: &'a dyn Bijection,
     len: usize,
     arrays: Vec<Array>,
@@ -401,7 +377,7 @@ impl<'a> CudaArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and [`Error::WrongDevice`].
+    /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and [`GpuError::WrongDevice`](crate::GpuError::WrongDevice).
     pub fn array<T: DeviceRepr>(
         mut self,
         source: &'a impl DeviceArray<T>,
@@ -416,11 +392,11 @@ impl<'a> CudaArrays<'a> {
         check_device(self.stream, source.stream())?;
         check_device(self.stream, out.stream())?;
         if self.guards.is_empty() {
-            self.runner.enter()?;
+            self.executor.enter()?;
         }
         let (source, reading) = source.device_ptr(self.stream);
         let (out, writing) = out.device_ptr_mut(self.stream);
-        self.arrays.push(Array { source, out, item: size_of::<T>() });
+        self.arrays.push(Array::given(source, out, size_of::<T>()));
         self.guards.extend([reading, writing]);
         check_slices(self.stream)?;
         Ok(self)
@@ -430,9 +406,9 @@ impl<'a> CudaArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::TooManyArrays`], and else as [`CudaWorkspace::shuffle_into`].
+    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), and else as [`CudaWorkspace::shuffle_into`].
     pub fn shuffle(self) -> Result<(), Error> {
-        self.run(Way::Shuffle)
+        self.enter_again()?.execute(Direction::Shuffle)
     }
 
     /// Moves them back: item `k` of each source to place `p[k]`.
@@ -441,15 +417,23 @@ impl<'a> CudaArrays<'a> {
     ///
     /// As [`shuffle`](Self::shuffle).
     pub fn unshuffle(self) -> Result<(), Error> {
-        self.run(Way::Unshuffle)
+        self.enter_again()?.execute(Direction::Unshuffle)
     }
 
-    fn run(self, way: Way) -> Result<(), Error> {
-        let Self { runner, bijection, len, arrays, guards, .. } = self;
+    /// Looks once more whether the stream is captured: the user may have begun that since the arrays
+    /// were added.
+    fn enter_again(self) -> Result<Self, Error> {
+        self.executor.enter()?;
+        Ok(self)
+    }
+
+    /// The call has been entered just now.
+    fn execute(self, direction: Direction) -> Result<(), Error> {
+        let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
         // SAFETY: the slices are of the engine's context and that long. They are borrowed, the ones that are written
         // alone, and the guards care that they are neither freed nor otherwise used before the stream has done with
         // them.
-        let done = unsafe { move_arrays(runner, bijection, len, arrays, way) };
+        let done = unsafe { move_arrays(executor, strategy, bijection, len, arrays, direction) };
         drop(guards);
         done
     }

@@ -1,7 +1,7 @@
 //! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along and compacted itself.
 
-use super::{Iter, Permutation, or_panic, tuning};
-use crate::base::check::check_length;
+use super::{Iter, Permutation, tuning};
+use crate::base::check::{check_length, or_panic};
 use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
 
 /// What [`get`](Permutation::get) and [`position`](Permutation::position) say. The domain is `[0, len)`; that of an

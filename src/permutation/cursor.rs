@@ -3,13 +3,13 @@
 use core::fmt;
 use core::str::FromStr;
 
+use super::Permutation;
 use super::index::Landmark;
-use super::{Iter, Permutation};
+use crate::base::saved;
 use crate::bijection::Bijection;
-use crate::error::Error;
-use crate::saved;
+use crate::error::{Error, SavedError};
 
-/// Where an [`Iter`] stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
+/// Where an [`Iter`](crate::Iter) stands: seven numbers, of which a later process [resumes](Permutation::resume) it.
 ///
 /// It remembers which slots were evaluated, so that an iterator that ran to where it stands is resumed at once, without an
 /// index and without going through what was done. One that was set out or skipped far ahead without an index
@@ -30,7 +30,7 @@ use crate::saved;
 /// let cursor = iter.cursor();
 /// assert_eq!(cursor.left(), 99);
 /// assert!(p.resume(&cursor)?.eq(iter));
-/// assert_eq!(Permutation::new(100, 43).resume(&cursor).unwrap_err(), Error::ForeignCursor);
+/// assert_eq!(Permutation::new(100, 43).resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,13 +80,13 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// [`Error::ForeignCursor`].
+    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor).
     pub(super) fn checked<B: Bijection>(
         &self,
         permutation: &Permutation<B>,
     ) -> Result<([u64; 3], Landmark), Error> {
         if self.len != permutation.len || self.check != self.check(permutation) {
-            return Err(Error::ForeignCursor);
+            return Err(Error::Saved(SavedError::ForeignCursor));
         }
         let &Self { len, next, left, stride, slot, survivors: place, .. } = self;
         // The check is no secret: a cursor may be made up with a right one.
@@ -98,7 +98,7 @@ impl Cursor {
             && u128::from(place) <= before
             && after.is_some_and(|slots| u128::from(len - place) <= slots);
         if stride == 0 || (left > 0 && !is_there) {
-            return Err(Error::ForeignCursor);
+            return Err(Error::Saved(SavedError::ForeignCursor));
         }
         Ok(([next, left, stride], Landmark { slot, place }))
     }
@@ -108,24 +108,8 @@ impl Cursor {
         let last = permutation.bijection.last();
         let words = self.words();
         let numbers = words[..6].iter().copied().chain([last, u64::from(permutation.inverted)]);
-        saved::check(numbers.chain(saved::samples(&permutation.bijection, last)))
-    }
-}
-
-impl<B: Bijection> Permutation<B> {
-    /// Goes on where a [cursor](Iter::cursor) was taken.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ForeignCursor`] if it was taken of another permutation, or changed since; and what
-    /// [`try_get`](Self::try_get) says, if the cursor does not know where its place is, in a domain of more
-    /// slots than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
-    ///
-    /// # Examples
-    ///
-    /// See [`Iter::cursor`].
-    pub fn resume(&self, cursor: &Cursor) -> Result<Iter<'_, B>, Error> {
-        Iter::resume(self, cursor)
+        let samples = saved::sample_points(last).map(|slot| permutation.bijection.forward(slot));
+        saved::check(numbers.chain(samples))
     }
 }
 
@@ -140,7 +124,7 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let [len, next, left, stride, slot, survivors, check] =
-            saved::read(text).ok_or(Error::BadCursor)?;
+            saved::read(text).ok_or(Error::Saved(SavedError::Cursor))?;
         Ok(Self { len, next, left, stride, slot, survivors, check })
     }
 }

@@ -16,7 +16,7 @@ use super::tuning;
 use crate::base::check::try_with_capacity;
 use crate::bijection::Bijection;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
-use crate::error::{Defect, Error};
+use crate::error::{Defect, Error, ViewError};
 
 /// What [`Permutation::get`](crate::Permutation::get) and [`position`](crate::Permutation::position) look up where the
 /// length does not fill the bijection's domain.
@@ -79,7 +79,7 @@ impl SurvivorIndex {
 
     /// The most slots over which a view builds an index without being asked for it by name.
     ///
-    /// Over a larger domain the views that need an index answer [`Error::IndexNotBuilt`], until
+    /// Over a larger domain the views that need an index answer [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), until
     /// [`Permutation::build_index`](crate::Permutation::build_index) has built one: 2^34 slots take two
     /// threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain of 64 points an item or
     /// more counts as 64 slots an item.
@@ -89,12 +89,12 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`Error::BlockSize`] if it is not a power of two from 64 to 32768.
+    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if it is not a power of two from 64 to 32768.
     pub(super) fn check_block(slots: u64) -> Result<(), Error> {
         if slots.is_power_of_two() && (64..=1 << SUPERBLOCK_BITS).contains(&slots) {
             Ok(())
         } else {
-            Err(Error::BlockSize { slots })
+            Err(Error::View(ViewError::BlockSize { slots }))
         }
     }
 
@@ -103,7 +103,7 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooLarge`], and [`Error::NotABijection`] if the survivors are not as many as they have to be.
+    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge), and [`Error::NotABijection`] if the survivors are not as many as they have to be.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,
@@ -341,9 +341,11 @@ fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> 
 ///
 /// # Errors
 ///
-/// [`Error::IndexTooLarge`].
+/// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge).
 fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, Error> {
-    let too_large = || Error::IndexTooLarge { bytes: len.saturating_mul(size_of::<T>() as u64) };
+    let too_large = || {
+        Error::View(ViewError::IndexTooLarge { bytes: len.saturating_mul(size_of::<T>() as u64) })
+    };
     let count = usize::try_from(len).map_err(|_| too_large())?;
     let mut vec = try_with_capacity(count).map_err(|_| too_large())?;
     vec.resize(count, T::default());

@@ -10,7 +10,7 @@ use super::index::Landmark;
 use super::{Cursor, Permutation, tuning};
 use crate::bijection::{Bijection, Standard};
 use crate::compact::{SlotRange, Values, room_for};
-use crate::error::Error;
+use crate::error::{Error, ViewError};
 
 /// The iterator over a borrowed permutation's indexes: see [`Indexes`].
 pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;
@@ -222,11 +222,11 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if `rank` is not below `world`, and what [`Permutation::build_index`] says, if the index
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`, and what [`Permutation::build_index`] says, if the index
     /// is needed to find the place.
     pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
-            return Err(Error::NoSuchShard { rank, world });
+            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
         }
         let left = self.left;
         // At most `left`.
@@ -250,10 +250,10 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if `rank` is not below `world`.
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`.
     pub fn shard_strided(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
-            return Err(Error::NoSuchShard { rank, world });
+            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
         }
         let Some(last) = self.left.checked_sub(1).filter(|&last| last >= rank) else {
             self.left = 0;
@@ -307,13 +307,10 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         if self.left == 0 {
             return;
         }
-        // From the beginning, or from the slot where the front stands.
-        let from = self.front.ended.map_or(0, |bound| bound.place.min(self.next));
         let permutation = self.permutation();
         let from_end = permutation.len.saturating_sub(self.next);
-        let places = (self.last_place() - from).saturating_add(1);
-        let is_reached =
-            permutation.is_within_reach(places) || permutation.is_within_reach(from_end);
+        let is_reached = permutation.is_within_reach(self.places_to_last())
+            || permutation.is_within_reach(from_end);
         if self.inverted || !is_reached {
             permutation.expect_index();
         }
@@ -331,6 +328,13 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     pub(super) fn retreat(&mut self, count: u64) {
         self.back.skip(count);
         self.left -= count;
+    }
+
+    /// How many places the front goes through up to the last one, of at least one.
+    fn places_to_last(&self) -> u64 {
+        // From the beginning, or from the slot where the front stands.
+        let from = self.front.ended.map_or(0, |bound| bound.place.min(self.next));
+        (self.last_place() - from).saturating_add(1)
     }
 
     /// The last place that is still to come, of at least one.
@@ -507,8 +511,16 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Iterator for Indexes<P, B> {
         }
     }
 
+    /// From the front where the last place is within reach of it, and else from the back, which may
+    /// need the index: a `head(3)` needs none, however large the domain.
     fn last(mut self) -> Option<u64> {
-        self.next_back()
+        let others = self.left.checked_sub(1)?;
+        if !self.is_direct() && self.permutation().is_within_reach(self.places_to_last()) {
+            self.advance(others);
+            self.next()
+        } else {
+            self.next_back()
+        }
     }
 
     /// A loop inside of this is faster than one around [`next`](Self::next).

@@ -1,13 +1,11 @@
 //! [`Permutations`]: many independent permutations of one length.
 
-use crate::backend::Backend;
-use crate::base::check::{check_word, try_with_capacity};
-#[cfg(feature = "cuda")]
+use crate::backend::{Backend, Engine};
+use crate::base::check::{check_word, or_panic, try_with_capacity};
 use crate::bijection::{FromSeed, Standard};
-#[cfg(feature = "cuda")]
 use crate::compact::Compactor;
 use crate::compact::batch::{self, Batch};
-use crate::error::Error;
+use crate::error::{Error, RowsError};
 use crate::permutation::Permutation;
 use crate::seed::Seed;
 use crate::word::Word;
@@ -124,10 +122,7 @@ impl Permutations {
     /// instead.
     #[track_caller]
     pub fn to_vec(&self) -> Vec<u64> {
-        match self.try_to_vec() {
-            Ok(rows) => rows,
-            Err(error) => panic!("{error}"),
-        }
+        or_panic(self.try_to_vec())
     }
 
     /// All permutations, one after another.
@@ -172,7 +167,7 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`Error::NotWholeRows`] if the slice's length is not a multiple of the rows', [`Error::RowsOutOfRange`] if there
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the slice's length is not a multiple of the rows', [`RowsError::OutOfRange`](crate::RowsError::OutOfRange) if there
     /// are not so many rows, and else as [`write_indices`](Self::write_indices).
     ///
     /// # Examples
@@ -225,7 +220,7 @@ impl Permutations {
     ) -> Result<Vec<R>, Error> {
         let batch = self.visited::<N>()?;
         match self.backend.engine(0)? {
-            engine @ crate::backend::Engine::Cuda(_) => {
+            engine @ Engine::Cuda(_) => {
                 let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
                 batch::map_drawn(&batch, self.count, draw, visit)
             }
@@ -248,12 +243,12 @@ impl Permutations {
     /// # Examples
     ///
     /// ```
-    /// use std::sync::atomic::{AtomicU64, Ordering};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
     ///
     /// use bijective_shuffle::prelude::*;
     ///
     /// // How often item 0 comes to each place.
-    /// let places = [const { AtomicU64::new(0) }; 4];
+    /// let places = [const { AtomicU32::new(0) }; 4];
     /// Permutations::new(1000, 4, 42).par_for_each(|_, order: &[u32]| {
     ///     let place = order.iter().position(|&index| index == 0).unwrap();
     ///     places[place].fetch_add(1, Ordering::Relaxed);
@@ -264,8 +259,7 @@ impl Permutations {
     pub fn par_for_each<N: Word>(&self, visit: impl Fn(u64, &[N]) + Sync) -> Result<(), Error> {
         let batch = self.visited::<N>()?;
         match self.backend.engine(0)? {
-            #[cfg(feature = "cuda")]
-            engine @ crate::backend::Engine::Cuda(_) => {
+            engine @ Engine::Cuda(_) => {
                 let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
                 // Results of no size take no memory.
                 batch::map_drawn(&batch, self.count, draw, visit).map(drop)
@@ -285,7 +279,7 @@ impl Permutations {
     ///
     /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it was.
     /// [`Error::OutOfMemory`], which rows of at most
-    /// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
+    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items never give, and on a GPU its errors; each
     /// row is then either shuffled or as it was.
     ///
     /// # Examples
@@ -305,8 +299,7 @@ impl Permutations {
         // If there are items, the rows' length is at most theirs.
         let len = if items.is_empty() { 0 } else { self.len as usize };
         match self.backend.engine(0)? {
-            #[cfg(feature = "cuda")]
-            engine @ crate::backend::Engine::Cuda(_) => {
+            engine @ Engine::Cuda(_) => {
                 let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
                 rows.try_for_each(|(row, epoch)| {
                     engine.shuffle(&Standard::from_seed(self.len, self.seed.epoch(epoch)), row)
@@ -338,11 +331,11 @@ impl Permutations {
     fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
         let (len, words) = (self.len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
-            return Err(Error::NotWholeRows { len, actual: words });
+            return Err(Error::Rows(RowsError::NotWhole { len, actual: words }));
         }
         let (rows, count) = (words.checked_div(len).unwrap_or(0), self.count);
         if first.checked_add(rows).is_none_or(|end| end > count) {
-            return Err(Error::RowsOutOfRange { first, rows, count });
+            return Err(Error::Rows(RowsError::OutOfRange { first, rows, count }));
         }
         // A row that does not fit the memory's addresses is not in the slice, which then has none.
         Ok(self.batch(if rows == 0 { 0 } else { len as usize }))
@@ -364,8 +357,8 @@ impl crate::cuda::CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::NotWholeRows`], [`Error::RowsOutOfRange`], [`Error::IndexTooWide`], [`Error::WrongDevice`],
-    /// [`Error::DomainTooWide`], [`Error::DeviceCompile`], [`Error::DeviceMemory`], [`Error::Driver`].
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole), [`RowsError::OutOfRange`](crate::RowsError::OutOfRange), [`Error::IndexTooWide`], [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Examples
     ///

@@ -3,6 +3,7 @@
 mod as_bijection;
 mod cursor;
 mod index;
+mod into_iter;
 mod iter;
 mod many;
 mod par_iter;
@@ -24,9 +25,9 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 
 use crate::backend::Backend;
-use crate::base::check::{check_length, check_word, try_with_capacity};
+use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
 use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
-use crate::compact::Compactor;
+use crate::compact::{Compactor, Direction};
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
@@ -45,12 +46,12 @@ use crate::word::Word;
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
 /// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
-/// [`Standard::EXACT_MAX`](crate::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
+/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX), and always that of [`walk`](Self::walk), which is another permutation and has
 /// all of these views in constant memory.
 ///
 /// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of 2^33.
 /// For more items take `walk`, if single places or ranges are wanted: with [`new`](Self::new) those views
-/// answer [`Error::IndexNotBuilt`] until [`build_index`](Self::build_index) has been called, which takes
+/// answer [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until [`build_index`](Self::build_index) has been called, which takes
 /// minutes for a trillion.
 ///
 /// # Examples
@@ -375,7 +376,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn apply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
-        self.relocate(items, self.inverted)
+        self.reorder(items, Direction::Shuffle)
     }
 
     /// Undoes [`apply_in_place`](Self::apply_in_place): item `k` comes to place `p[k]`.
@@ -384,17 +385,16 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// As [`apply`](Self::apply); the items are then where they were.
     pub fn unapply_in_place<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
-        self.relocate(items, !self.inverted)
+        self.reorder(items, Direction::Unshuffle)
     }
 
-    /// Moves items by what the bijection compacts to, or back.
-    fn relocate<T: Send>(&self, items: &mut [T], back: bool) -> Result<(), Error> {
+    /// Moves items by the permutation, in a direction.
+    fn reorder<T: Send>(&self, items: &mut [T], direction: Direction) -> Result<(), Error> {
         self.check_slice(items.len())?;
         let engine = self.backend.engine(size_of_val(items) as u64)?;
-        if back {
-            engine.unshuffle(&self.bijection, items)
-        } else {
-            engine.shuffle(&self.bijection, items)
+        match if self.inverted { direction.flip() } else { direction } {
+            Direction::Shuffle => engine.shuffle(&self.bijection, items),
+            Direction::Unshuffle => engine.unshuffle(&self.bijection, items),
         }
     }
 
@@ -416,47 +416,5 @@ impl<B: Bijection> fmt::Debug for Permutation<B> {
             .field("backend", &self.backend)
             .field("inverted", &self.inverted)
             .finish_non_exhaustive()
-    }
-}
-
-impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
-    type Item = u64;
-    type IntoIter = Iter<'a, B>;
-
-    fn into_iter(self) -> Iter<'a, B> {
-        self.iter()
-    }
-}
-
-/// # Examples
-///
-/// The iterator owns the permutation, so that it goes into a struct, or to a thread:
-///
-/// ```
-/// use bijective_shuffle::{IntoIter, Permutation};
-///
-/// struct Loader {
-///     indexes: IntoIter,
-/// }
-///
-/// let mut loader = Loader { indexes: Permutation::new(1000, 42).into_iter() };
-/// assert_eq!(loader.indexes.next(), Permutation::new(1000, 42).get(0));
-/// let rest = std::thread::spawn(move || loader.indexes.count());
-/// assert_eq!(rest.join().unwrap(), 999);
-/// ```
-impl<B: Bijection> IntoIterator for Permutation<B> {
-    type Item = u64;
-    type IntoIter = IntoIter<B>;
-
-    fn into_iter(self) -> IntoIter<B> {
-        Indexes::over(self)
-    }
-}
-
-#[track_caller]
-fn or_panic<R>(result: Result<R, Error>) -> R {
-    match result {
-        Ok(value) => value,
-        Err(error) => panic!("{error}"),
     }
 }

@@ -18,7 +18,8 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slice is not as long as the permutation, [`Error::OutOfMemory`],
-    /// and for an [`inverse`](Self::inverse) what [`try_get`](Self::try_get) says. A bijection that breaks its requirements gives
+    /// and for an [`inverse`](Self::inverse), or where the bijection has 64 points an item or more, what
+    /// [`try_get`](Self::try_get) says. A bijection that breaks its requirements gives
     /// [`Error::NotABijection`] or any items.
     ///
     /// # Panics
@@ -41,7 +42,7 @@ impl<B: Bijection> Permutation<B> {
     {
         self.check_slice(source.len())?;
         let count = count.min(source.len());
-        if self.inverted && count > 0 {
+        if self.inverted && count > 0 || self.is_listed_sooner(count as u64) {
             self.need_index()?;
         }
         let mut indexes = try_with_capacity(count)?;
@@ -56,6 +57,13 @@ impl<B: Bijection> Permutation<B> {
             indexes.par_iter().map(clone).collect_into_vec(&mut sample);
         }
         Ok(sample)
+    }
+
+    /// Whether to list the slots of all items takes less time than to evaluate those between so many
+    /// places: there may be any number of slots an item.
+    fn is_listed_sooner(&self, places: u64) -> bool {
+        let all = u128::from(self.len) * u128::from(tuning::SPARSE);
+        self.is_sparse() && self.slots_between(places) > all
     }
 
     /// Checks that a sample's indexes are as many as they should be, and below the length.

@@ -8,7 +8,7 @@ use crate::compact::{SlotRange, Values};
 impl<B: Bijection> Permutation<B> {
     /// About how many slots are evaluated to go on by a number of places, in a permutation of at
     /// least one item.
-    fn slots_between(&self, places: u64) -> u128 {
+    pub(super) fn slots_between(&self, places: u64) -> u128 {
         // At most 2^64 slots a place, so that the product is below 2^128.
         let slots_per_place = u128::from(self.bijection.last() / self.len.max(1)) + 1;
         u128::from(places) * slots_per_place

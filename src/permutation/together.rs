@@ -2,7 +2,7 @@
 
 use super::Permutation;
 use crate::bijection::Bijection;
-use crate::compact::{Columns, Direction, Frame};
+use crate::compact::{ColumnSet, Columns, Direction};
 use crate::error::Error;
 
 impl<B: Bijection> Permutation<B> {
@@ -39,7 +39,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn apply_together(&self, columns: impl Columns) -> Result<(), Error> {
-        self.move_together(columns, Direction::Shuffle)
+        self.reorder_together(columns, Direction::Shuffle)
     }
 
     /// Undoes [`apply_together`](Self::apply_together): item `k` of each column comes to its place `p[k]`.
@@ -48,21 +48,18 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// As it.
     pub fn unapply_together(&self, columns: impl Columns) -> Result<(), Error> {
-        self.move_together(columns, Direction::Unshuffle)
+        self.reorder_together(columns, Direction::Unshuffle)
     }
 
-    fn move_together(&self, columns: impl Columns, direction: Direction) -> Result<(), Error> {
-        let direction = match (self.inverted, direction) {
-            (false, direction) => direction,
-            (true, Direction::Shuffle) => Direction::Unshuffle,
-            (true, Direction::Unshuffle) => Direction::Shuffle,
-        };
-        let mut frame = Frame::new(columns)?;
-        match frame.len() {
+    /// Moves the items of all columns by the permutation, in a direction.
+    fn reorder_together(&self, columns: impl Columns, direction: Direction) -> Result<(), Error> {
+        let direction = if self.inverted { direction.flip() } else { direction };
+        let mut columns = ColumnSet::new(columns)?;
+        match columns.len() {
             Some(len) => self.check_slice(len)?,
             None => return Ok(()),
         }
-        let engine = self.backend.engine(frame.bytes())?;
-        engine.move_together(&self.bijection, &mut frame, direction)
+        let engine = self.backend.engine(columns.bytes())?;
+        engine.reorder_together(&self.bijection, &mut columns, direction)
     }
 }

@@ -4,9 +4,10 @@ use core::iter::FusedIterator;
 use core::ops::{Bound, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
-use super::{Iter, Permutation, SurvivorIndex, or_panic, tuning};
+use super::{Iter, Permutation, SurvivorIndex, tuning};
+use crate::base::check::or_panic;
 use crate::bijection::{Bijection, Compose};
-use crate::error::Error;
+use crate::error::{Error, ViewError};
 
 impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that comes to place `k`; `None` if there is no such place.
@@ -47,7 +48,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexNotBuilt`] if the index is needed, was not built and is over more slots than
+    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if the index is needed, was not built and is over more slots than
     /// [`SurvivorIndex::UNASKED_SLOTS`]; else what [`build_index`](Self::build_index) says.
     ///
     /// # Examples
@@ -59,7 +60,7 @@ impl<B: Bijection> Permutation<B> {
     /// // Near either end no index is needed.
     /// assert_eq!(p.try_get(5)?, p.iter().nth(5));
     /// assert_eq!(p.try_get(p.len() - 1)?, p.iter().next_back());
-    /// assert!(matches!(p.try_get(1 << 39), Err(Error::IndexNotBuilt { .. })));
+    /// assert!(matches!(p.try_get(1 << 39), Err(Error::View(ViewError::IndexNotBuilt { .. }))));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn try_get(&self, k: u64) -> Result<Option<u64>, Error> {
@@ -149,7 +150,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if it does not lie within the permutation, and what
+    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange) if it does not lie within the permutation, and what
     /// [`try_get`](Self::try_get) says, if the index is needed.
     ///
     /// # Examples
@@ -182,7 +183,7 @@ impl<B: Bijection> Permutation<B> {
             }
             _ => {
                 let (start, end) = (start.unwrap_or(u64::MAX), end.unwrap_or(u64::MAX));
-                Err(Error::OutOfRange { start, end, len: self.len })
+                Err(Error::View(ViewError::OutOfRange { start, end, len: self.len }))
             }
         }
     }
@@ -195,7 +196,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if `rank` is not below `world`, and what [`try_get`](Self::try_get) says, if
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`, and what [`try_get`](Self::try_get) says, if
     /// the index is needed.
     ///
     /// # Examples
@@ -220,7 +221,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchShard`] if `rank` is not below `world`.
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`.
     ///
     /// # Examples
     ///
@@ -318,7 +319,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooLarge`] if there is no memory for it, and [`Error::NotABijection`] if the slots that survive
+    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge) if there is no memory for it, and [`Error::NotABijection`] if the slots that survive
     /// are not as many as the items.
     ///
     /// # Examples
@@ -350,7 +351,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::BlockSize`] if `slots_per_block` is not a power of two from 64 to 32768, and else as
+    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if `slots_per_block` is not a power of two from 64 to 32768, and else as
     /// [`build_index`](Self::build_index).
     ///
     /// # Examples
@@ -384,14 +385,14 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexNotBuilt`] if that would take long, and else as `build_index`.
+    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if that would take long, and else as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
         if self.fills_domain() || self.index().is_some() {
             Ok(())
         } else if self.is_built_unasked() {
             self.build_index()
         } else {
-            Err(Error::IndexNotBuilt { last: self.bijection.last() })
+            Err(Error::View(ViewError::IndexNotBuilt { last: self.bijection.last() }))
         }
     }
 

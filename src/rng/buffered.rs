@@ -6,7 +6,8 @@ use core::fmt;
 use rand_core::block::{self, BlockRng};
 use rand_core::{SeedableRng, TryRng};
 
-use super::{Generator, fill};
+use super::Generator;
+use super::words::words;
 
 /// How many words are drawn at a time: a multiple of what each level of instructions makes of `Philox4x32Rng` side by side
 /// (48, 24 and 16 blocks of 4). No other number was tried.
@@ -52,7 +53,7 @@ impl<G: Generator> block::Generator for Ahead<G> {
     type Output = [u32; WORDS];
 
     fn generate(&mut self, output: &mut Self::Output) {
-        fill::words(&mut self.0, output);
+        words(&mut self.0, output);
     }
 }
 

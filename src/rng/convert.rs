@@ -1,19 +1,19 @@
 //! Turns words into numbers, many at once.
 
 use super::Generator;
-use super::number::{Draw, MOST_NUMBERS, MOST_WORDS, memory};
-use super::rows::Rows;
+use super::number::{Distribution, MOST_NUMBERS, MOST_WORDS, memory};
+use super::rectangle::Rectangle;
 use super::tuning::GROUPS;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// Turns words in the memory of numbers into the numbers, whole groups of them.
-pub(super) fn in_order<D: Draw>(level: Level, numbers: &mut [D::Number]) {
+pub(super) fn in_order<D: Distribution>(level: SimdLevel, numbers: &mut [D::Number]) {
     level.run(InOrder::<D>(numbers));
 }
 
-struct InOrder<'a, D: Draw>(&'a mut [D::Number]);
+struct InOrder<'a, D: Distribution>(&'a mut [D::Number]);
 
-impl<D: Draw> Kernel for InOrder<'_, D> {
+impl<D: Distribution> SimdKernel for InOrder<'_, D> {
     type Output = ();
 
     #[inline(always)]
@@ -22,47 +22,22 @@ impl<D: Draw> Kernel for InOrder<'_, D> {
     }
 }
 
-/// [`Draw::convert`] by [`Draw::draw`], so many groups side by side.
-#[inline(always)]
-pub(super) fn by_groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number]) {
-    let mut chunks = numbers.chunks_exact_mut(D::NUMBERS * LANES);
-    for numbers in &mut chunks {
-        groups::<LANES, D>(numbers, LANES);
-    }
-    let rest = chunks.into_remainder();
-    if !rest.is_empty() {
-        groups::<LANES, D>(rest, rest.len() / D::NUMBERS);
-    }
-}
-
-/// Up to `LANES` groups.
-#[inline(always)]
-fn groups<const LANES: usize, D: Draw>(numbers: &mut [D::Number], count: usize) {
-    const { assert!(D::WORDS * size_of::<u32>() == D::NUMBERS * size_of::<D::Number>()) };
-    let mut of = [[0; LANES]; MOST_WORDS];
-    let words = &memory(numbers)[..count * D::WORDS];
-    for (k, &word) in words.iter().enumerate() {
-        of[k % D::WORDS][k / D::WORDS] = word;
-    }
-    let mut drawn = [[D::Number::default(); LANES]; MOST_NUMBERS];
-    D::draw(&of, &mut drawn);
-    for (k, number) in numbers[..count * D::NUMBERS].iter_mut().enumerate() {
-        *number = drawn[k % D::NUMBERS][k / D::NUMBERS];
-    }
-}
-
 /// A fill takes a multiple of so many rows: pairs of normal numbers are in two rows, where a block is one word.
-pub(super) const fn rows<G: Generator, D: Draw>() -> usize {
+pub(super) const fn rows<G: Generator, D: Distribution>() -> usize {
     if G::BLOCK == 1 { D::NUMBERS } else { 1 }
 }
 
 /// How many rows of words are needed for [`rows`] of numbers.
-pub(super) const fn rows_of_words<G: Generator, D: Draw>() -> usize {
+pub(super) const fn rows_of_words<G: Generator, D: Distribution>() -> usize {
     D::WORDS * rows::<G, D>() / D::NUMBERS
 }
 
 /// Turns rows of words into rows of numbers.
-pub(super) fn run<G: Generator, D: Draw>(level: Level, words: &[u32], out: Rows<'_, D::Number>) {
+pub(super) fn run<G: Generator, D: Distribution>(
+    level: SimdLevel,
+    words: &[u32],
+    out: Rectangle<'_, D::Number>,
+) {
     if G::BLOCK == 1 {
         level.run(ByColumns::<D> { words, out });
     } else {
@@ -71,12 +46,12 @@ pub(super) fn run<G: Generator, D: Draw>(level: Level, words: &[u32], out: Rows<
 }
 
 /// Rows of words of generators with blocks of one word: each column by itself.
-struct ByColumns<'a, D: Draw> {
+struct ByColumns<'a, D: Distribution> {
     words: &'a [u32],
-    out: Rows<'a, D::Number>,
+    out: Rectangle<'a, D::Number>,
 }
 
-impl<D: Draw> Kernel for ByColumns<'_, D> {
+impl<D: Distribution> SimdKernel for ByColumns<'_, D> {
     type Output = ();
 
     #[inline(always)]
@@ -113,13 +88,13 @@ impl<D: Draw> Kernel for ByColumns<'_, D> {
 }
 
 /// Rows of words of generators with longer blocks: each block by itself.
-struct ByBlocks<'a, D: Draw> {
+struct ByBlocks<'a, D: Distribution> {
     words: &'a [u32],
     block: usize,
-    out: Rows<'a, D::Number>,
+    out: Rectangle<'a, D::Number>,
 }
 
-impl<D: Draw> Kernel for ByBlocks<'_, D> {
+impl<D: Distribution> SimdKernel for ByBlocks<'_, D> {
     type Output = ();
 
     #[inline(always)]

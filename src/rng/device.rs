@@ -45,7 +45,7 @@ pub fn device_header() -> &'static str {
     concat!(
         include_str!("../../gpu/prelude.cuh"),
         include_str!("../../gpu/rng/philox4x32.cuh"),
-        include_str!("../../gpu/draw.cuh"),
+        include_str!("../../gpu/batch/draw.cuh"),
         include_str!("../../gpu/rng/normal.cuh"),
         include_str!("../../gpu/rng/number.cuh"),
         include_str!("../../gpu/rng/lcg32.cuh"),

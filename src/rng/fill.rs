@@ -5,12 +5,13 @@ use rayon::prelude::*;
 use super::Generator;
 use super::convert;
 use super::number::{
-    Draw, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, NormalF32, NormalF64, U32, U64,
-    memory,
+    Distribution, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, NormalF32, NormalF64,
+    U32, U64, memory,
 };
 use super::scale::scale;
-use super::tuning::{self, AT_ONCE, WORDS_OF_BYTES};
-use crate::base::simd::{Kernel, Level};
+use super::tuning::{self, AT_ONCE};
+use super::words::NextWords;
+use crate::base::simd::SimdLevel;
 
 /// Fills slices with numbers.
 ///
@@ -43,7 +44,7 @@ use crate::base::simd::{Kernel, Level};
 /// let mean = uniform.iter().sum::<f64>() / 100_000.0;
 /// assert!((0.49..0.51).contains(&mean));
 /// ```
-pub trait Fill: Draws {
+pub trait Fill: NumberSource {
     /// Fills with words.
     fn fill_u32(&mut self, out: &mut [u32]) {
         self.draw::<U32>(out);
@@ -75,7 +76,9 @@ pub trait Fill: Draws {
     }
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both rounded.
+    /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
+    /// into that sum.
     ///
     /// # Examples
     ///
@@ -93,7 +96,9 @@ pub trait Fill: Draws {
     }
 
     /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both rounded.
+    /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both
+    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it does
+    /// into that sum.
     fn fill_normal_f64_with(&mut self, mean: f64, deviation: f64, out: &mut [f64]) {
         self.fill_normal_f64(out);
         scale(out, mean, deviation);
@@ -122,56 +127,30 @@ pub trait Fill: Draws {
 }
 
 /// The inner side of [`Fill`].
-pub trait Draws {
-    /// Fills with numbers of any type.
-    fn draw<D: Draw>(&mut self, out: &mut [D::Number]);
-}
-
-/// Writes the next words of a generator.
-pub(super) fn words<G: Generator>(rng: &mut G, out: &mut [u32]) {
-    Level::current().run(NextWords { rng, out });
-}
-
-/// Writes the next words as bytes, the low one first. What is left of the last word is dropped.
-pub(crate) fn bytes<G: Generator>(rng: &mut G, out: &mut [u8]) {
-    if out.len() <= 4 * WORDS_OF_BYTES {
-        bytes_by::<WORDS_OF_BYTES, G>(rng, out);
-    } else {
-        bytes_by::<AT_ONCE, G>(rng, out);
-    }
-}
-
-/// The same, so many words at a time.
-fn bytes_by<const WORDS: usize, G: Generator>(rng: &mut G, out: &mut [u8]) {
-    let mut buffer = [0; WORDS];
-    for out in out.chunks_mut(4 * WORDS) {
-        let buffer = &mut buffer[..out.len().div_ceil(4)];
-        words(rng, buffer);
-        let (whole, rest) = out.as_chunks_mut::<4>();
-        for (bytes, word) in whole.iter_mut().zip(&*buffer) {
-            *bytes = word.to_le_bytes();
-        }
-        if let Some(last) = buffer.get(whole.len()) {
-            rest.copy_from_slice(&last.to_le_bytes()[..rest.len()]);
-        }
-    }
+pub trait NumberSource {
+    /// Fills with numbers of any distribution.
+    fn draw<D: Distribution>(&mut self, out: &mut [D::Number]);
 }
 
 impl<G: Generator> Fill for G {}
 
-impl<G: Generator> Draws for G {
-    fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
-        draw_at::<G, D>(Level::current(), self, out);
+impl<G: Generator> NumberSource for G {
+    fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
+        draw_at::<G, D>(SimdLevel::current(), self, out);
     }
 }
 
 /// How many words give so many numbers.
-fn words_of<D: Draw>(numbers: usize) -> usize {
+fn words_of<D: Distribution>(numbers: usize) -> usize {
     numbers.div_ceil(D::NUMBERS) * D::WORDS
 }
 
 /// Fills in order, with certain instructions.
-pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+pub(super) fn draw_at<G: Generator, D: Distribution>(
+    level: SimdLevel,
+    rng: &mut G,
+    out: &mut [D::Number],
+) {
     let words = words_of::<D>(out.len());
     if !G::SKIPS || tuning::is_sequential(words) {
         return draw_part::<G, D>(level, rng, out);
@@ -187,7 +166,7 @@ pub(super) fn draw_at<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mu
 }
 
 /// Fills in order, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Number]) {
+fn draw_part<G: Generator, D: Distribution>(level: SimdLevel, rng: &mut G, out: &mut [D::Number]) {
     let whole = out.len() / D::NUMBERS * D::NUMBERS;
     let (whole, rest) = out.split_at_mut(whole);
     let at_once = if D::IS_WORDS { usize::MAX } else { AT_ONCE / D::WORDS * D::NUMBERS };
@@ -202,50 +181,11 @@ fn draw_part<G: Generator, D: Draw>(level: Level, rng: &mut G, out: &mut [D::Num
 }
 
 /// Fills with whole groups, whose words are drawn where the numbers will be.
-fn draw_groups<G: Generator, D: Draw>(level: Level, rng: &mut G, numbers: &mut [D::Number]) {
+fn draw_groups<G: Generator, D: Distribution>(
+    level: SimdLevel,
+    rng: &mut G,
+    numbers: &mut [D::Number],
+) {
     level.run(NextWords { rng, out: memory(numbers) });
     convert::in_order::<D>(level, numbers);
 }
-
-/// Words in order.
-struct NextWords<'a, G> {
-    rng: &'a mut G,
-    out: &'a mut [u32],
-}
-
-impl<G: Generator> NextWords<'_, G> {
-    #[inline(always)]
-    fn fill<const VECTOR: usize>(self) {
-        self.rng.next_words::<VECTOR>(self.out);
-    }
-}
-
-/// Runs `fill` with vectors of 16, 32 or 64 bytes.
-macro_rules! kernel {
-    ($type:ident) => {
-        impl<G: Generator> Kernel for $type<'_, G> {
-            type Output = ();
-
-            #[inline(always)]
-            fn run(self) {
-                self.fill::<16>();
-            }
-
-            #[cfg(target_arch = "x86_64")]
-            #[inline(always)]
-            unsafe fn run_avx2(self) {
-                self.fill::<32>();
-            }
-
-            #[cfg(target_arch = "x86_64")]
-            #[inline(always)]
-            unsafe fn run_avx512(self) {
-                self.fill::<64>();
-            }
-        }
-    };
-}
-
-kernel!(NextWords);
-
-pub(super) use kernel;

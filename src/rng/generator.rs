@@ -4,8 +4,8 @@ use core::fmt::{self, Debug};
 
 use rand_core::Rng;
 
-use super::fill;
 use super::steps::Steps;
+use super::words::words;
 use crate::seed::{KeyDomain, Seed};
 
 /// A generator of 32-bit words that a seed and the number of a stream start.
@@ -47,7 +47,7 @@ pub trait Generator: Steps + Rng + Clone + Debug + Send + Sync + 'static {
     fn fill_block(&mut self, out: &mut [u32]) {
         assert_eq!(out.len(), Self::BLOCK, "a block has so many words");
         self.start_block();
-        fill::words(self, out);
+        words(self, out);
     }
 }
 
@@ -89,7 +89,7 @@ macro_rules! generator {
             }
 
             fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Self::Error> {
-                $crate::rng::fill::bytes(self, dst);
+                $crate::rng::words::bytes(self, dst);
                 Ok(())
             }
         }

@@ -1,9 +1,10 @@
 //! [`LaggedFibonacci`]: additive lagged Fibonacci generators, [Manssen et al., 2012], section 4.
 
-use super::rows::{Rows, fill_blocks};
+use super::lockstep::fill_blocks;
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator};
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
 /// `x[n] = x[n - R] + x[n - S]` modulo 2^32, for `R > S`, [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].
@@ -50,7 +51,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidState`] if all words are even: then all that follow are, and the period is shorter.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if all words are even: then all that follow are, and the period is shorter.
     ///
     /// # Examples
     ///
@@ -71,7 +72,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
             }
             k += 1;
         }
-        Err(Error::InvalidState)
+        Err(Error::Generator(GeneratorError::InvalidState))
     }
 
     /// The generator that continues these words, of which one is odd.
@@ -168,7 +169,7 @@ impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_blocks::<Self, VECTOR>(streams, out);
     }
 }
@@ -213,8 +214,14 @@ mod tests {
     #[test]
     fn one_word_has_to_be_odd() {
         let mut words = [2; 521];
-        assert_eq!(LaggedFibonacci521::from_state(words), Err(Error::InvalidState));
-        assert_eq!(LaggedFibonacci521::from_state([0; 521]), Err(Error::InvalidState));
+        assert_eq!(
+            LaggedFibonacci521::from_state(words),
+            Err(Error::Generator(GeneratorError::InvalidState))
+        );
+        assert_eq!(
+            LaggedFibonacci521::from_state([0; 521]),
+            Err(Error::Generator(GeneratorError::InvalidState))
+        );
         for place in [0, 520] {
             words[place] ^= 1;
             assert_eq!(LaggedFibonacci521::from_state(words).unwrap().state(), words);

@@ -1,10 +1,11 @@
 //! [`Lcg32`] and [`Lcg64`]: linear congruential generators, [Manssen et al., 2012], section 2.
 
-use super::rows::{Columns, Rows, fill_columns};
+use super::lockstep::{LockStep, fill_columns};
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, Streams, generator};
 use crate::base::words::{halves, joined};
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
 macro_rules! lcg {
@@ -52,10 +53,10 @@ macro_rules! lcg {
             ///
             /// # Errors
             ///
-            /// [`Error::NoSuchStream`] if `k` is not less than `of`.
+            /// [`GeneratorError::NoSuchStream`](crate::GeneratorError::NoSuchStream) if `k` is not less than `of`.
             pub const fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
                 if k >= of {
-                    return Err(Error::NoSuchStream { stream: k, streams: of });
+                    return Err(Error::Generator(GeneratorError::NoSuchStream { stream: k, streams: of }));
                 }
                 let mut first = Self { ..*self };
                 // To word k, and one of the new steps back; steps are counted modulo 2^64, which is a multiple of the
@@ -93,7 +94,7 @@ macro_rules! lcg {
             ///
             /// # Errors
             ///
-            /// [`Error::NoStreams`] if `count` is 0, [`Error::OutOfMemory`].
+            /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0, [`Error::OutOfMemory`].
             pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
                 let first = $name::new(seed, 0);
                 Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))
@@ -167,12 +168,12 @@ macro_rules! lcg {
             }
 
             #[inline(always)]
-            fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+            fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
                 fill_columns::<$lanes, Self>(streams, out);
             }
         }
 
-        impl<const LANES: usize> Columns<LANES> for $name {
+        impl<const LANES: usize> LockStep<LANES> for $name {
             type State = [[$state; LANES]; 3];
 
             #[inline(always)]
@@ -333,7 +334,7 @@ mod tests {
         streams.fill_u32(&mut [0]);
         assert_ne!(streams, Streams::<Lcg32>::leapfrog(9, 2).unwrap());
         let error = Lcg64::new(1, 1).leapfrog(3, 3).unwrap_err();
-        assert_eq!(error, Error::NoSuchStream { stream: 3, streams: 3 });
+        assert_eq!(error, Error::Generator(GeneratorError::NoSuchStream { stream: 3, streams: 3 }));
     }
 
     proptest! {

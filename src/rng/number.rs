@@ -1,17 +1,16 @@
 //! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU, without the exponential ones.
 
-use super::convert;
 use super::exponential;
 use super::normal;
-use super::rows::Rows;
+use super::rectangle::Rectangle;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
 use crate::base::words::joined;
 
-/// How words become numbers of a type.
+/// How words become numbers of a type and a distribution.
 ///
 /// A *group* of words gives a group of numbers: two words one `u64`, four words two normal `f64`. Groups are drawn side by side,
 /// one a lane.
-pub trait Draw: Sized + Send + Sync + 'static {
+pub trait Distribution: Sized + Send + Sync + 'static {
     /// The type of the numbers.
     type Number: Bits;
 
@@ -30,12 +29,41 @@ pub trait Draw: Sized + Send + Sync + 'static {
     /// Turns words in the memory of numbers into the numbers, whole groups of them.
     #[inline(always)]
     fn convert(numbers: &mut [Self::Number]) {
-        convert::by_groups::<GROUPS, Self>(numbers);
+        by_groups::<GROUPS, Self>(numbers);
     }
 
     /// Rows of words, where each number is one.
-    fn rows_of_words(_rows: Rows<'_, Self::Number>) -> Option<Rows<'_, u32>> {
+    fn rows_of_words(_rows: Rectangle<'_, Self::Number>) -> Option<Rectangle<'_, u32>> {
         None
+    }
+}
+
+/// [`Distribution::convert`] by [`Distribution::draw`], so many groups side by side.
+#[inline(always)]
+fn by_groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number]) {
+    let mut chunks = numbers.chunks_exact_mut(D::NUMBERS * LANES);
+    for numbers in &mut chunks {
+        groups::<LANES, D>(numbers, LANES);
+    }
+    let rest = chunks.into_remainder();
+    if !rest.is_empty() {
+        groups::<LANES, D>(rest, rest.len() / D::NUMBERS);
+    }
+}
+
+/// Up to `LANES` groups.
+#[inline(always)]
+fn groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number], count: usize) {
+    const { assert!(D::WORDS * size_of::<u32>() == D::NUMBERS * size_of::<D::Number>()) };
+    let mut of = [[0; LANES]; MOST_WORDS];
+    let words = &memory(numbers)[..count * D::WORDS];
+    for (k, &word) in words.iter().enumerate() {
+        of[k % D::WORDS][k / D::WORDS] = word;
+    }
+    let mut drawn = [[D::Number::default(); LANES]; MOST_NUMBERS];
+    D::draw(&of, &mut drawn);
+    for (k, number) in numbers[..count * D::NUMBERS].iter_mut().enumerate() {
+        *number = drawn[k % D::NUMBERS][k / D::NUMBERS];
     }
 }
 
@@ -131,7 +159,7 @@ fn unit_f64(words: u64) -> f64 {
     (words >> 11) as f64 * UNIT
 }
 
-impl Draw for U32 {
+impl Distribution for U32 {
     type Number = u32;
     const WORDS: usize = 1;
     const NUMBERS: usize = 1;
@@ -145,12 +173,12 @@ impl Draw for U32 {
     #[inline(always)]
     fn convert(_numbers: &mut [u32]) {}
 
-    fn rows_of_words(rows: Rows<'_, u32>) -> Option<Rows<'_, u32>> {
+    fn rows_of_words(rows: Rectangle<'_, u32>) -> Option<Rectangle<'_, u32>> {
         Some(rows)
     }
 }
 
-impl Draw for U64 {
+impl Distribution for U64 {
     type Number = u64;
     const WORDS: usize = 2;
     const NUMBERS: usize = 1;
@@ -171,45 +199,65 @@ impl Draw for U64 {
     }
 }
 
-impl Draw for F32 {
-    type Number = f32;
-    const WORDS: usize = 1;
-    const NUMBERS: usize = 1;
+/// Numbers that are made of one word each, by a function of its bits.
+macro_rules! of_a_word {
+    ($($kind:ident: $number:ty = $of:path;)*) => {$(
+        impl Distribution for $kind {
+            type Number = $number;
+            const WORDS: usize = 1;
+            const NUMBERS: usize = 1;
 
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f32, LANES>) {
-        numbers[0] = words[0].map(unit_f32);
-    }
+            #[inline(always)]
+            fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<$number, LANES>) {
+                numbers[0] = words[0].map($of);
+            }
 
-    #[inline(always)]
-    fn convert(numbers: &mut [f32]) {
-        for number in numbers {
-            *number = unit_f32(number.to_bits());
+            #[inline(always)]
+            fn convert(numbers: &mut [$number]) {
+                for number in numbers {
+                    *number = $of(number.to_bits());
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl Draw for F64 {
-    type Number = f64;
-    const WORDS: usize = 2;
-    const NUMBERS: usize = 1;
+/// Numbers that are made of two words each, by a function of the 64 bits.
+macro_rules! of_two_words {
+    ($($kind:ident: $number:ty = $of:path;)*) => {$(
+        impl Distribution for $kind {
+            type Number = $number;
+            const WORDS: usize = 2;
+            const NUMBERS: usize = 1;
 
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
-        for lane in 0..LANES {
-            numbers[0][lane] = unit_f64(joined([words[0][lane], words[1][lane]]));
-        }
-    }
+            #[inline(always)]
+            fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<$number, LANES>) {
+                for lane in 0..LANES {
+                    numbers[0][lane] = $of(joined([words[0][lane], words[1][lane]]));
+                }
+            }
 
-    #[inline(always)]
-    fn convert(numbers: &mut [f64]) {
-        for number in numbers {
-            *number = unit_f64(in_memory(number.to_bits()));
+            #[inline(always)]
+            fn convert(numbers: &mut [$number]) {
+                for number in numbers {
+                    *number = $of(in_memory(number.to_bits()));
+                }
+            }
         }
-    }
+    )*};
 }
 
-impl Draw for NormalF32 {
+of_a_word! {
+    F32: f32 = unit_f32;
+    ExponentialF32: f32 = exponential::exponential_f32;
+}
+
+of_two_words! {
+    F64: f64 = unit_f64;
+    ExponentialF64: f64 = exponential::exponential_f64;
+}
+
+impl Distribution for NormalF32 {
     type Number = f32;
     const WORDS: usize = 2;
     const NUMBERS: usize = 2;
@@ -222,14 +270,14 @@ impl Draw for NormalF32 {
     }
 }
 
-impl Draw for NormalF64 {
+impl Distribution for NormalF64 {
     type Number = f64;
     const WORDS: usize = 4;
     const NUMBERS: usize = 2;
 
     #[inline(always)]
     fn convert(numbers: &mut [f64]) {
-        convert::by_groups::<GROUPS_OF_NORMAL_F64, Self>(numbers);
+        by_groups::<GROUPS_OF_NORMAL_F64, Self>(numbers);
     }
 
     #[inline(always)]
@@ -238,45 +286,6 @@ impl Draw for NormalF64 {
             let word = |k: usize| words[k][lane];
             [numbers[0][lane], numbers[1][lane]] =
                 normal::pair_f64(joined([word(0), word(1)]), joined([word(2), word(3)]));
-        }
-    }
-}
-
-impl Draw for ExponentialF32 {
-    type Number = f32;
-    const WORDS: usize = 1;
-    const NUMBERS: usize = 1;
-
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f32, LANES>) {
-        numbers[0] = words[0].map(exponential::exponential_f32);
-    }
-
-    #[inline(always)]
-    fn convert(numbers: &mut [f32]) {
-        for number in numbers {
-            *number = exponential::exponential_f32(number.to_bits());
-        }
-    }
-}
-
-impl Draw for ExponentialF64 {
-    type Number = f64;
-    const WORDS: usize = 2;
-    const NUMBERS: usize = 1;
-
-    #[inline(always)]
-    fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<f64, LANES>) {
-        for lane in 0..LANES {
-            let words = joined([words[0][lane], words[1][lane]]);
-            numbers[0][lane] = exponential::exponential_f64(words);
-        }
-    }
-
-    #[inline(always)]
-    fn convert(numbers: &mut [f64]) {
-        for number in numbers {
-            *number = exponential::exponential_f64(in_memory(number.to_bits()));
         }
     }
 }

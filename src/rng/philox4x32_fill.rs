@@ -1,8 +1,5 @@
-//! Fills of [`Philox4x32Rng`], many blocks at once: of one stream, or of several.
+//! Many blocks of Philox4x32 at once: of one stream, or of several.
 
-use super::Generator;
-use super::philox4x32_rng::Philox4x32Rng;
-use super::rows::Rows;
 use crate::base::philox4x32::lanes::{Counters, LOW, round, uncounted};
 use crate::base::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
 use crate::base::words::halves;
@@ -111,45 +108,9 @@ fn pack<const LANES: usize>([a, b, c, d]: &Counters<LANES>, out: &mut [[u32; 4];
     }
 }
 
-/// Rows of words of several streams, one a lane.
-#[inline(always)]
-pub(super) fn fill_streams<const LANES: usize, const ROUNDS: usize>(
-    streams: &mut [Philox4x32Rng<ROUNDS>],
-    mut out: Rows<'_, u32>,
-) {
-    const BLOCK: usize = Philox4x32Rng::<10>::BLOCK;
-    for chunk in streams.chunks_mut(LANES) {
-        let (mut rows, others) = out.split(chunk.len() * BLOCK);
-        out = others;
-        // Keys, streams and next blocks; lanes to spare are as the first.
-        let mut columns = [[0; LANES]; 3];
-        let [keys, streams, next] = &mut columns;
-        for lane in 0..LANES {
-            let rng = chunk.get(lane).unwrap_or(&chunk[0]);
-            keys[lane] = rng.key;
-            streams[lane] = rng.stream;
-            next[lane] = rng.next;
-        }
-        let mut words = [[0; 4]; LANES];
-        for row in 0..rows.rows() {
-            let row = rows.row(row).as_chunks_mut().0;
-            match <&mut [[u32; 4]; LANES]>::try_from(&mut *row) {
-                Ok(row) => blocks_of_streams::<LANES, ROUNDS>(&mut columns, row),
-                Err(_) => {
-                    blocks_of_streams::<LANES, ROUNDS>(&mut columns, &mut words);
-                    row.copy_from_slice(&words[..row.len()]);
-                }
-            }
-        }
-        for (rng, &next) in chunk.iter_mut().zip(&columns[2]) {
-            rng.next = next;
-        }
-    }
-}
-
 /// The next block of each lane, of a key, a stream and a block's number.
 #[inline(always)]
-fn blocks_of_streams<const LANES: usize, const ROUNDS: usize>(
+pub(super) fn blocks_of_streams<const LANES: usize, const ROUNDS: usize>(
     columns: &mut [[u64; LANES]; 3],
     out: &mut [[u32; 4]; LANES],
 ) {

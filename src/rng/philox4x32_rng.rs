@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use super::philox4x32_fill::{MOST_ROUNDS, block_at, fill_stream, fill_streams};
-use super::rows::Rows;
+use super::philox4x32_fill::{MOST_ROUNDS, block_at, blocks_of_streams, fill_stream};
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
 use crate::base::words::{halves, joined};
@@ -37,10 +37,10 @@ use crate::seed::{KeyDomain, Seed};
 /// ```
 #[derive(Clone)]
 pub struct Philox4x32Rng<const ROUNDS: usize = 10> {
-    pub(super) key: u64,
-    pub(super) stream: u64,
+    key: u64,
+    stream: u64,
     /// The block after the one in `block`.
-    pub(super) next: u64,
+    next: u64,
     block: [u32; 4],
     /// How many words of `block` were given; 4 if it holds nothing.
     used: usize,
@@ -182,11 +182,47 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         match VECTOR {
             64 => fill_streams::<32, ROUNDS>(streams, out),
             32 => fill_streams::<16, ROUNDS>(streams, out),
             _ => fill_streams::<8, ROUNDS>(streams, out),
+        }
+    }
+}
+
+/// Rows of words of several streams, one a lane.
+#[inline(always)]
+fn fill_streams<const LANES: usize, const ROUNDS: usize>(
+    streams: &mut [Philox4x32Rng<ROUNDS>],
+    mut out: Rectangle<'_, u32>,
+) {
+    const BLOCK: usize = Philox4x32Rng::<10>::BLOCK;
+    for chunk in streams.chunks_mut(LANES) {
+        let (mut rows, others) = out.split(chunk.len() * BLOCK);
+        out = others;
+        // Keys, streams and next blocks; lanes to spare are as the first.
+        let mut columns = [[0; LANES]; 3];
+        let [keys, streams, next] = &mut columns;
+        for lane in 0..LANES {
+            let rng = chunk.get(lane).unwrap_or(&chunk[0]);
+            keys[lane] = rng.key;
+            streams[lane] = rng.stream;
+            next[lane] = rng.next;
+        }
+        let mut words = [[0; 4]; LANES];
+        for row in 0..rows.rows() {
+            let row = rows.row(row).as_chunks_mut().0;
+            match <&mut [[u32; 4]; LANES]>::try_from(&mut *row) {
+                Ok(row) => blocks_of_streams::<LANES, ROUNDS>(&mut columns, row),
+                Err(_) => {
+                    blocks_of_streams::<LANES, ROUNDS>(&mut columns, &mut words);
+                    row.copy_from_slice(&words[..row.len()]);
+                }
+            }
+        }
+        for (rng, &next) in chunk.iter_mut().zip(&columns[2]) {
+            rng.next = next;
         }
     }
 }

@@ -5,14 +5,14 @@ use core::ops::{Add, Mul};
 use rayon::prelude::*;
 
 use super::tuning;
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// Replaces each number `x` by `mean + deviation x`, with the product and the sum rounded.
 pub(super) fn scale<N>(numbers: &mut [N], mean: N, deviation: N)
 where
     N: Copy + Add<Output = N> + Mul<Output = N> + Send + Sync,
 {
-    let level = Level::current();
+    let level = SimdLevel::current();
     if tuning::is_sequential(size_of_val(numbers) / size_of::<u32>()) {
         level.run(Scale { numbers, mean, deviation });
     } else {
@@ -28,7 +28,7 @@ struct Scale<'a, N> {
     deviation: N,
 }
 
-impl<N: Copy + Add<Output = N> + Mul<Output = N>> Kernel for Scale<'_, N> {
+impl<N: Copy + Add<Output = N> + Mul<Output = N>> SimdKernel for Scale<'_, N> {
     type Output = ();
 
     #[inline(always)]

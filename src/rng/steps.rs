@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::rows::Rows;
+use super::rectangle::Rectangle;
 use super::tuning;
 use crate::seed::Seed;
 
@@ -54,5 +54,5 @@ pub trait Steps: Sized {
 
     /// Writes rows of words of streams that are at the start of a block, with vectors of so many bytes: `out` has one column of
     /// [`Generator::BLOCK`](super::Generator::BLOCK) words a stream.
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>);
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>);
 }

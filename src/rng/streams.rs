@@ -6,14 +6,15 @@ use core::ops::Range;
 use rayon::prelude::*;
 
 use super::convert;
-use super::fill::{Draws, Fill, kernel};
-use super::number::Draw;
-use super::rows::Rows;
+use super::fill::{Fill, NumberSource};
+use super::number::Distribution;
+use super::rectangle::Rectangle;
 use super::tuning;
+use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
 use crate::base::check::try_with_capacity;
-use crate::base::simd::{Kernel, Level};
-use crate::error::Error;
+use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::error::{Error, GeneratorError};
 use crate::seed::Seed;
 
 /// Streams of one generator that step together.
@@ -54,10 +55,10 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStreams`] if there are none, [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none, [`Error::OutOfMemory`].
     pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
         if streams.is_empty() {
-            return Err(Error::NoStreams);
+            return Err(Error::Generator(GeneratorError::NoStreams));
         }
         let len = streams.end - streams.start;
         let bytes = len.saturating_mul(size_of::<G>() as u64);
@@ -72,10 +73,10 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStreams`] if there are none.
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none.
     pub fn from_generators(mut generators: Vec<G>) -> Result<Self, Error> {
         if generators.is_empty() {
-            return Err(Error::NoStreams);
+            return Err(Error::Generator(GeneratorError::NoStreams));
         }
         generators.iter_mut().for_each(G::start_block);
         Ok(Self { streams: generators })
@@ -108,7 +109,7 @@ impl Streams<Mwc> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoStreams`] if `count` is 0, [`Error::TooFewMultipliers`] if there are not so many, [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0, [`GeneratorError::TooFewMultipliers`](crate::GeneratorError::TooFewMultipliers) if there are not so many, [`Error::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()
@@ -116,7 +117,10 @@ impl Streams<Mwc> {
             .map(|(multiplier, stream)| Ok(Mwc::start(child, stream, multiplier)));
         let streams = Self::collect(count, streams)?;
         if streams.len() < count {
-            return Err(Error::TooFewMultipliers { streams: count, multipliers: streams.len() });
+            return Err(Error::Generator(GeneratorError::TooFewMultipliers {
+                streams: count,
+                multipliers: streams.len(),
+            }));
         }
         Ok(streams)
     }
@@ -147,15 +151,15 @@ impl<G: Generator> fmt::Debug for Streams<G> {
 
 impl<G: Generator> Fill for Streams<G> {}
 
-impl<G: Generator> Draws for Streams<G> {
-    fn draw<D: Draw>(&mut self, out: &mut [D::Number]) {
-        draw_at::<G, D>(Level::current(), self, out);
+impl<G: Generator> NumberSource for Streams<G> {
+    fn draw<D: Distribution>(&mut self, out: &mut [D::Number]) {
+        draw_at::<G, D>(SimdLevel::current(), self, out);
     }
 }
 
 /// Fills row by row, with certain instructions.
-pub(super) fn draw_at<G: Generator, D: Draw>(
-    level: Level,
+pub(super) fn draw_at<G: Generator, D: Distribution>(
+    level: SimdLevel,
     streams: &mut Streams<G>,
     out: &mut [D::Number],
 ) {
@@ -171,9 +175,13 @@ pub(super) fn draw_at<G: Generator, D: Draw>(
 }
 
 /// Fills whole groups of rows.
-fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [D::Number]) {
+fn draw_rows<G: Generator, D: Distribution>(
+    level: SimdLevel,
+    streams: &mut [G],
+    out: &mut [D::Number],
+) {
     let words = out.len() / D::NUMBERS * D::WORDS;
-    let mut out = Rows::new(out, streams.len() * G::BLOCK);
+    let mut out = Rectangle::new(out, streams.len() * G::BLOCK);
     if tuning::is_sequential(words) {
         return draw_part::<G, D>(level, streams, out);
     }
@@ -190,7 +198,11 @@ fn draw_rows<G: Generator, D: Draw>(level: Level, streams: &mut [G], out: &mut [
 }
 
 /// Fills the rows of some streams, on the calling thread.
-fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Rows<'_, D::Number>) {
+fn draw_part<G: Generator, D: Distribution>(
+    level: SimdLevel,
+    streams: &mut [G],
+    mut out: Rectangle<'_, D::Number>,
+) {
     if let Some(out) = D::rows_of_words(out.reborrow()) {
         return level.run(NextRows { streams, out });
     }
@@ -210,7 +222,7 @@ fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Ro
             let (now, later) = part.split_rows(groups * rows);
             part = later;
             let words = &mut words[..groups * rows_of_words * columns];
-            level.run(NextRows { streams, out: Rows::new(words, columns) });
+            level.run(NextRows { streams, out: Rectangle::new(words, columns) });
             convert::run::<G, D>(level, words, now);
         }
     }
@@ -219,7 +231,7 @@ fn draw_part<G: Generator, D: Draw>(level: Level, streams: &mut [G], mut out: Ro
 /// Rows of words.
 struct NextRows<'a, G> {
     streams: &'a mut [G],
-    out: Rows<'a, u32>,
+    out: Rectangle<'a, u32>,
 }
 
 impl<G: Generator> NextRows<'_, G> {
@@ -229,4 +241,4 @@ impl<G: Generator> NextRows<'_, G> {
     }
 }
 
-kernel!(NextRows);
+kernel!(NextRows<Generator>);

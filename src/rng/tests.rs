@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use rand_core::SeedableRng;
 
 use super::number::{
-    Bits, Draw, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, MOST_WORDS, NormalF32,
-    NormalF64, U32, U64, memory,
+    Bits, Distribution, ExponentialF32, ExponentialF64, F32, F64, MOST_NUMBERS, MOST_WORDS,
+    NormalF32, NormalF64, U32, U64, memory,
 };
 use super::*;
-use crate::base::simd::Level;
-use crate::error::Error;
+use crate::base::simd::SimdLevel;
+use crate::error::{Error, GeneratorError};
 use crate::seed::Seed;
 
 /// Runs a generic function for every generator.
@@ -33,7 +33,7 @@ fn words<G: Generator>(rng: &mut G, count: usize) -> Vec<u32> {
 }
 
 /// The numbers that a run of words gives, group by group.
-fn numbers<D: Draw>(words: &[u32]) -> Vec<D::Number> {
+fn numbers<D: Distribution>(words: &[u32]) -> Vec<D::Number> {
     let mut all = Vec::new();
     for group in words.chunks_exact(D::WORDS) {
         let mut of = [[0]; MOST_WORDS];
@@ -53,7 +53,7 @@ fn bits<N: Bits>(numbers: &[N]) -> Vec<u32> {
 }
 
 fn fills_are_the_words_in_order<G: Generator>() {
-    fn check<G: Generator, D: Draw>() {
+    fn check<G: Generator, D: Distribution>() {
         for skipped in [0, 1, 7] {
             for len in [0_usize, 1, 2, 3, 5, 31, 64, 100, 1000, 2049, 5000] {
                 let mut one_by_one = G::new(42, 3);
@@ -62,7 +62,7 @@ fn fills_are_the_words_in_order<G: Generator>() {
                 let groups = len.div_ceil(D::NUMBERS);
                 let expected = numbers::<D>(&words(&mut one_by_one, groups * D::WORDS));
                 let mut out = vec![D::Number::default(); len];
-                for level in Level::all() {
+                for level in SimdLevel::all() {
                     let mut rng = rng.clone();
                     fill::draw_at::<G, D>(level, &mut rng, &mut out);
                     let what = format!("{rng:?}, {}, {len}", level.name());
@@ -133,11 +133,12 @@ fn every_generator_can_be_buffered() {
 }
 
 fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
-    fn check<G: Generator, D: Draw>(count: usize, rows: usize) {
+    fn check<G: Generator, D: Distribution>(count: usize, rows: usize) {
         let streams = Streams::<G>::new(Seed::new(5).epoch(2), 3..3 + count as u64).unwrap();
         let mut generators = streams.generators().to_vec();
         let row = streams.row_len();
-        let mut at_levels: Vec<_> = Level::all().map(|level| (level, streams.clone())).collect();
+        let mut at_levels: Vec<_> =
+            SimdLevel::all().map(|level| (level, streams.clone())).collect();
         let paired = rows.next_multiple_of(D::NUMBERS);
         // Whole rows and a part of one, twice.
         for len in [rows * row, rows * row - row / 2, row / 3 + 1] {
@@ -356,10 +357,22 @@ fn every_generator_keys_bijections() {
 
 #[test]
 fn ensembles_need_streams() {
-    assert_eq!(Streams::<Xorwow>::new(1, 5..5).unwrap_err(), Error::NoStreams);
-    assert_eq!(Streams::<Mwc>::from_generators(Vec::new()).unwrap_err(), Error::NoStreams);
-    assert_eq!(Streams::<Mwc>::different(1, 0).unwrap_err(), Error::NoStreams);
-    assert_eq!(Streams::<Lcg32>::leapfrog(1, 0).unwrap_err(), Error::NoStreams);
+    assert_eq!(
+        Streams::<Xorwow>::new(1, 5..5).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
+    assert_eq!(
+        Streams::<Mwc>::from_generators(Vec::new()).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
+    assert_eq!(
+        Streams::<Mwc>::different(1, 0).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
+    assert_eq!(
+        Streams::<Lcg32>::leapfrog(1, 0).unwrap_err(),
+        Error::Generator(GeneratorError::NoStreams)
+    );
     let error = Streams::<LaggedFibonacci1279>::new(1, 0..u64::MAX).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }));
 }
@@ -438,7 +451,7 @@ proptest! {
     fn words_in_order_become_numbers_in_order(pairs in 0_usize..100, words in prop::collection::vec(any::<u32>(), 400)) {
         let mut out = vec![0.0; 2 * pairs];
         memory(&mut out).copy_from_slice(&words[..4 * pairs]);
-        convert::in_order::<NormalF64>(Level::current(), &mut out);
+        convert::in_order::<NormalF64>(SimdLevel::current(), &mut out);
         prop_assert_eq!(bits(&out), bits(&numbers::<NormalF64>(&words)[..2 * pairs]));
     }
 }

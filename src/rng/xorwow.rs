@@ -1,9 +1,10 @@
 //! [`Xorwow`]: G. Marsaglia, *Xorshift RNGs*, Journal of Statistical Software 8 (2003), section 3.1.
 
-use super::rows::{Columns, Rows, fill_columns};
+use super::lockstep::{LockStep, fill_columns};
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
 /// Marsaglia's xorwow: a xorshift generator of 160 bits, to which a Weyl sequence is added.
@@ -48,10 +49,14 @@ impl Xorwow {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidState`] if the five words are all zero.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the five words are all zero.
     pub const fn from_state(words: [u32; 5], weyl: u32) -> Result<Self, Error> {
         let [x, y, z, w, v] = words;
-        if x | y | z | w | v == 0 { Err(Error::InvalidState) } else { Ok(Self { words, weyl }) }
+        if x | y | z | w | v == 0 {
+            Err(Error::Generator(GeneratorError::InvalidState))
+        } else {
+            Ok(Self { words, weyl })
+        }
     }
 
     /// The state, as [`from_state`](Self::from_state) takes it.
@@ -111,12 +116,12 @@ impl Steps for Xorwow {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_columns::<32, Self>(streams, out);
     }
 }
 
-impl<const LANES: usize> Columns<LANES> for Xorwow {
+impl<const LANES: usize> LockStep<LANES> for Xorwow {
     type State = [[u32; LANES]; 6];
 
     #[inline(always)]
@@ -180,6 +185,9 @@ mod tests {
         ] {
             assert_eq!(rng.next_u32(), word);
         }
-        assert_eq!(Xorwow::from_state([0; 5], 1), Err(Error::InvalidState));
+        assert_eq!(
+            Xorwow::from_state([0; 5], 1),
+            Err(Error::Generator(GeneratorError::InvalidState))
+        );
     }
 }

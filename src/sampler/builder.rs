@@ -1,7 +1,6 @@
 //! [`SamplerBuilder`]: what a sampler is to be, before it is checked.
 
 use super::order::Orders;
-use super::{Sampler, SamplerError};
 use crate::bijection::{Bijection, BlockShuffle};
 use crate::error::Error;
 use crate::seed::Seed;
@@ -28,10 +27,11 @@ pub enum Tail {
     Drop,
 }
 
-/// Collects what a [`Sampler`] is to be; [`build`](Self::build) checks it.
+/// Collects what a [`Sampler`](crate::Sampler) is to be; [`build`](Self::build) checks it.
 ///
 /// The numbers depend on each other (a rank is below the world, and world and batch have a
-/// product), so they are checked once and together, and a [`Sampler`] is always a valid one.
+/// product), so they are checked once and together, and a [`Sampler`](crate::Sampler) is always a
+/// valid one.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing unless built"]
 pub struct SamplerBuilder {
@@ -109,7 +109,7 @@ impl SamplerBuilder {
     /// Goes through the items in orders of the user's own.
     ///
     /// The function draws an epoch's order, from the length and the seed at that epoch. Where the
-    /// bijection has more points than there are items, it is [walked](crate::CycleWalk), which
+    /// bijection has more points than there are items, it is [walked](crate::bijection::CycleWalk), which
     /// takes as many evaluations an item as there are points an item. The same epoch must always
     /// give the same bijection, on every rank and in every process.
     ///
@@ -133,32 +133,5 @@ impl SamplerBuilder {
         F: Fn(u64, Seed) -> Result<B, Error> + Send + Sync + 'static,
     {
         Self { orders: Orders::custom(draw), ..self }
-    }
-
-    /// The sampler, at the beginning of epoch 0.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSuchShard`] if the rank is not below the world, so also if the world is 0;
-    /// [`Error::Sampler`] with [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or
-    /// [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or [`blocks`](Self::blocks) was
-    /// called, what drawing the order of epoch 0 says, and [`Error::LengthExceedsDomain`] if it has
-    /// fewer points than there are items.
-    pub fn build(self) -> Result<Sampler, Error> {
-        let Self { len, rank, world, batch, .. } = self;
-        if len == 0 {
-            return Err(Error::Sampler(SamplerError::NoItems));
-        }
-        if rank >= world {
-            return Err(Error::NoSuchShard { rank, world });
-        }
-        if batch == 0 {
-            return Err(Error::Sampler(SamplerError::EmptyBatch));
-        }
-        let global_batch = world
-            .checked_mul(batch)
-            .ok_or(Error::Sampler(SamplerError::GlobalBatch { world, batch }))?;
-        let order = self.orders.draw(len, self.seed)?;
-        Ok(Sampler { config: self, global_batch, epoch: 0, consumed: 0, order })
     }
 }

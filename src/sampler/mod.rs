@@ -1,17 +1,15 @@
 //! [`Sampler`]: the batches of a training loop.
 
 mod builder;
-mod error;
 mod order;
 mod state;
 
 pub use builder::{SamplerBuilder, Tail};
-pub use error::SamplerError;
 pub use state::SamplerState;
 
 use core::fmt;
 
-use crate::error::{Defect, Error};
+use crate::error::{Defect, Error, SamplerError, ViewError};
 use crate::seed::Seed;
 use order::Order;
 
@@ -106,6 +104,35 @@ pub struct Sampler {
     /// How many places of the epoch's order are taken, by all ranks together: at most the length.
     consumed: u64,
     order: Order,
+}
+
+impl SamplerBuilder {
+    /// The sampler, at the beginning of epoch 0.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if the rank is not below the world, so also if the world is 0;
+    /// [`Error::Sampler`] with [`SamplerError::NoItems`], [`SamplerError::EmptyBatch`] or
+    /// [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or [`blocks`](Self::blocks) was
+    /// called, what drawing the order of epoch 0 says, and [`Error::LengthExceedsDomain`] if it has
+    /// fewer points than there are items.
+    pub fn build(self) -> Result<Sampler, Error> {
+        let Self { len, rank, world, batch, .. } = self;
+        if len == 0 {
+            return Err(Error::Sampler(SamplerError::NoItems));
+        }
+        if rank >= world {
+            return Err(Error::View(ViewError::NoSuchShard { rank, world }));
+        }
+        if batch == 0 {
+            return Err(Error::Sampler(SamplerError::EmptyBatch));
+        }
+        let global_batch = world
+            .checked_mul(batch)
+            .ok_or(Error::Sampler(SamplerError::GlobalBatch { world, batch }))?;
+        let order = self.orders.draw(len, self.seed)?;
+        Ok(Sampler { config: self, global_batch, epoch: 0, consumed: 0, order })
+    }
 }
 
 impl Sampler {
@@ -299,7 +326,7 @@ impl Sampler {
 
     /// Where the sampler stands: saved, it can be [resumed](Self::resume) in another process.
     pub fn state(&self) -> SamplerState {
-        SamplerState::new(self)
+        SamplerState::new(&self.config, self.epoch, self.consumed, &*self.order)
     }
 
     /// Goes to where a state was taken, by a sampler with the same length, seed and order; rank,

@@ -3,12 +3,13 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Sampler, SamplerError};
-use crate::error::Error;
-use crate::saved;
+use super::builder::SamplerBuilder;
+use crate::base::saved;
+use crate::bijection::Bijection;
+use crate::error::{Error, SamplerError};
 
-/// Where a [`Sampler`] stands: four numbers, from which a later process [goes on](Sampler::resume),
-/// also with another number of ranks and another batch size.
+/// Where a [`Sampler`](crate::Sampler) stands: four numbers, from which a later process
+/// [goes on](crate::Sampler::resume), also with another number of ranks and another batch size.
 ///
 /// It says how many items of the epoch's order all ranks together have taken. So it is the same on
 /// every rank after the same number of steps, and one rank saves it for all. A loader that draws
@@ -45,11 +46,17 @@ pub struct SamplerState {
 }
 
 impl SamplerState {
-    pub(super) fn new(sampler: &Sampler) -> Self {
-        let Sampler { config, epoch, consumed, order, .. } = sampler;
-        let (len, epoch, consumed) = (config.len, *epoch, *consumed);
+    /// The state of a sampler that has taken so many items of an epoch, which has this order.
+    pub(super) fn new(
+        config: &SamplerBuilder,
+        epoch: u64,
+        consumed: u64,
+        order: &dyn Bijection,
+    ) -> Self {
+        let len = config.len;
         let numbers = [len, epoch, consumed].into_iter().chain(config.seed.keys().iter().copied());
-        let check = saved::check(numbers.chain(saved::samples(order, len - 1)));
+        let samples = saved::sample_points(len - 1).map(|slot| order.forward(slot));
+        let check = saved::check(numbers.chain(samples));
         Self { len, epoch, consumed, check }
     }
 

@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | key | the 64-bit seed, low word first |
 //! | counter word 0 | `j` |
-//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::BlockShuffle); `2^29` plus its number for a [generator](crate::rng) |
+//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a [generator](crate::rng) |
 //! | counter words 2 and 3 | the epoch, low word first |
 //!
 //! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed applies
@@ -24,8 +24,8 @@ use core::convert::Infallible;
 
 use rand_core::{Rng, TryRng};
 
+use crate::base::philox4x32::Philox4x32;
 use crate::base::philox4x32::lanes::{Counters, encrypt};
-use crate::rng::Philox4x32;
 
 /// The seed and epoch that choose a permutation.
 ///
@@ -188,7 +188,7 @@ pub enum KeyDomain {
     Bits(u32),
     /// A domain of exactly this size or shape. Numbers below 2^31 are kept apart, larger ones are folded to 31 bits.
     Exact(u64),
-    /// The seed from which a [`BlockShuffle`](crate::BlockShuffle) draws its keys.
+    /// The seed from which a [`BlockShuffle`](crate::bijection::BlockShuffle) draws its keys.
     Blocks,
     /// The seed and the states of a generator of [`rng`](crate::rng), by its number there, below 2^29.
     Generator(u32),

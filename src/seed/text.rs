@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::{Key, Seed};
-use crate::error::Error;
+use crate::error::{Error, SavedError};
 
 /// The text of a seed, which [`FromStr`] reads: a 64-bit seed as a decimal number, a 256-bit seed as the
 /// 64 hexadecimal digits of its bytes, in order. Then, if the epoch is not 0, `@` and the epoch as a
@@ -39,11 +39,12 @@ impl fmt::Display for Seed {
 }
 
 /// Reads what [`Display`](fmt::Display) writes; digits may be of either case, zeros may lead, and an epoch
-/// of 0 may be there.
+/// of 0 may be there. Exactly 64 digits are those of bytes, also if they are a decimal number with
+/// leading zeros.
 ///
 /// # Errors
 ///
-/// [`Error::BadSeed`] for any other text.
+/// [`SavedError::Seed`](crate::SavedError::Seed) for any other text.
 ///
 /// # Examples
 ///
@@ -51,7 +52,7 @@ impl fmt::Display for Seed {
 /// use bijective_shuffle::{Error, Seed};
 ///
 /// assert_eq!("42@3".parse(), Ok(Seed::new(42).epoch(3)));
-/// assert_eq!("-1".parse::<Seed>(), Err(Error::BadSeed));
+/// assert_eq!("-1".parse::<Seed>(), Err(Error::Saved(SavedError::Seed)));
 /// ```
 impl FromStr for Seed {
     type Err = Error;
@@ -73,7 +74,7 @@ impl FromStr for Seed {
 fn number(text: &str) -> Result<u64, Error> {
     // A sign is read as part of a number otherwise.
     let is_decimal = text.bytes().all(|digit| digit.is_ascii_digit());
-    text.parse().ok().filter(|_| is_decimal).ok_or(Error::BadSeed)
+    text.parse().ok().filter(|_| is_decimal).ok_or(Error::Saved(SavedError::Seed))
 }
 
 /// Bytes in 64 hexadecimal digits.
@@ -211,7 +212,7 @@ mod tests {
             "\u{661}",
         ];
         for bad in short.into_iter().chain(long.iter().map(String::as_str)) {
-            assert_eq!(bad.parse::<Seed>(), Err(Error::BadSeed), "{bad}");
+            assert_eq!(bad.parse::<Seed>(), Err(Error::Saved(SavedError::Seed)), "{bad}");
         }
     }
 }

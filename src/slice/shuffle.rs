@@ -1,7 +1,8 @@
 //! [`ParBijectiveShuffle`]: the methods on slices.
 
+use crate::base::check::or_panic;
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::{Compactor, Cpu};
+use crate::compact::{Compactor, Cpu, Direction, Workspace};
 use crate::error::Error;
 use crate::permutation::Permutation;
 use crate::seed::Seed;
@@ -36,23 +37,26 @@ mod sealed {
 /// the items' type, the machine or the back end. It is that of
 /// [`Permutation::new`](crate::Permutation::new).
 ///
-/// | by | in place | undone | a copy |
-/// | --- | --- | --- | --- |
-/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] |
-/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] |
-/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] |
+/// | by | in place | undone | a copy | a sample |
+/// | --- | --- | --- | --- | --- |
+/// | a seed | [`par_bijective_shuffle`] | [`par_bijective_unshuffle`] | [`par_bijective_shuffled`] | [`par_bijective_sample`] |
+/// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_sample`] |
+/// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] | [`Permutation::sample`] |
 ///
-/// A seed can only fail for want of memory, so there the plain form panics and a `try_` form returns
-/// the error. A bijection may be too small for the slice or wrong, so the forms `_with` a bijection
-/// always return a `Result`.
+/// A seed can only fail for want of memory, so there the plain form panics and a `try_` form
+/// returns the error. A bijection may be too small for the slice or wrong, so the forms `_with` a
+/// bijection always return a `Result`.
 ///
 /// Several arrays in the same order, such as keys and their values, are for
-/// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles millions
-/// of items again and again had better keep its memory in a [`Workspace`](crate::Workspace).
+/// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
+/// millions of items again and again should keep its memory in a
+/// [`Workspace`](crate::Workspace).
 ///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
 /// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
+/// [`par_bijective_sample`]: Self::par_bijective_sample
+/// [`try_par_bijective_sample`]: Self::try_par_bijective_sample
 /// [`try_par_bijective_shuffle`]: Self::try_par_bijective_shuffle
 /// [`try_par_bijective_unshuffle`]: Self::try_par_bijective_unshuffle
 /// [`try_par_bijective_shuffled`]: Self::try_par_bijective_shuffled
@@ -73,15 +77,16 @@ mod sealed {
 ///
 /// The trait is sealed: more methods may come.
 pub trait ParBijectiveShuffle: sealed::Slice {
-    /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`.
+    /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or
+    /// `Sync`.
     ///
     /// # Several arrays
     ///
     /// An array of references is a slice too, and shuffling it moves the references: the vectors
     /// behind them keep their order, and the array is gone at the end of the statement. To shuffle
     /// the vectors in the same order, put the references into a tuple and call
-    /// [`par_bijective_shuffle_together`]. (The compiler cannot refuse the first form, as a slice of
-    /// references may be just what is to be shuffled.)
+    /// [`par_bijective_shuffle_together`]. (The compiler cannot refuse the first form, as a slice
+    /// of references may be just what is to be shuffled.)
     ///
     /// ```
     /// use bijective_shuffle::prelude::*;
@@ -152,12 +157,13 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_unshuffle(seed));
     }
 
-    /// A shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) makes of a clone.
+    /// A shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) makes of a
+    /// clone.
     ///
     /// # Panics
     ///
-    /// If there is no memory for the copy and its indexes, if rayon cannot start its threads, or if a
-    /// clone panics.
+    /// If there is no memory for the copy and its indexes, if rayon cannot start its threads, or if
+    /// a clone panics.
     ///
     /// # Examples
     ///
@@ -179,13 +185,13 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_shuffled(seed))
     }
 
-    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), which returns an error where there is
-    /// no memory.
+    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), which returns an error where there
+    /// is no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then
-    /// unchanged.
+    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is
+    /// then unchanged.
     ///
     /// # Panics
     ///
@@ -207,16 +213,17 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        Cpu.shuffle(&Standard::from_seed(items.len() as u64, seed), items)
+        let bijection = Standard::from_seed(items.len() as u64, seed);
+        Workspace::new().reorder(&bijection, items, Direction::Shuffle)
     }
 
-    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), which returns an error where there
-    /// is no memory.
+    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), which returns an error where
+    /// there is no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is then
-    /// unchanged.
+    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is
+    /// then unchanged.
     ///
     /// # Panics
     ///
@@ -226,11 +233,12 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        Cpu.unshuffle(&Standard::from_seed(items.len() as u64, seed), items)
+        let bijection = Standard::from_seed(items.len() as u64, seed);
+        Workspace::new().reorder(&bijection, items, Direction::Unshuffle)
     }
 
-    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), which returns an error where there is
-    /// no memory.
+    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), which returns an error where there
+    /// is no memory.
     ///
     /// # Errors
     ///
@@ -247,7 +255,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(&Standard::from_seed(items.len() as u64, seed), items)
     }
 
-    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your own.
+    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your
+    /// own.
     ///
     /// [`par_bijective_unshuffle_with`](Self::par_bijective_unshuffle_with) undoes it.
     ///
@@ -258,7 +267,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged, too.
+    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged,
+    /// too.
     ///
     /// # Examples
     ///
@@ -284,13 +294,13 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // The reference is itself a bijection, and has a size.
-        Cpu.shuffle(&bijection, self.items_mut())
+        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
     /// bijection.
     ///
-    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::Inverse) is another
+    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::bijection::Inverse) is another
     /// permutation, unless the slice has as many items as the bijection has points.
     ///
     /// # Errors
@@ -300,7 +310,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged, too.
+    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged,
+    /// too.
     ///
     /// # Examples
     ///
@@ -320,7 +331,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Cpu.unshuffle(&bijection, self.items_mut())
+        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
     /// A shuffled copy by any bijection: what
@@ -352,15 +363,15 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(&bijection, self.items())
     }
 
-    /// A sample without replacement, in random order: clones of `count` items, or of all if there are
-    /// fewer.
+    /// A sample without replacement, in random order: clones of `count` items, or of all if there
+    /// are fewer.
     ///
-    /// They are the first `count` of [`par_bijective_shuffled`](Self::par_bijective_shuffled), at the cost
-    /// of the sample: 8 bytes and about two evaluations for each of its items.
+    /// They are the first `count` of [`par_bijective_shuffled`](Self::par_bijective_shuffled), at
+    /// the cost of the sample: 8 bytes and about two evaluations for each of its items.
     ///
     /// # Panics
     ///
-    /// If there is no memory for the sample, or a clone panics.
+    /// If there is no memory for the sample, if a clone panics, or rayon cannot start its threads.
     ///
     /// # Examples
     ///
@@ -377,18 +388,40 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Clone + Send + Sync,
     {
+        or_panic(self.try_par_bijective_sample(count, seed))
+    }
+
+    /// [`par_bijective_sample`](Self::par_bijective_sample), which returns an error where there is no
+    /// memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if there is no memory for the sample.
+    ///
+    /// # Panics
+    ///
+    /// If a clone panics, or rayon cannot start its threads.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let v = ["a", "b", "c", "d"];
+    /// assert_eq!(v.try_par_bijective_sample(2, 42)?, v.par_bijective_sample(2, 42));
+    /// # Ok::<(), Error>(())
+    /// ```
+    fn try_par_bijective_sample(
+        &self,
+        count: usize,
+        seed: impl Into<Seed>,
+    ) -> Result<Vec<Self::Item>, Error>
+    where
+        Self::Item: Clone + Send + Sync,
+    {
         let items = self.items();
-        or_panic(Permutation::for_slice(items, seed).sample(items, count))
+        Permutation::for_slice(items, seed).sample(items, count)
     }
 }
 
 impl<T> ParBijectiveShuffle for [T] {}
-
-/// The value of a result, or a panic with the error's message.
-#[track_caller]
-pub(crate) fn or_panic<R>(result: Result<R, Error>) -> R {
-    match result {
-        Ok(value) => value,
-        Err(error) => panic!("{error}"),
-    }
-}

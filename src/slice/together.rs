@@ -1,6 +1,6 @@
 //! [`ParBijectiveShuffleTogether`]: the methods on several arrays at once.
 
-use super::or_panic;
+use crate::base::check::or_panic;
 use crate::bijection::Bijection;
 use crate::compact::{Columns, Workspace};
 use crate::error::Error;
@@ -10,8 +10,8 @@ use crate::seed::Seed;
 /// may be.
 ///
 /// Each array gets the order that [`ParBijectiveShuffle`](crate::ParBijectiveShuffle) with the same
-/// seed or bijection gives it alone. The forms by a seed panic where a `try_` form returns an error;
-/// the forms `_with` a bijection, which may be wrong, always return a `Result`.
+/// seed or bijection gives it alone. The forms by a seed panic where a `try_` form returns an
+/// error; the forms `_with` a bijection, which may be wrong, always return a `Result`.
 ///
 /// # Examples
 ///
@@ -27,8 +27,9 @@ use crate::seed::Seed;
 /// assert!((0..1000).zip(&values).all(|(key, value)| key.to_string() == *value));
 /// ```
 ///
-/// Only [`Columns`] have these methods, which are sealed. The trait is there for every type, so that
-/// the compiler says of anything else what a column is, instead of that there is no such method:
+/// Only [`Columns`] have these methods, which are sealed. The trait is there for every type, so
+/// that the compiler says of anything else what a column is, instead of that there is no such
+/// method:
 ///
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;
@@ -51,8 +52,8 @@ pub trait ParBijectiveShuffleTogether: Sized {
         or_panic(self.try_par_bijective_shuffle_together(seed));
     }
 
-    /// Undoes [`par_bijective_shuffle_together`](Self::par_bijective_shuffle_together) with the same
-    /// seed.
+    /// Undoes [`par_bijective_shuffle_together`](Self::par_bijective_shuffle_together) with the
+    /// same seed.
     ///
     /// # Panics
     ///
@@ -121,17 +122,19 @@ pub trait ParBijectiveShuffleTogether: Sized {
         Workspace::new().unshuffle_together_by_seed(seed, self)
     }
 
-    /// Shuffles the arrays by any bijection on at least as many points, of this crate or of your own.
+    /// Shuffles the arrays by any bijection on at least as many points, of this crate or of your
+    /// own.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the arrays are not of one length, [`Error::LengthExceedsDomain`],
-    /// [`Error::NotABijection`] if the bijection's values below the length are not a permutation, and
-    /// [`Error::OutOfMemory`]; they are then unchanged.
+    /// [`Error::LengthMismatch`] if the arrays are not of one length,
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
+    /// length are not a permutation, and [`Error::OutOfMemory`]; they are then unchanged.
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the arrays are then unchanged, too.
+    /// If the bijection panics, or rayon cannot start its threads; the arrays are then unchanged,
+    /// too.
     ///
     /// # Examples
     ///
@@ -154,8 +157,8 @@ pub trait ParBijectiveShuffleTogether: Sized {
         Workspace::new().shuffle_together(&bijection, self)
     }
 
-    /// Undoes [`par_bijective_shuffle_together_with`](Self::par_bijective_shuffle_together_with) with
-    /// the same bijection.
+    /// Undoes [`par_bijective_shuffle_together_with`](Self::par_bijective_shuffle_together_with)
+    /// with the same bijection.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@ use bijective_shuffle::Word;
 use bijective_shuffle::affine::BitMatrix;
 use bijective_shuffle::prelude::*;
 
-/// How many cases a property test runs: ten times as many when `BIJECTIVE_SHUFFLE_LONG` is set, and a tenth of them when
-/// `BIJECTIVE_SHUFFLE_SHORT` is, for a machine that is emulated.
+/// How many cases a property test runs: ten times as many when `BIJECTIVE_SHUFFLE_LONG` is set, and
+/// a tenth of them when `BIJECTIVE_SHUFFLE_SHORT` is, for a machine that is emulated.
 pub(crate) fn cases(usual: u32) -> u32 {
     if long() {
         10 * usual
@@ -29,8 +29,8 @@ pub(crate) fn power(bits: u32) -> u64 {
     u64::low_mask(bits).saturating_add(1)
 }
 
-/// A member of every family and combinator there is on `2^bits` points (some need 2 bits, and a table is only made
-/// for few).
+/// A member of every family and combinator there is on `2^bits` points (some need 2 bits, and a
+/// table is only made for few).
 pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijection>)> {
     let lcg = || with_bits(bits, seed);
     let mut all: Vec<(&'static str, Box<dyn Bijection>)> = vec![
@@ -99,7 +99,8 @@ pub(crate) fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn B
     all
 }
 
-/// The families that come in both words: each in `u64` and in `u32`, on the same domain of at most `2^32` points.
+/// The families that come in both words: each in `u64` and in `u32`, on the same domain of at most
+/// `2^32` points.
 #[expect(clippy::type_complexity, reason = "a list of pairs, named where it is taken apart")]
 pub(crate) fn every_word_pair(
     bits: u32,
@@ -194,7 +195,8 @@ impl<B: Bijection> Bijection for Plain<B> {
     }
 }
 
-/// The lengths at which things go wrong: all the small ones, and around every power of two up to `2^most`.
+/// The lengths at which things go wrong: all the small ones, and around every power of two up to
+/// `2^most`.
 pub(crate) fn lengths(most: u32) -> Vec<u64> {
     let mut all: Vec<u64> = (0..=17).collect();
     for bits in 3..=most {
@@ -208,7 +210,8 @@ pub(crate) fn lengths(most: u32) -> Vec<u64> {
     all
 }
 
-/// An engine on a stream of its own, if this machine has a GPU; it must, if the environment says so.
+/// An engine on a stream of its own, if this machine has a GPU; it must, if the environment says
+/// so.
 pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
     match bijective_shuffle::Cuda::new() {
         Ok(cuda) => Some(cuda),

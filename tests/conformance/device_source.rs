@@ -19,8 +19,8 @@ fn cases(bits: impl IntoIterator<Item = u32>) -> Vec<Case> {
     let mut cases = Vec::new();
     for bits in bits {
         for (name, bijection) in every_family(bits, u64::from(bits)) {
-            // A shuffle of blocks, a permutation with an index, and a table of more than 256 points are for the CPU
-            // only.
+            // A shuffle of blocks, a permutation with an index, and a table of more than 256 points
+            // are for the CPU only.
             let Some(source) = bijection.device_source() else {
                 let of_cpu = ["BlockShuffle", "Permutation"].iter().any(|kind| name.contains(kind));
                 assert!(of_cpu || (name == "Table" && bits > 8), "{name}, {bits} bits");
@@ -38,7 +38,8 @@ fn cases(bits: impl IntoIterator<Item = u32>) -> Vec<Case> {
     cases
 }
 
-/// A C++ program that prints, for every case in turn, the values at its points, forward and inverse.
+/// A C++ program that prints, for every case in turn, the values at its points, forward and
+/// inverse.
 fn program(cases: &[Case]) -> String {
     let mut text = String::from(DeviceSource::PRELUDE);
     text += "#include <cstdio>\n#include <cstring>\n#include <type_traits>\n";

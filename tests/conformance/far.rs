@@ -1,5 +1,5 @@
-//! More than `2^31` slots, which the partitioned strategy sorts into larger buckets. It takes 18 GiB and minutes, so it
-//! belongs to the long forms of the tests, and says how long it took:
+//! More than `2^31` slots, which the partitioned strategy sorts into larger buckets. It takes 18
+//! GiB and minutes, so it belongs to the long forms of the tests, and says how long it took:
 //!
 //! ```console
 //! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test conformance far:: -- --nocapture --test-threads 1
@@ -27,7 +27,8 @@ fn items(len: usize) -> MmapMut {
     items
 }
 
-/// Shuffles the items there and back, twice, and leaves them in the order that they have after one shuffle.
+/// Shuffles the items there and back, twice, and leaves them in the order that they have after one
+/// shuffle.
 fn shuffle(f: &dyn Bijection, items: &mut [u8], strategy: Strategy) {
     let mut workspace = Workspace::new().with_strategy(strategy);
     let mut step = |items: &mut [u8], back: bool| {

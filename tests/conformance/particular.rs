@@ -106,7 +106,7 @@ fn back_ends_can_be_chosen() {
     match p.clone().on(Backend::Cuda).try_to_vec() {
         Ok(order) => assert_eq!(order, p.to_vec()),
         Err(error) => {
-            assert!(matches!(error, Error::BackendUnavailable { backend: Backend::Cuda, .. }));
+            assert!(matches!(error, Error::BackendUnavailable { .. }));
             assert!(error.to_string().starts_with("back end cuda is not available: "));
             assert_eq!(p.on(Backend::Cuda).apply_in_place(&mut items), Err(error));
             assert!(items.into_iter().eq(0..100));

@@ -1,6 +1,8 @@
-//! Lengths too large to hold a second permutation beside: items of one byte, compared with the iterator as it goes.
+//! Lengths too large to hold a second permutation beside: items of one byte, compared with the
+//! iterator as it goes.
 //!
-//! The short form stays in the millions; the long form goes beyond 2^32 items, takes 9 GiB and some minutes.
+//! The short form stays in the millions; the long form goes beyond 2^32 items, takes 9 GiB and some
+//! minutes.
 
 use crate::common;
 use bijective_shuffle::prelude::*;

@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::RowsError;
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 
@@ -97,7 +98,7 @@ fn rows_must_be_whole() {
     let mut items = [0_u8; 12];
     for width in [0, 5, 13] {
         let error = Rows::new(&mut items, width).unwrap_err();
-        assert_eq!(error, Error::NotWholeRows { len: width as u64, actual: 12 });
+        assert_eq!(error, Error::Rows(RowsError::NotWhole { len: width as u64, actual: 12 }));
     }
     assert_eq!(
         error_text(&mut items),

@@ -1,5 +1,6 @@
 //! The permutation of algorithm 1 where the shape of the work is particular to a GPU.
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::cudarc::driver::DevicePtr;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
@@ -85,7 +86,7 @@ fn views_agree() {
     assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
     let p = Permutation::new(1000, 1);
     let refused = p.then(&p).unwrap().on(Backend::Cuda).try_to_vec();
-    assert_eq!(refused.unwrap_err(), Error::NoDeviceSource);
+    assert_eq!(refused.unwrap_err(), Error::Gpu(GpuError::NoSource));
 }
 
 /// Domains of more points than the body of tests has for every back end.

@@ -1,5 +1,6 @@
 //! Rows of a batch on the device are those of the host.
 
+use bijective_shuffle::RowsError;
 use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaWorkspace, Word};
@@ -34,8 +35,8 @@ fn check(cuda: &Cuda, permutations: &Permutations, first: u64, rows: usize) {
 #[test]
 fn many_and_long_rows_agree() {
     let Some(cuda) = cuda() else { return };
-    // More rows than the device holds at a time; on one of 132 multiprocessors rows of 1, 1, 1, 2, 4, 8 and 16 warps, the others one
-    // after another. Those of 2^10 and 2^15 items have no gaps.
+    // More rows than the device holds at a time; on one of 132 multiprocessors rows of 1, 1, 1, 2,
+    // 4, 8 and 16 warps, the others one after another. Those of 2^10 and 2^15 items have no gaps.
     for (rows, len) in [
         (300_000, 32),
         (20_000, 300),
@@ -75,9 +76,9 @@ fn what_cannot_be_is_refused() {
     let mut workspace = CudaWorkspace::new(&cuda);
     let permutations = Permutations::new(10, 4, 1);
     let error = workspace.permutations(&permutations, 0, &mut out);
-    assert_eq!(error, Err(Error::NotWholeRows { len: 4, actual: 10 }));
+    assert_eq!(error, Err(Error::Rows(RowsError::NotWhole { len: 4, actual: 10 })));
     let error = workspace.permutations(&permutations, 9, &mut out.slice_mut(..8));
-    assert_eq!(error, Err(Error::RowsOutOfRange { first: 9, rows: 2, count: 10 }));
+    assert_eq!(error, Err(Error::Rows(RowsError::OutOfRange { first: 9, rows: 2, count: 10 })));
     workspace.permutations(&permutations, 10, &mut out.slice_mut(..0)).unwrap();
     let other = CudaWorkspace::new(&Cuda::new().unwrap()).permutations(
         &permutations,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use bijective_shuffle::cudarc::driver::{CudaContext, CudaGraph, CudaStream};
 use bijective_shuffle::prelude::*;
@@ -157,12 +158,17 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
         };
         if is_captured {
             let (answers, graph) = capture(stream, calls);
-            assert_eq!(answers, [const { Err(Error::Captured) }; 9]);
+            assert_eq!(answers, [const { Err(Error::Gpu(GpuError::Captured)) }; 9]);
             assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
         } else {
             assert_eq!(calls(), [const { Ok(()) }; 9]);
         }
     }
+    // Nor is it if the capture begins between an array and the call.
+    let (from, mut to) = (source.slice(..1000), out.slice_mut(..1000));
+    let arrays = workspace.arrays(&f, 1000).array(&from, &mut to).unwrap();
+    let (answer, _) = capture(stream, || arrays.shuffle());
+    assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
     // And it goes on as before.
     assert_eq!(workspace.indices(&f, &mut out.slice_mut(..1000)), Ok(()));
     stream.synchronize().unwrap();

@@ -1,5 +1,6 @@
 //! Random numbers in device memory: those of the CPU, bit for bit.
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::cudarc::driver::{
     CudaSlice, CudaViewMut, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
@@ -67,7 +68,8 @@ kind! {
 /// Numbers before and after those that are filled, which must stay 0.
 const GUARD: usize = 64;
 
-/// What is in device memory after a fill of some numbers, from a place that so many numbers are before.
+/// What is in device memory after a fill of some numbers, from a place that so many numbers are
+/// before.
 fn filled<N: DeviceRepr + ValidAsZeroBits + Copy + Default + PartialEq>(
     cuda: &Cuda,
     before: usize,
@@ -88,8 +90,8 @@ fn filled<N: DeviceRepr + ValidAsZeroBits + Copy + Default + PartialEq>(
 }
 
 fn philox<K: Kind, const ROUNDS: usize>(cuda: &Cuda) {
-    // Lengths up to some tiles, starts at every alignment, positions within a block and across the end of the low word;
-    // each is filled from where the last one ended.
+    // Lengths up to some tiles, starts at every alignment, positions within a block and across the
+    // end of the low word; each is filled from where the last one ended.
     for position in [0, 1, (1 << 34) - 7] {
         for before in 0..4 {
             let mut rng = Philox4x32Rng::<ROUNDS>::from_key(42, 7);
@@ -279,7 +281,7 @@ fn kernels_that_are_wrong_are_refused() {
     for (text, name) in [("int x = ;", "nothing"), (text, "something"), (text, "not\0hing")] {
         let error = cuda.kernel(text, name).unwrap_err();
         assert!(
-            matches!(&error, Error::DeviceCompile { type_name, .. } if type_name == name),
+            matches!(&error, Error::Gpu(GpuError::Compile { type_name, .. }) if type_name == name),
             "{error}"
         );
     }
@@ -293,7 +295,7 @@ fn numbers_for_another_context_are_refused() {
     let mut out = other.alloc_zeros::<u32>(100).unwrap();
     let mut rng = Philox4x32Rng::new(1, 0);
     let before = rng.clone();
-    let refused = Err(Error::WrongDevice { expected: 0, actual: 0 });
+    let refused = Err(Error::Gpu(GpuError::WrongDevice { expected: 0, actual: 0 }));
     assert_eq!(cuda.fill_u32(&mut rng, &mut out), refused);
     assert_eq!(rng, before);
     let ensemble = Streams::<Mwc>::new(1, 0..10).unwrap();

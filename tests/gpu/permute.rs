@@ -1,5 +1,8 @@
 //! Arrays permuted by affine maps: the GPU does as the CPU.
 
+use bijective_shuffle::BijectionError;
+use bijective_shuffle::GpuError;
+use bijective_shuffle::MatrixError;
 use bijective_shuffle::affine::{BitMatrix, Network, parm, permute_in_place, permuted};
 use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
@@ -229,9 +232,13 @@ fn a_part_that_fails_leaves_the_array_as_it_was() {
         let done = workspace.parm(0b1010, &mut device, |workspace, part| {
             workspace.permute_in_place(&Affine::reversal(11)?, part)?;
             part_number += 1;
-            if part_number > fails_at { Err(Error::EmptyDomain) } else { Ok(()) }
+            if part_number > fails_at {
+                Err(Error::Bijection(BijectionError::EmptyDomain))
+            } else {
+                Ok(())
+            }
         });
-        assert_eq!(done, Err(Error::EmptyDomain));
+        assert_eq!(done, Err(Error::Bijection(BijectionError::EmptyDomain)));
         let got = cuda.stream().clone_dtoh(&device).unwrap();
         cuda.stream().synchronize().unwrap();
         assert!(got == items, "part {fails_at}");
@@ -288,18 +295,24 @@ fn what_does_not_fit_is_refused() {
     assert_eq!(workspace.permute_in_place(&map, &mut out), error);
     // SAFETY: it fails before anything is launched.
     let overlapping = unsafe { workspace.permute_raw(&map, 4096, 4096 + 60, 4) };
-    assert_eq!(overlapping, Err(Error::Overlap));
+    assert_eq!(overlapping, Err(Error::Gpu(GpuError::Overlap)));
 
     // Said before memory is taken for it.
     let mut large = stream.alloc_zeros::<[u8; (64 << 10) + 1]>(16).unwrap();
-    let error = Err(Error::ItemTooLarge { bytes: (64 << 10) + 1, most: 64 << 10 });
+    let error = Err(Error::Gpu(GpuError::ItemTooLarge { bytes: (64 << 10) + 1, most: 64 << 10 }));
     assert_eq!(workspace.permute_in_place(&map, &mut large), error);
     assert_eq!(workspace.parm(1, &mut large, |_, _| Ok(())), error);
     // SAFETY: it fails before anything is launched.
     let overflowing = unsafe { workspace.permute_raw(&Affine::reversal(63).unwrap(), 0, 16, 3) };
-    assert_eq!(overflowing, Err(Error::DeviceMemory));
+    assert_eq!(overflowing, Err(Error::Gpu(GpuError::OutOfMemory)));
     assert_eq!(workspace.bytes(), 0);
-    assert_eq!(workspace.parm(0, &mut out, |_, _| Ok(())), Err(Error::NotAPowerOfTwo { len: 15 }));
+    assert_eq!(
+        workspace.parm(0, &mut out, |_, _| Ok(())),
+        Err(Error::Matrix(MatrixError::NotAPowerOfTwo { len: 15 }))
+    );
     let mut source = source;
-    assert_eq!(workspace.parm(16, &mut source, |_, _| Ok(())), Err(Error::EmptyMask));
+    assert_eq!(
+        workspace.parm(16, &mut source, |_, _| Ok(())),
+        Err(Error::Matrix(MatrixError::EmptyMask))
+    );
 }

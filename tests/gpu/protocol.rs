@@ -126,7 +126,8 @@ fn launches_are_told_apart_when_their_numbers_come_again() {
     let (few, many) = (reference(&small, 600), reference(&large, 200_000));
     let mut small_out = cuda.stream().alloc_zeros::<u32>(600).unwrap();
     let mut large_out = cuda.stream().alloc_zeros::<u32>(200_000).unwrap();
-    // The words of the large launch lie there until its number comes again, 2^16 launches later, and a little more.
+    // The words of the large launch lie there until its number comes again, 2^16 launches later,
+    // and a little more.
     for _ in 0..2 {
         workspace.indices(&large, &mut large_out).unwrap();
         assert_eq!(wrong(&cuda, &large_out, &many), 0);
@@ -145,7 +146,8 @@ fn launches_are_told_apart_when_their_numbers_come_again() {
 fn buckets_that_overflow_are_put_right() {
     let Some(cuda) = cuda() else { return };
     let cuda = cuda.with_strategy(CudaStrategy::Partitioned);
-    // All survivors in the first half of the slots, or every other slot: nothing like a random permutation.
+    // All survivors in the first half of the slots, or every other slot: nothing like a random
+    // permutation.
     for (bits, multiplier, increment) in [(17, 1, 0), (17, 1, 12_345), (20, 1, 77), (20, 3, 1)] {
         let f = Lcg::new(bits, multiplier, increment).unwrap();
         for len in [(1_u64 << (bits - 1)) + 1, (1 << bits) / 3] {

@@ -1,5 +1,6 @@
 //! What cannot be done is refused with an error that says why, and nothing is lost.
 
+use bijective_shuffle::GpuError;
 use bijective_shuffle::cudarc::driver::CudaContext;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaWorkspace, DeviceSource};
@@ -44,7 +45,7 @@ fn a_text_that_does_not_compile_is_shown() {
     let Some(cuda) = cuda() else { return };
     let f = Claims { last: 9, forward: "nonsense(slot)", words: 1, params: 1 };
     let mut items = [1, 2, 3];
-    let Err(Error::DeviceCompile { type_name, log }) = cuda.shuffle(&f, &mut items) else {
+    let Err(Error::Gpu(GpuError::Compile { type_name, log })) = cuda.shuffle(&f, &mut items) else {
         panic!("it should not compile");
     };
     assert_eq!(type_name, "Claims");
@@ -58,7 +59,7 @@ fn parameters_of_another_size_than_the_struct_are_refused() {
     let mut items = [1, 2, 3];
     for (words, params) in [(2, 1), (1, 2), (1, 0)] {
         let f = Claims { last: 9, forward: "slot", words, params };
-        let Err(Error::DeviceCompile { log, .. }) = cuda.shuffle(&f, &mut items) else {
+        let Err(Error::Gpu(GpuError::Compile { log, .. })) = cuda.shuffle(&f, &mut items) else {
             panic!("{words} words and {params} should not compile");
         };
         assert!(log.contains("the parameters are the struct's bytes"), "{log}");
@@ -73,9 +74,12 @@ fn what_does_not_fit_is_said() {
     let f = VariablePhilox::<24>::from_keys(2, [1; 24]);
     assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::LengthExceedsDomain { len: 5, last: 3 }));
     let f = Table::from_seed(1000, 1);
-    assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::NoDeviceSource));
+    assert_eq!(cuda.shuffle(&f, &mut items), Err(Error::Gpu(GpuError::NoSource)));
     let f = Claims { last: 9, forward: "slot", words: 600, params: 600 };
-    assert!(matches!(cuda.shuffle(&f, &mut items), Err(Error::DeviceParams { bytes: 4800, .. })));
+    assert!(matches!(
+        cuda.shuffle(&f, &mut items),
+        Err(Error::Gpu(GpuError::Params { bytes: 4800, .. }))
+    ));
     assert_eq!(items, [1, 2, 3, 4, 5]);
 
     let stream = cuda.stream();
@@ -91,7 +95,7 @@ fn what_does_not_fit_is_said() {
     let mut large = stream.alloc_zeros::<u8>(8).unwrap();
     // SAFETY: it fails before anything is launched.
     let unallocated = unsafe { workspace.shuffle_raw(&p, 256, 256, 1 << 33, (64 << 10) + 1) };
-    assert!(matches!(unallocated, Err(Error::ItemTooLarge { .. })));
+    assert!(matches!(unallocated, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
     stream.memset_zeros(&mut large).unwrap();
 }
 
@@ -106,12 +110,12 @@ fn a_slice_of_another_context_is_refused() {
     let mut out = cuda.stream().alloc_zeros::<u64>(100).unwrap();
     let f = Standard::from_seed(100, 1);
     let error = CudaWorkspace::new(&cuda).shuffle_into(&f, &foreign, &mut out);
-    assert_eq!(error, Err(Error::WrongDevice { expected: 0, actual: 0 }));
+    assert_eq!(error, Err(Error::Gpu(GpuError::WrongDevice { expected: 0, actual: 0 })));
     // Nor is one of another handle of the same context, which would not be waited for.
     let handle = CudaContext::new(0).unwrap();
     let foreign_handle = handle.default_stream().alloc_zeros::<u64>(100).unwrap();
     let error = CudaWorkspace::new(&cuda).shuffle_into(&f, &foreign_handle, &mut out);
-    assert_eq!(error, Err(Error::WrongDevice { expected: 0, actual: 0 }));
+    assert_eq!(error, Err(Error::Gpu(GpuError::WrongDevice { expected: 0, actual: 0 })));
     // An engine of that context takes it.
     let there = Cuda::on_stream(context.default_stream()).unwrap();
     let mut out = there.stream().alloc_zeros::<u64>(100).unwrap();

@@ -62,7 +62,8 @@ fn len_and_seed(entry: &Value) -> (u64, Seed) {
     (entry["len"].as_u64().unwrap(), seed.epoch(entry["epoch"].as_str().unwrap().parse().unwrap()))
 }
 
-/// The values are written by `vectors/make_vectors.py`. They are a promise: a change is a major version.
+/// The values are written by `vectors/make_vectors.py`. They are a promise: a change is a major
+/// version.
 #[test]
 fn the_default_seed_path_is_stable() {
     let entries = entries(include_str!("../vectors/standard.json"));

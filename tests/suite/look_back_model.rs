@@ -1,17 +1,21 @@
-//! A model of the look-back of gpu/lookback.cuh, and of the blocks of `move_survivors` in gpu/direct.cuh that use it,
-//! checked by loom: whatever the order of their steps, and whatever values relaxed loads may return. The names are those
-//! of the device code. gpu/README.md has the argument in words.
+//! A model of the look-back of gpu/lookback.cuh, and of the blocks of `move_survivors` in
+//! gpu/direct.cuh that use it, checked by loom: whatever the order of their steps, and whatever
+//! values relaxed loads may return. The names are those of the device code. gpu/README.md has the
+//! argument in words.
 //!
 //! What is bounded:
 //!
-//! * Blocks are 2 or 3, tiles up to 4, launches up to 4. The window has 2 lanes and the epoch 0 to 2 bits, for 32 and 16
-//!   on the device.
-//! * `Some(n)` bounds how many times a block that could go on is interrupted; `None` says that nothing does.
-//! * Once a look-back has polled in vain `POLLS` times, the execution is followed to its end in one order only. A poll in
-//!   vain changes nothing, so what might follow is met in executions with fewer of them as well.
+//! * Blocks are 2 or 3, tiles up to 4, launches up to 4. The window has 2 lanes and the epoch 0 to
+//!   2 bits, for 32 and 16 on the device.
+//! * `Some(n)` bounds how many times a block that could go on is interrupted; `None` says that
+//!   nothing does.
+//! * Once a look-back has polled in vain `POLLS` times, the execution is followed to its end in one
+//!   order only. A poll in vain changes nothing, so what might follow is met in executions with
+//!   fewer of them as well.
 //!
-//! What is not modelled: a block is one thread here, since its warps speak to each other through shared memory and
-//! barriers. And loom lets no load return what is stored because of a later step of the same thread (load buffering).
+//! What is not modelled: a block is one thread here, since its warps speak to each other through
+//! shared memory and barriers. And loom lets no load return what is stored because of a later step
+//! of the same thread (load buffering).
 
 // Elsewhere loom has no 64-bit atomics.
 
@@ -182,7 +186,8 @@ fn finish(chain: &Chain, epoch: u32, blocks: u32) {
     chain.epoch.swap(next, RELAXED);
 }
 
-/// One block. To evaluate a tile is to look up its count, and what is moved is the tile's number with its base.
+/// One block. To evaluate a tile is to look up its count, and what is moved is the tile's number
+/// with its base.
 fn move_survivors(chain: &Chain, counts: &[u64], blocks: u32) -> Vec<(u32, u64)> {
     let tiles = counts.len() as u32;
     let evaluate = |tile: u32| counts[tile as usize];
@@ -217,8 +222,8 @@ fn move_survivors(chain: &Chain, counts: &[u64], blocks: u32) -> Vec<(u32, u64)>
     moved
 }
 
-/// A launch: the blocks run, and what comes after it in the stream begins when all have ended. This thread is one of
-/// the blocks, since loom has few threads.
+/// A launch: the blocks run, and what comes after it in the stream begins when all have ended. This
+/// thread is one of the blocks, since loom has few threads.
 fn launch(chain: &Arc<Chain>, counts: &'static [u64], blocks: u32) {
     let others: Vec<_> = (1..blocks)
         .map(|_| {
@@ -265,7 +270,8 @@ fn the_next_launch_finds_the_chain_ready() {
     check(Device, 2, 3, Some(2), &[&[4], &[3, 0, 5, 2]]);
 }
 
-/// With an epoch of one bit, the third launch finds words of the first, or the fourth of the second.
+/// With an epoch of one bit, the third launch finds words of the first, or the fourth of the
+/// second.
 const FIRST_AGAIN: Launches = &[&[3, 5, 7], &[4], &[1, 6, 2]];
 const SECOND_AGAIN: Launches = &[&[3], &[4, 5, 7], &[6], &[1, 0, 2]];
 

@@ -1,8 +1,9 @@
 //! Faults that other shuffles have or had, each as a test that this one passes.
 //!
-//! A fault that cannot be had here for want of the part that has it: sorting by random 32-bit keys keeps the order of
-//! items whose keys are equal (CuPy's `permutation`). No keys are sorted here. And a fault that stays as published:
-//! `VariablePhilox` is even at powers of two, being the paper's map; `RandomSign` mends it.
+//! A fault that cannot be had here for want of the part that has it: sorting by random 32-bit keys
+//! keeps the order of items whose keys are equal (CuPy's `permutation`). No keys are sorted here.
+//! And a fault that stays as published: `VariablePhilox` is even at powers of two, being the
+//! paper's map; `RandomSign` mends it.
 
 use crate::common;
 use std::collections::HashSet;
@@ -35,7 +36,8 @@ fn is_complete(f: &dyn Bijection, len: u64) -> bool {
     values.into_iter().eq(0..len)
 }
 
-/// Thrust's `shuffle`: only even permutations at every power of two from 16 on, so half of the orders never come.
+/// Thrust's `shuffle`: only even permutations at every power of two from 16 on, so half of the
+/// orders never come.
 #[test]
 fn both_signs_come_at_every_power_of_two() {
     assert!(is_odd(&[1, 0, 2]) && !is_odd(&[1, 2, 0]) && !is_odd(&[0, 1, 2]));
@@ -86,8 +88,8 @@ fn all_bits_of_a_seed_count() {
     }
 }
 
-/// Many samplers, PyTorch's `DistributedSampler` among them, add seed and epoch: the second epoch of seed 0 is the
-/// first of seed 1.
+/// Many samplers, PyTorch's `DistributedSampler` among them, add seed and epoch: the second epoch
+/// of seed 0 is the first of seed 1.
 #[test]
 fn seed_and_epoch_do_not_add_up() {
     for len in [100, 1000] {

@@ -3,8 +3,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use bijective_shuffle::BijectionError;
+use bijective_shuffle::MatrixError;
+use bijective_shuffle::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, SamplerBuilder, SamplerError, SamplerState};
 use proptest::prelude::*;
@@ -288,14 +291,14 @@ fn what_cannot_be_built_says_why() {
     };
     let sampler_error = |error| Err(Error::Sampler(error));
     assert_eq!(of(0, 0, 1, 1), sampler_error(SamplerError::NoItems));
-    assert_eq!(of(1, 0, 0, 1), Err(Error::NoSuchShard { rank: 0, world: 0 }));
-    assert_eq!(of(1, 3, 3, 1), Err(Error::NoSuchShard { rank: 3, world: 3 }));
+    assert_eq!(of(1, 0, 0, 1), Err(Error::View(ViewError::NoSuchShard { rank: 0, world: 0 })));
+    assert_eq!(of(1, 3, 3, 1), Err(Error::View(ViewError::NoSuchShard { rank: 3, world: 3 })));
     assert_eq!(of(1, 0, 1, 0), sampler_error(SamplerError::EmptyBatch));
     let (world, batch) = (1 << 32, 1 << 32);
     assert_eq!(of(1, 0, world, batch), sampler_error(SamplerError::GlobalBatch { world, batch }));
     assert_eq!(of(1, 0, world, batch - 1), Ok(()));
     let error = Sampler::builder(10, 1).blocks(0, 5).build().unwrap_err();
-    assert_eq!(error, Error::EmptyBlock { block: 0, window: 5 });
+    assert_eq!(error, Error::Bijection(BijectionError::EmptyBlock { block: 0, window: 5 }));
     let narrow = Sampler::builder(10, 1).order(|_, seed| Ok(Lcg::from_seed(8, seed)));
     assert_eq!(narrow.build().unwrap_err(), Error::LengthExceedsDomain { len: 10, last: 7 });
 }
@@ -361,7 +364,7 @@ fn orders_are_those_of_the_permutations() {
 }
 
 /// Counts evaluations.
-struct Counting(u64, Arc<AtomicU64>);
+struct Counting(u64, Arc<AtomicU32>);
 
 impl Bijection for Counting {
     fn last(&self) -> u64 {
@@ -379,7 +382,7 @@ impl Bijection for Counting {
 #[test]
 fn a_rank_evaluates_its_own_places_only() {
     let len = 1_000_000_000_000;
-    let count = Arc::new(AtomicU64::new(0));
+    let count = Arc::new(AtomicU32::new(0));
     let counter = Arc::clone(&count);
     let builder =
         Sampler::builder(len, 1).order(move |len, _| Ok(Counting(len - 1, counter.clone())));
@@ -435,7 +438,7 @@ fn orders_that_lie_are_told_or_do_no_harm() {
 fn an_order_that_cannot_be_drawn_leaves_the_sampler_where_it_was() {
     let draw = |len, seed: Seed| {
         if seed == Seed::new(1).epoch(1) {
-            Err(Error::EmptyMask)
+            Err(Error::Matrix(MatrixError::EmptyMask))
         } else {
             Ok(Table::from_seed(len, seed))
         }
@@ -443,10 +446,10 @@ fn an_order_that_cannot_be_drawn_leaves_the_sampler_where_it_was() {
     let mut sampler = Sampler::builder(100, 1).order(draw).batch(10).build().unwrap();
     next(&mut sampler);
     let state = sampler.state();
-    assert_eq!(sampler.next_epoch(), Err(Error::EmptyMask));
+    assert_eq!(sampler.next_epoch(), Err(Error::Matrix(MatrixError::EmptyMask)));
     assert_eq!(sampler.state(), state);
     let text = state.to_string().replacen("64-0-", "64-1-", 1);
-    assert_eq!(sampler.resume(&text.parse().unwrap()), Err(Error::EmptyMask));
+    assert_eq!(sampler.resume(&text.parse().unwrap()), Err(Error::Matrix(MatrixError::EmptyMask)));
     assert_eq!(sampler.state(), state);
     sampler.set_epoch(2).unwrap();
     let table = Table::from_seed(100, Seed::new(1).epoch(2));

@@ -1,5 +1,5 @@
-//! Whether the statistical tests judge rightly: a good shuffle gets p-values that are uniform, and each bad one is
-//! found by the tests that can see it.
+//! Whether the statistical tests judge rightly: a good shuffle gets p-values that are uniform, and
+//! each bad one is found by the tests that can see it.
 //!
 //! Everything has a fixed seed, so it passes always or never.
 
@@ -15,8 +15,9 @@ type Shuffle = fn(u64, &mut [u32]);
 
 /// A generator for each sample.
 ///
-/// The seed goes through the finaliser of SplitMix64 (Steele, Lea, Flood, 2014) first: shuffles by `with_seed(0)`,
-/// `with_seed(1)`, .. depend on each other, which `Mmd::pairs` shows with 20,000 samples of 5 items.
+/// The seed goes through the finaliser of SplitMix64 (Steele, Lea, Flood, 2014) first: shuffles by
+/// `with_seed(0)`, `with_seed(1)`, .. depend on each other, which `Mmd::pairs` shows with 20,000
+/// samples of 5 items.
 fn rng(sample: u64) -> fastrand::Rng {
     let mut x = sample.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -92,7 +93,8 @@ fn judged<T: Test + Send>(
     run(samples, len, test, |sample, out| shuffle(first + sample, out))
 }
 
-/// All tests on the same samples, each with its name, but for those that need more samples or fewer items.
+/// All tests on the same samples, each with its name, but for those that need more samples or fewer
+/// items.
 fn all_tests(
     shuffle: Shuffle,
     len: usize,
@@ -143,8 +145,8 @@ fn all_tests(
 
 // That a good shuffle gets p-values that are uniform.
 
-/// The probability that the greatest distance of `values.len()` uniform values from the diagonal is at least as great
-/// as here: Kolmogorov's distribution, with Stephens's correction for few values.
+/// The probability that the greatest distance of `values.len()` uniform values from the diagonal is
+/// at least as great as here: Kolmogorov's distribution, with Stephens's correction for few values.
 fn kolmogorov(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let n = values.len() as f64;
@@ -205,9 +207,10 @@ const EVEN_ONLY: Named = ("even only", even_only);
 /// A p-value below which a shuffle is found out.
 const FOUND: f64 = 1e-6;
 
-/// Which tests find which shuffle: at a length, from so many samples on. Measured in steps of ten, up to 100,000
-/// samples (10,000 of 1000 items), with a p-value below 1e-8; each test stands where it first did so. A test that is
-/// not named at a length does not find the shuffle with the most samples, or there were too few for it.
+/// Which tests find which shuffle: at a length, from so many samples on. Measured in steps of ten,
+/// up to 100,000 samples (10,000 of 1000 items), with a p-value below 1e-8; each test stands where
+/// it first did so. A test that is not named at a length does not find the shuffle with the most
+/// samples, or there were too few for it.
 #[rustfmt::skip]
 const FINDS: &[(Named, usize, u64, &str)] = &[
     (LCG, 5, 100, "mmd to identity, successors, fixed points"),

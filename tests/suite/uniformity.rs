@@ -1,7 +1,9 @@
-//! Whether the default shuffle is uniform, as far as a test of seconds can see; and whether the tests can see.
+//! Whether the default shuffle is uniform, as far as a test of seconds can see; and whether the
+//! tests can see.
 //!
-//! Every test has a fixed seed, so it passes always or never. The long form, with many more tests, lengths and
-//! samples, is the program `quality` of `benches/studies`; `docs/quality.md` has its results.
+//! Every test has a fixed seed, so it passes always or never. The long form, with many more tests,
+//! lengths and samples, is the program `quality` of `benches/studies`; `docs/quality.md` has its
+//! results.
 
 use std::collections::HashMap;
 
@@ -73,12 +75,13 @@ fn every_index_comes_to_every_place_equally_often() {
     }
 }
 
-/// Which blocks are in which window, the order within each window, and that all of these are independent: every outcome
-/// that there can be is equally likely.
+/// Which blocks are in which window, the order within each window, and that all of these are
+/// independent: every outcome that there can be is equally likely.
 #[test]
 fn blocks_and_windows_are_uniform_and_independent() {
-    // Blocks of one item are a shuffle of items. Three blocks of two, then of two, two and one, in windows of one block.
-    // Two windows of two blocks: which two are in the first, and the orders of four items in each.
+    // Blocks of one item are a shuffle of items. Three blocks of two, then of two, two and one, in
+    // windows of one block. Two windows of two blocks: which two are in the first, and the orders
+    // of four items in each.
     for (len, block, window, outcomes) in
         [(4, 1, 2, 24), (6, 2, 1, 48), (5, 2, 1, 24), (8, 2, 2, 6 * 24 * 24)]
     {
@@ -147,7 +150,8 @@ fn weak_bijections_fail_over_all_orders() {
     assert!(over_orders(5, samples, by_family::<Lcg>) < CERTAIN);
     assert!(over_orders(5, samples, by_family::<VariablePhilox<2>>) < CERTAIN);
     assert!(over_orders(5, samples, by_family::<MulXorshift<2>>) < CERTAIN);
-    // On 2 and 3 bits even 24 rounds reach a handful of orders, which is why few items are drawn exactly.
+    // On 2 and 3 bits even 24 rounds reach a handful of orders, which is why few items are drawn
+    // exactly.
     assert!(over_orders(3, samples, by_family::<VariablePhilox<24>>) < CERTAIN);
     assert!(over_orders(5, samples, by_family::<VariablePhilox<24>>) < CERTAIN);
 }
@@ -159,8 +163,8 @@ fn a_cipher_without_random_sign_fails_the_sign_test() {
         let mended = over_signs(len, 1000, by_family::<RandomSign<VariablePhilox<24>>>);
         assert!(mended > SIGNIFICANCE, "length {len}: p {mended}");
     }
-    // One item short of the domain, walking fixes the sign by where the largest value stands; the exchange mends
-    // that.
+    // One item short of the domain, walking fixes the sign by where the largest value stands; the
+    // exchange mends that.
     let mended = over_signs(511, 1000, by_family::<CycleWalk<RandomSign<VariablePhilox<24>>>>);
     assert!(mended > SIGNIFICANCE, "p {mended}");
 }

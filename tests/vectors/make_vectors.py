@@ -357,7 +357,8 @@ def xorshift1024_jump():
     for _ in range(2048):
         bits.append(x & 1)
         x = xorshift1024_step(x)
-    # Polynomials are numbers, the coefficient of 1 lowest; `seen` has the bits so far, the last one lowest.
+    # Polynomials are numbers, the coefficient of 1 lowest; `seen` has the bits so far, the last one
+    # lowest.
     connection, other, length, since, seen = 1, 1, 0, 1, 0
     for n, bit in enumerate(bits):
         seen = seen << 1 | bit

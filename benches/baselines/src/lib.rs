@@ -1,5 +1,6 @@
-//! Parallel shuffles of the literature: the competitors of Mitchell, Stokes, Frank, Holmes, *Bandwidth-Optimal Random
-//! Shuffling for GPUs*, ACM TOPC 9(1), 2022 (table 3, figure 13), on the threads of the current rayon pool.
+//! Parallel shuffles of the literature: the competitors of Mitchell, Stokes, Frank, Holmes,
+//! *Bandwidth-Optimal Random Shuffling for GPUs*, ACM TOPC 9(1), 2022 (table 3, figure 13), on the
+//! threads of the current rayon pool.
 //!
 //! | function | work | extra memory | same order for a seed |
 //! | --- | --- | --- | --- |
@@ -10,9 +11,9 @@
 //! | [`sort_shuffle`] | `O(n log n)` | `n` items with 64-bit keys | always |
 //! | [`radix_sort_shuffle`] | 8 passes at most | up to `2n` items with 64-bit keys | always |
 //!
-//! They are written from the papers, to be measured against. "Always" means for every number of threads, with one
-//! version of this package: no order here is promised to last. Items are `Copy`, since all but one of the algorithms
-//! hold them in two places at a time.
+//! They are written from the papers, to be measured against. "Always" means for every number of
+//! threads, with one version of this package: no order here is promised to last. Items are `Copy`,
+//! since all but one of the algorithms hold them in two places at a time.
 //!
 //! # Examples
 //!

@@ -7,21 +7,22 @@ use crate::pieces::pieces;
 use crate::stream::{Key, Stream};
 use crate::tuning::Tuning;
 
-/// Shuffles by recursive random splitting: Rao, *Generation of Random Permutation of Given Number of Elements Using
-/// Random Sampling Numbers*, Sankhya A 23, 1961; Sandelius, *A Simple Randomization Procedure*, J. R. Stat. Soc. B
-/// 24(2), 1962.
+/// Shuffles by recursive random splitting: Rao, *Generation of Random Permutation of Given Number
+/// of Elements Using Random Sampling Numbers*, Sankhya A 23, 1961; Sandelius, *A Simple
+/// Randomization Procedure*, J. R. Stat. Soc. B 24(2), 1962.
 ///
-/// A random digit sends each item to one of 256 buckets, a bucket that is small enough is shuffled by Fisher-Yates, and
-/// a larger one is split again. It is a radix sort, from the most significant digit, by random keys that never end.
+/// A random digit sends each item to one of 256 buckets, a bucket that is small enough is shuffled
+/// by Fisher-Yates, and a larger one is split again. It is a radix sort, from the most significant
+/// digit, by random keys that never end.
 ///
-/// Threads deal blocks of items, each with its own stream of digits, to places that were counted before, and then
-/// have a bucket each. The order does not depend on the number of threads.
+/// Threads deal blocks of items, each with its own stream of digits, to places that were counted
+/// before, and then have a bucket each. The order does not depend on the number of threads.
 pub fn rao_sandelius<T: Copy + Send + Sync>(items: &mut [T], seed: u64) {
     tuned(items, seed, &Tuning::DEFAULT);
 }
 
-/// Shuffles as [`rao_sandelius`] does, to the same order, with memory that is kept from call to call: room for the
-/// items, which grows if it is too small.
+/// Shuffles as [`rao_sandelius`] does, to the same order, with memory that is kept from call to
+/// call: room for the items, which grows if it is too small.
 pub fn rao_sandelius_with<T: Copy + Send + Sync>(scratch: &mut Vec<T>, items: &mut [T], seed: u64) {
     with_scratch(scratch, items, seed, &Tuning::DEFAULT);
 }
@@ -103,8 +104,8 @@ fn deal<T: Copy + Send + Sync>(from: &[T], to: &mut [T], key: Key, tuning: &Tuni
         })
         .collect();
 
-    // Bucket by bucket, and in each block by block: so the places of a block are not in one piece, but a piece in each
-    // bucket.
+    // Bucket by bucket, and in each block by block: so the places of a block are not in one piece,
+    // but a piece in each bucket.
     let in_order = (0..buckets).flat_map(|bucket| counts.iter().map(move |block| block[bucket]));
     let mut places: Vec<_> = counts.iter().map(|_| Vec::with_capacity(buckets)).collect();
     for (number, piece) in pieces(to, in_order).into_iter().enumerate() {

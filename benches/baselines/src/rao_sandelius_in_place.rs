@@ -4,14 +4,15 @@ use crate::fisher_yates;
 use crate::stream::{Key, Stream};
 use crate::tuning::Tuning;
 
-/// Shuffles by recursive random halving, in place, as the program of Mitchell et al. does (`RaoSandeliusShuffle.h` of
-/// <https://github.com/djns99/CUDA-Shuffle>, after Bacher et al.).
+/// Shuffles by recursive random halving, in place, as the program of Mitchell et al. does
+/// (`RaoSandeliusShuffle.h` of <https://github.com/djns99/CUDA-Shuffle>, after Bacher et al.).
 ///
-/// A random bit sends each item to the front or to the back, and both parts, of which each has its own thread, are
-/// split again until they are small enough for Fisher-Yates. It takes no memory, and it reads and writes in sequence,
-/// but once for every bit; and the first split is the work of one thread, the next two that of two. With any number
-/// of threads it therefore takes the time in which one thread goes through the items twice. The order does not
-/// depend on the number of threads.
+/// A random bit sends each item to the front or to the back, and both parts, of which each has its
+/// own thread, are split again until they are small enough for Fisher-Yates. It takes no memory,
+/// and it reads and writes in sequence, but once for every bit; and the first split is the work of
+/// one thread, the next two that of two. With any number of threads it therefore takes the time in
+/// which one thread goes through the items twice. The order does not depend on the number of
+/// threads.
 pub fn rao_sandelius_in_place<T: Copy + Send + Sync>(items: &mut [T], seed: u64) {
     tuned(items, seed, &Tuning::DEFAULT);
 }

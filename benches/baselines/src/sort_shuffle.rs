@@ -8,13 +8,14 @@ use crate::tuning::Tuning;
 
 /// Shuffles by sorting with random 64-bit keys, by rayon's parallel pattern-defeating quicksort.
 ///
-/// The keys are words of one stream of SplitMix64, of which no two are the same: there are no ties, and the order
-/// depends on the seed alone.
+/// The keys are words of one stream of SplitMix64, of which no two are the same: there are no ties,
+/// and the order depends on the seed alone.
 pub fn sort_shuffle<T: Copy + Send + Sync>(items: &mut [T], seed: u64) {
     sort_tuned(items, seed, &Tuning::DEFAULT);
 }
 
-/// Shuffles as [`sort_shuffle`] does, to the same order, by the parallel radix sort of the crate `rdst`.
+/// Shuffles as [`sort_shuffle`] does, to the same order, by the parallel radix sort of the crate
+/// `rdst`.
 pub fn radix_sort_shuffle<T: Copy + Send + Sync>(items: &mut [T], seed: u64) {
     radix_sort_tuned(items, seed, &Tuning::DEFAULT);
 }

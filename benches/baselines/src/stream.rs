@@ -1,7 +1,8 @@
 //! [`Key`] and [`Stream`]: the random numbers of all the algorithms.
 //!
-//! The generator is SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014): a
-//! counter and a mixing function, so that any number of independent streams can start anywhere.
+//! The generator is SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number
+//! Generators*, OOPSLA 2014): a counter and a mixing function, so that any number of independent
+//! streams can start anywhere.
 
 /// The step of the counter: 2^64 over the golden ratio, rounded to an odd number.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -50,8 +51,8 @@ impl Stream {
         mix(self.state)
     }
 
-    /// A number below `bound`, each as likely as any other (Lemire, *Fast Random Integer Generation in an Interval*,
-    /// ACM TOMACS 29(1), 2019).
+    /// A number below `bound`, each as likely as any other (Lemire, *Fast Random Integer Generation
+    /// in an Interval*, ACM TOMACS 29(1), 2019).
     ///
     /// # Panics
     ///
@@ -75,7 +76,8 @@ mod tests {
 
     #[test]
     fn words_are_those_of_the_reference() {
-        // The first outputs of the public domain C code of S. Vigna, splitmix64.c, for the states 0 and 1234567.
+        // The first outputs of the public domain C code of S. Vigna, splitmix64.c, for the states 0
+        // and 1234567.
         let zero = [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f];
         let other = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973];
         for (state, words) in [(0, &zero[..]), (1_234_567, &other)] {
@@ -98,7 +100,8 @@ mod tests {
 
     #[test]
     fn numbers_below_a_large_bound_are_not_biased() {
-        // Without rejection, numbers below 3/4 of 2^64 would fall into the lower third of the range half the time.
+        // Without rejection, numbers below 3/4 of 2^64 would fall into the lower third of the range
+        // half the time.
         let bound = 3 << 62;
         let mut stream = Key::new(2).stream();
         let low = (0..9000).filter(|_| stream.below(bound) < bound / 3).count();

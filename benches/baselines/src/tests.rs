@@ -1,8 +1,8 @@
-//! That each algorithm permutes, shuffles, and keeps what it says about seeds: with its own sizes, and with sizes so
-//! small that a handful of items is shared among threads.
+//! That each algorithm permutes, shuffles, and keeps what it says about seeds: with its own sizes,
+//! and with sizes so small that a handful of items is shared among threads.
 //!
-//! All seeds are fixed, so the tests of deterministic algorithms pass always or never. Dart throwing, on several
-//! threads, fails by chance once in millions of runs.
+//! All seeds are fixed, so the tests of deterministic algorithms pass always or never. Dart
+//! throwing, on several threads, fails by chance once in millions of runs.
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -12,7 +12,8 @@ use crate::tuning::Tuning;
 use crate::{dart_throwing, fisher_yates, merge_shuffle, sort_shuffle, stream::Key};
 use crate::{rao_sandelius, rao_sandelius_in_place};
 
-/// The probability that the statistic of a perfect shuffle exceeds the critical value: less than 100 are computed.
+/// The probability that the statistic of a perfect shuffle exceeds the critical value: less than
+/// 100 are computed.
 const SIGNIFICANCE: f64 = 1e-8;
 
 /// Blocks and leaves of a single item, and two buckets: everything that can be shared is.
@@ -56,7 +57,8 @@ fn is_permutation(items: &[u32]) -> bool {
     sorted.into_iter().eq((0..).take(items.len()))
 }
 
-/// Sizes, with lengths to try them at: from 0 on, next to powers of two, and long enough to be shared among threads.
+/// Sizes, with lengths to try them at: from 0 on, next to powers of two, and long enough to be
+/// shared among threads.
 fn sizes_and_lengths() -> [(Tuning, Vec<usize>); 3] {
     let near_powers = |last: u32| -> Vec<usize> {
         (0..7).chain((3..=last).flat_map(|power| (1 << power) - 1..=(1 << power) + 1)).collect()
@@ -202,7 +204,8 @@ fn every_order_of_few_items_is_equally_likely() {
 
 #[test]
 fn every_range_of_many_items_comes_to_every_range_of_places() {
-    // With the sizes that are used: 8 ranges of items, 8 of places, and on each side the last follows from the others.
+    // With the sizes that are used: 8 ranges of items, 8 of places, and on each side the last
+    // follows from the others.
     const RANGES: usize = 8;
     let len = 5 << 17;
     for (name, shuffle) in all() {

@@ -1,10 +1,12 @@
 //! [`Tuning`]: the sizes that say when work is shared among threads.
 
-/// The sizes of the algorithms' parts. The tests lower them, so that a handful of items takes the parallel paths.
+/// The sizes of the algorithms' parts. The tests lower them, so that a handful of items takes the
+/// parallel paths.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuning {
-    /// How many items a thread takes at a time, where the algorithm goes through all of them; at least 1. Each such
-    /// block has its own stream of random numbers, so that the order does not depend on who takes it.
+    /// How many items a thread takes at a time, where the algorithm goes through all of them; at
+    /// least 1. Each such block has its own stream of random numbers, so that the order does not
+    /// depend on who takes it.
     pub(crate) block: usize,
     /// How many items are few enough for Fisher-Yates on one thread; at least 1.
     pub(crate) leaf: usize,
@@ -15,11 +17,12 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    /// A leaf of 8-byte items takes 2 MiB, which a core has in its second-level cache or its share of the third: on two
-    /// cores with 1 and 32 MiB of these, 2^25 + 1 items were shuffled by Rao-Sandelius with 155 million items a second,
-    /// and with 118 million for leaves of 2^15 (MergeShuffle: 85 and 74). 256 buckets are as many as the pages that a
-    /// second-level TLB keeps with ease, and a block gives each of them 256 items. `halved_leaf` is that of the program
-    /// of Mitchell et al.
+    /// A leaf of 8-byte items takes 2 MiB, which a core has in its second-level cache or its share
+    /// of the third: on two cores with 1 and 32 MiB of these, 2^25 + 1 items were shuffled by
+    /// Rao-Sandelius with 155 million items a second, and with 118 million for leaves of 2^15
+    /// (MergeShuffle: 85 and 74). 256 buckets are as many as the pages that a second-level TLB
+    /// keeps with ease, and a block gives each of them 256 items. `halved_leaf` is that of the
+    /// program of Mitchell et al.
     pub(crate) const DEFAULT: Self =
         Self { block: 1 << 16, leaf: 1 << 18, halved_leaf: 1 << 17, digit_bits: 8 };
 }

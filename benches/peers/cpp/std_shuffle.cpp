@@ -1,5 +1,5 @@
-// std::shuffle of the C++ standard library at hand, with two generators. Each generator lives on from call to call, one
-// in each thread, so that seeding it is no part of a shuffle.
+// std::shuffle of the C++ standard library at hand, with two generators. Each generator lives on
+// from call to call, one in each thread, so that seeding it is no part of a shuffle.
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood, 2014): about the least work that a generator of 64 good bits can do.
+// SplitMix64 (Steele, Lea, Flood, 2014): about the least work that a generator of 64 good bits can
+// do.
 class SplitMix64 {
 public:
     using result_type = std::uint64_t;
@@ -49,7 +50,8 @@ void peers_mt19937_64_shuffle(std::uint64_t *items, std::size_t len) {
 void peers_splitmix64_seed(std::uint64_t seed) { generator<SplitMix64>().seed(seed); }
 
 void peers_splitmix64_shuffle(std::uint64_t *items, std::size_t len) {
-    // A local one can stay in a register. Of the other, the compiler must expect that an item is part of it.
+    // A local one can stay in a register. Of the other, the compiler must expect that an item is
+    // part of it.
     SplitMix64 local = generator<SplitMix64>();
     std::shuffle(items, items + len, local);
     generator<SplitMix64>() = local;

@@ -1,4 +1,5 @@
-// What a shuffle cannot well be faster than: the items copied, and copied in a random order that is given.
+// What a shuffle cannot well be faster than: the items copied, and copied in a random order that is
+// given.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,8 @@ private:
     Scene<T> &scene_;
 };
 
-// What is read or written in order is of no use to a cache afterwards. To say so leaves more of it to the rest.
+// What is read or written in order is of no use to a cache afterwards. To say so leaves more of it
+// to the rest.
 template <bool STREAMING, class T>
 __device__ T load_once(const T *place) {
     return STREAMING ? __ldcs(place) : *place;
@@ -41,8 +43,8 @@ __device__ void store_once(T *place, T item) {
     }
 }
 
-// A thread has all its loads under way before it waits for one. The items of a thread are a block's width apart, so
-// that neighbours read and write the index and the other array together.
+// A thread has all its loads under way before it waits for one. The items of a thread are a block's
+// width apart, so that neighbours read and write the index and the other array together.
 template <bool GATHER, bool STREAMING, int ITEMS, class T>
 __global__ void __launch_bounds__(THREADS)
     move_by_index(const T *source, const std::uint32_t *index, T *out, std::size_t length) {

@@ -21,7 +21,8 @@ public:
     // Does the work once, or puts it on the stream.
     virtual void run(int form) = 0;
 
-    // Makes the result of the last call a wrong one, so that it is seen if the next call does nothing.
+    // Makes the result of the last call a wrong one, so that it is seen if the next call does
+    // nothing.
     virtual void poison() = 0;
 
     // Whether the result of the last call is right.
@@ -39,8 +40,9 @@ struct Effort {
 constexpr double SAMPLE = 2e-3;
 constexpr int MOST_CALLS = 1000;
 
-// Between two events: the calls follow each other as in a program that has nothing else to do, so the time of one holds
-// its launches so far as the device does not hide them behind the work of the call before.
+// Between two events: the calls follow each other as in a program that has nothing else to do, so
+// the time of one holds its launches so far as the device does not hide them behind the work of the
+// call before.
 inline double sample(Contender &contender, const Stream &stream, int form, int calls) {
     const Event begin;
     const Event end;
@@ -53,7 +55,8 @@ inline double sample(Contender &contender, const Stream &stream, int form, int c
 }
 
 inline double median(Contender &contender, const Stream &stream, int form, const Effort &effort) {
-    // This call warms up, and its time is a first guess; of short calls it is mostly the launch, so there is a second.
+    // This call warms up, and its time is a first guess; of short calls it is mostly the launch, so
+    // there is a second.
     int calls = std::max(effort.calls, 1);
     for (int guess = 0; guess < 2; guess++) {
         const double seconds = sample(contender, stream, form, calls);

@@ -1,7 +1,8 @@
-// What the random keys of the program of Mitchell et al. cost by themselves: it makes a generator for each item, by
-// `curand_init(seed, item, 0, &state)` with cuRAND's default generator, whose state is then moved by 2^67 times the
-// item's number (GPURandomGenerator in DefaultRandomGenerator.h of https://github.com/djns99/CUDA-Shuffle). Sort-shuffle
-// takes its keys from there, and dart throwing its places. Rows `name,item_bytes,length,seconds`.
+// What the random keys of the program of Mitchell et al. cost by themselves: it makes a generator
+// for each item, by `curand_init(seed, item, 0, &state)` with cuRAND's default generator, whose
+// state is then moved by 2^67 times the item's number (GPURandomGenerator in
+// DefaultRandomGenerator.h of https://github.com/djns99/CUDA-Shuffle). Sort-shuffle takes its keys
+// from there, and dart throwing its places. Rows `name,item_bytes,length,seconds`.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -12,7 +12,8 @@
 
 namespace peers {
 
-// The device has too little memory: the only failure that a run goes on after, with the next contender.
+// The device has too little memory: the only failure that a run goes on after, with the next
+// contender.
 class OutOfMemory : public std::bad_alloc {
 public:
     const char *what() const noexcept override { return "out of device memory"; }
@@ -23,7 +24,8 @@ inline void check(cudaError_t error, const char *call) {
     if (error == cudaSuccess) {
         return;
     }
-    // Errors that are not the device's end stay behind, and the next look at a kernel's launch would find them.
+    // Errors that are not the device's end stay behind, and the next look at a kernel's launch
+    // would find them.
     static_cast<void>(cudaGetLastError());
     if (error == cudaErrorMemoryAllocation) {
         throw OutOfMemory();
@@ -31,7 +33,8 @@ inline void check(cudaError_t error, const char *call) {
     throw std::runtime_error(std::string(call) + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
 }
 
-// In destructors, which must not throw: what fails there was caused by something that was reported before, or is.
+// In destructors, which must not throw: what fails there was caused by something that was reported
+// before, or is.
 inline void complain(cudaError_t error, const char *call) noexcept {
     if (error != cudaSuccess) {
         std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorString(error));
@@ -40,7 +43,8 @@ inline void complain(cudaError_t error, const char *call) noexcept {
 
 #define PEERS_CHECK(call) ::peers::check((call), #call)
 
-// After a launch: whether it could be launched. What goes wrong while it runs is found when the stream is waited for.
+// After a launch: whether it could be launched. What goes wrong while it runs is found when the
+// stream is waited for.
 #define PEERS_CHECK_LAUNCH() ::peers::check(cudaGetLastError(), "launch of a kernel")
 
 // Items in the device's memory, not initialised.

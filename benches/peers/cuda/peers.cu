@@ -1,5 +1,5 @@
-// Times shuffles of other libraries and of the literature on a GPU, and what no shuffle can well be faster than. Prints
-// a table as CSV: see README.md.
+// Times shuffles of other libraries and of the literature on a GPU, and what no shuffle can well be
+// faster than. Prints a table as CSV: see README.md.
 
 #include <cub/version.cuh>
 #include <thrust/version.h>

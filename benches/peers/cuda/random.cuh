@@ -1,4 +1,5 @@
-// Random numbers by counter: any thread can have any number of a stream, and nothing is kept between them.
+// Random numbers by counter: any thread can have any number of a stream, and nothing is kept
+// between them.
 #pragma once
 
 #include <cstdint>

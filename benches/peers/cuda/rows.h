@@ -1,4 +1,5 @@
-// Rows of CSV as benches/results has them: each says when it was measured, of which revision, and on what.
+// Rows of CSV as benches/results has them: each says when it was measured, of which revision, and
+// on what.
 #pragma once
 
 #include <cstdio>

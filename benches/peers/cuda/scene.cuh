@@ -1,4 +1,5 @@
-// What all contenders meet: the items, the place for their result, and an index that was drawn beforehand.
+// What all contenders meet: the items, the place for their result, and an index that was drawn
+// beforehand.
 #pragma once
 
 #include <cub/device/device_radix_sort.cuh>

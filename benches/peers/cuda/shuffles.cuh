@@ -16,7 +16,8 @@
 
 namespace peers {
 
-// What all shuffles have in common: they take the items of a scene, and leave them in its place for the result.
+// What all shuffles have in common: they take the items of a scene, and leave them in its place for
+// the result.
 template <class T>
 class Shuffle : public Contender {
 public:
@@ -28,7 +29,8 @@ protected:
     Scene<T> &scene;
 };
 
-// thrust::shuffle_copy as a program has it that asks for nothing: it allocates, waits and frees in each call.
+// thrust::shuffle_copy as a program has it that asks for nothing: it allocates, waits and frees in
+// each call.
 template <class T>
 class ThrustShuffle : public Shuffle<T> {
 public:
@@ -44,7 +46,8 @@ private:
     thrust::default_random_engine engine_;
 };
 
-// Memory that is kept from call to call. One block at a time is all that thrust::shuffle_copy asks for.
+// Memory that is kept from call to call. One block at a time is all that thrust::shuffle_copy asks
+// for.
 class KeptMemory {
 public:
     using value_type = char;
@@ -99,7 +102,8 @@ private:
     RandomSort<T> sort_;
 };
 
-// Marks a free slot of the board. No item may have this value: that makes it a little easier than it is in general.
+// Marks a free slot of the board. No item may have this value: that makes it a little easier than
+// it is in general.
 template <class T>
 constexpr T FREE = T(~T(0));
 
@@ -110,8 +114,9 @@ struct IsTaken {
     }
 };
 
-// Throws each item until it hits a free slot. A throw that succeeds hits each of the free slots with the same
-// probability, so the order is uniform, whoever comes first; but it is another one in each run.
+// Throws each item until it hits a free slot. A throw that succeeds hits each of the free slots
+// with the same probability, so the order is uniform, whoever comes first; but it is another one in
+// each run.
 template <class T>
 __global__ void __launch_bounds__(THREADS)
     throw_darts(const T *items, std::size_t length, T *board, std::uint64_t slots, std::uint64_t seed) {
@@ -129,8 +134,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-// Dart throwing: the items are thrown at a board of twice as many slots, and what lies on it is compacted. There is no
-// round over all items to wait for: each thread goes on by itself.
+// Dart throwing: the items are thrown at a board of twice as many slots, and what lies on it is
+// compacted. There is no round over all items to wait for: each thread goes on by itself.
 template <class T>
 class DartThrowing : public Shuffle<T> {
 public:

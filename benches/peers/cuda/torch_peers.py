@@ -126,7 +126,8 @@ def sample(work, scene, calls):
 
 def median(work, scene, arguments):
     calls = max(arguments.calls, 1)
-    # The first call warms up, and its time is a first guess; of short calls it is mostly the launch.
+    # The first call warms up, and its time is a first guess; of short calls it is mostly the
+    # launch.
     for _ in range(2):
         seconds = sample(work, scene, calls)
         if arguments.calls == 0:

@@ -22,8 +22,9 @@ __global__ void compare(const T *items, std::size_t length, Expected expected, F
     }
 }
 
-// Counts items that were not in the input or came before, with a bit for each item; and those that were not moved. No
-// such fault among as many items as the input has means that each of them is there, once.
+// Counts items that were not in the input or came before, with a bit for each item; and those that
+// were not moved. No such fault among as many items as the input has means that each of them is
+// there, once.
 template <class T>
 __global__ void take_attendance(const T *items, std::size_t length, std::uint32_t *seen, Findings *findings) {
     const std::size_t i = thread_number();
@@ -88,8 +89,8 @@ bool agrees(const Stream &stream, const Buffer<T> &items, Expected expected) {
 
 template <class T>
 bool is_shuffled(const Stream &stream, const Buffer<T> &items) {
-    // One item is unmoved on average, whatever the length, and the number is a Poisson one. So many never are; and of
-    // fewer items all may be.
+    // One item is unmoved on average, whatever the length, and the number is a Poisson one. So many
+    // never are; and of fewer items all may be.
     constexpr unsigned long long UNMOVED_AT_MOST = 64;
     Buffer<std::uint32_t> seen((items.length() + 31) / 32);
     PEERS_CHECK(cudaMemsetAsync(seen.data(), 0, seen.bytes(), stream.get()));

@@ -1,4 +1,5 @@
-//! Figures 9 to 11 of Bouverot-Dupuis and Sheeran (FHPNC 2023), of what `cuda/affine` measured on a GPU.
+//! Figures 9 to 11 of Bouverot-Dupuis and Sheeran (FHPNC 2023), of what `cuda/affine` measured on a
+//! GPU.
 
 use std::error::Error;
 use std::fmt::Write;

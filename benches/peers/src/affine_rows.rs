@@ -30,8 +30,8 @@ impl AffineRows {
     ///
     /// # Errors
     ///
-    /// If columns are missing, if a row has no size, length or time, if rows are of several machines or sizes of items,
-    /// which cannot be compared, or if there is no row.
+    /// If columns are missing, if a row has no size, length or time, if rows are of several
+    /// machines or sizes of items, which cannot be compared, or if there is no row.
     pub(crate) fn new(sheet: &Sheet) -> Result<Self, String> {
         let column = |name| sheet.column(name);
         let places = [column("kernel")?, column("matrix")?, column("item")?, column("length")?];
@@ -89,7 +89,8 @@ impl AffineRows {
         kernels
     }
 
-    /// The median of the seconds that a kernel took: of several matrices of a kind, and of several runs.
+    /// The median of the seconds that a kernel took: of several matrices of a kind, and of several
+    /// runs.
     pub(crate) fn seconds(&self, kernel: &str, map: &str, log2_items: u32) -> Option<f64> {
         let same = |row: &&AffineRow| {
             row.kernel == kernel && row.map == map && row.log2_items == log2_items

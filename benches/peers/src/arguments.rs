@@ -37,7 +37,8 @@ pub(crate) enum Command {
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
     GpuRngSweep(GpuNumbers),
-    /// Write tables, ratios and quoted figures into the documents, as the rows in benches/results say
+    /// Write tables, ratios and quoted figures into the documents, as the rows in benches/results
+    /// say
     Headlines(Documents),
     /// Run everything once at small lengths, check the results, and print nothing
     Test,

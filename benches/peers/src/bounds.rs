@@ -10,7 +10,8 @@ use crate::item::Item;
 pub(crate) const GATHER: &str = "gather";
 pub(crate) const MEMCPY: &str = "memcpy";
 
-/// Fewer bytes are no thread's work of their own: to wake one takes as long as to copy them, or longer.
+/// Fewer bytes are no thread's work of their own: to wake one takes as long as to copy them, or
+/// longer.
 const CHUNK_BYTES: usize = 1 << 19;
 
 /// The gather and the copy, both in parallel.
@@ -103,7 +104,8 @@ impl<T: Item> Runner<T> for Memcpy {
     }
 }
 
-/// How many items are one task, so that all threads get several of much the same size, or the calling thread all.
+/// How many items are one task, so that all threads get several of much the same size, or the
+/// calling thread all.
 fn chunk<T>(items: &[T]) -> usize {
     let most = 4 * rayon::current_num_threads();
     let tasks = (size_of_val(items) / CHUNK_BYTES).clamp(1, most);

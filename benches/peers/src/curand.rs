@@ -15,7 +15,8 @@ pub(crate) const KINDS: [(&str, Kind); 5] = [
     ("MT19937", Kind::CURAND_RNG_PSEUDO_MT19937),
 ];
 
-/// The orderings that are measured: what a program gets that asks for none, and the one that is to be the fastest.
+/// The orderings that are measured: what a program gets that asks for none, and the one that is to
+/// be the fastest.
 pub(crate) const ORDERINGS: [(&str, Ordering); 2] = [
     ("", Ordering::CURAND_ORDERING_PSEUDO_DEFAULT),
     (", dynamic", Ordering::CURAND_ORDERING_PSEUDO_DYNAMIC),
@@ -69,8 +70,8 @@ impl Generator {
     {
         let len = out.len();
         let (address, _guard) = out.device_ptr_mut(&self.stream);
-        // SAFETY: the slice is of that many numbers, borrowed for writing, and the guard cares that nobody else uses it
-        // before the stream has done with it.
+        // SAFETY: the slice is of that many numbers, borrowed for writing, and the guard cares that
+        // nobody else uses it before the stream has done with it.
         unsafe { UniformFill::fill(self.handle, address as *mut T, len) }
     }
 

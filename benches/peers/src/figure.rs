@@ -13,7 +13,8 @@ use crate::standings::{Row, Standings, Unit};
 const SIZE: (u32, u32) = (1080, 640);
 /// The width of the part with the curves; the rest is for their names.
 const PLOT: u32 = 800;
-/// Where the names begin, and the height of a line of them, unless there are so many that it has to be less.
+/// Where the names begin, and the height of a line of them, unless there are so many that it has to
+/// be less.
 const NAMES: u32 = 60;
 const LINE: u32 = 24;
 

@@ -1,4 +1,5 @@
-//! Tables 1 and 2 and figures 10 to 12 of Mitchell et al., of what was measured on a GPU, or on a second one.
+//! Tables 1 and 2 and figures 10 to 12 of Mitchell et al., of what was measured on a GPU, or on a
+//! second one.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -37,9 +38,10 @@ enum Table {
 use Side::{Bound, Ours, Peer, Unranked};
 use Table::{HostSlices, Indexes, Items};
 
-/// All contenders. Ours are those that are ranked: shuffles on the GPU by a family that passes the report in
-/// `docs/quality.md`, which are `Standard` and `VariablePhilox<24>`. Not an LCG, which does not pass; not the way back,
-/// which is another task than that of the peers; and nothing that the CPU does or that goes over the link.
+/// All contenders. Ours are those that are ranked: shuffles on the GPU by a family that passes the
+/// report in `docs/quality.md`, which are `Standard` and `VariablePhilox<24>`. Not an LCG, which
+/// does not pass; not the way back, which is another task than that of the peers; and nothing that
+/// the CPU does or that goes over the link.
 const CONTENDERS: &[(&str, Side, Table)] = &[
     ("SinglePass, Philox-24", Ours, Items),
     ("SinglePass, default", Ours, Items),
@@ -154,8 +156,8 @@ fn tables(measured: &Measured) -> Result<String, String> {
     Ok(text)
 }
 
-/// The speeds with items or indexes of a size, at lengths above powers of two or at them: without lengths and
-/// contenders that were not measured.
+/// The speeds with items or indexes of a size, at lengths above powers of two or at them: without
+/// lengths and contenders that were not measured.
 fn standings(
     measured: &Measured,
     item_bytes: &str,

@@ -26,7 +26,8 @@ const COMPARED: usize = 100_000;
 /// Slices in host memory are measured up to 2 to this power.
 const MOST_HOST_POWER: u32 = 28;
 
-/// Indexes that lie in device memory, as a bijection: with it the engine is a gather with a given index.
+/// Indexes that lie in device memory, as a bijection: with it the engine is a gather with a given
+/// index.
 struct Given {
     address: u64,
     last: u64,
@@ -57,13 +58,14 @@ impl Bijection for Given {
             #endif
         ";
         let params = self.address.to_le_bytes().to_vec();
-        // SAFETY: as many slots are asked for as there are indexes, which are kept until the stream is done.
+        // SAFETY: as many slots are asked for as there are indexes, which are kept until the stream
+        // is done.
         Some(unsafe { DeviceSource::new("Given", text, params) })
     }
 }
 
-// SAFETY: the memory holds a permutation, which the engine has written there; only the gather is asked for, on the
-// device, and so neither of the host's functions.
+// SAFETY: the memory holds a permutation, which the engine has written there; only the gather is
+// asked for, on the device, and so neither of the host's functions.
 unsafe impl TrustedBijection for Given {}
 
 /// An item that is its own index, with all bits in use.

@@ -1,4 +1,5 @@
-//! [`conditions`] and [`Origin`]: under which conditions something was measured, when, and of which revision.
+//! [`conditions`] and [`Origin`]: under which conditions something was measured, when, and of which
+//! revision.
 
 use std::fs;
 use std::path::Path;
@@ -51,7 +52,8 @@ impl Origin {
     }
 }
 
-/// The revision that the variable names, or else that of the repository, with `-dirty` where files differ from it.
+/// The revision that the variable names, or else that of the repository, with `-dirty` where files
+/// differ from it.
 fn revision() -> Result<String, String> {
     if let Ok(revision) = std::env::var(REVISION) {
         return Ok(revision);

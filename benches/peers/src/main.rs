@@ -1,5 +1,6 @@
-//! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise hits all alike; checks
-//! what every one of them did; and writes the tables and figures of `docs/results` from rows. See `README.md`.
+//! Measures `bijective-shuffle` beside its peers, one after the other in one run, so that noise
+//! hits all alike; checks what every one of them did; and writes the tables and figures of
+//! `docs/results` from rows. See `README.md`.
 
 mod affine_figures;
 mod affine_rows;

@@ -18,13 +18,14 @@ pub(crate) struct Effort {
     pub(crate) seed: u64,
 }
 
-/// How long a sample takes, at least: so many calls are measured together. In 0.2 ms a gather of 2^18 items was still
-/// a third slower than in a longer run.
+/// How long a sample takes, at least: so many calls are measured together. In 0.2 ms a gather of
+/// 2^18 items was still a third slower than in a longer run.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// Calls that take longer than this are of so many items that no cache keeps them from one call to the next. Before
-/// shorter ones, a call that does not count brings the contender's arrays back into the caches, as its own last call
-/// would have left them had no other contender been in between.
+/// Calls that take longer than this are of so many items that no cache keeps them from one call to
+/// the next. Before shorter ones, a call that does not count brings the contender's arrays back
+/// into the caches, as its own last call would have left them had no other contender been in
+/// between.
 const WARM_UP: Duration = Duration::from_millis(50);
 
 /// The calls of a sample.
@@ -38,8 +39,8 @@ struct Batch {
 
 /// The median speed of each contender, in items a second.
 ///
-/// One sample of each contender is taken after the other, again and again, so that whatever else the machine does hits
-/// all alike. Each works on what the one before it left.
+/// One sample of each contender is taken after the other, again and again, so that whatever else
+/// the machine does hits all alike. Each works on what the one before it left.
 ///
 /// # Panics
 ///

@@ -1,7 +1,7 @@
 //! [`Pages`]: which pages the memory of this program consists of.
 //!
-//! The choice is made for the whole program, by its allocator, and not for the items alone: otherwise a contender would
-//! be measured by what its scratch memory happens to get.
+//! The choice is made for the whole program, by its allocator, and not for the items alone:
+//! otherwise a contender would be measured by what its scratch memory happens to get.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt;
@@ -58,14 +58,16 @@ const NO_ADVICE: i32 = -1;
 
 static ADVICE: AtomicI32 = AtomicI32::new(NO_ADVICE);
 
-/// The size of a huge page on most machines. Smaller blocks are left alone, larger ones start at a multiple of it.
+/// The size of a huge page on most machines. Smaller blocks are left alone, larger ones start at a
+/// multiple of it.
 const HUGE_PAGE: usize = 2 << 20;
 
 /// The system's allocator, with advice about pages for large blocks.
 #[derive(Debug)]
 pub(crate) struct PagedAllocator;
 
-/// The layout that a block is really allocated with: never smaller or less aligned, and the same for the same layout.
+/// The layout that a block is really allocated with: never smaller or less aligned, and the same
+/// for the same layout.
 fn aligned(layout: Layout) -> Layout {
     if layout.size() < HUGE_PAGE {
         return layout;
@@ -74,8 +76,9 @@ fn aligned(layout: Layout) -> Layout {
     layout.align_to(HUGE_PAGE).unwrap_or(layout)
 }
 
-// SAFETY: all blocks come from `System` and go back to it, with the layout that `aligned` makes of the caller's both
-// times; it is as large, and at least as aligned. Advice about pages changes no contents.
+// SAFETY: all blocks come from `System` and go back to it, with the layout that `aligned` makes of
+// the caller's both times; it is as large, and at least as aligned. Advice about pages changes no
+// contents.
 unsafe impl GlobalAlloc for PagedAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's layout is not of size 0, so neither is this.
@@ -92,21 +95,22 @@ unsafe impl GlobalAlloc for PagedAllocator {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the block is from `alloc` or `alloc_zeroed` with this layout, and so from `System` with the aligned
-        // one.
+        // SAFETY: the block is from `alloc` or `alloc_zeroed` with this layout, and so from
+        // `System` with the aligned one.
         unsafe { System.dealloc(block, aligned(layout)) }
     }
 }
 
-/// Tells the system which pages are wanted for a block, if it is large. It may not listen: that is no error.
+/// Tells the system which pages are wanted for a block, if it is large. It may not listen: that is
+/// no error.
 #[cfg(target_os = "linux")]
 fn advise(block: *mut u8, size: usize) {
     let advice = ADVICE.load(Ordering::Relaxed);
     if advice == NO_ADVICE || size < HUGE_PAGE || block.is_null() {
         return;
     }
-    // SAFETY: the whole pages of a block that was just allocated, which starts a page; the advice is about the pages
-    // that it will consist of, and not about what they hold.
+    // SAFETY: the whole pages of a block that was just allocated, which starts a page; the advice
+    // is about the pages that it will consist of, and not about what they hold.
     unsafe { libc::madvise(block.cast(), size - size % HUGE_PAGE, advice) };
 }
 

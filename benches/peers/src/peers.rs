@@ -51,7 +51,8 @@ fn pcg(seed: u64) -> Pcg64Mcg {
     rand_core_0_6::SeedableRng::seed_from_u64(seed)
 }
 
-/// A shuffle in place by a generator, which is seeded before the time is taken and lives on from call to call.
+/// A shuffle in place by a generator, which is seeded before the time is taken and lives on from
+/// call to call.
 struct ByGenerator<R, F> {
     seed: fn(u64) -> R,
     rng: R,

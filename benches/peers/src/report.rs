@@ -8,8 +8,8 @@ use crate::machine::{self, Origin};
 use crate::sheet;
 use crate::standings::{Ratio, Row, Standings};
 
-/// Prints a table with the conditions that it was measured under, and, if asked, writes its rows into a file. The size of
-/// a row's items is what `item_bytes` says.
+/// Prints a table with the conditions that it was measured under, and, if asked, writes its rows
+/// into a file. The size of a row's items is what `item_bytes` says.
 pub(crate) fn publish(
     standings: &Standings,
     ratios: &[Ratio],

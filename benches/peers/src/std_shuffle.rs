@@ -3,8 +3,8 @@
 use crate::contender::Contender;
 use crate::peers::generator;
 
-// SAFETY: the declarations agree with the definitions in cpp/std_shuffle.cpp. Seeding takes a number, and touches
-// nothing but a generator of the calling thread, so it is safe to call.
+// SAFETY: the declarations agree with the definitions in cpp/std_shuffle.cpp. Seeding takes a
+// number, and touches nothing but a generator of the calling thread, so it is safe to call.
 unsafe extern "C" {
     safe fn peers_mt19937_64_seed(seed: u64);
     safe fn peers_splitmix64_seed(seed: u64);

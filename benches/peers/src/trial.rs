@@ -1,4 +1,5 @@
-//! Everything once, at small lengths: that all contenders do what they should, and reports can be made.
+//! Everything once, at small lengths: that all contenders do what they should, and reports can be
+//! made.
 
 use std::error::Error;
 use std::time::Duration;

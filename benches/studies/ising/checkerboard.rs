@@ -1,4 +1,5 @@
-//! The double checkerboard on the CPU: the reference that the GPU must agree with, and a fast enough simulation.
+//! The double checkerboard on the CPU: the reference that the GPU must agree with, and a fast
+//! enough simulation.
 
 use bijective_shuffle::rayon::prelude::*;
 use bijective_shuffle::rng::{Fill, Streams};
@@ -34,8 +35,8 @@ impl<G: TileWords> Checkerboard<G> {
         (0..2).map(|colour| self.update(colour, measured)).sum()
     }
 
-    /// Updates the tiles of a colour. If it is asked for, returns the sum over the bonds within them, and for colour 1
-    /// over those between tiles, each of which has one end there.
+    /// Updates the tiles of a colour. If it is asked for, returns the sum over the bonds within
+    /// them, and for colour 1 over those between tiles, each of which has one end there.
     fn update(&mut self, colour: usize, measured: bool) -> i32 {
         let Setup { geometry, hits, .. } = self.setup;
         let metropolis = self.setup.metropolis();
@@ -114,8 +115,8 @@ impl Framed {
 
     /// Tries each site once, those of even parity first, with the words of one hit.
     ///
-    /// Threads have pairs of sites that are neighbours in a row, one of each parity. The pairs are counted along the
-    /// rows; thread t has those with numbers t, t + threads, ...
+    /// Threads have pairs of sites that are neighbours in a row, one of each parity. The pairs are
+    /// counted along the rows; thread t has those with numbers t, t + threads, ...
     fn hit<G: TileWords>(&mut self, metropolis: &Metropolis, words: &[u32]) {
         let (tile, width) = (self.tile, self.tile + 2);
         for parity in 0..2 {

@@ -1,5 +1,6 @@
-//! The exact energy and specific heat of the finite lattice: Kaufman's partition function (Phys. Rev. 76, 1949, 1232) and
-//! its derivatives, as Ferdinand and Fisher give them (Phys. Rev. 185, 1969, 832).
+//! The exact energy and specific heat of the finite lattice: Kaufman's partition function (Phys.
+//! Rev. 76, 1949, 1232) and its derivatives, as Ferdinand and Fisher give them (Phys. Rev. 185,
+//! 1969, 832).
 //!
 //! With K = beta J and m rows of n spins, both with periodic boundaries,
 //!
@@ -21,7 +22,8 @@ pub(crate) const CRITICAL: f64 = 0.440_686_793_509_771_5;
 /// What the canonical ensemble of a finite lattice gives, a spin, with J = k_B = 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exact {
-    /// The mean of the sum over bonds of the products of their spins: minus the internal energy, the sign of [RNG].
+    /// The mean of the sum over bonds of the products of their spins: minus the internal energy,
+    /// the sign of [RNG].
     pub(crate) energy: f64,
     /// The specific heat, beta^2 (<E^2> - <E>^2) / N.
     pub(crate) specific_heat: f64,
@@ -89,8 +91,9 @@ impl Product {
 
 /// The logarithm of Z_1 + Z_2 + Z_3 + Z_4, of which only the derivatives are wanted.
 ///
-/// All four are divided by the largest, so that nothing overflows, and by exp(K times the derivative of ln Z_1), so
-/// that the second derivative, of the order of N, is not the difference of two numbers of the order of N^2.
+/// All four are divided by the largest, so that nothing overflows, and by exp(K times the
+/// derivative of ln Z_1), so that the second derivative, of the order of N, is not the difference
+/// of two numbers of the order of N^2.
 fn partial_sums(rows: u32, columns: u32, beta: f64) -> Derivatives {
     let angle = |l| angle(l, rows, columns, beta);
     let mut products = [Product::default(); 4];
@@ -105,7 +108,8 @@ fn partial_sums(rows: u32, columns: u32, beta: f64) -> Derivatives {
             z4.times_sinh(even);
         }
     }
-    // The factor of Z_4 that may be 0: 2 sinh x and 2 cosh x over exp |x|, which goes to the logarithm.
+    // The factor of Z_4 that may be 0: 2 sinh x and 2 cosh x over exp |x|, which goes to the
+    // logarithm.
     let zero = angle(0);
     let shrunk = (-2.0 * zero.value.abs()).exp();
     let (sinh, cosh) = ((1.0 - shrunk).copysign(zero.value), 1.0 + shrunk);
@@ -225,7 +229,8 @@ mod tests {
 
     #[test]
     fn at_the_critical_point_it_is_what_ferdinand_and_fisher_found() {
-        // The energy of the infinite lattice, sqrt 2, and the first term in 1 / n of a square one (theirs is by theta functions).
+        // The energy of the infinite lattice, sqrt 2, and the first term in 1 / n of a square one
+        // (theirs is by theta functions).
         const SLOPE: f64 = 0.622_439_460_781_28;
         let exact = |side| Exact::new(side, side, CRITICAL);
         let term = |side| (exact(side).energy - 2_f64.sqrt()) * f64::from(side);

@@ -1,12 +1,13 @@
-//! The double checkerboard (Weigel, Comput. Phys. Commun. 182, 2011, 1833): which site is where, and who updates it.
+//! The double checkerboard (Weigel, Comput. Phys. Commun. 182, 2011, 1833): which site is where,
+//! and who updates it.
 //!
-//! The lattice is cut into square tiles, coloured like a checkerboard. Tiles of one colour are no neighbours, so all of
-//! them are updated at the same time, each by the threads of one block. Within a tile the sites are a checkerboard
-//! again, and the sites of one parity are no neighbours.
+//! The lattice is cut into square tiles, coloured like a checkerboard. Tiles of one colour are no
+//! neighbours, so all of them are updated at the same time, each by the threads of one block.
+//! Within a tile the sites are a checkerboard again, and the sites of one parity are no neighbours.
 //!
-//! A tile and its right neighbour are a *pair*: tile p of colour 0 and tile p of colour 1. They are updated by the same
-//! streams of random numbers, one after the other. Nothing of this depends on the machine, so a seed gives one history
-//! of the lattice on every CPU and GPU.
+//! A tile and its right neighbour are a *pair*: tile p of colour 0 and tile p of colour 1. They are
+//! updated by the same streams of random numbers, one after the other. Nothing of this depends on
+//! the machine, so a seed gives one history of the lattice on every CPU and GPU.
 
 use crate::Failure;
 
@@ -39,8 +40,8 @@ pub(crate) struct Neighbours {
 impl Geometry {
     /// # Errors
     ///
-    /// If the tiles are not a checkerboard: an even number of them on a side, and an even number of sites on a side of
-    /// a tile.
+    /// If the tiles are not a checkerboard: an even number of them on a side, and an even number of
+    /// sites on a side of a tile.
     pub(crate) fn new(side: usize, tile: usize) -> Result<Self, Failure> {
         let fits = tile > 0 && tile.is_multiple_of(2) && side.is_multiple_of(2 * tile);
         if !fits || side == 0 {
@@ -76,7 +77,8 @@ impl Geometry {
         self.tiles() * self.tiles() / 2
     }
 
-    /// The row and column of a tile. Colour 0 has the tiles whose row and column add up to an even number.
+    /// The row and column of a tile. Colour 0 has the tiles whose row and column add up to an even
+    /// number.
     fn tile_at(self, colour: usize, pair: usize) -> (usize, usize) {
         let in_a_row = self.tiles() / 2;
         let row = pair / in_a_row;
@@ -112,7 +114,8 @@ impl Geometry {
         }
     }
 
-    /// Where the site is in a vector of all of them: the tiles of colour 0 one after another, then those of colour 1.
+    /// Where the site is in a vector of all of them: the tiles of colour 0 one after another, then
+    /// those of colour 1.
     pub(crate) fn index(self, row: usize, column: usize) -> usize {
         let Place { colour, pair, site } = self.place(row, column);
         (colour * self.pairs() + pair) * self.tile_sites() + site

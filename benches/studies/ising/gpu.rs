@@ -1,5 +1,6 @@
-//! The double checkerboard on an NVIDIA GPU: a launch a colour, a block a tile. The kernel (words.cuh, update.cuh) is a
-//! text of this example that draws its words with the crate's generators.
+//! The double checkerboard on an NVIDIA GPU: a launch a colour, a block a tile. The kernel
+//! (words.cuh, update.cuh) is a text of this example that draws its words with the crate's
+//! generators.
 
 use std::sync::Arc;
 
@@ -25,7 +26,8 @@ pub(crate) struct Gpu<G: TileWords> {
     spins: CudaSlice<i8>,
     states: States<G>,
     energies: CudaSlice<i32>,
-    /// How often each tile has been updated, that of colour 0 and that of colour 1 of a pair added up.
+    /// How often each tile has been updated, that of colour 0 and that of colour 1 of a pair added
+    /// up.
     hits: u64,
 }
 
@@ -52,8 +54,8 @@ impl<G: TileWords> Gpu<G> {
         Ok(Self { setup, stream, update, spins, states, energies, hits: 0 })
     }
 
-    /// Makes a round for each item: updates both colours, and adds to the slot that the item is, if it is one, the sum
-    /// over bonds.
+    /// Makes a round for each item: updates both colours, and adds to the slot that the item is, if
+    /// it is one, the sum over bonds.
     fn rounds(&mut self, slots: impl Iterator<Item = Option<usize>>) -> Result<(), Failure> {
         let Setup { geometry, hits, .. } = self.setup;
         let metropolis = self.setup.metropolis();
@@ -67,8 +69,8 @@ impl<G: TileWords> Gpu<G> {
             States::Kept(streams) => (0, streams.states_mut()),
             States::Counted(key, states) => (*key, states.as_view_mut()),
         };
-        // Addresses, and events when all is done: with slices as arguments each launch would have its own events, which
-        // take longer than an update for k = 1.
+        // Addresses, and events when all is done: with slices as arguments each launch would have
+        // its own events, which take longer than an update for k = 1.
         let (spins, _spins) = self.spins.device_ptr_mut(&self.stream);
         let (states, _states) = states.device_ptr_mut(&self.stream);
         let (energies, _energies) = self.energies.device_ptr_mut(&self.stream);
@@ -80,9 +82,9 @@ impl<G: TileWords> Gpu<G> {
                 launch.arg(&tiles).arg(&colour).arg(&hits);
                 launch.arg(&metropolis.two).arg(&metropolis.four);
                 launch.arg(&energies).arg(&slot).arg(&measured);
-                // SAFETY: the arguments are the kernel's. It reads and writes the spins of the pairs' tiles, the states
-                // of the threads and one energy, all of which are as many as were allocated, and stay borrowed until
-                // the launches are in the stream.
+                // SAFETY: the arguments are the kernel's. It reads and writes the spins of the
+                // pairs' tiles, the states of the threads and one energy, all of which are as many
+                // as were allocated, and stay borrowed until the launches are in the stream.
                 unsafe { launch.launch(shape) }?;
                 self.hits += u64::from(hits);
             }

@@ -1,7 +1,8 @@
-//! The two-dimensional Ising ferromagnet as a test of random numbers, and of what they cost: energy and specific heat
-//! are known exactly on finite lattices, so a generator that is not random enough is off. After Manssen, Weigel,
-//! Hartmann, *Random number generators for massively parallel simulations on GPU* (Eur. Phys. J. Special Topics 210,
-//! 2012; \[RNG\]), table 1; what came of it is in docs/results/ising.md.
+//! The two-dimensional Ising ferromagnet as a test of random numbers, and of what they cost: energy
+//! and specific heat are known exactly on finite lattices, so a generator that is not random enough
+//! is off. After Manssen, Weigel, Hartmann, *Random number generators for massively parallel
+//! simulations on GPU* (Eur. Phys. J. Special Topics 210, 2012; \[RNG\]), table 1; what came of it
+//! is in docs/results/ising.md.
 //!
 //! ```console
 //! cargo run --release -p bijective-shuffle-studies --bin ising
@@ -53,7 +54,8 @@ struct Arguments {
 enum Command {
     /// Checks the example itself; this is what is done without a command.
     Check {
-        /// The engine that must agree with the CPU, bit for bit: `cuda`. Without it: a GPU, if there is one.
+        /// The engine that must agree with the CPU, bit for bit: `cuda`. Without it: a GPU, if
+        /// there is one.
         #[arg(long)]
         engine: Option<Engine>,
     },

@@ -61,7 +61,8 @@ pub(crate) enum Method {
     Philox10,
 }
 
-/// A row of table 1 of [RNG]: 10^7 sweeps of 1024 x 1024 spins at beta = 0.4, on a GTX 480 where it is of a GPU.
+/// A row of table 1 of [RNG]: 10^7 sweeps of 1024 x 1024 spins at beta = 0.4, on a GTX 480 where it
+/// is of a GPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Published {
     /// The energy, with its error, and its deviation in standard errors.

@@ -2,8 +2,9 @@
 
 /// When a flip is accepted: the probabilities exp(-beta dE) as thresholds of 32-bit words.
 ///
-/// A flip of spin s whose neighbours' sum is h changes the energy by 2 s h, for s h in {-4, -2, 0, 2, 4}. A threshold
-/// is off by at most 2^-33, and what that does to an energy is far below what 10^14 updates can tell.
+/// A flip of spin s whose neighbours' sum is h changes the energy by 2 s h, for s h in {-4, -2, 0,
+/// 2, 4}. A threshold is off by at most 2^-33, and what that does to an energy is far below what
+/// 10^14 updates can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Metropolis {
     /// A word below this accepts a flip with s h = 2.

@@ -24,7 +24,8 @@ pub(crate) fn lattice(file: &Path, engine: Engine, seed: u64, sweeps: u64) -> Re
     let mut simulation = Method::Philox10.simulation(engine, setup)?;
     simulation.advance(sweeps)?;
     let spins = simulation.spins()?;
-    // Rectangles of one row each, as one path: so the file is a tenth of what it would be with an element each.
+    // Rectangles of one row each, as one path: so the file is a tenth of what it would be with an
+    // element each.
     let mut path = String::new();
     for row in 0..SIDE {
         let down = |column: usize| spins[geometry.index(row, column)] < 0;
@@ -56,7 +57,8 @@ const POINTS: usize = 100;
 const COLOURS: [RGBColor; 3] =
     [RGBColor(200, 30, 60), RGBColor(30, 120, 200), RGBColor(40, 140, 60)];
 
-/// Draws the energy in parts of a run against sweeps, for some methods, with the exact value as a line.
+/// Draws the energy in parts of a run against sweeps, for some methods, with the exact value as a
+/// line.
 pub(crate) fn energy(
     file: &Path,
     methods: &[Method],

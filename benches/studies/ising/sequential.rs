@@ -1,5 +1,5 @@
-//! One site after another, row by row, with one stream of random numbers: how a simulation on a CPU would go without
-//! anything parallel ("sequential update" of [RNG], table 1).
+//! One site after another, row by row, with one stream of random numbers: how a simulation on a CPU
+//! would go without anything parallel ("sequential update" of [RNG], table 1).
 
 use bijective_shuffle::rand_core::Rng;
 use bijective_shuffle::rng::{Buffered, Fill, Generator, Streams};
@@ -87,8 +87,8 @@ fn update_row(spins: &mut [i8], side: usize, row: usize, metropolis: Metropolis,
     for (column, &word) in words.iter().enumerate() {
         let right = if column + 1 < side { column + 1 } else { 0 };
         let others = spins[above + column] + spins[below + column] + spins[row + right];
-        // What follows from either left neighbour is known before the neighbour is: a site waits for the one before it
-        // only to choose.
+        // What follows from either left neighbour is known before the neighbour is: a site waits
+        // for the one before it only to choose.
         let spin = spins[row + column];
         let after_up = metropolis.next(spin, others + 1, word);
         let after_down = metropolis.next(spin, others - 1, word);

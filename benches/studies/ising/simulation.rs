@@ -10,8 +10,8 @@ pub(crate) struct Setup {
     pub(crate) geometry: Geometry,
     /// The inverse temperature, with J = k_B = 1.
     pub(crate) beta: f64,
-    /// How often each tile is updated before the next colour's turn: k of [RNG]. Sweeps one site after another do
-    /// without tiles.
+    /// How often each tile is updated before the next colour's turn: k of [RNG]. Sweeps one site
+    /// after another do without tiles.
     pub(crate) hits: u32,
     pub(crate) seed: u64,
     /// The multiplier of [`Method::Mwc`](crate::methods::Method::Mwc).
@@ -24,7 +24,8 @@ impl Setup {
     }
 }
 
-/// A lattice that moves on by *rounds*, from all spins up. A round is k sweeps: both colours, k hits each.
+/// A lattice that moves on by *rounds*, from all spins up. A round is k sweeps: both colours, k
+/// hits each.
 pub(crate) trait Simulation {
     /// Makes rounds, or lets a device make them.
     fn advance(&mut self, rounds: u64) -> Result<(), Failure>;
@@ -40,7 +41,8 @@ pub(crate) trait Simulation {
     /// Sets k, where there are tiles.
     fn set_hits(&mut self, hits: u32);
 
-    /// Makes `count` times `every` rounds. Gives the sum over bonds of the products of their spins after every so many.
+    /// Makes `count` times `every` rounds. Gives the sum over bonds of the products of their spins
+    /// after every so many.
     fn measure(&mut self, count: usize, every: u64) -> Result<Vec<i32>, Failure>;
 
     /// The spins, 1 or -1, in the order of [`Geometry::index`].

@@ -1,4 +1,5 @@
-//! Energy and specific heat from a series of measurements, with errors that allow for its correlations.
+//! Energy and specific heat from a series of measurements, with errors that allow for its
+//! correlations.
 
 use crate::Failure;
 
@@ -15,7 +16,8 @@ impl Estimate {
         (self.value - exact) / self.error
     }
 
-    /// The value with its error in units of the last two digits, as physicists write it: 1.1060788(15).
+    /// The value with its error in units of the last two digits, as physicists write it:
+    /// 1.1060788(15).
     pub(crate) fn rounded(self) -> String {
         // Without an error, as of a frozen lattice, all digits are good.
         let exponent = self.error.log10().floor().clamp(-14.0, 1.0);
@@ -32,20 +34,21 @@ pub(crate) struct Observables {
     pub(crate) energy: Estimate,
     /// The specific heat a spin.
     pub(crate) specific_heat: Estimate,
-    /// The integrated autocorrelation time of the energy, in measurements; 1/2 if they are independent.
+    /// The integrated autocorrelation time of the energy, in measurements; 1/2 if they are
+    /// independent.
     pub(crate) correlation: f64,
 }
 
-/// The bins of a series. Errors come from how bins differ, so that a bin must be many autocorrelation times long; so
-/// many bins give the error itself to about a twentieth.
+/// The bins of a series. Errors come from how bins differ, so that a bin must be many
+/// autocorrelation times long; so many bins give the error itself to about a twentieth.
 const BINS: usize = 200;
 
 impl Observables {
-    /// From the energies of a lattice of `sites` spins, in the order in which they were measured. What does not fill a
-    /// bin at the end is left out.
+    /// From the energies of a lattice of `sites` spins, in the order in which they were measured.
+    /// What does not fill a bin at the end is left out.
     ///
-    /// The specific heat is a nonlinear function of means, so its error, and its bias of the order of one over the
-    /// length, are taken from the jackknife over bins (Efron 1982, chapter 3).
+    /// The specific heat is a nonlinear function of means, so its error, and its bias of the order
+    /// of one over the length, are taken from the jackknife over bins (Efron 1982, chapter 3).
     ///
     /// # Errors
     ///
@@ -107,7 +110,8 @@ mod tests {
 
     #[test]
     fn errors_allow_for_correlations() {
-        // x' = a x + u has autocorrelation time (1 + a) / (1 - a) / 2 and variance 1 / 3 / (1 - a^2).
+        // x' = a x + u has autocorrelation time (1 + a) / (1 - a) / 2 and variance 1 / 3 / (1 -
+        // a^2).
         const A: f64 = 0.9;
         const SCALE: f64 = 1e6;
         let (sites, beta) = (100, 0.5);

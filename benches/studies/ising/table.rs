@@ -8,7 +8,8 @@ use crate::run::{self, Findings, Length, measure};
 use crate::simulation::Setup;
 use crate::statistics::Estimate;
 
-/// Prints a row for each method as soon as it is there: what was found, and below it what the paper has.
+/// Prints a row for each method as soon as it is there: what was found, and below it what the paper
+/// has.
 pub(crate) fn print(
     methods: &[Method],
     engine: Engine,

@@ -1,7 +1,8 @@
-// The update of all tiles of a colour: a block a tile, in shared memory; see checkerboard.rs for the same in Rust.
+// The update of all tiles of a colour: a block a tile, in shared memory; see checkerboard.rs for
+// the same in Rust.
 
-// Bytes from one row to the next in shared memory: the tile, its frame, and what makes rows begin at words. The rows of a
-// warp, two of them, then lie in different banks.
+// Bytes from one row to the next in shared memory: the tile, its frame, and what makes rows begin
+// at words. The rows of a warp, two of them, then lie in different banks.
 constexpr uint32_t STRIDE = TILE + 8;
 // The first site of the tile in its row.
 constexpr uint32_t FIRST = 4;
@@ -55,7 +56,8 @@ struct Pair {
         }
     }
 
-    // The sum over bonds of the pair: to the right and below, and where the frame counts to all sides.
+    // The sum over bonds of the pair: to the right and below, and where the frame counts to all
+    // sides.
     __device__ __forceinline__ int bonds(uint32_t row, uint32_t column, bool frame) const {
         const int l = left[0], r = left[1];
         int sum = l * r;
@@ -78,8 +80,9 @@ __device__ __forceinline__ void add_to(int* total, int number) {
     if (threadIdx.x == 0) atomicAdd(total, sum);
 }
 
-// Updates the tiles of a colour, each so many times. The lattice is the tiles of colour 0, then those of colour 1.
-// `first_hit` counts the hits before; `energies[slot]` gets what this colour adds to the sum over bonds, if there is one.
+// Updates the tiles of a colour, each so many times. The lattice is the tiles of colour 0, then
+// those of colour 1. `first_hit` counts the hits before; `energies[slot]` gets what this colour
+// adds to the sum over bonds, if there is one.
 extern "C" __global__ void __launch_bounds__(IN_A_TILE / WORDS::PAIRS, 2048 / (IN_A_TILE / WORDS::PAIRS))
 update(signed char* lattice, uint32_t* states, uint64_t key, uint64_t first_hit, uint32_t tiles, uint32_t colour,
        uint32_t hits, uint32_t two, uint32_t four, int* energies, uint32_t slot, uint32_t measured) {

@@ -1,5 +1,6 @@
-// Which word of which stream decides about which site; see words.rs. Each type draws, for one thread, a word for each of
-// its PAIRS sites of a parity. All threads of the block call its functions together.
+// Which word of which stream decides about which site; see words.rs. Each type draws, for one
+// thread, a word for each of its PAIRS sites of a parity. All threads of the block call its
+// functions together.
 //
 // The text comes after the crate's header, which has the generators, and after these definitions:
 //   TILE    sites on a side of a tile
@@ -67,7 +68,8 @@ struct OfBlock {
     __device__ __forceinline__ void store(uint32_t* states) const { generator.store(states, gridDim.x, blockIdx.x); }
 };
 
-// No state: the words are computed from the thread's place and the number of the hit, a block of four for two pairs.
+// No state: the words are computed from the thread's place and the number of the hit, a block of
+// four for two pairs.
 template <int ROUNDS>
 struct OfCounter {
     static constexpr uint32_t PAIRS = 2, SHARED_WORDS = 1;

@@ -13,9 +13,9 @@ use crate::geometry::Geometry;
 
 /// How the words of a generator are dealt to the sites of a tile.
 ///
-/// Each thread has so many pairs of sites, and takes a word for each of its sites of even parity, then for those of odd
-/// parity. A state is a thread's own, or is shared by the threads of a warp or of the block, who take one word each of
-/// what a step of it gives.
+/// Each thread has so many pairs of sites, and takes a word for each of its sites of even parity,
+/// then for those of odd parity. A state is a thread's own, or is shared by the threads of a warp
+/// or of the block, who take one word each of what a step of it gives.
 #[cfg_attr(
     not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))),
     expect(dead_code, reason = "what is of the device")
@@ -30,7 +30,8 @@ pub(crate) trait TileWords: DeviceGenerator {
     /// The type of device code (words.cuh) that draws the words.
     const DEVICE: &'static str;
 
-    /// The key, if words are computed from it and from their place, so that no state has to be kept.
+    /// The key, if words are computed from it and from their place, so that no state has to be
+    /// kept.
     fn counter_key(&self) -> Option<u64> {
         None
     }
@@ -45,7 +46,8 @@ pub(crate) trait TileWords: DeviceGenerator {
         Self::block_threads(geometry.tile) / Self::SHARED
     }
 
-    /// Whether tiles of a side are possible: whole warps, and a block for a state that more than a warp share.
+    /// Whether tiles of a side are possible: whole warps, and a block for a state that more than a
+    /// warp share.
     fn fits(tile: usize) -> bool {
         let threads = Self::block_threads(tile);
         (32..=1024).contains(&threads)

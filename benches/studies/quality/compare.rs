@@ -23,8 +23,8 @@ pub(crate) fn worst(findings: Vec<Finding>) -> Finding {
 pub(crate) fn histograms(candidate: &Histogram, reference: &Histogram) -> Finding {
     let (mut statistic, mut used) = (0.0, 0);
     for (&a, &b) in candidate.counts.iter().zip(&reference.counts) {
-        // A cell that both leave empty says nothing; one that is nearly empty would spoil the approximation, unless
-        // only one side leaves it empty, which is what is looked for.
+        // A cell that both leave empty says nothing; one that is nearly empty would spoil the
+        // approximation, unless only one side leaves it empty, which is what is looked for.
         if a + b >= 10 {
             let difference = a.abs_diff(b) as f64;
             statistic += difference * difference / (a + b) as f64;
@@ -55,7 +55,8 @@ impl Sample {
         (mean, squares / (count - 1.0))
     }
 
-    /// Whether the mean is another than the reference's: Welch's test, for samples large enough to be normal.
+    /// Whether the mean is another than the reference's: Welch's test, for samples large enough to
+    /// be normal.
     pub(crate) fn mean_differs(&self, reference: &Self, name: &str) -> Finding {
         let ((a, a_variance), (b, b_variance)) =
             (self.mean_and_variance(), reference.mean_and_variance());
@@ -69,10 +70,10 @@ impl Sample {
         Finding { name: format!("mean of {name}"), p_value }
     }
 
-    /// Whether some keys are weak: members whose statistic is larger than any that the reference would show. The
-    /// reference's tail is carried on as an exponential beyond its highest values (peaks over threshold: Pickands,
-    /// *Statistical inference using extreme order statistics*, Annals of Statistics 3, 1975), its slope made flatter
-    /// by two standard errors.
+    /// Whether some keys are weak: members whose statistic is larger than any that the reference
+    /// would show. The reference's tail is carried on as an exponential beyond its highest values
+    /// (peaks over threshold: Pickands, *Statistical inference using extreme order statistics*,
+    /// Annals of Statistics 3, 1975), its slope made flatter by two standard errors.
     pub(crate) fn largest_differs(&self, reference: &Self, name: &str) -> Finding {
         let mut sorted = reference.values.clone();
         sorted.sort_by(f64::total_cmp);

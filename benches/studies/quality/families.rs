@@ -1,4 +1,5 @@
-//! What is judged: the families of bijections, each with several numbers of rounds, and what they are compared with.
+//! What is judged: the families of bijections, each with several numbers of rounds, and what they
+//! are compared with.
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::Philox4x32;
@@ -40,15 +41,15 @@ pub(crate) const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// What a perfect family would be, looked at inside: a permutation drawn exactly, as far as one is quickly drawn. On
-/// more than `2^20` points a random function is as good: a window's values are then hardly ever equal, and the values
-/// of a permutation hardly more even.
+/// What a perfect family would be, looked at inside: a permutation drawn exactly, as far as one is
+/// quickly drawn. On more than `2^20` points a random function is as good: a window's values are
+/// then hardly ever equal, and the values of a permutation hardly more even.
 pub(crate) fn reference_inside(len: u64, seed: Seed) -> Box<dyn Bijection> {
     reference(len, seed, 20)
 }
 
-/// What a perfect family would be, looked at at a few slots: a permutation drawn exactly up to `2^16` points, and a
-/// random function beyond.
+/// What a perfect family would be, looked at at a few slots: a permutation drawn exactly up to
+/// `2^16` points, and a random function beyond.
 pub(crate) fn reference_at_slots(len: u64, seed: Seed) -> Box<dyn Bijection> {
     reference(len, seed, 16)
 }

@@ -26,7 +26,8 @@ pub(crate) fn draw_all(folder: &Path, samples: u64, seed: u64) -> Result<(), Box
     Ok(())
 }
 
-/// Chi-squared over the orders of 5 items, for several widths of the domain that they are compacted from.
+/// Chi-squared over the orders of 5 items, for several widths of the domain that they are compacted
+/// from.
 fn figure_6(file: &Path, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>> {
     let statistic = |draw: Draw, bits: u32| {
         let fill = |k, out: &mut [u32]| compacted(draw, bits, seed.epoch(k), out);

@@ -8,11 +8,12 @@ use bijective_shuffle::stats::{
 
 use crate::shufflers::{SHUFFLERS, Shuffler};
 
-/// A p-value below this is a finding. A run of all shufflers at all lengths makes some two thousand tests.
+/// A p-value below this is a finding. A run of all shufflers at all lengths makes some two thousand
+/// tests.
 const SIGNIFICANCE: f64 = 1e-6;
 
-/// The lengths that are judged: those of which all orders can be counted, those of the paper's figures, and around
-/// powers of two on both sides of where the default stops drawing exactly.
+/// The lengths that are judged: those of which all orders can be counted, those of the paper's
+/// figures, and around powers of two on both sides of where the default stops drawing exactly.
 const LENGTHS: [usize; 22] = [
     2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 100, 128, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025,
 ];
@@ -29,7 +30,8 @@ pub(crate) struct Samples {
     pub(crate) long: u64,
 }
 
-/// Prints a table of what was found from a length on; returns whether the default passed everything.
+/// Prints a table of what was found from a length on; returns whether the default passed
+/// everything.
 pub(crate) fn print_table(
     samples: Samples,
     from: usize,

@@ -1,5 +1,5 @@
-//! Structure over the keys: the values at a few slots that a cipher's shape sets apart, over many members of a
-//! family.
+//! Structure over the keys: the values at a few slots that a cipher's shape sets apart, over many
+//! members of a family.
 
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
@@ -12,7 +12,8 @@ pub(crate) struct Histogram {
     pub(crate) counts: Vec<u64>,
 }
 
-/// The pairs of slots: neighbours, half and quarter of the domain apart, across the halves of a word, at the ends.
+/// The pairs of slots: neighbours, half and quarter of the domain apart, across the halves of a
+/// word, at the ends.
 fn pairs(n: u64) -> Vec<(u64, u64)> {
     let half_word = 1 << (n - 1).ilog2().div_ceil(2);
     let mut pairs = vec![
@@ -34,7 +35,8 @@ fn pairs(n: u64) -> Vec<(u64, u64)> {
     pairs
 }
 
-/// Up to 64 points every pair of values has a cell of its own; beyond, several views of 256 cells each.
+/// Up to 64 points every pair of values has a cell of its own; beyond, several views of 256 cells
+/// each.
 const WHOLE: u64 = 64;
 
 /// The cell of two values in a domain of so many points.

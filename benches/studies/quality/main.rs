@@ -1,5 +1,5 @@
-//! Judges bijections and shuffles by statistical tests, and regenerates the figures of the paper. What came of it is
-//! in `docs/quality.md`.
+//! Judges bijections and shuffles by statistical tests, and regenerates the figures of the paper.
+//! What came of it is in `docs/quality.md`.
 //!
 //! ```sh
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- judge
@@ -69,7 +69,8 @@ enum Command {
         #[arg(long, default_value_t = 2_000)]
         pairs: u64,
     },
-    /// The fewest rounds that pass, by width, for every family. Fails if the default does where it is used.
+    /// The fewest rounds that pass, by width, for every family. Fails if the default does where it
+    /// is used.
     Rounds {
         /// The narrowest domain, in bits.
         #[arg(long, default_value_t = 4)]

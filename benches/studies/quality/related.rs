@@ -1,5 +1,5 @@
-//! Whether keys that are alike give permutations that are alike: neighbouring seeds and epochs, and single bits of
-//! the keys themselves.
+//! Whether keys that are alike give permutations that are alike: neighbouring seeds and epochs, and
+//! single bits of the keys themselves.
 
 use bijective_shuffle::prelude::*;
 use rayon::prelude::*;
@@ -8,7 +8,8 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use crate::compare::{self, Finding, Sample};
 use crate::families;
 
-/// A p-value below this, corrected for the statistics of a row, is a finding; there are some twenty rows.
+/// A p-value below this, corrected for the statistics of a row, is a finding; there are some twenty
+/// rows.
 const SIGNIFICANCE: f64 = 1e-5;
 
 /// The domain.
@@ -121,8 +122,8 @@ type Changed = fn(u64, usize, u32) -> Pair;
 
 /// The families, their rounds, the bits that a round's key is looked at in, and how to change one.
 ///
-/// Of a chain's keys the increments are looked at: a bit of a multiplier does nothing at the points whose low bits
-/// are 0, however well the chain mixes.
+/// Of a chain's keys the increments are looked at: a bit of a multiplier does nothing at the points
+/// whose low bits are 0, however well the chain mixes.
 const KEYED: [(&str, usize, u32, Changed); 2] = [
     ("MulXorshift<10>, increment", 10, BITS, |k, round, bit| {
         let f = MulXorshift::<10>::from_seed(N, Seed::new(5).epoch(k));
@@ -139,8 +140,9 @@ const KEYED: [(&str, usize, u32, Changed); 2] = [
     }),
 ];
 
-/// The avalanche of key bits: how often each bit of a value changes with each bit of a round's key, at one point of
-/// each of many members. The last rounds' keys cannot change every bit; the question is how many rounds it takes.
+/// The avalanche of key bits: how often each bit of a value changes with each bit of a round's key,
+/// at one point of each of many members. The last rounds' keys cannot change every bit; the
+/// question is how many rounds it takes.
 fn print_key_avalanche(members: u64) {
     println!(
         "\n| key | rounds to go from which every bit of a round's key changes every bit of the value |"

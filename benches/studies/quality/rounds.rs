@@ -10,8 +10,9 @@ use crate::families::{Draw, FAMILIES, Family, reference_at_slots, reference_insi
 use crate::keys::{self, Histogram};
 use crate::structure;
 
-/// A family fails if its worst p-value, corrected for the number of tests made at one width, is below this. About 500
-/// combinations of family, rounds and width are tried, so that one of them may fail by chance in 20 runs.
+/// A family fails if its worst p-value, corrected for the number of tests made at one width, is
+/// below this. About 500 combinations of family, rounds and width are tried, so that one of them
+/// may fail by chance in 20 runs.
 const SIGNIFICANCE: f64 = 1e-4;
 
 /// How much is looked at.
@@ -27,7 +28,8 @@ impl Effort {
     /// How many members are looked at inside: enough for a tail to be seen.
     fn members(self, bits: u32) -> u64 {
         if bits > 16 {
-            // Four times as many as windows hold so many values: every slot's partners are looked at as well.
+            // Four times as many as windows hold so many values: every slot's partners are looked
+            // at as well.
             (self.values / (4 * structure::WINDOW)).clamp(400, 20_000)
         } else {
             (self.values >> bits).clamp(200, 20_000)
@@ -82,11 +84,12 @@ fn bits_of(len: u64) -> u32 {
     len.next_power_of_two().ilog2()
 }
 
-/// The narrowest domain that the default family is used on: that of one item more than are drawn exactly.
+/// The narrowest domain that the default family is used on: that of one item more than are drawn
+/// exactly.
 const NARROWEST_USED: u32 = (Standard::EXACT_MAX + 1).next_power_of_two().ilog2();
 
-/// Compares the reference with itself, under other seeds: what fails here is the comparison's fault. Prints a row for
-/// each width, and returns whether all pass.
+/// Compares the reference with itself, under other seeds: what fails here is the comparison's
+/// fault. Prints a row for each width, and returns whether all pass.
 pub(crate) fn print_control(widths: RangeInclusive<u32>, effort: Effort, seed: u64) -> bool {
     println!("| bits | exact draws against exact draws: smallest p-value | of |");
     println!("| --- | --- | --- |");
@@ -100,9 +103,9 @@ pub(crate) fn print_control(widths: RangeInclusive<u32>, effort: Effort, seed: u
     passed
 }
 
-/// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the worst finding of
-/// one step fewer. Returns whether every family passes with the rounds that are chosen, where the default would be
-/// used.
+/// Prints, for each width, the fewest rounds from which on every number of rounds passes, and the
+/// worst finding of one step fewer. Returns whether every family passes with the rounds that are
+/// chosen, where the default would be used.
 pub(crate) fn print_table(
     widths: RangeInclusive<u32>,
     effort: Effort,

@@ -1,13 +1,14 @@
-//! Structure along the index, inside one permutation: what differences, pairs, single bits and linear functions of
-//! the values show. Every statistic is a number that is large where there is structure; what is usual is learnt from
-//! the reference.
+//! Structure along the index, inside one permutation: what differences, pairs, single bits and
+//! linear functions of the values show. Every statistic is a number that is large where there is
+//! structure; what is usual is learnt from the reference.
 
 use bijective_shuffle::prelude::*;
 
 /// Domains of so many points are looked at as a whole.
 const WHOLE: u64 = 1 << 16;
 
-/// Of larger ones as many slots are looked at: most partners of a slot are then outside, and evaluated one by one.
+/// Of larger ones as many slots are looked at: most partners of a slot are then outside, and
+/// evaluated one by one.
 pub(crate) const WINDOW: u64 = 1 << 12;
 
 /// The names of the statistics, in the order in which [`measure`] gives them.
@@ -33,7 +34,8 @@ pub(crate) fn measure(f: &dyn Bijection, offset: u64) -> [f64; NAMES.len()] {
     let window = Window::new(f, n, offset);
     let mut all = [0.0; NAMES.len()];
     let bits = n.ilog2();
-    // Power-of-two strides, which is where a cipher's halves and shifts would show, and one that is none.
+    // Power-of-two strides, which is where a cipher's halves and shifts would show, and one that is
+    // none.
     for stride in (0..bits - 1).map(|j| 1 << j).chain([3]) {
         window.at_stride(f, stride, &mut all[..5]);
     }
@@ -48,7 +50,8 @@ pub(crate) fn measure(f: &dyn Bijection, offset: u64) -> [f64; NAMES.len()] {
     all
 }
 
-/// The values at slots that differ in some bits in a row: at all slots, or at as many as a window holds.
+/// The values at slots that differ in some bits in a row: at all slots, or at as many as a window
+/// holds.
 struct Window {
     n: u64,
     first: u64,
@@ -60,7 +63,8 @@ struct Window {
 impl Window {
     fn new(f: &dyn Bijection, n: u64, offset: u64) -> Self {
         let len = if n <= WHOLE { n } else { WINDOW };
-        // A quarter of the windows each: consecutive slots, slots that differ in the highest bits, and two between.
+        // A quarter of the windows each: consecutive slots, slots that differ in the highest bits,
+        // and two between.
         let place = (offset >> 62) as u32;
         let shift = if n > len { (n.ilog2() - len.ilog2()) * place / 3 } else { 0 };
         let span = (len - 1) << shift;
@@ -94,8 +98,8 @@ impl Window {
         self.get(slot).unwrap_or_else(|| f.forward(slot))
     }
 
-    /// Adds what pairs of slots at a stride show: high and low bits of differences, high and low bits of pairs, and
-    /// the square of the correlation.
+    /// Adds what pairs of slots at a stride show: high and low bits of differences, high and low
+    /// bits of pairs, and the square of the correlation.
     fn at_stride(&self, f: &dyn Bijection, stride: u64, sums: &mut [f64]) {
         let n = self.n;
         let cells = if n >= 4096 { 64 } else { 16 };
@@ -136,8 +140,8 @@ impl Window {
         sum * sum / (self.variance() * count * (count * count - 1.0) / 12.0)
     }
 
-    /// How evenly each bit of the slot changes each bit of the value: the sum of squares over all pairs of bits, in
-    /// units of a fair coin's variance, and the largest.
+    /// How evenly each bit of the slot changes each bit of the value: the sum of squares over all
+    /// pairs of bits, in units of a fair coin's variance, and the largest.
     fn avalanche(&self, f: &dyn Bijection) -> (f64, f64) {
         let bits = self.n.ilog2() as usize;
         let (mut sum, mut largest) = (0.0, 0.0_f64);
@@ -168,8 +172,9 @@ impl Window {
         (sum, largest)
     }
 
-    /// The largest correlation, squared and in units of its variance, of the parity of some bits of the value with
-    /// the parity of any bits of the slot (within the window): a Walsh-Hadamard transform.
+    /// The largest correlation, squared and in units of its variance, of the parity of some bits of
+    /// the value with the parity of any bits of the slot (within the window): a Walsh-Hadamard
+    /// transform.
     fn largest_linear(&self, mask: u64) -> f64 {
         let sign = |value: &u64| if (value & mask).count_ones() % 2 == 1 { -1 } else { 1 };
         let mut spectrum: Vec<i32> = self.values.iter().map(sign).collect();

@@ -75,7 +75,8 @@ pub(crate) struct Pool {
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) jobs: NonZeroUsize,
 
-    /// Stop after this many seconds: what is finished by then is written, and nothing begun that would not be
+    /// Stop after this many seconds: what is finished by then is written, and nothing begun that
+    /// would not be
     #[arg(long, value_name = "SECONDS")]
     pub(crate) limit: Option<u32>,
 

@@ -49,7 +49,8 @@ impl Battery {
         }
     }
 
-    /// What its tests took on one core of an AMD EPYC, in seconds, with a generator that takes little: a first guess.
+    /// What its tests took on one core of an AMD EPYC, in seconds, with a generator that takes
+    /// little: a first guess.
     pub(crate) fn seconds(self) -> &'static [f32] {
         match self {
             Self::SmallCrush => &SMALL_CRUSH,

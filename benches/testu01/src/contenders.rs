@@ -94,7 +94,8 @@ pub(crate) fn matching(
     if chosen.is_empty() { Err("no generator has this order".into()) } else { Ok(chosen) }
 }
 
-/// How many threads the paper's GPU program has, each with a word of a row: enough for an Ising model of 1024 x 1024.
+/// How many threads the paper's GPU program has, each with a word of a row: enough for an Ising
+/// model of 1024 x 1024.
 const THREADS: u64 = 1 << 18;
 
 /// One generator, whose words are used in order.

@@ -20,8 +20,8 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// The seed of the generator: another one for each test, so that tests in processes of their own do not all see
-    /// the same words.
+    /// The seed of the generator: another one for each test, so that tests in processes of their
+    /// own do not all see the same words.
     pub(crate) fn generator_seed(&self) -> u64 {
         u64::from(self.seed) << 32 | (self.battery as u64) << 16 | self.test as u64
     }
@@ -69,7 +69,8 @@ pub(crate) fn of_tables(
     Ok(jobs)
 }
 
-/// What these rows call for: tests with a suspicious statistic and none that failed, with each of these seeds.
+/// What these rows call for: tests with a suspicious statistic and none that failed, with each of
+/// these seeds.
 pub(crate) fn of_suspicious(rows: &[Row], battery: Option<Battery>, seeds: &[u32]) -> Vec<Job> {
     let mut jobs = Vec::new();
     let mut failed = HashSet::new();

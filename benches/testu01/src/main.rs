@@ -1,5 +1,5 @@
-//! Runs generators through the batteries of TestU01, each test in a process of its own, and makes the table of the
-//! results beside those of the paper. See `README.md`.
+//! Runs generators through the batteries of TestU01, each test in a process of its own, and makes
+//! the table of the results beside those of the paper. See `README.md`.
 
 mod arguments;
 mod battery;

@@ -48,7 +48,8 @@ pub(crate) fn run(one: &One) -> Result<(), Box<dyn Error>> {
     Ok(rows::write(out, &rows, true)?)
 }
 
-/// What this process has computed so far, to the millisecond: nobody wants more digits in the results.
+/// What this process has computed so far, to the millisecond: nobody wants more digits in the
+/// results.
 fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     (time.tv_sec as f64 * 1e3 + (time.tv_nsec as f64 * 1e-6).round()) / 1e3

@@ -1,4 +1,5 @@
-//! The tables of docs/results/testu01.md: ours beside those of the paper, and every statistic that did not pass.
+//! The tables of docs/results/testu01.md: ours beside those of the paper, and every statistic that
+//! did not pass.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -71,7 +72,8 @@ impl Tally {
         }
     }
 
-    /// As in the paper: failures, and in brackets what is suspicious only; a partial battery says so.
+    /// As in the paper: failures, and in brackets what is suspicious only; a partial battery says
+    /// so.
     fn cell(&self) -> String {
         if self.run == 0 {
             return "—".into();
@@ -90,8 +92,8 @@ impl Tally {
     }
 }
 
-/// The rows of a battery with the seed that most of it was run with, the lowest of several: the others are of tests run
-/// again. Each statistic once.
+/// The rows of a battery with the seed that most of it was run with, the lowest of several: the
+/// others are of tests run again. Each statistic once.
 fn main_seed<'a>(rows: &'a [Row], contender: &Contender, battery: Battery) -> Vec<&'a Row> {
     let mut by_seed: BTreeMap<u32, BTreeMap<(usize, usize), &Row>> = BTreeMap::new();
     for row in rows {

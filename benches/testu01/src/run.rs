@@ -79,8 +79,8 @@ fn run(jobs: Vec<Job>, before: &[Row], pool: &Pool) -> Result<(), Box<dyn Error>
     if work.errors.is_empty() { Ok(()) } else { Err(work.errors.join("\n").into()) }
 }
 
-/// Generator by generator, as they come, so that few are left incomplete when the time is up; of each the longest test
-/// first, so that all processes are busy to the end.
+/// Generator by generator, as they come, so that few are left incomplete when the time is up; of
+/// each the longest test first, so that all processes are busy to the end.
 fn longest_first(jobs: &mut [Job], estimates: &Estimates) {
     let seconds = |job: &Job| estimates.elsewhere(job.battery, job.test);
     let key = |job: &Job| (job.contender, job.battery, job.seed);

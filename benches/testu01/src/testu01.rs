@@ -7,8 +7,8 @@ use crate::source::Feed;
 
 /// Runs a test of a battery; gives the name and the p-value of each of its statistics.
 ///
-/// TestU01 writes a report to the standard output, and its global variables make it safe for one thread alone: see
-/// [`crate::one`].
+/// TestU01 writes a report to the standard output, and its global variables make it safe for one
+/// thread alone: see [`crate::one`].
 ///
 /// # Errors
 ///
@@ -63,11 +63,13 @@ mod linked {
 
     /// The next word: `GetBits` of a generator.
     extern "C" fn bits(_: *mut c_void, state: *mut c_void) -> c_ulong {
-        // SAFETY: TestU01 hands on the state of `Generator`, a `Feed` that nothing else uses while a battery runs.
+        // SAFETY: TestU01 hands on the state of `Generator`, a `Feed` that nothing else uses while
+        // a battery runs.
         c_ulong::from(unsafe { &mut *state.cast::<Feed>() }.next())
     }
 
-    /// The next word as a number in [0, 1): `GetU01` of a generator, 32 bits of it as with TestU01's own.
+    /// The next word as a number in [0, 1): `GetU01` of a generator, 32 bits of it as with
+    /// TestU01's own.
     extern "C" fn unit(_: *mut c_void, state: *mut c_void) -> c_double {
         // SAFETY: as in `bits`.
         f64::from(unsafe { &mut *state.cast::<Feed>() }.next()) * 2f64.powi(-32)
@@ -97,10 +99,11 @@ mod linked {
             Battery::Crush => bbattery_RepeatCrush,
             Battery::BigCrush => bbattery_RepeatBigCrush,
         };
-        // SAFETY: an `int` that TestU01 reads in the calls below, in this thread, the only one of the process.
+        // SAFETY: an `int` that TestU01 reads in the calls below, in this thread, the only one of
+        // the process.
         unsafe { swrite_Basic = 0 };
-        // SAFETY: the generator is laid out as TestU01's, and it and the feed outlive the call; TestU01 writes no name.
-        // There are as many repeats as it has room for.
+        // SAFETY: the generator is laid out as TestU01's, and it and the feed outlive the call;
+        // TestU01 writes no name. There are as many repeats as it has room for.
         unsafe { run(&raw mut generator, repeats.as_mut_ptr()) };
         // SAFETY: an `int` that the call above has written.
         let count = usize::try_from(unsafe { bbattery_NTests })?;
@@ -112,7 +115,8 @@ mod linked {
             if names[i].is_null() {
                 return (String::new(), values[i]);
             }
-            // SAFETY: the name of a statistic that there is, which ends with a zero; TestU01 keeps it.
+            // SAFETY: the name of a statistic that there is, which ends with a zero; TestU01 keeps
+            // it.
             let name = unsafe { CStr::from_ptr(names[i]) };
             (name.to_string_lossy().trim().to_owned(), values[i])
         };

@@ -15,7 +15,8 @@ pub(crate) enum Verdict {
     /// Two of a thousand p-values are, by chance.
     Suspicious,
     Failed,
-    /// TestU01 gives a negative number where a statistic has no value, and leaves it out of its own reports.
+    /// TestU01 gives a negative number where a statistic has no value, and leaves it out of its own
+    /// reports.
     Absent,
 }
 

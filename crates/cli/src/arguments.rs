@@ -7,7 +7,8 @@ use clap::{Parser, ValueEnum};
 
 use crate::order::Selection;
 
-/// Shuffle the lines of files or of standard input. The same seed gives the same order on every machine.
+/// Shuffle the lines of files or of standard input. The same seed gives the same order on every
+/// machine.
 #[derive(Parser)]
 #[command(name = "bshuf")]
 pub(crate) struct Arguments {

@@ -9,14 +9,17 @@ use crate::input::Input;
 use crate::lines::{Lines, Offset};
 use crate::progress::Progress;
 
-/// How many bytes of lines, on average, are gathered to a block: enough to make a system call cheap.
+/// How many bytes of lines, on average, are gathered to a block: enough to make a system call
+/// cheap.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// How many blocks a thread gathers in a round, so that threads that are faster, or not writing, can do more.
+/// How many blocks a thread gathers in a round, so that threads that are faster, or not writing,
+/// can do more.
 const BLOCKS_PER_THREAD: usize = 2;
 
-/// Writes the lines of an input with these numbers, and flushes; returns the number of bytes. If the last line of the
-/// input came without a delimiter, the last line of the output goes without one.
+/// Writes the lines of an input with these numbers, and flushes; returns the number of bytes. If
+/// the last line of the input came without a delimiter, the last line of the output goes without
+/// one.
 pub(crate) fn write_lines<W: Offset>(
     input: &Input,
     lines: &Lines<W>,
@@ -39,8 +42,8 @@ pub(crate) fn write_lines<W: Offset>(
     Ok(written)
 }
 
-/// Writes lines with their delimiters, in rounds: while the blocks of one round are written, those of the next are
-/// gathered.
+/// Writes lines with their delimiters, in rounds: while the blocks of one round are written, those
+/// of the next are gathered.
 fn write_terminated<W: Offset>(
     lines: &Lines<W>,
     order: &[W],
@@ -95,8 +98,9 @@ fn gather_blocks<W: Offset>(
 
 /// Appends lines to a block.
 fn gather<W: Offset>(lines: &Lines<W>, order: &[W], block: &mut Vec<u8>) {
-    // Each line is somewhere else in memory, but no address depends on what was read from another, so the processor
-    // fetches several at a time by itself: looking ahead by hand, in batches, was measured to gain nothing.
+    // Each line is somewhere else in memory, but no address depends on what was read from another,
+    // so the processor fetches several at a time by itself: looking ahead by hand, in batches, was
+    // measured to gain nothing.
     for number in order {
         block.extend_from_slice(lines.get(number.position()));
     }

@@ -1,14 +1,15 @@
 //! [`split`]: where the lines of a text are.
 //!
-//! This module is pure and needs nothing of the rest of the program, so that tests and a fuzz target can include it
-//! by itself.
+//! This module is pure and needs nothing of the rest of the program, so that tests and a fuzz
+//! target can include it by itself.
 
 use std::mem;
 
 use memchr::memchr_iter;
 use rayon::prelude::*;
 
-/// How many bytes a thread searches at a time: some 20 microseconds of work, which is well worth a task.
+/// How many bytes a thread searches at a time: some 20 microseconds of work, which is well worth a
+/// task.
 const CHUNK: usize = 1 << 18;
 
 /// An offset into a text: `u32` takes half the memory of `u64` and reaches up to 4 GiB.
@@ -45,8 +46,8 @@ impl Offset for u64 {
     }
 }
 
-/// The lines of a text, each with the delimiter that ends it; the last may have none. Joined in order they are the
-/// text.
+/// The lines of a text, each with the delimiter that ends it; the last may have none. Joined in
+/// order they are the text.
 pub(crate) struct Lines<'a, W> {
     text: &'a [u8],
     /// Where each line starts, and at last where the text ends.
@@ -75,9 +76,11 @@ pub(crate) fn split<W: Offset>(text: &[u8], delimiter: u8) -> Lines<'_, W> {
     split_in_chunks(text, delimiter, CHUNK)
 }
 
-/// [`split`] in chunks of a certain number of bytes, which makes no difference but to the time it takes.
+/// [`split`] in chunks of a certain number of bytes, which makes no difference but to the time it
+/// takes.
 pub(crate) fn split_in_chunks<W: Offset>(text: &[u8], delimiter: u8, chunk: usize) -> Lines<'_, W> {
-    // Counting comes first: it is much faster than finding, and tells each chunk where its bounds belong.
+    // Counting comes first: it is much faster than finding, and tells each chunk where its bounds
+    // belong.
     let counts: Vec<usize> =
         text.par_chunks(chunk).map(|part| memchr_iter(delimiter, part).count()).collect();
     let is_open = text.last().is_some_and(|&last| last != delimiter);

@@ -5,13 +5,13 @@
 //! bshuf --seed 42 --undo shuffled.md | cmp - README.md
 //! ```
 //!
-//! A line is any bytes up to a newline, or up to a NUL with `--zero-terminated`. Several inputs are joined, and a
-//! file that lacks its last newline still ends its last line. The output ends in a newline if the last input that is
-//! not empty does, so `--undo` gives back the very same bytes.
+//! A line is any bytes up to a newline, or up to a NUL with `--zero-terminated`. Several inputs are
+//! joined, and a file that lacks its last newline still ends its last line. The output ends in a
+//! newline if the last input that is not empty does, so `--undo` gives back the very same bytes.
 //!
-//! The input is held in memory, with 8 bytes a line (16 from 4 GiB of input on, and half as much again to undo), and
-//! a few MiB a thread for the output. Where line lengths are very unequal these last can grow, at worst to the size
-//! of the input.
+//! The input is held in memory, with 8 bytes a line (16 from 4 GiB of input on, and half as much
+//! again to undo), and a few MiB a thread for the output. Where line lengths are very unequal these
+//! last can grow, at worst to the size of the input.
 
 mod arguments;
 mod failure;
@@ -78,8 +78,8 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(Report { lines, bytes, elapsed: started.elapsed(), backend, seed, epoch: arguments.epoch })
 }
 
-/// Shuffles the lines and writes them; returns the numbers of lines and bytes written. Offsets into the text and line
-/// numbers are held as `W`.
+/// Shuffles the lines and writes them; returns the numbers of lines and bytes written. Offsets into
+/// the text and line numbers are held as `W`.
 fn shuffle<W: Offset + Word>(
     input: &Input,
     seed: u64,

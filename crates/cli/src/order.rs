@@ -46,8 +46,8 @@ fn head<W: Word>(permutation: &Permutation, count: u64) -> Result<Vec<W>, Error>
     Ok(order)
 }
 
-/// Shuffling brings line `order[k]` to place `k`, so that line `k` goes back to place `order[k]`: the numbers
-/// themselves are put back.
+/// Shuffling brings line `order[k]` to place `k`, so that line `k` goes back to place `order[k]`:
+/// the numbers themselves are put back.
 fn put_back<W: Word>(permutation: &Permutation) -> Result<Vec<W>, Error> {
     let mut order: Vec<W> = (0..permutation.len()).map(W::wrap).collect();
     permutation.unapply_in_place(&mut order)?;

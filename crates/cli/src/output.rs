@@ -1,4 +1,5 @@
-//! [`Output`]: standard output, a file that is replaced whole or not at all, or anything else that has a name.
+//! [`Output`]: standard output, a file that is replaced whole or not at all, or anything else that
+//! has a name.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Stdout, Write};
@@ -19,7 +20,8 @@ enum Sink {
     Stdout(Stdout),
     /// A device or a pipe: nothing that could be replaced.
     Special(File),
-    /// A new file that takes the target's name once all is written. Until then, dropping it deletes it.
+    /// A new file that takes the target's name once all is written. Until then, dropping it deletes
+    /// it.
     Replacement {
         file: NamedTempFile,
         target: PathBuf,
@@ -81,7 +83,8 @@ impl Write for Output {
 }
 
 fn open_file(path: &Path) -> io::Result<Sink> {
-    // Opening what is there tells what it is, and whether it may be written at all, and changes nothing.
+    // Opening what is there tells what it is, and whether it may be written at all, and changes
+    // nothing.
     match OpenOptions::new().write(true).open(path) {
         Ok(file) => {
             let found = file.metadata()?;
@@ -108,7 +111,8 @@ fn replace(path: &Path, old: Option<Permissions>) -> io::Result<Sink> {
     builder.prefix(".bshuf");
     #[cfg(unix)]
     {
-        // As for any new file; tempfile's own default is for its user only. The umask still applies.
+        // As for any new file; tempfile's own default is for its user only. The umask still
+        // applies.
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(Permissions::from_mode(0o666));
     }

@@ -214,7 +214,8 @@ fn undo_gives_back_the_same_bytes() {
 #[test]
 fn large_input_takes_several_rounds() {
     let folder = Folder::new();
-    // Some 25 MB: lines of all lengths up to 2000, one in the middle of 3 MB, and the last without an end.
+    // Some 25 MB: lines of all lengths up to 2000, one in the middle of 3 MB, and the last without
+    // an end.
     let mut text: Vec<u8> = (0..25_000)
         .flat_map(|k| [vec![b'a' + (k % 26) as u8; k * 7919 % 2001], vec![b'\n']].concat())
         .collect();

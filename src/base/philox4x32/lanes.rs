@@ -1,7 +1,8 @@
 //! Philox4x32 on many counters at once, as loops over arrays that become vector instructions.
 //!
-//! Lanes of 64 bits hold words of 32, since the instruction that multiplies two words has a lane of 64 bits for the
-//! product and looks at the low halves only. What is above the low halves is ignored before and unspecified after.
+//! Lanes of 64 bits hold words of 32, since the instruction that multiplies two words has a lane of
+//! 64 bits for the product and looks at the low halves only. What is above the low halves is
+//! ignored before and unspecified after.
 
 use super::{MULTIPLIERS, WEYL};
 use crate::base::words::halves;
@@ -25,7 +26,8 @@ pub(crate) fn encrypt<const LANES: usize>(key: u64, counters: &mut Counters<LANE
     *counters = x;
 }
 
-/// One round, with the two key words of each lane. What is above the key words' low halves is ignored as well.
+/// One round, with the two key words of each lane. What is above the key words' low halves is
+/// ignored as well.
 #[inline(always)]
 pub(crate) fn round<const LANES: usize>(
     [a, b, c, d]: &mut Counters<LANES>,
@@ -42,8 +44,8 @@ pub(crate) fn round<const LANES: usize>(
     }
 }
 
-/// A number of rounds that the compiler shall not know: else it makes all of them for one vector after another, each
-/// waiting for the one before.
+/// A number of rounds that the compiler shall not know: else it makes all of them for one vector
+/// after another, each waiting for the one before.
 #[inline(always)]
 pub(crate) fn uncounted(rounds: usize) -> usize {
     core::hint::black_box(rounds)
@@ -53,11 +55,11 @@ pub(crate) fn uncounted(rounds: usize) -> usize {
 mod tests {
     use super::super::Philox4x32;
     use super::*;
-    use crate::base::simd::{Kernel, Level};
+    use crate::base::simd::{SimdKernel, SimdLevel};
 
     struct Encrypt<'a>(u64, &'a mut Counters<5>);
 
-    impl Kernel for Encrypt<'_> {
+    impl SimdKernel for Encrypt<'_> {
         type Output = ();
 
         #[inline(always)]
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn every_level_gives_what_single_blocks_give() {
         let word = |k: u64| k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 13;
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             for key in [0, 1 << 32, 0x0123_4567_89AB_CDEF, u64::MAX] {
                 // With garbage above the low halves.
                 let counters: Counters<5> = core::array::from_fn(|word_of| {

@@ -10,7 +10,7 @@ use super::{
     Bijection, CycleWalk, FromSeed, GridFeistel, MulXorshift, RandomSign, Standard, Trusted,
     TrustedBijection, VariablePhilox,
 };
-use crate::error::Error;
+use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
 
 /// A shuffle for data on disks and in object stores, where a block of neighbouring items costs hardly more to read
@@ -98,7 +98,7 @@ impl BlockShuffle {
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyDomain`] if `len` is 0, and [`Error::EmptyBlock`] if `block` or `window` is.
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and [`BijectionError::EmptyBlock`](crate::BijectionError::EmptyBlock) if `block` or `window` is.
     pub fn new(len: u64, block: u64, window: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
         Self::with_family(len, block, window, seed)
     }
@@ -127,10 +127,10 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
         seed: impl Into<Seed>,
     ) -> Result<Self, Error> {
         if len == 0 {
-            return Err(Error::EmptyDomain);
+            return Err(Error::Bijection(BijectionError::EmptyDomain));
         }
         if block == 0 || window == 0 {
-            return Err(Error::EmptyBlock { block, window });
+            return Err(Error::Bijection(BijectionError::EmptyBlock { block, window }));
         }
         let blocks = len.div_ceil(block);
         let last_items = len - (blocks - 1) * block;
@@ -146,7 +146,7 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::BlockShuffle;
+    /// use bijective_shuffle::bijection::BlockShuffle;
     ///
     /// let order = BlockShuffle::new(1000, 10, 16, 42)?;
     /// assert_eq!(order.windows().count(), 7);
@@ -232,7 +232,7 @@ impl<F> BlockShuffle<F> {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::BlockShuffle;
+    /// use bijective_shuffle::bijection::BlockShuffle;
     ///
     /// let order = BlockShuffle::new(25, 10, 2, 42)?;
     /// assert_eq!(order.items_of(1), 10..20);

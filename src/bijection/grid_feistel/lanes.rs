@@ -3,8 +3,7 @@
 
 use num_traits::AsPrimitive;
 
-use super::{GridFeistel, HalfRound};
-use crate::bijection::Bijection;
+use super::definition::{GridFeistel, HalfRound};
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
 
@@ -164,15 +163,15 @@ impl<const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize> Lanes
     #[inline(always)]
     fn evaluate_one(&self, point: L::Point) -> L::Point {
         let point = point.widen();
-        L::Point::wrap(if INVERSE { self.grid.inverse(point) } else { self.grid.forward(point) })
+        L::Point::wrap(if INVERSE { self.grid.slot(point) } else { self.grid.value(point) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::FromSeed;
     use crate::bijection::lanes::check;
+    use crate::bijection::{Bijection, FromSeed};
 
     fn check_length<const HALF_ROUNDS: usize>(len: u64) {
         let grid = GridFeistel::<HALF_ROUNDS>::from_seed(len, 3);

@@ -1,10 +1,9 @@
-//! The chain on many points at once, in the narrowest lanes that hold the domain: a vector holds twice as many words
-//! of half the width.
+//! A [`MulXorshift`] on many points at once, in the narrowest lanes that hold the domain: a vector
+//! holds twice as many words of half the width.
 
 use num_traits::AsPrimitive;
 
-use super::MulXorshift;
-use crate::bijection::Bijection;
+use super::definition::MulXorshift;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
 
@@ -26,9 +25,9 @@ impl<L: Lane> Round<L> {
     }
 }
 
-/// A chain's rounds, in the order in which they are made.
+/// The rounds, in the order in which they are made.
 pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {
-    chain: &'a MulXorshift<ROUNDS, N>,
+    cipher: &'a MulXorshift<ROUNDS, N>,
     rounds: [Round<L>; ROUNDS],
     /// The xorshift before all rounds.
     outer: Round<L>,
@@ -38,10 +37,10 @@ pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {
 impl<'a, const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize>
     Rounds<'a, INVERSE, N, L, ROUNDS>
 {
-    pub(super) fn new(chain: &'a MulXorshift<ROUNDS, N>) -> Self {
-        let mask = L::wrap(u64::low_mask(chain.bits));
+    pub(super) fn new(cipher: &'a MulXorshift<ROUNDS, N>) -> Self {
+        let mask = L::wrap(u64::low_mask(cipher.bits));
         let round = |multiplier: N, increment: N, odd| {
-            let shift = chain.shift(odd);
+            let shift = cipher.shift(odd);
             Round {
                 multiplier: L::wrap(multiplier.widen()),
                 increment: L::wrap(increment.widen()),
@@ -49,12 +48,12 @@ impl<'a, const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize>
                 mask: mask >> shift,
             }
         };
-        let multipliers = if INVERSE { &chain.undo } else { &chain.multipliers };
+        let multipliers = if INVERSE { &cipher.undo } else { &cipher.multipliers };
         let rounds = core::array::from_fn(|k| {
             let k = if INVERSE { ROUNDS - 1 - k } else { k };
-            round(multipliers[k], chain.increments[k], k % 2 == 1)
+            round(multipliers[k], cipher.increments[k], k % 2 == 1)
         });
-        Self { chain, rounds, outer: round(N::one(), N::zero(), true), mask }
+        Self { cipher, rounds, outer: round(N::one(), N::zero(), true), mask }
     }
 }
 
@@ -110,7 +109,7 @@ impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
     #[inline(always)]
     fn evaluate_one(&self, point: L::Point) -> L::Point {
         let point = N::wrap(point.widen());
-        let value = if INVERSE { self.chain.inverse(point) } else { self.chain.forward(point) };
+        let value = if INVERSE { self.cipher.slot(point) } else { self.cipher.value(point) };
         L::Point::wrap(value.widen())
     }
 }
@@ -118,30 +117,31 @@ impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bijection::Bijection;
     use crate::bijection::lanes::check;
 
-    fn check_in<L: Lane, const ROUNDS: usize>(chain: &MulXorshift<ROUNDS>) {
+    fn check_in<L: Lane, const ROUNDS: usize>(cipher: &MulXorshift<ROUNDS>) {
         // The largest length that a run's end can be counted to.
-        let last = chain.last().min(u64::MAX - 1);
-        let what = format!("{} bits in {} bytes", chain.bits, size_of::<L>());
-        check(&Rounds::<false, u64, L, ROUNDS>::new(chain), last, &what);
-        check(&Rounds::<true, u64, L, ROUNDS>::new(chain), last, &format!("{what}, inverse"));
+        let last = cipher.last().min(u64::MAX - 1);
+        let what = format!("{} bits in {} bytes", cipher.bits, size_of::<L>());
+        check(&Rounds::<false, u64, L, ROUNDS>::new(cipher), last, &what);
+        check(&Rounds::<true, u64, L, ROUNDS>::new(cipher), last, &format!("{what}, inverse"));
     }
 
     fn check_rounds<const ROUNDS: usize>() {
         for bits in 2..=64 {
             let word = |k: usize| (k as u64 + u64::from(bits)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let multipliers = core::array::from_fn(|k| word(2 * k) & !7 | 5);
-            let chain = MulXorshift::<ROUNDS>::new(bits, multipliers, core::array::from_fn(word));
-            let chain = chain.unwrap();
+            let cipher = MulXorshift::<ROUNDS>::new(bits, multipliers, core::array::from_fn(word));
+            let cipher = cipher.unwrap();
             // Wider lanes than are used have to do as well.
             if bits <= 16 {
-                check_in::<u16, ROUNDS>(&chain);
+                check_in::<u16, ROUNDS>(&cipher);
             }
             if bits <= 32 {
-                check_in::<u32, ROUNDS>(&chain);
+                check_in::<u32, ROUNDS>(&cipher);
             }
-            check_in::<u64, ROUNDS>(&chain);
+            check_in::<u64, ROUNDS>(&cipher);
         }
     }
 

@@ -1,136 +1,17 @@
 //! [`MulXorshift`]: keyed multiplications and additions in turn with xorshifts.
 
+mod definition;
 mod lanes;
+
+pub use definition::MulXorshift;
 
 use rand_core::Rng;
 
 use self::lanes::Rounds;
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
-use crate::error::Error;
-use crate::word::{Word, bits_for};
-
-/// A chain of keyed affine maps and xorshifts on `2^b` points, for every `b` from 2 to 64.
-///
-/// With `s = ceil(b / 2)`, multipliers `a_r` and increments `c_r`, all modulo `2^b`:
-///
-/// ```text
-/// x ^= x >> (s + 1)
-/// for r in 0..ROUNDS:  x = a_r x + c_r;  x ^= x >> (s + r % 2)
-/// ```
-///
-/// It is the pattern of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood, *Fast splittable
-/// pseudorandom number generators*, OOPSLA 2014) with a key in every round. Multiplication carries low bits up and no
-/// bit down; the xorshift brings the upper half down. The two are linear over different rings, the integers modulo
-/// `2^b` and the vectors over GF(2), so that their alternation is close to neither. Since twice the shift is at least
-/// `b`, the xorshift is its own inverse, and evaluating backwards costs the same. The xorshift in front keeps the
-/// first multiplication from seeing slots that differ in high bits only as equal.
-///
-/// Adding an odd number is an odd permutation, since it is one cycle of an even number of points: the increments make
-/// both signs equally likely.
-///
-/// # Examples
-///
-/// ```
-/// use bijective_shuffle::prelude::*;
-///
-/// let f = MulXorshift::<10>::from_seed(1000, 42);
-/// assert_eq!(f.last(), 1023);
-/// assert_eq!(f.inverse(f.forward(700)), 700);
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct MulXorshift<const ROUNDS: usize = 10, N = u64> {
-    bits: u32,
-    multipliers: [N; ROUNDS],
-    increments: [N; ROUNDS],
-    /// The multipliers' inverses modulo `2^bits`.
-    undo: [N; ROUNDS],
-}
-
-impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
-    /// The narrowest width, in bits.
-    pub const MIN_BITS: u32 = 2;
-
-    /// The chain on `2^bits` points with these multipliers and increments, modulo `2^bits`.
-    ///
-    /// For a good mix the multipliers should be random and 3 or 5 modulo 8, as [`FromSeed`] draws them: 1 and 7 leave
-    /// the lowest bits too much alone.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::BitsOutOfRange`] if `bits` is not from 2 to 64, [`Error::EvenMultiplier`] if a multiplier is even.
-    pub fn new(
-        bits: u32,
-        multipliers: [u64; ROUNDS],
-        increments: [u64; ROUNDS],
-    ) -> Result<Self, Error> {
-        check_bits::<u64>(bits, Self::MIN_BITS)?;
-        match multipliers.into_iter().find(|multiplier| multiplier.is_multiple_of(2)) {
-            Some(multiplier) => Err(Error::EvenMultiplier { multiplier }),
-            None => Ok(Self::reduced(bits, multipliers, increments)),
-        }
-    }
-}
-
-impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
-    /// The member of [`FromSeed::from_rng`] by the words that are drawn there: two for each round.
-    pub(crate) fn from_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
-        let multiplier = |word| if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
-        let bits = bits_for(len).max(Self::MIN_BITS);
-        Self::reduced(bits, words.map(|[_, word]| multiplier(word)), words.map(|[word, _]| word))
-    }
-}
-
-impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
-    /// The width of the domain in bits.
-    pub const fn bits(&self) -> u32 {
-        self.bits
-    }
-
-    /// The multipliers, below `2^bits`.
-    pub const fn multipliers(&self) -> &[N; ROUNDS] {
-        &self.multipliers
-    }
-
-    /// The increments, below `2^bits`.
-    pub const fn increments(&self) -> &[N; ROUNDS] {
-        &self.increments
-    }
-
-    /// The same map in words of another width.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
-    pub fn to_word<M: Word>(&self) -> Result<MulXorshift<ROUNDS, M>, Error> {
-        check_bits::<M>(self.bits, MulXorshift::<ROUNDS>::MIN_BITS)?;
-        let convert = |words: [N; ROUNDS]| words.map(|word| M::wrap(word.widen()));
-        Ok(MulXorshift::reduced(self.bits, convert(self.multipliers), convert(self.increments)))
-    }
-
-    /// The member with a width in range and odd multipliers.
-    fn reduced(bits: u32, multipliers: [N; ROUNDS], increments: [N; ROUNDS]) -> Self {
-        let mask = N::low_mask(bits);
-        Self {
-            bits,
-            multipliers: multipliers.map(|word| word & mask),
-            increments: increments.map(|word| word & mask),
-            undo: multipliers.map(|word| word.odd_inverse() & mask),
-        }
-    }
-
-    /// The shift after a round; that of round -1 comes first.
-    #[inline]
-    fn shift(&self, round_is_odd: bool) -> usize {
-        self.bits.div_ceil(2) as usize + usize::from(round_is_odd)
-    }
-}
-
-#[inline]
-fn xorshift<N: Word>(x: N, shift: usize) -> N {
-    x ^ (x >> shift)
-}
+use crate::word::Word;
 
 impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     fn run<const INVERSE: bool, M: Word>(&self, first: N, out: &mut [M]) {
@@ -157,23 +38,11 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     }
 
     fn forward(&self, slot: N) -> N {
-        let mask = self.last();
-        let mut x = xorshift(slot, self.shift(true));
-        for round in 0..ROUNDS {
-            x = x.wrapping_mul(&self.multipliers[round]).wrapping_add(&self.increments[round]);
-            x = xorshift(x & mask, self.shift(round % 2 == 1));
-        }
-        x
+        self.value(slot)
     }
 
     fn inverse(&self, index: N) -> N {
-        let mask = self.last();
-        let mut x = index;
-        for round in (0..ROUNDS).rev() {
-            x = xorshift(x, self.shift(round % 2 == 1)).wrapping_sub(&self.increments[round]);
-            x = x.wrapping_mul(&self.undo[round]) & mask;
-        }
-        xorshift(x, self.shift(true))
+        self.slot(index)
     }
 
     fn forward_run(&self, first: N, out: &mut [N]) {
@@ -229,8 +98,8 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 
 // SAFETY: every step is a bijection on the words of `bits` bits: an affine map with an odd multiplier, and an
 // xorshift by at least half of the bits, which is its own inverse. `inverse` undoes them in turn. The shifts are
-// below the words' width, as bits / 2 + 2 is for 2 <= bits <= the width, from 32 on. The fields are private and never
-// change.
+// below the words' width, as bits / 2 + 2 is for 2 <= bits <= the width, from 32 on. No code outside of this
+// module sees the fields, and none changes them.
 unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for MulXorshift<ROUNDS, N> {}
 
 impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {

@@ -11,7 +11,7 @@
 //! in multiplications of 16-bit words that give the lower or the upper half of the product, which every vector unit
 //! has. Above, halves of up to 32 bits are held in 64-bit words.
 
-use super::{MULTIPLIER, Split};
+use super::split::{MULTIPLIER, Split};
 use crate::bijection::lanes::{BLOCK, Lanes};
 use crate::word::Word;
 

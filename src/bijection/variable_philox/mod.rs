@@ -2,21 +2,21 @@
 //! for GPUs*, ACM TOPC 9(1), 2022, section 3.2 and listing 1.
 
 mod lanes;
+mod split;
 
 use core::marker::PhantomData;
 
 use rand_core::Rng;
 
 use self::lanes::{Narrow, Wide};
+use self::split::Split;
 use super::device::pair;
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, check_bits};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::error::Error;
 use crate::word::{Word, bits_for};
-
-/// The multiplier that the paper takes from Salmon et al.; odd, so a bijection on the low bits.
-const MULTIPLIER: u64 = 0xD2B7_4407_B1CE_6E93;
 
 /// VariablePhilox: a Feistel-like cipher on `2^b` points, for every `b` from 2 to 64.
 ///
@@ -26,7 +26,7 @@ const MULTIPLIER: u64 = 0xD2B7_4407_B1CE_6E93;
 /// right half, becomes the new left half. 24 rounds are the paper's choice.
 ///
 /// The map is the paper's, and so that of `thrust::shuffle_copy` for the same keys. On its whole domain it
-/// is always an even permutation (for `b >= 4`); [`RandomSign`](crate::RandomSign) on top mends that.
+/// is always an even permutation (for `b >= 4`); [`RandomSign`](crate::bijection::RandomSign) on top mends that.
 ///
 /// # Examples
 ///
@@ -71,7 +71,7 @@ impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if `bits` is not from 2 to 64.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not from 2 to 64.
     pub fn try_from_keys(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
         check_bits::<u64>(bits, Self::MIN_BITS)?;
         Ok(Self { bits, keys, word: PhantomData })
@@ -93,7 +93,7 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     ///
     /// # Errors
     ///
-    /// [`Error::BitsOutOfRange`] if the domain does not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, Error> {
         check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
         Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
@@ -119,80 +119,6 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
         } else {
             each(&Wide::<INVERSE> { split, keys }, values);
         }
-    }
-}
-
-/// How a point of `b` bits is cut into two halves.
-#[derive(Clone, Copy)]
-struct Split {
-    right_bits: u32,
-    left_bits: u32,
-    left_mask: u32,
-    right_mask: u32,
-}
-
-impl Split {
-    fn new(bits: u32) -> Self {
-        let left_bits = bits / 2;
-        let right_bits = bits - left_bits;
-        Self {
-            right_bits,
-            left_bits,
-            left_mask: u32::low_mask(left_bits),
-            right_mask: u32::low_mask(right_bits),
-        }
-    }
-
-    /// 1 for an odd width: the right half has a bit more than the left.
-    fn odd(self) -> u32 {
-        self.right_bits - self.left_bits
-    }
-
-    #[inline]
-    fn cut(self, point: u64) -> (u32, u32) {
-        ((point >> self.right_bits) as u32, point as u32 & self.right_mask)
-    }
-
-    #[inline]
-    fn join(self, left: u32, right: u32) -> u64 {
-        u64::from(left) << self.right_bits | u64::from(right)
-    }
-
-    /// The right half's bit above the width of the left, for an odd width; else 0.
-    #[inline]
-    fn top(self, right: u32) -> u32 {
-        // In 64 bits, since the left half may be 32 wide. Listing 1 shifts a 32-bit word there, which for b = 64
-        // is undefined in C++; that no bit is left over is the only reading that is a bijection.
-        (u64::from(right) >> self.left_bits) as u32
-    }
-
-    #[inline]
-    fn forward(self, point: u64, keys: &[u32]) -> u64 {
-        let odd = self.odd();
-        let (mut left, mut right) = self.cut(point);
-        for key in keys {
-            let product = MULTIPLIER.wrapping_mul(u64::from(left));
-            let high = (product >> 32) as u32;
-            let low = (product as u32) << odd | self.top(right);
-            left = (high ^ key ^ right) & self.left_mask;
-            right = low & self.right_mask;
-        }
-        self.join(left, right)
-    }
-
-    #[inline]
-    fn inverse(self, point: u64, keys: &[u32]) -> u64 {
-        let odd = self.odd();
-        let undo = (MULTIPLIER as u32).odd_inverse();
-        let (mut left, mut right) = self.cut(point);
-        for key in keys.iter().rev() {
-            let top = u64::from(right & u32::low_mask(odd)) << self.left_bits;
-            let old_left = (right >> odd).wrapping_mul(undo) & self.left_mask;
-            let high = (MULTIPLIER.wrapping_mul(u64::from(old_left)) >> 32) as u32;
-            right = (high ^ key ^ left) & self.left_mask | top as u32;
-            left = old_left;
-        }
-        self.join(left, right)
     }
 }
 
@@ -274,6 +200,7 @@ impl<const ROUNDS: usize> FromSeed for VariablePhilox<ROUNDS> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::BijectionError;
 
     /// One round worked out by hand: b = 5, left half 2 bits, right half 3.
     #[test]
@@ -290,12 +217,15 @@ mod tests {
     fn widths_outside_the_range_are_refused() {
         for bits in [0, 1, 65, u32::MAX] {
             let error = VariablePhilox::<24>::try_from_keys(bits, [0; 24]).unwrap_err();
-            assert_eq!(error, Error::BitsOutOfRange { bits, min: 2, max: 64 });
+            assert_eq!(
+                error,
+                Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 2, max: 64 })
+            );
         }
         let wide = VariablePhilox::<24>::from_keys(33, [0; 24]);
         assert_eq!(
             wide.to_word::<u32>().unwrap_err(),
-            Error::BitsOutOfRange { bits: 33, min: 2, max: 32 }
+            Error::Bijection(BijectionError::BitsOutOfRange { bits: 33, min: 2, max: 32 })
         );
     }
 }

@@ -36,7 +36,8 @@ pub(crate) fn shuffle_rows<T: Send>(batch: &Batch, items: &mut [T]) -> Result<()
         })
 }
 
-/// Rows that are drawn exactly: the exchanges that would make the permutation are made with the items.
+/// Rows that are drawn exactly: the exchanges that would make the permutation are made with the
+/// items.
 fn shuffle_short_rows<T: Send>(batch: &Batch, items: &mut [T]) {
     let len = batch.len;
     let domain = Standard::key_domain(len as u64);

@@ -4,25 +4,27 @@ use core::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{Batch, Drawer};
+use super::Batch;
+use super::drawer::Drawer;
 use crate::base::check::try_with_capacity;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::cpu::direct;
 use crate::error::Error;
 use crate::word::Word;
 
-/// How many items a thread draws at a time, in whole rows: some ten microseconds of work. No other number was tried.
+/// How many items a thread draws at a time, in whole rows: some ten microseconds of work. No other
+/// number was tried.
 const TASK_ITEMS: usize = 1 << 14;
 
-/// Fewer items than this are drawn by the calling thread alone. So many, in rows of 32, take one thread 9 microseconds, and
-/// to wake another takes ten or more (`cpu/tuning.rs`).
+/// Fewer items than this are drawn by the calling thread alone. So many, in rows of 32, take one
+/// thread 9 microseconds, and to wake another takes ten or more (`cpu/tuning.rs`).
 pub(super) const SEQUENTIAL_ITEMS: usize = 1 << 14;
 
-/// Rows of a task are a multiple of this: as many as are drawn side by side.
+/// Rows of a task are a multiple of this number, which is drawn side by side.
 const TOGETHER: usize = 64;
 
-/// Tasks a thread whose results are collected before they are put behind those of the tasks before: so
-/// many that the wait for the last of them does not count.
+/// Tasks a thread whose results are collected before they are put behind those of the tasks before:
+/// so many that the wait for the last of them does not count.
 const TASKS_AT_ONCE: u64 = 256;
 
 /// Bytes of the rows that another engine draws at a time.
@@ -165,7 +167,8 @@ impl<'a, N: Word> Visitor<'a, N> {
     }
 }
 
-/// What a function makes of each row, in the rows' order, where rows are drawn many at a time by another engine.
+/// What a function makes of each row, in the rows' order, where rows are drawn many at a time by
+/// another engine.
 ///
 /// # Errors
 ///

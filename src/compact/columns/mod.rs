@@ -1,69 +1,51 @@
 //! [`Columns`]: arrays that are shuffled together, under one permutation.
 
-/// Hands the type parameters of all tuples of up to twelve to a macro.
-macro_rules! for_tuples {
-    ($macro:ident) => {
-        $macro! {
-            (A)
-            (A B)
-            (A B C)
-            (A B C D)
-            (A B C D E)
-            (A B C D E F)
-            (A B C D E F G)
-            (A B C D E F G H)
-            (A B C D E F G H I)
-            (A B C D E F G H I J)
-            (A B C D E F G H I J K)
-            (A B C D E F G H I J K L)
-        }
-    };
-}
-
-mod direct;
-mod fixed;
-mod frame;
-mod record;
-mod relocate;
+mod list;
 mod rows;
+mod set;
+mod static_row;
+mod tuples;
 
-pub(crate) use fixed::Fixed;
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-pub(crate) use frame::Column;
-pub(crate) use frame::Frame;
-pub(super) use relocate::relocate_together;
+pub(crate) use list::{Column, item_bytes};
 pub use rows::Rows;
+pub(crate) use set::ColumnSet;
+pub(crate) use static_row::StaticRow;
 
-use fixed::{Start, Unknown};
-use frame::List;
+use list::ColumnList;
+use static_row::{ColumnStart, UnknownRow};
+use tuples::for_tuples;
 
 mod sealed {
-    use super::fixed::Fixed;
-    use super::frame::List;
+    use super::list::ColumnList;
+    use super::static_row::StaticRow;
 
-    pub trait Columns {
-        /// The columns' addresses, if their number and the sizes of their items are known to the compiler.
-        type Starts: Fixed;
+    /// What is done with columns, which is no business of a user.
+    pub trait ListColumns {
+        /// The columns' addresses, if their number and the sizes of their items are known to the
+        /// compiler.
+        type Starts: StaticRow;
 
         /// Lists the columns.
-        fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+        fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
         where
             Self: 'a;
     }
 }
 
-/// Arrays of one length that are shuffled together: item `k` of each goes where item `k` of the others goes.
+/// Arrays of one length that are shuffled together: item `k` of each goes where item `k` of the
+/// others goes.
 ///
 /// A column is
 ///
 /// * a slice, `&mut [T]`, and so `&mut Vec<T>` and `&mut [T; N]`;
 /// * the [`Rows`] of a matrix, of any width;
-/// * several columns: a tuple of up to twelve, of types of their own; a `Vec<C>` or `[C; N]` of columns of one type, as
-///   many as there happen to be. They may be nested.
+/// * several columns: a tuple of up to twelve, of types of their own; a `Vec<C>` or `[C; N]` of
+///   columns of one type, of any number. They may be nested.
 ///
-/// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the order that it would
-/// get alone; but the bijection is evaluated, and memory gone through, once for many of them: on the CPU once for all, or for each
-/// 64 bytes of an item's fields where there are more and they are past the caches; on a GPU once for each column.
+/// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the
+/// order that it would get alone; but the bijection is evaluated, and memory gone through, once for
+/// many of them: on the CPU once for all, or for each 64 bytes of an item's fields where there are
+/// more and they are past the caches; on a GPU once for each column.
 /// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) says more.
 ///
 /// For a table of columns in vectors, a `Vec<Vec<T>>`, collect its `iter_mut()` first. (A mutable
@@ -138,14 +120,14 @@ mod sealed {
     note = "several columns are a tuple of up to twelve, such as `(&mut keys, &mut values)`, or a \
             `Vec` or an array of columns of one type"
 )]
-pub trait Columns: sealed::Columns {}
+pub trait Columns: sealed::ListColumns {}
 
 impl<T: Send> Columns for &mut [T] {}
 
-impl<T: Send> sealed::Columns for &mut [T] {
-    type Starts = Start<T>;
+impl<T: Send> sealed::ListColumns for &mut [T] {
+    type Starts = ColumnStart<T>;
 
-    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
     where
         Self: 'a,
     {
@@ -155,10 +137,10 @@ impl<T: Send> sealed::Columns for &mut [T] {
 
 impl<T: Send> Columns for &mut Vec<T> {}
 
-impl<T: Send> sealed::Columns for &mut Vec<T> {
-    type Starts = Start<T>;
+impl<T: Send> sealed::ListColumns for &mut Vec<T> {
+    type Starts = ColumnStart<T>;
 
-    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
     where
         Self: 'a,
     {
@@ -168,10 +150,10 @@ impl<T: Send> sealed::Columns for &mut Vec<T> {
 
 impl<T: Send, const N: usize> Columns for &mut [T; N] {}
 
-impl<T: Send, const N: usize> sealed::Columns for &mut [T; N] {
-    type Starts = Start<T>;
+impl<T: Send, const N: usize> sealed::ListColumns for &mut [T; N] {
+    type Starts = ColumnStart<T>;
 
-    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
     where
         Self: 'a,
     {
@@ -181,41 +163,41 @@ impl<T: Send, const N: usize> sealed::Columns for &mut [T; N] {
 
 impl<T: Send> Columns for Rows<'_, T> {}
 
-impl<T: Send> sealed::Columns for Rows<'_, T> {
-    type Starts = Unknown;
+impl<T: Send> sealed::ListColumns for Rows<'_, T> {
+    type Starts = UnknownRow;
 
-    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
     where
         Self: 'a,
     {
         let (items, width) = self.into_parts();
         list.add(items, width);
-        Unknown
+        UnknownRow
     }
 }
 
 impl<C: Columns> Columns for Vec<C> {}
 
-impl<C: Columns> sealed::Columns for Vec<C> {
-    type Starts = Unknown;
+impl<C: Columns> sealed::ListColumns for Vec<C> {
+    type Starts = UnknownRow;
 
-    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
     where
         Self: 'a,
     {
         for columns in self {
             columns.list(list);
         }
-        Unknown
+        UnknownRow
     }
 }
 
 impl<C: Columns, const N: usize> Columns for [C; N] {}
 
-impl<C: Columns, const N: usize> sealed::Columns for [C; N] {
+impl<C: Columns, const N: usize> sealed::ListColumns for [C; N] {
     type Starts = [C::Starts; N];
 
-    fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+    fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
     where
         Self: 'a,
     {
@@ -227,10 +209,10 @@ macro_rules! tuples {
     ($(($($column:ident)+))+) => {$(
         impl<$($column: Columns),+> Columns for ($($column,)+) {}
 
-        impl<$($column: Columns),+> sealed::Columns for ($($column,)+) {
+        impl<$($column: Columns),+> sealed::ListColumns for ($($column,)+) {
             type Starts = ($($column::Starts,)+);
 
-            fn list<'a>(self, list: &mut List<'a>) -> Self::Starts
+            fn list<'a>(self, list: &mut ColumnList<'a>) -> Self::Starts
             where
                 Self: 'a,
             {

@@ -1,11 +1,12 @@
 //! [`Rows`]: a matrix as a column of rows.
 
-use crate::error::Error;
+use crate::error::{Error, RowsError};
 
-/// The rows of a matrix that is stored row after row: a column whose items are runs of `width` items.
+/// The rows of a matrix that is stored row after row: a column whose items are runs of `width`
+/// items.
 ///
-/// The width may be known at run time only. Rows of one type and a width that the program knows may as well be a slice
-/// of arrays (`as_chunks_mut`).
+/// The width may be known at run time only. Rows of one type and a width that the program knows may
+/// as well be a slice of arrays (`as_chunks_mut`).
 ///
 /// # Examples
 ///
@@ -31,7 +32,7 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotWholeRows`] if the width is 0, or the slice does not consist of whole rows.
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the width is 0, or the slice does not consist of whole rows.
     ///
     /// # Examples
     ///
@@ -41,13 +42,16 @@ impl<'a, T> Rows<'a, T> {
     /// let mut matrix = [0_u8; 12];
     /// assert_eq!(Rows::new(&mut matrix, 3)?.len(), 4);
     /// let error = Rows::new(&mut matrix, 5).unwrap_err();
-    /// assert_eq!(error, Error::NotWholeRows { len: 5, actual: 12 });
+    /// assert_eq!(error, Error::Rows(RowsError::NotWhole { len: 5, actual: 12 }));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(items: &'a mut [T], width: usize) -> Result<Self, Error> {
         match items.len().checked_rem(width) {
             Some(0) => Ok(Self { items, width }),
-            _ => Err(Error::NotWholeRows { len: width as u64, actual: items.len() as u64 }),
+            _ => Err(Error::Rows(RowsError::NotWhole {
+                len: width as u64,
+                actual: items.len() as u64,
+            })),
         }
     }
 

@@ -1,38 +1,63 @@
 //! The direct strategy: evaluate every slot, keep the survivors, in order.
 //!
-//! Slots are evaluated a *tile* at a time into a buffer of the tile's own, where the survivors are packed. A *wave*
-//! is as many tiles as keep all threads busy; after it the tiles' counts are added up, which gives each tile its
-//! places in the output, and the survivors are put there. So every slot is evaluated once, and no thread ever
+//! Survivors come in runs, each with the places that belong to it, and [`MoveRun`] is what is done
+//! with a run: items are gathered or scattered, or the indexes written.
+//!
+//! On one thread a run of slots is evaluated at a time. On several, a *tile* of slots is evaluated
+//! at a time into a buffer of the tile's own, where the survivors are packed. A *wave* is as many
+//! tiles as keep all threads busy; after it the tiles' counts are added up, which gives each tile
+//! its places, and the survivors are put there. So every slot is evaluated once, and no thread ever
 //! waits for another in the middle of its work.
 
 use core::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
+use super::check::check_permutation;
 use super::places::Places;
-use super::survivors::{SlotRange, Tile, Values, room_for};
+use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
 use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::{check_permutation, with_slots, wrong_count};
+use crate::compact::{with_slots, wrong_count};
 use crate::error::Error;
 use crate::word::Word;
 
-/// Writes the survivors among all slots, in order, over the whole of `out`, and checks that they are a
-/// permutation, whatever the bijection does.
+/// What is done with a run of places and the indexes that belong to them, one each.
+pub(super) trait MoveRun<P, N>: Sync {
+    /// Moves a run. There are as many indexes as places.
+    fn move_run(&self, places: P, indices: &[N]);
+}
+
+/// Writes each index to its place.
+struct WriteIndices;
+
+impl<N: Word> MoveRun<&mut [N], N> for WriteIndices {
+    #[inline]
+    fn move_run(&self, places: &mut [N], indices: &[N]) {
+        places.copy_from_slice(indices);
+    }
+}
+
+/// Writes the survivors among all slots, in order, over the whole of `out`, and checks that they
+/// are a permutation, whatever the bijection does.
 ///
 /// # Errors
 ///
 /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], [`Error::OutOfMemory`], and
-/// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one repeats.
-pub(crate) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+/// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one
+/// repeats.
+pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     if is_nothing::<N>(bijection, out.len())? {
         return Ok(());
     }
     let values = Values::of_any(bijection, out.len());
-    let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
-    hand_out(&values, &mut *out, &mut Buffer::new(), copy)?;
+    if is_parallel(values.last_slot()) {
+        in_waves(&values, &mut *out, &mut Buffer::new(), &WriteIndices)?;
+    } else {
+        in_order(&values, &mut *out, &WriteIndices)?;
+    }
     // The domain is the one that was gone through: a bijection that lies may name a larger one now.
     check_permutation(out).map_err(|error| {
         with_slots(error, values.last_slot(), |first, run| bijection.forward_run(first, run))
@@ -41,8 +66,14 @@ pub(crate) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) ->
 
 /// [`fill_checked`] by a trusted bijection, which is not checked.
 pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<(), Error> {
-    let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
-    fill_with(trusted, out, &mut Buffer::new(), copy)
+    let mut memory = Buffer::new();
+    if !is_parallel(trusted.last()) {
+        return fill_alone(trusted, out, &mut memory);
+    }
+    if is_nothing::<N>(trusted, out.len())? {
+        return Ok(());
+    }
+    in_waves(&Values::of_trusted(trusted, out.len()), out, &mut memory, &WriteIndices)
 }
 
 /// [`fill_trusted`] on the calling thread alone, with working memory that is kept.
@@ -51,38 +82,10 @@ pub(crate) fn fill_alone<N: Word>(
     out: &mut [N],
     memory: &mut Buffer,
 ) -> Result<(), Error> {
-    let (last, len) = (trusted.last(), out.len());
-    if is_nothing::<N>(trusted, len)? {
+    if is_nothing::<N>(trusted, out.len())? {
         return Ok(());
     }
-    let copy = |places: &mut [N], survivors: &[N]| places.copy_from_slice(survivors);
-    if tuning::prefers_inverses(last, len, trusted.evaluation_picoseconds()) {
-        return hand_out_in_order(&Values::by_inverses(trusted, len, memory)?, out, copy);
-    }
-    hand_out_in_order(&Values::of_trusted(trusted, len), out, copy)
-}
-
-/// Hands the places out in order, in runs, each with the survivors that belong to it, to be filled by `put`; several
-/// runs at a time, on several threads.
-///
-/// # Errors
-///
-/// As [`fill_checked`], but whether survivors repeat is not checked. Before [`Error::NotABijection`] some of the places were handed out.
-pub(in crate::compact) fn fill_with<P: Places, N: Word>(
-    trusted: &Trusted,
-    places: P,
-    tiles: &mut Buffer,
-    put: impl Fn(P, &[N]) + Sync,
-) -> Result<(), Error> {
-    let len = places.len();
-    if is_nothing::<N>(trusted, len)? {
-        return Ok(());
-    }
-    if tuning::prefers_inverses(trusted.last(), len, trusted.evaluation_picoseconds()) {
-        let values = Values::by_inverses(trusted, len, tiles)?;
-        return hand_out_in_order(&values, places, put);
-    }
-    hand_out(&Values::of_trusted(trusted, len), places, tiles, put)
+    in_order(&Values::on_one_thread(trusted, out.len(), memory)?, out, &WriteIndices)
 }
 
 /// Checks that indexes below a length are in the domain and fit the word; whether there are none.
@@ -92,56 +95,54 @@ fn is_nothing<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<bool, Er
     Ok(len == 0)
 }
 
-fn hand_out<P: Places, N: Word>(
-    values: &Values,
-    places: P,
-    tiles: &mut Buffer,
-    put: impl Fn(P, &[N]) + Sync,
-) -> Result<(), Error> {
-    if is_parallel(values.last_slot()) {
-        hand_out_in_waves(values, places, tiles, put)
-    } else {
-        hand_out_in_order(values, places, put)
-    }
-}
-
 /// Whether the slots up to the last are evaluated on several threads.
 pub(crate) fn is_parallel(last_slot: u64) -> bool {
     last_slot >= tuning::SEQUENTIAL_SLOTS && rayon::current_num_threads() > 1
 }
 
-/// Hands out on the calling thread.
-fn hand_out_in_order<P: Places, N: Word>(
+/// Moves all runs on the calling thread, in order. When it returns `Ok`, each place was in one run.
+///
+/// # Errors
+///
+/// [`Error::NotABijection`] if there are not exactly as many survivors as places. Some runs were
+/// moved before.
+pub(super) fn in_order<P: Places, N: Word>(
     values: &Values,
     places: P,
-    put: impl Fn(P, &[N]),
+    step: &impl MoveRun<P, N>,
 ) -> Result<(), Error> {
-    let mut output = Output::new(places);
+    let mut unfilled = Unfilled::new(places);
     let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
     let mut run = Some(SlotRange::first(values.last_slot(), tuning::RUN));
     while let Some(slots) = run {
         let survivors = values.survivors(slots, &mut room);
-        put(output.take(survivors.len())?, survivors);
+        step.move_run(unfilled.take(survivors.len())?, survivors);
         run = slots.next(values.last_slot(), tuning::RUN);
     }
-    output.finish()
+    unfilled.finish()
 }
 
-/// Hands out on all threads.
-fn hand_out_in_waves<P: Places, N: Word>(
+/// Moves all runs on all threads, in waves of tiles. When it returns `Ok`, each place was in one
+/// run.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`], and [`Error::NotABijection`] if there are not exactly as many survivors
+/// as places. Some runs were moved before.
+pub(super) fn in_waves<P: Places, N: Word>(
     values: &Values,
     places: P,
     buffer: &mut Buffer,
-    put: impl Fn(P, &[N]) + Sync,
+    step: &impl MoveRun<P, N>,
 ) -> Result<(), Error> {
-    let mut output = Output::new(places);
+    let mut unfilled = Unfilled::new(places);
     let last = values.last_slot();
     let tiles = rayon::current_num_threads() * tuning::TILES_PER_THREAD;
     // No more than there are in the domain.
     let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) as usize + 1;
     let room = buffer.room(tiles * room_for(tuning::TILE))?;
-    let mut wave: Vec<Tile<N>> = try_with_capacity(tiles)?;
-    wave.extend(room.chunks_mut(room_for(tuning::TILE)).map(Tile::new));
+    let mut wave: Vec<SurvivorTile<N>> = try_with_capacity(tiles)?;
+    wave.extend(room.chunks_mut(room_for(tuning::TILE)).map(SurvivorTile::new));
     let mut next = Some(SlotRange::first(last, tuning::TILE));
     while next.is_some() {
         for tile in &mut wave {
@@ -149,27 +150,56 @@ fn hand_out_in_waves<P: Places, N: Word>(
             next = next.and_then(|slots| slots.next(last, tuning::TILE));
         }
         wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(values));
-        let mut outputs: Vec<P> = try_with_capacity(tiles)?;
+        let mut runs: Vec<P> = try_with_capacity(tiles)?;
         for tile in &wave {
-            outputs.push(output.take(tile.survivors().len())?);
+            runs.push(unfilled.take(tile.survivors().len())?);
         }
-        outputs
-            .into_par_iter()
+        runs.into_par_iter()
             .zip(&wave)
             .with_max_len(1)
-            .for_each(|(places, tile)| put(places, tile.survivors()));
+            .for_each(|(places, tile)| step.move_run(places, tile.survivors()));
     }
-    output.finish()
+    unfilled.finish()
 }
 
-/// The part of the output that has not been given out.
-struct Output<P> {
+/// Moves all runs of indexes that are written out, on all threads if they are enough.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`]; nothing was moved.
+///
+/// # Panics
+///
+/// If there are not as many indexes as places.
+pub(super) fn in_chunks<P: Places, N: Word>(
+    indices: &[N],
+    places: P,
+    step: &impl MoveRun<P, N>,
+) -> Result<(), Error> {
+    assert_eq!(indices.len(), places.len());
+    if places.is_sequential() {
+        step.move_run(places, indices);
+        return Ok(());
+    }
+    let mut runs = try_with_capacity(indices.len().div_ceil(tuning::MOVE_CHUNK))?;
+    let mut rest = places;
+    for indices in indices.chunks(tuning::MOVE_CHUNK) {
+        let places;
+        (places, rest) = rest.cut(indices.len());
+        runs.push((places, indices));
+    }
+    runs.into_par_iter().for_each(|(places, indices)| step.move_run(places, indices));
+    Ok(())
+}
+
+/// The places that have not been in a run yet.
+struct Unfilled<P> {
     len: usize,
     /// Always there but while it is cut.
     rest: Option<P>,
 }
 
-impl<P: Places> Output<P> {
+impl<P: Places> Unfilled<P> {
     fn new(places: P) -> Self {
         Self { len: places.len(), rest: Some(places) }
     }
@@ -179,7 +209,7 @@ impl<P: Places> Output<P> {
         self.rest.as_ref().map_or(0, P::len)
     }
 
-    /// Gives out the next places.
+    /// Takes the next places, for a run.
     fn take(&mut self, count: usize) -> Result<P, Error> {
         let left = self.left();
         match self.rest.take() {
@@ -211,28 +241,28 @@ mod tests {
     /// Small domains never get to waves by themselves, so they are sent there.
     #[test]
     fn waves_give_what_one_thread_gives() {
-        let copy = |places: &mut [u32], survivors: &[u32]| places.copy_from_slice(survivors);
+        let write = &WriteIndices;
         for threads in [1, 2, 3, 7, 16] {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             for len in [1, 2, 1000, 32_767, 32_768, 32_769, 65_537, 150_000] {
                 let chain = MulXorshift::<8>::from_seed(len, 1);
                 let grid = GridFeistel::<12>::from_seed(len, 1);
                 for f in [&chain as &dyn Bijection, &grid] {
-                    let mut one = vec![0; len as usize];
-                    hand_out_in_order(&Values::of_any(f, one.len()), &mut one[..], copy).unwrap();
-                    let mut waves = vec![0; len as usize];
+                    let mut one = vec![0_u32; len as usize];
+                    in_order(&Values::of_any(f, one.len()), &mut one[..], write).unwrap();
+                    let mut waves = vec![0_u32; len as usize];
                     let trusted = f.trusted().unwrap();
                     let values = Values::of_trusted(&trusted, waves.len());
                     let mut buffer = Buffer::new();
-                    let run = || hand_out_in_waves(&values, &mut waves[..], &mut buffer, copy);
+                    let run = || in_waves(&values, &mut waves[..], &mut buffer, write);
                     pool.install(run).unwrap();
                     assert!(one == waves, "length {len}, {threads} threads");
                     if f.last() == len - 1 {
                         continue;
                     }
-                    let mut inverses = vec![0; len as usize];
+                    let mut inverses = vec![0_u32; len as usize];
                     let values = Values::by_inverses(&trusted, one.len(), &mut buffer).unwrap();
-                    hand_out_in_order(&values, &mut inverses[..], copy).unwrap();
+                    in_order(&values, &mut inverses[..], write).unwrap();
                     assert!(one == inverses, "length {len}, by inverses");
                 }
             }

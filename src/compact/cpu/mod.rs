@@ -1,35 +1,60 @@
 //! [`Cpu`]: the engine on the threads of a rayon pool.
+//!
+//! Each line uses those above it, and none below:
+//!
+//! ```text
+//! tuning       sizes and thresholds, with what they were chosen by
+//! pack         survivors packed, by vectors
+//! survivors    values of runs of slots, of which some survive
+//! places       where items are read from and written to
+//! check        that indexes are a permutation
+//! direct       the direct strategy: survivors in order, in runs
+//! partitioned  the partitioned strategy: items sorted roughly, and then in the cache
+//! permutation  what items may be moved by
+//! strategy     which strategy moves them
+//! workspace    working memory
+//! slices       the items of a slice: the way from a call to the store
+//! columns      the items of several columns
+//! (mod)        the engine
+//! ```
 
+mod check;
+mod columns;
 pub(crate) mod direct;
 mod pack;
-pub(super) mod partitioned;
-pub(super) mod places;
+mod partitioned;
+mod permutation;
+mod places;
+mod slices;
+mod strategy;
 pub(crate) mod survivors;
 pub(crate) mod tuning;
 mod workspace;
 
-pub(super) use workspace::Memory;
-pub use workspace::{Strategy, Workspace};
+pub use strategy::Strategy;
+pub use workspace::Workspace;
 
 use rayon::prelude::*;
 
-use super::relocate::fits_u32;
-use super::{Compactor, uncompacted};
+use self::permutation::{fits_u32, uncompacted};
+use super::{Compactor, Direction, sealed};
 use crate::base::check::{check_length, try_with_capacity};
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
 
-/// The engine on the threads of the current rayon pool, or on the calling thread alone where that is faster.
+/// The engine on the threads of the current rayon pool, or on the calling thread alone where that
+/// is faster.
 ///
 /// # Memory
 ///
-/// Moving items takes working memory for one copy of them where they are few enough for the caches, or where there is
-/// no more. Else it takes at most half as much again as the items with two bytes each, or beyond 2^30 slots with four
-/// (see [`Strategy`]). A bijection that is not [trusted](crate::TrustedBijection) takes 4 bytes an item more for
-/// the indexes, 8 for more than 2^32 items, and a bit an item for the check; so does a shuffled copy, unless it is
-/// of many items by a trusted bijection, which are copied first and then shuffled. Each thread has
-/// some 4 MiB besides. All of it is got anew for every call; [`Workspace`] keeps it.
+/// Moving items takes working memory for one copy of them where they are few enough for the caches,
+/// or where there is no more. Else it takes at most half as much again as the items with two bytes
+/// each, or beyond 2^30 slots with four (see [`Strategy`]). A bijection that is not
+/// [trusted](crate::TrustedBijection) takes 4 bytes an item more for the indexes, 8 for more than
+/// 2^32 items, and a bit an item for the check; so does a shuffled copy, unless it is of many items
+/// by a trusted bijection, which are copied first and then shuffled. Each thread has some 4 MiB
+/// besides. All of it is got anew for every call; [`Workspace`] keeps it.
 ///
 /// # Examples
 ///
@@ -47,6 +72,8 @@ use crate::word::Word;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cpu;
 
+impl sealed::Sealed for Cpu {}
+
 impl Compactor for Cpu {
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
         let bijection = uncompacted(bijection, out.len())?;
@@ -57,11 +84,11 @@ impl Compactor for Cpu {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::new().shuffle(bijection, items)
+        Workspace::new().reorder(bijection, items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::new().unshuffle(bijection, items)
+        Workspace::new().reorder(bijection, items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(

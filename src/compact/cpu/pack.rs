@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use crate::base::simd::{Kernel, Level};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::word::Word;
 
 /// How many words past the last survivor may be overwritten.
@@ -14,8 +14,8 @@ pub(super) trait Value: Copy + Into<u32> {}
 impl Value for u16 {}
 impl Value for u32 {}
 
-/// Writes the values up to `last` to the front of `out` and counts them: so many words are then initialised. What
-/// comes after them is unspecified.
+/// Writes the values up to `last` to the front of `out` and counts them: the words counted are then
+/// initialised. What comes after them is unspecified.
 ///
 /// # Panics
 ///
@@ -25,11 +25,11 @@ pub(super) fn pack<V: Value, N: Word>(
     last: u32,
     out: &mut [MaybeUninit<N>],
 ) -> usize {
-    pack_at(Level::current(), values, last, out)
+    pack_at(SimdLevel::current(), values, last, out)
 }
 
 fn pack_at<V: Value, N: Word>(
-    level: Level,
+    level: SimdLevel,
     values: &[V],
     last: u32,
     out: &mut [MaybeUninit<N>],
@@ -66,7 +66,7 @@ struct Pack<'a, V, N> {
     out: &'a mut [MaybeUninit<N>],
 }
 
-impl<V: Value, N: Word> Kernel for Pack<'_, V, N> {
+impl<V: Value, N: Word> SimdKernel for Pack<'_, V, N> {
     type Output = usize;
 
     #[inline(always)]
@@ -117,16 +117,20 @@ mod avx512 {
         let (vectors, rest) = values.as_chunks::<16>();
         for vector in vectors {
             let vector = if size_of::<V>() == 2 {
-                // SAFETY: 16 words of 16 bits.
+                // SAFETY: a vector of the chunks is 16 words, here of 16 bits each: 256 bits, which
+                // need not be aligned.
                 _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(vector.as_ptr().cast()) })
             } else {
-                // SAFETY: 16 words of 32 bits.
+                // SAFETY: a vector of the chunks is 16 words, here of 32 bits each: 512 bits, which
+                // need not be aligned.
                 unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) }
             };
             let survives = _mm512_cmple_epu32_mask(vector, limit);
-            // In a register and then all of it to memory: the instruction that writes only what it packs is slow.
+            // In a register and then all of it to memory: the instruction that writes only what it
+            // packs is slow.
             let packed = _mm512_maskz_compress_epi32(survives, vector);
-            // SAFETY: at most as many words were packed as there were values before, and `out` has room for 16 more.
+            // SAFETY: at most as many words were packed as there were values before, and `out` has
+            // room for 16 more.
             let place = unsafe { out.as_mut_ptr().add(count) };
             if N::BITS == 32 {
                 // SAFETY: room for 16 words of 32 bits, which N is; it has no invalid values.
@@ -136,7 +140,8 @@ mod avx512 {
                 // SAFETY: room for 16 words of 64 bits, which N is; these are the first 8.
                 unsafe { _mm512_storeu_si512(place.cast(), low) };
                 let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(packed));
-                // SAFETY: as above, and the other 8.
+                // SAFETY: room for 16 words of 64 bits, of which these are the other 8; they begin
+                // 8 words later.
                 unsafe { _mm512_storeu_si512(place.wrapping_add(8).cast(), high) };
             }
             count += survives.count_ones() as usize;
@@ -193,19 +198,22 @@ mod avx2 {
         let (vectors, rest) = values.as_chunks::<4>();
         for vector in vectors {
             let vector = if size_of::<V>() == 2 {
-                // SAFETY: 4 words of 16 bits.
+                // SAFETY: a vector of the chunks is 4 words, here of 16 bits each: 64 bits, which
+                // need not be aligned.
                 _mm_cvtepu16_epi32(unsafe { _mm_loadl_epi64(vector.as_ptr().cast()) })
             } else {
-                // SAFETY: 4 words of 32 bits.
+                // SAFETY: a vector of the chunks is 4 words, here of 32 bits each: 128 bits, which
+                // need not be aligned.
                 unsafe { _mm_loadu_si128(vector.as_ptr().cast()) }
             };
             // There are only comparisons of signed words, but minima of unsigned ones.
             let survives = _mm_cmpeq_epi32(_mm_min_epu32(vector, limit), vector);
             let survives = _mm_movemask_ps(_mm_castsi128_ps(survives)) as usize;
-            // SAFETY: 16 bytes.
+            // SAFETY: an entry of the table is an array of 16 bytes, which need not be aligned.
             let shuffle = unsafe { _mm_loadu_si128(SHUFFLES[survives].as_ptr().cast()) };
             let packed = _mm_shuffle_epi8(vector, shuffle);
-            // SAFETY: at most as many words were packed as there were values before, and `out` has room for 4 more.
+            // SAFETY: at most as many words were packed as there were values before, and `out` has
+            // room for 4 more.
             let place = unsafe { out.as_mut_ptr().add(count) };
             if N::BITS == 32 {
                 // SAFETY: room for 4 words of 32 bits, which N is; it has no invalid values.
@@ -229,11 +237,12 @@ mod tests {
         let expected: Vec<u32> = values.iter().copied().filter(|&x| x <= last).collect();
         let wide: Vec<u64> = values.iter().map(|&x| u64::from(x) << 20).collect();
         let same = |out: &[MaybeUninit<N>], shift: u32| {
-            // SAFETY: all of them were initialised before.
+            // SAFETY: the whole buffer was made of initialised words, and packing writes none but
+            // such.
             let words = out.iter().map(|x| unsafe { x.assume_init() });
             words.map(|x| x.widen() >> shift).eq(expected.iter().map(|&x| u64::from(x)))
         };
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             let mut out = vec![MaybeUninit::new(N::zero()); values.len() + SLACK];
             let count = pack_at(level, values, last, &mut out);
             assert!(same(&out[..count], 0), "{}, {last}, {values:?}", level.name());

@@ -1,5 +1,5 @@
-//! Where items are read from and written to: a slice, or several columns at once. The strategies see no more of them
-//! than this.
+//! Where items are read from and written to: a slice, or several columns at once. The strategies
+//! see no more of them than this.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -9,7 +9,7 @@ use crate::base::memory::SharedPtr;
 use crate::base::stream::stream;
 
 /// Places in a row, which may be cut and then handed to several threads.
-pub(in crate::compact) trait Places: Send + Sized {
+pub(super) trait Places: Send + Sized {
     fn len(&self) -> usize;
 
     /// The bytes that belong to a place.
@@ -46,7 +46,7 @@ impl<P: Send> Places for &mut [P] {
 }
 
 /// Items of type T, or their bits put together, that can be read in order by several threads.
-pub(in crate::compact) trait Source<T>: Sync {
+pub(super) trait Source<T>: Sync {
     /// Where items are put together.
     type Room;
 
@@ -55,18 +55,20 @@ pub(in crate::compact) trait Source<T>: Sync {
 
     fn room() -> Self::Room;
 
-    /// Has to be called before a run of so many items is read, from the first on.
+    /// Prepares a run of `count` items from the first on: has to be called before any is copied.
     ///
     /// # Safety
     ///
-    /// There are so many, no more than [`RUN`](Self::RUN), and nobody writes to them meanwhile.
+    /// There are that many items, no more than [`RUN`](Self::RUN), and nobody writes to them
+    /// meanwhile.
     unsafe fn prepare(&self, first: usize, count: usize, room: &mut Self::Room);
 
     /// Copies the bytes of item `first + k` to a place that need not be aligned.
     ///
     /// # Safety
     ///
-    /// It is in the run that was prepared last, with the first item and the room; there is so much room at the place.
+    /// It is in the run that was prepared last, with the first item and the room; there is so much
+    /// room at the place.
     unsafe fn copy(&self, first: usize, k: usize, room: &Self::Room, place: *mut u8);
 }
 
@@ -84,36 +86,38 @@ impl<T: Send> Source<T> for SharedPtr<T> {
 
     #[inline(always)]
     unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that item `first + k` is in the run that was prepared, and so
+        // in the slice.
         let item = unsafe { self.at(first + k) };
-        // SAFETY: as above; bytes are never unaligned.
+        // SAFETY: the item is in the slice, to which nobody writes, and the caller promises room
+        // for it at the place, which is elsewhere. Bytes are aligned anywhere.
         unsafe { ptr::copy_nonoverlapping(item.cast(), place, size_of::<T>()) };
     }
 }
 
 /// Places that items of type T, or their bits put together, are written to in order.
-pub(in crate::compact) trait Target<T>: Places {
+pub(super) trait Target<T>: Places {
     /// Fills them with as many items, past the caches. Other threads see them after
     /// [`publish`](crate::base::stream::publish).
     fn stream(self, items: &[MaybeUninit<T>]);
 }
 
 /// Places of a slice that is not borrowed: until they are written to, its items may be read.
-pub(in crate::compact) struct Span<T> {
+pub(super) struct Span<T> {
     start: *mut MaybeUninit<T>,
     len: usize,
 }
 
-// SAFETY: the places are used by nobody else, by the promise to `new`, and only items that may change threads are
-// written to them.
+// SAFETY: the places are used by nobody else, by the promise to `new`, and only items that may
+// change threads are written to them.
 unsafe impl<T: Send> Send for Span<T> {}
 
 impl<T> Span<T> {
     /// # Safety
     ///
-    /// For as long as spans are cut of it and written to, the places are there, and from the first write on nobody else
-    /// uses them.
-    pub(in crate::compact) unsafe fn new(places: *mut [MaybeUninit<T>]) -> Self {
+    /// For as long as spans are cut of it and written to, the places are there, and from the first
+    /// write on nobody else uses them.
+    pub(super) unsafe fn new(places: *mut [MaybeUninit<T>]) -> Self {
         Self { start: places.cast(), len: places.len() }
     }
 }

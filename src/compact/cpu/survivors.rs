@@ -9,19 +9,22 @@ use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;
 
-/// The values at all slots of a domain, of which those below a length survive. The length is at least 1.
+/// The values at all slots of a domain, of which those below a length survive. The length is at
+/// least 1.
 pub(crate) struct Values<'a> {
     last_slot: u64,
     last_index: u64,
-    source: Source<'a>,
+    form: Form<'a>,
 }
 
-enum Source<'a> {
+/// How the values are known.
+enum Form<'a> {
     /// Evaluated, whatever comes of it.
     Any(&'a dyn Bijection),
     /// Evaluated in 32 bits, since it can be trusted to stay below, or since it does not matter.
     Narrow(&'a dyn Bijection),
-    /// Written out, in as many bits as it takes; what does not survive may be any index that does not.
+    /// Written out, in as many bits as it takes; what does not survive may be any index that does
+    /// not.
     Listed16(&'a [u16]),
     Listed32(&'a [u32]),
 }
@@ -30,7 +33,7 @@ impl<'a> Values<'a> {
     /// The values of any bijection, which may be wrong.
     pub(super) fn of_any(bijection: &'a dyn Bijection, len: usize) -> Self {
         let (last_slot, last_index) = (bijection.last(), len as u64 - 1);
-        Self { last_slot, last_index, source: Source::Any(bijection) }
+        Self { last_slot, last_index, form: Form::Any(bijection) }
     }
 
     /// The values of a trusted bijection.
@@ -38,18 +41,36 @@ impl<'a> Values<'a> {
         Self::unchecked(trusted, len as u64)
     }
 
-    /// The values of a bijection that is taken at its word: of one that answers more than its domain has, some may be
-    /// taken for others. All that survive are below the length nevertheless.
+    /// The values of a bijection that is taken at its word: of one that answers more than its
+    /// domain has, some may be taken for others. All that survive are below the length
+    /// nevertheless.
     pub(crate) fn unchecked(bijection: &'a dyn Bijection, len: u64) -> Self {
         let (last_slot, last_index) = (bijection.last(), len - 1);
         let is_narrow = last_slot <= u64::from(u32::MAX);
-        let source = if is_narrow { Source::Narrow(bijection) } else { Source::Any(bijection) };
-        Self { last_slot, last_index, source }
+        let form = if is_narrow { Form::Narrow(bijection) } else { Form::Any(bijection) };
+        Self { last_slot, last_index, form }
     }
 
-    /// The values of a trusted bijection, found by evaluating the inverse of every index that survives: fewer
-    /// evaluations than there are slots, and a random access to the buffer for each. For domains of less than `2^32`
-    /// points, and fewer indexes.
+    /// The values of a trusted bijection, in the form that is the cheapest on one thread: each is
+    /// evaluated, or they are written to the buffer [by inverses](Self::by_inverses).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn on_one_thread(
+        trusted: &'a Trusted<'a>,
+        len: usize,
+        buffer: &'a mut Buffer,
+    ) -> Result<Self, Error> {
+        if tuning::prefers_inverses(trusted.last(), len, trusted.evaluation_picoseconds()) {
+            return Self::by_inverses(trusted, len, buffer);
+        }
+        Ok(Self::of_trusted(trusted, len))
+    }
+
+    /// The values of a trusted bijection, found by evaluating the inverse of every index that
+    /// survives: fewer evaluations than there are slots, and a random access to the buffer for
+    /// each. For domains of less than `2^32` points, and fewer indexes.
     pub(super) fn by_inverses(
         trusted: &Trusted,
         len: usize,
@@ -59,41 +80,42 @@ impl<'a> Values<'a> {
         assert!(last_index < last_slot && last_slot < u64::from(u32::MAX));
         let slots = last_slot as usize + 1;
         // The largest word of either width is no surviving index, since the last slot is not.
-        let source = if last_slot <= u64::from(u16::MAX) {
+        let form = if last_slot <= u64::from(u16::MAX) {
             let table = fill(buffer.room(slots)?, u16::MAX);
             list(trusted, len, table, |index| index as u16);
-            Source::Listed16(table)
+            Form::Listed16(table)
         } else {
             let table = fill(buffer.room(slots)?, u32::MAX);
             list(trusted, len, table, |index| index);
-            Source::Listed32(table)
+            Form::Listed32(table)
         };
-        Ok(Self { last_slot, last_index, source })
+        Ok(Self { last_slot, last_index, form })
     }
 
     pub(crate) fn last_slot(&self) -> u64 {
         self.last_slot
     }
 
-    /// Packs the survivors among some slots at the front of `out`, which has room for all the slots and [`SLACK`].
+    /// Packs the survivors among some slots at the front of `out`, which has room for all the slots
+    /// and [`SLACK`].
     pub(crate) fn survivors<'b, N: Word>(
         &self,
         slots: SlotRange,
         out: &'b mut [MaybeUninit<N>],
     ) -> &'b [N] {
-        let survivors = match self.source {
-            Source::Any(bijection) => slots.pack_runs(out, |first, run, out| {
+        let survivors = match self.form {
+            Form::Any(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run(first, run);
                 pack_wide(run, self.last_index, out)
             }),
-            Source::Narrow(bijection) => slots.pack_runs(out, |first, run, out| {
+            Form::Narrow(bijection) => slots.pack_runs(out, |first, run, out| {
                 bijection.forward_run_u32(first, run);
                 pack(run, self.last_index as u32, out)
             }),
-            Source::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
-            Source::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
+            Form::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
+            Form::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
-        // SAFETY: so many words were packed and so initialised, one run's after the other's.
+        // SAFETY: `survivors` words were packed, and so initialised, one run's after the other's.
         unsafe { assume_init(&out[..survivors]) }
     }
 }
@@ -157,7 +179,7 @@ impl SlotRange {
 /// Fills some room with a value.
 fn fill<V: Copy>(room: &mut [MaybeUninit<V>], value: V) -> &mut [V] {
     room.fill(MaybeUninit::new(value));
-    // SAFETY: just filled.
+    // SAFETY: `fill` has just written the value to each of them.
     unsafe { assume_init_mut(room) }
 }
 
@@ -170,27 +192,28 @@ fn list<V>(trusted: &Trusted, len: usize, table: &mut [V], narrow: impl Fn(u32) 
         trusted.inverse_run_u32(first as u64, run);
         for (index, &slot) in (first as u32..).zip(&*run) {
             debug_assert!((slot as usize) < table.len());
-            // SAFETY: a trusted bijection has its slots in its domain, which the table is as long as.
+            // SAFETY: a trusted bijection has its slots in its domain, which the table is as long
+            // as.
             unsafe { *table.get_unchecked_mut(slot as usize) = narrow(index) };
         }
     }
 }
 
-/// How many words the room for the survivors of so many slots has.
+/// How many words of room the survivors of `slots` slots need.
 pub(crate) const fn room_for(slots: usize) -> usize {
     slots + SLACK
 }
 
 /// Some slots and room for their survivors.
-pub(super) struct Tile<'a, N> {
+pub(super) struct SurvivorTile<'a, N> {
     pub(super) slots: Option<SlotRange>,
     room: &'a mut [MaybeUninit<N>],
     /// How many survivors are at the front of the room.
     count: usize,
 }
 
-impl<'a, N: Word> Tile<'a, N> {
-    /// A tile of no slots yet, with [`room_for`] as many as it will get.
+impl<'a, N: Word> SurvivorTile<'a, N> {
+    /// A tile of no slots yet, with [`room_for`] the slots that it will get.
     pub(super) fn new(room: &'a mut [MaybeUninit<N>]) -> Self {
         Self { slots: None, room, count: 0 }
     }

@@ -2,10 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::*;
+use super::generator::{DeviceDraw, DeviceGenerator, Threads};
+use super::philox::Places;
+use super::streams::{Layout, gather, scatter};
+use super::{kernels, tuning};
 use crate::cuda::cplusplus;
+use crate::cuda::runtime::plan::Evaluated;
+use crate::cuda::runtime::program::tests::compile_all;
+use crate::error::Error;
 use crate::rng::device_header;
-use crate::rng::fill::Draws;
+use crate::rng::fill::NumberSource;
+use crate::rng::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::{
+    LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
+    XorShift1024Weyl, Xorwow,
+};
 
 /// A program whose threads are emulated, with this main function.
 fn program(main: &str) -> String {
@@ -148,7 +159,7 @@ bits! {
 }
 
 /// What the CPU's fill gives.
-fn filled<D: Draw<Number: AsWords>>(fill: &mut impl Draws, len: usize) -> Vec<u32> {
+fn filled<D: Distribution<Number: AsWords>>(fill: &mut impl NumberSource, len: usize) -> Vec<u32> {
     let mut numbers = vec![D::Number::default(); len];
     fill.draw::<D>(&mut numbers);
     numbers.into_iter().flat_map(AsWords::words).collect()
@@ -283,10 +294,20 @@ fn philox_case<D: DeviceDraw<Number: AsWords>, const ROUNDS: usize>(
     let mut rng = Philox4x32Rng::<ROUNDS>::from_key(0x0123_4567_89AB_CDEF, 1 << 40 | 3);
     rng.set_position(position);
     let words = D::words(len);
-    let (aligned, arguments) = philox_plan::<D, ROUNDS>(&rng, before * 4, words);
-    let [key, stream, block, fourth, fifth, sixth] = arguments;
-    let (kernel, [first, last]) =
-        if aligned { ("aligned", [fifth, sixth]) } else { ("anywhere", [fourth, sixth]) };
+    let (kernel, key, stream, block, first, last) =
+        match Places::new(&rng, before * 4, words, D::WORDS) {
+            Places::Aligned(kernels::FillPhilox { key, stream, block, first, end, .. }) => {
+                ("aligned", key, stream, block, first, end)
+            }
+            Places::Anywhere(kernels::FillPhiloxAnywhere {
+                key,
+                stream,
+                block,
+                skip,
+                words,
+                ..
+            }) => ("anywhere", key, stream, block, skip, words),
+        };
     writeln!(
         cases.main,
         "{kernel}<{}, {ROUNDS}>({key}u, {stream}u, {block}u, {before}, {first}, {last});",
@@ -335,4 +356,35 @@ fn states_come_back_as_they_were_and_need_memory() {
     back::<Philox4x32Rng>();
     back::<XorShift1024Weyl>();
     back::<LaggedFibonacci521>();
+}
+
+#[test]
+fn kernels_that_fill_compile() {
+    let mut all = Vec::new();
+    for number in ["U32", "U64", "F32", "F64", "NormalF32", "NormalF64"] {
+        for words in [1 << 10, 1 << 30] {
+            for rounds in [7, 10] {
+                let (shape, _) = tuning::fill_philox(rounds, words);
+                all.push(kernels::fill_philox(number, rounds, shape).erase());
+            }
+            let (shape, _) = tuning::fill_anywhere(words);
+            all.push(kernels::fill_philox_anywhere(number, 10, shape).erase());
+        }
+        let together = if number.ends_with("32") { 4 } else { 2 };
+        let shape = tuning::FILL_STREAMS;
+        all.push(kernels::fill_streams("Mwc", number, 1, shape).erase());
+        for generator in ["Lcg32", "Lcg64", "Mwc", "Xorwow"] {
+            all.push(kernels::fill_streams(generator, number, together, shape).erase());
+        }
+        let shape = tuning::FILL_PHILOX_STREAMS;
+        all.push(kernels::fill_philox_streams(number, 10, shape).erase());
+        let shape = tuning::FILL_WARPS;
+        all.push(kernels::fill_warps("XorShift1024WeylQuads", number, shape).erase());
+        for (ring, threads) in
+            [("LaggedFibonacci<521, 353, 64>", 64), ("LaggedFibonacci<1279, 861, 128>", 128)]
+        {
+            all.push(kernels::fill_rings(ring, number, threads).erase());
+        }
+    }
+    compile_all(&Evaluated::Nothing, &all);
 }

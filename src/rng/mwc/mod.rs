@@ -5,11 +5,12 @@ mod prime;
 
 pub use multipliers::Multipliers;
 
-use super::rows::{Columns, Rows, fill_columns};
+use super::lockstep::{LockStep, fill_columns};
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
 use crate::base::words::{halves, joined};
-use crate::error::Error;
+use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
 /// Multiply with carry: `a x + c` has the next word as its low half and the next carry as its high one (Marsaglia).
@@ -58,7 +59,7 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`Error::NotASafePrime`] if the multiplier does not give the full period.
+    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime) if the multiplier does not give the full period.
     ///
     /// # Examples
     ///
@@ -69,7 +70,7 @@ impl Mwc {
     /// let second = Multipliers::new().nth(1).unwrap();
     /// assert!(Mwc::with_multiplier(second, 42, 0).is_ok());
     /// let error = Mwc::with_multiplier(second - 1, 42, 0).unwrap_err();
-    /// assert_eq!(error, Error::NotASafePrime { multiplier: second - 1 });
+    /// assert_eq!(error, Error::Generator(GeneratorError::NotASafePrime { multiplier: second - 1 }));
     /// ```
     pub fn with_multiplier(
         multiplier: u32,
@@ -84,13 +85,13 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`Error::NotASafePrime`]; [`Error::InvalidState`] if the state is one of the two that are followed by themselves, (0, 0)
+    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime); [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the state is one of the two that are followed by themselves, (0, 0)
     /// and (2^32 - 1, `multiplier` - 1), or if the carry is not below the multiplier.
     pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, Error> {
         check(multiplier)?;
         let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));
         if fixed || carry >= multiplier {
-            return Err(Error::InvalidState);
+            return Err(Error::Generator(GeneratorError::InvalidState));
         }
         Ok(Self { word, carry, multiplier })
     }
@@ -151,7 +152,7 @@ impl Mwc {
             start = prime::multiply(start, factor, modulus);
         }
         for k in 0..RUN {
-            let words = <Self as Columns<LANES>>::step(&mut state);
+            let words = <Self as LockStep<LANES>>::step(&mut state);
             for lane in 0..LANES {
                 out[lane * RUN + k] = words[lane];
             }
@@ -166,7 +167,11 @@ const fn modulus(multiplier: u32) -> u64 {
 }
 
 fn check(multiplier: u32) -> Result<(), Error> {
-    if prime::is_good(multiplier) { Ok(()) } else { Err(Error::NotASafePrime { multiplier }) }
+    if prime::is_good(multiplier) {
+        Ok(())
+    } else {
+        Err(Error::Generator(GeneratorError::NotASafePrime { multiplier }))
+    }
 }
 
 impl Generator for Mwc {
@@ -207,12 +212,12 @@ impl Steps for Mwc {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_columns::<32, Self>(streams, out);
     }
 }
 
-impl<const LANES: usize> Columns<LANES> for Mwc {
+impl<const LANES: usize> LockStep<LANES> for Mwc {
     /// The word and the carry as one, and the multiplier, in lanes as wide as the product.
     type State = [[u64; LANES]; 2];
 
@@ -270,11 +275,14 @@ mod tests {
     fn fixed_states_are_refused() {
         let a = Mwc::MULTIPLIER;
         for (word, carry) in [(0, 0), (u32::MAX, a - 1), (0, a), (5, u32::MAX)] {
-            assert_eq!(Mwc::from_state(word, carry, a), Err(Error::InvalidState));
+            assert_eq!(
+                Mwc::from_state(word, carry, a),
+                Err(Error::Generator(GeneratorError::InvalidState))
+            );
         }
         assert!(Mwc::from_state(0, 1, a).is_ok());
         for multiplier in [0, 1, 5, u32::MAX] {
-            let error = Error::NotASafePrime { multiplier };
+            let error = Error::Generator(GeneratorError::NotASafePrime { multiplier });
             assert_eq!(Mwc::from_state(1, 1, multiplier), Err(error.clone()));
             assert_eq!(Mwc::with_multiplier(multiplier, 1, 1), Err(error));
         }

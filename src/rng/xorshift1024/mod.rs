@@ -5,12 +5,13 @@ mod polynomial;
 use polynomial::Polynomial;
 use rayon::prelude::*;
 
-use super::rows::{Rows, fill_blocks};
+use super::lockstep::fill_blocks;
+use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
-use crate::base::simd::{Kernel, Level};
-use crate::error::Error;
+use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
 /// Words of the state, and lanes of a warp.
@@ -92,10 +93,10 @@ impl XorShift1024Weyl {
     ///
     /// # Errors
     ///
-    /// [`Error::InvalidState`] if the words are all zero.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the words are all zero.
     pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, Error> {
         if words == [0; WORDS] {
-            Err(Error::InvalidState)
+            Err(Error::Generator(GeneratorError::InvalidState))
         } else {
             Ok(Self { words, weyl, used: WORDS })
         }
@@ -119,7 +120,7 @@ impl XorShift1024Weyl {
 
     /// Applies a polynomial of the step to the state.
     fn transform(&mut self, polynomial: &Polynomial) {
-        self.words = Level::current().run(Transform { words: self.words, polynomial });
+        self.words = SimdLevel::current().run(Transform { words: self.words, polynomial });
     }
 
     #[inline(always)]
@@ -151,7 +152,7 @@ struct Transform<'a> {
     polynomial: &'a Polynomial,
 }
 
-impl Kernel for Transform<'_> {
+impl SimdKernel for Transform<'_> {
     type Output = [u32; WORDS];
 
     #[inline(always)]
@@ -251,7 +252,7 @@ impl Steps for XorShift1024Weyl {
     }
 
     #[inline(always)]
-    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rows<'_, u32>) {
+    fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>) {
         fill_blocks::<Self, VECTOR>(streams, out);
     }
 }
@@ -306,7 +307,10 @@ mod tests {
         let mut rng = XorShift1024Weyl::new(5, 0);
         rng.transform(&Polynomial::Z.power(1 << 127).power(1 << 10));
         assert_eq!(rng, XorShift1024Weyl::new(5, 1));
-        assert_eq!(XorShift1024Weyl::from_state([0; 32], 1), Err(Error::InvalidState));
+        assert_eq!(
+            XorShift1024Weyl::from_state([0; 32], 1),
+            Err(Error::Generator(GeneratorError::InvalidState))
+        );
     }
 
     #[test]

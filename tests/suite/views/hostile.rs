@@ -1,7 +1,7 @@
 //! Bijections that count what is asked of them, and bijections that lie.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use bijective_shuffle::Defect;
 use bijective_shuffle::prelude::*;
@@ -110,24 +110,25 @@ fn liars_do_no_harm() {
 /// A bijection whose domain changes, and whose values may be any number; it counts them.
 #[derive(Clone)]
 struct Fickle {
-    last: Arc<AtomicU64>,
+    /// Not atomic: not every processor has such integers of 64 bits.
+    last: Arc<Mutex<u64>>,
     value: Option<u64>,
     count: Arc<AtomicU32>,
 }
 
 impl Fickle {
     fn new(last: u64, value: Option<u64>) -> Self {
-        Self { last: Arc::new(AtomicU64::new(last)), value, count: Arc::default() }
+        Self { last: Arc::new(Mutex::new(last)), value, count: Arc::default() }
     }
 
     fn set_last(&self, last: u64) {
-        self.last.store(last, Relaxed);
+        *self.last.lock().unwrap() = last;
     }
 }
 
 impl Bijection for Fickle {
     fn last(&self) -> u64 {
-        self.last.load(Relaxed)
+        *self.last.lock().unwrap()
     }
     fn forward(&self, slot: u64) -> u64 {
         self.count.fetch_add(1, Relaxed);

@@ -1,14 +1,16 @@
-//! Permutations of a trillion items: what needs no index is there at once, and what needs one says so.
+//! Permutations of a trillion items: what needs no index is there at once, and what needs one says
+//! so.
 
 use std::panic::catch_unwind;
 
 use bijective_shuffle::SurvivorIndex;
+use bijective_shuffle::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
 
 const TRILLION: u64 = 1_000_000_000_000;
 const MIDDLE: u64 = TRILLION / 2;
-const REFUSED: Error = Error::IndexNotBuilt { last: (1 << 40) - 1 };
+const REFUSED: Error = Error::View(ViewError::IndexNotBuilt { last: (1 << 40) - 1 });
 
 #[test]
 fn ends_of_a_trillion_items_are_there_at_once() {
@@ -41,6 +43,11 @@ fn ends_of_a_trillion_items_are_there_at_once() {
     // A cursor there is resumed.
     let cursor = p.range(TRILLION - 1000..).unwrap().cursor();
     assert_eq!(p.resume(&cursor).unwrap().last(), Some(last[0]));
+    // To the last of a few items it is nearer from the front.
+    assert_eq!(p.head(1000).last(), Some(first[999]));
+    assert_eq!(p.range(5..10).unwrap().last(), Some(first[9]));
+    assert_eq!(p.shard_strided(7, 1000).unwrap().take(1).last(), Some(first[7]));
+    assert_eq!(p.iter().last(), Some(last[0]));
     assert!(p.index().is_none());
 }
 
@@ -125,7 +132,10 @@ fn smaller_domains_are_indexed_unasked() {
     assert!(p.try_get(500).unwrap().is_some() && p.index().is_some());
     let many = SurvivorIndex::UNASKED_SLOTS / 64;
     let p = Permutation::with_bijection(many, wide).unwrap();
-    assert_eq!(p.try_get(many / 2).unwrap_err(), Error::IndexNotBuilt { last: u64::MAX });
+    assert_eq!(
+        p.try_get(many / 2).unwrap_err(),
+        Error::View(ViewError::IndexNotBuilt { last: u64::MAX })
+    );
 }
 
 /// All survivors are at one end, so that places near the other one are far from it all the same.

@@ -1,4 +1,5 @@
-//! One permutation, every view: whatever a `Permutation` is asked, and in whatever order, it is what `Serial` writes.
+//! One permutation, every view: whatever a `Permutation` is asked, and in whatever order, it is
+//! what `Serial` writes.
 
 mod hostile;
 mod hostile_cursors;
@@ -7,6 +8,7 @@ mod owned;
 mod steps;
 
 use crate::common::lengths;
+use bijective_shuffle::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
 use rayon::ThreadPoolBuilder;
@@ -72,7 +74,7 @@ fn check_shards<B: Bijection>(p: &Permutation<B>, expected: &[u64], world: u64, 
         assert!(strided.rev().eq(of_rank.into_iter().rev()), "{what}: strided {rank}, back");
     }
     for rank in [world, u64::MAX] {
-        let refused = Error::NoSuchShard { rank, world };
+        let refused = Error::View(ViewError::NoSuchShard { rank, world });
         assert_eq!(p.shard(rank, world).unwrap_err(), refused);
         assert_eq!(p.shard_strided(rank, world).unwrap_err(), refused);
     }
@@ -169,7 +171,7 @@ fn indexes_of_any_density_agree() {
     }
     for slots in [0, 1, 32, 63, 65, 1000, 1 << 16, u64::MAX] {
         let refused = Permutation::new(1000, 1).with_index(slots).unwrap_err();
-        assert_eq!(refused, Error::BlockSize { slots });
+        assert_eq!(refused, Error::View(ViewError::BlockSize { slots }));
     }
     let shared = Permutation::new(40_000, 9);
     shared.build_index().unwrap();
@@ -202,7 +204,7 @@ fn ranges_are_checked() {
     assert!(p.range(..).unwrap().eq(all.iter().copied()));
     assert!(p.range(990..).unwrap().eq(all[990..].iter().copied()));
     assert!(p.range(..=9).unwrap().eq(all[..10].iter().copied()));
-    let refused = |start, end| Error::OutOfRange { start, end, len: 1000 };
+    let refused = |start, end| Error::View(ViewError::OutOfRange { start, end, len: 1000 });
     assert_eq!(p.range(0..1001).unwrap_err(), refused(0, 1001));
     #[expect(clippy::reversed_empty_ranges, reason = "it is what is tested")]
     let backwards = p.range(5..4).unwrap_err();
@@ -215,9 +217,12 @@ fn ranges_are_checked() {
 #[test]
 fn lengths_beyond_memory() {
     let p = Permutation::new((1 << 63) + 1, 1);
-    assert!(matches!(p.build_index(), Err(Error::IndexTooLarge { .. })));
-    assert!(matches!(p.range(1 << 40..), Err(Error::IndexNotBuilt { last: u64::MAX })));
-    assert!(matches!(p.shard(1, 2), Err(Error::IndexNotBuilt { .. })));
+    assert!(matches!(p.build_index(), Err(Error::View(ViewError::IndexTooLarge { .. }))));
+    assert!(matches!(
+        p.range(1 << 40..),
+        Err(Error::View(ViewError::IndexNotBuilt { last: u64::MAX }))
+    ));
+    assert!(matches!(p.shard(1, 2), Err(Error::View(ViewError::IndexNotBuilt { .. }))));
     let first: Vec<u64> = p.head(1000).collect();
     // What is near the beginning is found without the index.
     assert!(p.range(5..10).unwrap().eq(first[5..10].iter().copied()));
@@ -252,7 +257,8 @@ fn check_anywhere<B: Bijection + Clone>(p: &Permutation<B>) {
     assert!(p.index().is_none());
 }
 
-/// A walk has both signs at the lengths next to a power of two, where one over an even cipher has one.
+/// A walk has both signs at the lengths next to a power of two, where one over an even cipher has
+/// one.
 #[test]
 fn walks_have_either_sign() {
     for len in [257, 510, 511, 512, 513, 1022, 1023] {

@@ -1,8 +1,10 @@
-//! Iterators that own their permutation or share it, samples, and what a permutation knows of its seed.
+//! Iterators that own their permutation or share it, samples, and what a permutation knows of its
+//! seed.
 
 use std::sync::Arc;
 use std::thread;
 
+use bijective_shuffle::SavedError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Indexes, IntoIter, Walk};
 
@@ -42,7 +44,7 @@ fn owned_iterators_are_saved_and_resumed_anywhere() {
     assert!(p.resume(&cursor).unwrap().eq(rest.iter().copied()));
     assert!(Indexes::resume(Arc::new(p.clone()), &cursor).unwrap().eq(rest));
     let other = Indexes::resume(Permutation::new(70_001, 8), &cursor);
-    assert_eq!(other.unwrap_err(), Error::ForeignCursor);
+    assert_eq!(other.unwrap_err(), Error::Saved(SavedError::ForeignCursor));
 }
 
 #[test]
@@ -71,11 +73,30 @@ fn samples_are_the_first_items() {
     assert_eq!(refused, Error::LengthMismatch { expected: 10, actual: 9 });
 }
 
-/// Items of no size are cloned as often as they should be, also of a slice that is longer than any other.
+/// Items of no size are cloned as often as they should be, also of a slice that is longer than any
+/// other.
 #[test]
 fn samples_take_what_the_sample_takes() {
     let items = [(); usize::MAX / 2];
     assert_eq!(items.par_bijective_sample(1000, 1).len(), 1000);
+}
+
+/// Where slots of a large domain have few items, a sample lists those, as every other view does.
+#[test]
+fn samples_of_wide_domains_are_listed() {
+    let items: Vec<u32> = (0..1000).collect();
+    let wide = MulXorshift::<10>::from_seed(u64::MAX, 3);
+    let p = Permutation::with_bijection(1000, wide).unwrap();
+    let expected: Vec<u32> = (0..20).map(|k| items[p.get(k).unwrap() as usize]).collect();
+    let p = Permutation::with_bijection(1000, wide).unwrap();
+    assert_eq!(p.sample(&items, 20).unwrap(), expected);
+    assert_eq!(p.sample(&items, 0).unwrap(), [0; 0]);
+    // A few of many are evaluated, and not all listed.
+    let wide = MulXorshift::<10>::from_seed(1 << 26, 3);
+    let items = vec![(); 1_000_000];
+    let p = Permutation::with_bijection(1_000_000, wide).unwrap();
+    assert_eq!(p.sample(&items, 5).unwrap().len(), 5);
+    assert!(p.index().is_none());
 }
 
 #[test]

@@ -1,5 +1,7 @@
-//! Iterators that are run, skipped, cut, saved and resumed, in any order; and cursors by themselves.
+//! Iterators that are run, skipped, cut, saved and resumed, in any order; and cursors by
+//! themselves.
 
+use bijective_shuffle::SavedError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cursor, Iter};
 use proptest::prelude::{Just, ProptestConfig, Strategy as _, any, prop_assert_eq, prop_oneof};
@@ -105,13 +107,13 @@ proptest! {
     fn no_numbers_are_a_cursor_by_chance(words: [u64; 7]) {
         let words = words.map(|word| format!("{word:x}"));
         let cursor: Cursor = words.join("-").parse().unwrap();
-        prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::ForeignCursor);
+        prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
     }
 
     #[test]
     fn no_text_is_a_cursor_by_chance(text in "[0-9a-fA-F+-]{0,80}") {
         if let Ok(cursor) = text.parse::<Cursor>() {
-            prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::ForeignCursor);
+            prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
         }
     }
 }
@@ -142,21 +144,28 @@ fn cursors_are_refused_unless_they_are_the_permutations_own() {
     let cursor = iter.cursor();
     assert_eq!((cursor.place(), cursor.left()), (701, 299));
     let others = [Permutation::new(1000, 2), Permutation::new(999, 1), p.inverse()];
-    assert!(others.iter().all(|other| other.resume(&cursor).unwrap_err() == Error::ForeignCursor));
+    assert!(
+        others
+            .iter()
+            .all(|other| other.resume(&cursor).unwrap_err()
+                == Error::Saved(SavedError::ForeignCursor))
+    );
     let text = cursor.to_string();
     for k in 0..text.len() {
         let mut changed = text.clone().into_bytes();
         changed[k] = if changed[k] == b'1' { b'2' } else { b'1' };
         let changed = String::from_utf8(changed).unwrap();
         match changed.parse::<Cursor>() {
-            Ok(cursor) => assert_eq!(p.resume(&cursor).unwrap_err(), Error::ForeignCursor),
-            Err(error) => assert_eq!(error, Error::BadCursor),
+            Ok(cursor) => {
+                assert_eq!(p.resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor))
+            }
+            Err(error) => assert_eq!(error, Error::Saved(SavedError::Cursor)),
         }
     }
     for bad in
         ["", "-", "1-2-3", "1-2-3-4-5-6-7-8", "1-2-3-4-5-6-+7", "1-2-3-4-5-6-g", " 1-2-3-4-5-6-7"]
     {
-        assert_eq!(bad.parse::<Cursor>(), Err(Error::BadCursor), "{bad}");
+        assert_eq!(bad.parse::<Cursor>(), Err(Error::Saved(SavedError::Cursor)), "{bad}");
     }
     // The values themselves are for ever.
     assert_eq!(text, "3e8-2bd-12b-1-0-0-a3ef2b2f1cd3b664");

@@ -38,8 +38,7 @@ pub extern "C" fn engines_agree(len: u32) -> bool {
 /// Whether the GPU is refused by the error that says why.
 #[unsafe(no_mangle)]
 pub extern "C" fn gpu_is_refused() -> bool {
-    let refused =
-        Error::BackendUnavailable { backend: Backend::Cuda, reason: Unavailable::NoSuchSystem };
+    let refused = Error::BackendUnavailable { reason: Unavailable::NoSuchSystem };
     let mut items = [1, 2, 3];
     let moved = Permutation::new(3, 1).on(Backend::Cuda).apply_in_place(&mut items);
     Cuda::new().err().as_ref() == Some(&refused) && moved == Err(refused) && items == [1, 2, 3]

@@ -1,5 +1,5 @@
-// Arrays permuted by affine maps on a GPU: ours, the kernels of Bouverot-Dupuis and Sheeran, and the naive one, in one run. Every
-// result is checked before it is timed. See README.md here.
+// Arrays permuted by affine maps on a GPU: ours, the kernels of Bouverot-Dupuis and Sheeran, and
+// the naive one, in one run. Every result is checked before it is timed. See README.md here.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -62,7 +62,8 @@ static Matrix random_matrix(int n) {
 
 // ---- Kernels
 
-// `AffineShape` in src/compact/cuda/kernels.rs: logarithms, and the blocks that a multiprocessor should hold.
+// `AffineShape` in src/cuda/affine/tuning.rs: logarithms, and the blocks that a multiprocessor
+// should hold.
 template <int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, int BLOCK_BITS, int BLOCKS_HELD>
 struct Shape {
     static constexpr int I = ITEM_BITS, T = THREAD_BITS, R = ROUND_BITS, TILES = BLOCK_BITS, BLOCKS = BLOCKS_HELD;
@@ -71,7 +72,7 @@ struct Shape {
 
 template <class Item, class S, bool GAPS>
 __global__ void __launch_bounds__(1 << S::T, S::BLOCKS)
-    ours(const __grid_constant__ bijective_shuffle::Tiles<S::I, S::T, S::R> tiles,
+    ours(const __grid_constant__ bijective_shuffle::Tiles tiles,
          const __grid_constant__ bijective_shuffle::Row<GAPS> row, const Item* source, Item* out) {
     bijective_shuffle::permute_tiles<Item, S::I, S::T, S::R>(tiles, row, source, out);
 }
@@ -303,7 +304,7 @@ static void beside_the_paper(const char* type, int bits, const std::vector<Paper
     beside_the_paper<Item, S>(bench, cases);
 }
 
-// The shapes for large arrays in src/compact/cuda/tuning/affine.rs.
+// The shapes for large arrays in src/cuda/affine/tuning.rs.
 using One = Shape<4, 9, 3, 0, 2>;
 using Two = Shape<3, 8, 3, 0, 4>;
 using Four = Shape<2, 8, 2, 0, 6>;

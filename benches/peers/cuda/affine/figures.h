@@ -1,4 +1,5 @@
-// What figures 9 to 11 of Bouverot-Dupuis and Sheeran compare, over lengths, as rows; and the kernels once each, for a profiler.
+// What figures 9 to 11 of Bouverot-Dupuis and Sheeran compare, over lengths, as rows; and the
+// kernels once each, for a profiler.
 #pragma once
 
 // A thread an item: the copy that the paper divides by.

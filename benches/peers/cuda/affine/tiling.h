@@ -1,4 +1,5 @@
-// The tiles of an affine map, as src/affine/tiles.rs and src/compact/cuda/run/affine.rs have them, for a program without Rust.
+// The tiles of an affine map, as src/affine/tiles.rs and src/cuda/affine have them, for a program
+// without Rust.
 #pragma once
 
 #include <cstdint>
@@ -106,7 +107,8 @@ inline Matrix widened(const Matrix& a, int more) {
     return words;
 }
 
-// In what order tiles follow each other: by the next bits of both sides in turn, as the crate's do, or of the source alone.
+// In what order tiles follow each other: by the next bits of both sides in turn, as the crate's do,
+// or of the source alone.
 enum class Order { BOTH, SOURCE };
 
 // Slots that are free of conflicts of banks, as the crate's are, or in the order of the target.
@@ -207,19 +209,21 @@ V combination(const std::vector<V>& vectors, int first, uint64_t bits) {
     return sum;
 }
 
-// Threads that use shared memory at the same time, as a logarithm: those of a warp, or of a half or a quarter.
+// Threads that use shared memory at the same time, as a logarithm: those of a warp, or of a half or
+// a quarter.
 template <class Item>
 constexpr int LANES = sizeof(Item) <= 4 ? 5 : sizeof(Item) == 8 ? 4 : 3;
 
-// The kernel's argument. `block_bits` becomes less if there are not so many tiles; `step_bits` is how many tiles there are.
+// The kernel's argument. `block_bits` becomes less if there are not so many tiles; `step_bits` is
+// how many tiles there are.
 template <class Item, int I, int T, int R>
-bijective_shuffle::Tiles<I, T, R> tiles(const Matrix& a, uint64_t offset, Slots slots, Order order, int& block_bits,
+bijective_shuffle::Tiles tiles(const Matrix& a, uint64_t offset, Slots slots, Order order, int& block_bits,
                                          int& step_bits) {
     Tiling tiling(a, offset, (I + T + R) / 2, I + T + R, order);
     if (slots == Slots::FREE) tiling.avoid_conflicts(I, LANES<Item>, sizeof(Item) == 1 ? 2 : sizeof(Item) == 2 ? 1 : 0);
     step_bits = int(tiling.steps.size());
     block_bits = block_bits < step_bits ? block_bits : step_bits;
-    bijective_shuffle::Tiles<I, T, R> all;
+    bijective_shuffle::Tiles all;
     std::memset(&all, 0, sizeof all);
     const auto fill = [](auto& side, const Vectors& basis, const SlotVectors& slots) {
         for (int j = 0; j < T; ++j) side.thread[j] = basis[I + j], side.thread_slot[j] = slots[I + j];

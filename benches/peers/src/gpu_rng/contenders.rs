@@ -143,7 +143,8 @@ fn write_only<N: Number>(cuda: &Cuda) -> Result<Contender<'_, N>, Box<dyn Error>
         let (address, _guard) = out.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(&kernel);
         launch.arg(&address).arg(&fours);
-        // SAFETY: the arguments are the kernel's, which writes so many times 16 bytes: the slice, borrowed for writing.
+        // SAFETY: the arguments are the kernel's, which writes so many times 16 bytes: the slice,
+        // borrowed for writing.
         unsafe { launch.launch(shape) }?;
         Ok(())
     });
@@ -168,8 +169,9 @@ fn philox<K: Kind, const ROUNDS: usize>(cuda: &Cuda, few: usize) -> Contender<'_
     }
 }
 
-/// From its fourth word on, into what comes after the first number: numbers of several words are made of two blocks, and
-/// blocks come to places that are not aligned. Each call goes on where the one before ended.
+/// From its fourth word on, into what comes after the first number: numbers of several words are
+/// made of two blocks, and blocks come to places that are not aligned. Each call goes on where the
+/// one before ended.
 fn philox_anywhere<K: Kind>(cuda: &Cuda, few: usize) -> Contender<'_, K::Number> {
     let mut rng = Philox4x32Rng::<10>::from_key(SEED, 0);
     rng.skip(3);

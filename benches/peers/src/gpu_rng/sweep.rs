@@ -1,4 +1,4 @@
-//! Times shapes of the kernels that fill, to choose those in `src/compact/cuda/tuning.rs`.
+//! Times shapes of the kernels that fill, to choose those in `src/cuda/fill/tuning.rs`.
 
 use std::error::Error;
 
@@ -114,7 +114,8 @@ fn one_stream(multiprocessors: u32) -> Vec<Candidate> {
             for unroll in [1, 2, 4, 8] {
                 for held in [512, 1024, 2048] {
                     for waves in [2048, 8192, 1 << 20] {
-                        // As many blocks as hold so many threads a multiprocessor; the last is a block a tile.
+                        // As many blocks as hold so many threads a multiprocessor; the last is a
+                        // block a tile.
                         let grid = (multiprocessors * (waves / threads)).max(1);
                         all.push(Candidate {
                             name: format!("{threads} threads; {unroll} blocks; {held} threads held; {waves} threads a multiprocessor"),
@@ -335,7 +336,8 @@ fn philox<'a>(
         let (address, _guard) = out.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(kernel);
         launch.arg(&42_u64).arg(&0_u64).arg(&0_u64).arg(&address).arg(&0_u64).arg(&words);
-        // SAFETY: the arguments are the kernel's, which writes so many words: the slice, borrowed for writing.
+        // SAFETY: the arguments are the kernel's, which writes so many words: the slice, borrowed
+        // for writing.
         unsafe { launch.launch(shape) }?;
         Ok(())
     })
@@ -355,7 +357,8 @@ fn anywhere<'a>(
         let (address, _guard) = out.device_ptr_mut(stream);
         let mut launch = stream.launch_builder(kernel);
         launch.arg(&42_u64).arg(&0_u64).arg(&0_u64).arg(&skip).arg(&address).arg(&words);
-        // SAFETY: the arguments are the kernel's, which writes so many words: the slice, borrowed for writing.
+        // SAFETY: the arguments are the kernel's, which writes so many words: the slice, borrowed
+        // for writing.
         unsafe { launch.launch(shape) }?;
         Ok(())
     })
@@ -375,7 +378,8 @@ fn streams<'a, G: DeviceGenerator + Generator>(
         let mut launch = stream.launch_builder(kernel);
         let mut states = on_device.states_mut();
         launch.arg(&mut states).arg(&count).arg(&address).arg(&words);
-        // SAFETY: the arguments are the kernel's, for so many streams and words; the slice is borrowed for writing.
+        // SAFETY: the arguments are the kernel's, for so many streams and words; the slice is
+        // borrowed for writing.
         unsafe { launch.launch(shape) }?;
         Ok(())
     }))

@@ -9,7 +9,7 @@ use crate::sheet::Sheet;
 
 const OURS: &str = "ours";
 /// The same kernel, with the matrices of the paper's kernels.
-const OURS_BESIDE: &str = "ours, beside the paper";
+pub(super) const OURS_BESIDE: &str = "ours, beside the paper";
 const MATRICES: [&str; 3] = ["bit reversal", "random BPC", "random BMMC"];
 
 /// Forms of two passes that the paper does not have, as far as they were measured.
@@ -41,13 +41,20 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
 }
 
 /// Ours over the same matrix in two passes, a dense random one.
-fn over_two_passes(gpu: &Sheet, case: (&str, &str), kernel: &str) -> Result<f64, String> {
+pub(super) fn over_two_passes(
+    gpu: &Sheet,
+    case: (&str, &str),
+    kernel: &str,
+) -> Result<f64, String> {
     let of = |kernel| parts(gpu, [case.0, case.1, MATRICES[2], kernel]).map(median);
     Ok(of(OURS_BESIDE)? / of(kernel)?)
 }
 
 /// The parts of a copy that were measured of items and a length, with a matrix and a kernel.
-fn parts(sheet: &Sheet, [item, length, matrix, kernel]: [&str; 4]) -> Result<Vec<f64>, String> {
+pub(super) fn parts(
+    sheet: &Sheet,
+    [item, length, matrix, kernel]: [&str; 4],
+) -> Result<Vec<f64>, String> {
     let column = |name| sheet.column(name);
     let places = [column("item")?, column("length")?, column("matrix")?, column("kernel")?];
     let part = column("part_of_copy")?;
@@ -58,7 +65,7 @@ fn parts(sheet: &Sheet, [item, length, matrix, kernel]: [&str; 4]) -> Result<Vec
 }
 
 /// The middle one.
-fn median(mut values: Vec<f64>) -> f64 {
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -12,7 +12,8 @@ use crate::standings::{Ratio, Standings, Unit};
 use crate::{bounds, sizes, small};
 
 const ITEM: &str = "8";
-/// How the names of the files with the lengths of table 3 begin: it takes several runs on a machine of little memory.
+/// How the names of the files with the lengths of table 3 begin: it takes several runs on a machine
+/// of little memory.
 const PAPER: &str = "cpu-paper";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
@@ -91,11 +92,16 @@ impl Files {
 
     /// The same of the cipher as it is now, in several runs.
     fn cipher(&self, instructions: &str) -> Result<Vec<f64>, String> {
-        let (at, of) = (self.mean.column("instructions")?, self.mean.column("forwards")?);
-        let rows = self.mean.rows.iter().filter(|row| row[at] == instructions);
-        let read = |row: &Vec<String>| row[of].parse().map(|millions: f64| millions / 1e3);
-        rows.map(|row| read(row).map_err(|error| error.to_string())).collect()
+        cipher_speeds(&self.mean, instructions)
     }
+}
+
+/// Billions of evaluations a second of the cipher, in several runs.
+pub(super) fn cipher_speeds(mean: &Sheet, instructions: &str) -> Result<Vec<f64>, String> {
+    let (at, of) = (mean.column("instructions")?, mean.column("forwards")?);
+    let rows = mean.rows.iter().filter(|row| row[at] == instructions);
+    let read = |row: &Vec<String>| row[of].parse().map(|millions: f64| millions / 1e3);
+    rows.map(|row| read(row).map_err(|error| error.to_string())).collect()
 }
 
 /// The speeds of all that was measured with items of a size, by contenders that are known.
@@ -159,7 +165,7 @@ fn best_of(measured: &Measured, begin: &str, item_bytes: &str, len: usize) -> f6
 type Form = fn(&Measured, &str, usize) -> f64;
 
 /// The best form in place with items of 8 bytes.
-fn best_at(measured: &Measured, begin: &str, len: usize) -> f64 {
+pub(super) fn best_at(measured: &Measured, begin: &str, len: usize) -> f64 {
     best_of(measured, begin, ITEM, len)
 }
 
@@ -171,7 +177,7 @@ fn best_elsewhere(measured: &Measured, begin: &str, len: usize) -> f64 {
 }
 
 /// Lengths one above a power of two.
-fn above(power: u32) -> usize {
+pub(super) fn above(power: u32) -> usize {
     Length::Above(power).items()
 }
 
@@ -249,7 +255,8 @@ fn in_short(files: &Files) -> Result<String, String> {
     Ok(table(&["", "`VariablePhilox<24>`", "the default", "aimed at"], &rows))
 }
 
-/// What a ratio that was kept without its speeds is of, the ratio of each family, and what was aimed at.
+/// What a ratio that was kept without its speeds is of, the ratio of each family, and what was
+/// aimed at.
 fn kept(files: &Files, number: usize) -> Result<(String, [String; 2], String), String> {
     let row = files.ratios.rows.get(number).ok_or("a ratio is missing")?;
     let [_, _, _, what, cipher, default, aim] = &row[..] else {
@@ -276,7 +283,7 @@ fn evaluation_cells(files: &Files) -> Result<[String; 2], String> {
     Ok(cells)
 }
 
-const STANDARD: &str = "`Standard` (`MulXorshift<10>`)";
+pub(super) const STANDARD: &str = "`Standard` (`MulXorshift<10>`)";
 
 /// In the later run, a family over the best of the others that are shuffles.
 fn over_best_peer(files: &Files, form: Form, family: &str, power: u32) -> f64 {

@@ -14,7 +14,8 @@ const README: &str = "README.md";
 const BLOCK: [&str; 3] = ["<!-- peers ", " begin -->", " end -->"];
 const FIGURE: [&str; 3] = ["<!-- figure: ", " -->", "<!-- /figure -->"];
 
-/// All documents that have markers. Markers of what is not computed are errors, and so is what no document quotes.
+/// All documents that have markers. Markers of what is not computed are errors, and so is what no
+/// document quotes.
 pub(super) fn filled(
     root: &Path,
     computed: &Computed,
@@ -64,7 +65,8 @@ fn fill(text: &str, computed: &Computed, used: &mut BTreeSet<String>) -> Result<
     replace(&text, [open, begin], &figures, used, |_, text| (text.to_owned(), end.to_owned()))
 }
 
-/// Replaces what follows each marker `open NAME begin`, up to its end. `by` says by what, and what the end is.
+/// Replaces what follows each marker `open NAME begin`, up to its end. `by` says by what, and what
+/// the end is.
 fn replace(
     text: &str,
     [open, begin]: [&str; 2],

@@ -4,11 +4,11 @@ use super::{Computed, Results, conditions, number, range, table};
 use crate::rows::Measured;
 
 const KINDS: [&str; 5] = ["u32", "f32", "normal f32", "f64", "normal f64"];
-const WRITE_ONLY: &str = "write only";
-const PHILOX: &str = "Philox4x32-10";
+pub(super) const WRITE_ONLY: &str = "write only";
+pub(super) const PHILOX: &str = "Philox4x32-10";
 const ANYWHERE: &str = "Philox4x32-10, anywhere";
 /// Of cuRAND, in its default order; the other order is this with [`DYNAMIC`].
-const CURAND_PHILOX: &str = "cuRAND PHILOX4_32_10";
+pub(super) const CURAND_PHILOX: &str = "cuRAND PHILOX4_32_10";
 const CURAND_XORWOW: &str = "cuRAND XORWOW";
 const DYNAMIC: &str = ", dynamic";
 
@@ -32,9 +32,9 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.figure("philox 7 rounds, TB/s", bytes, 1)
 }
 
-/// The speed at the longest length of a kind, of the contender whose name begins so and has a number of streams, or of
-/// the one of this name.
-fn speed(measured: &Measured, name: &str, kind: &str) -> f64 {
+/// The speed at the longest length of a kind, of the contender whose name begins so and has a
+/// number of streams, or of the one of this name.
+pub(super) fn speed(measured: &Measured, name: &str, kind: &str) -> f64 {
     let streams = format!("{name}, ");
     let is_named =
         |other: &&str| *other == name || other.starts_with(&streams) && other.ends_with(" streams");

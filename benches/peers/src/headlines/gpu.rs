@@ -10,13 +10,13 @@ use crate::sheet::Sheet;
 use Length::{Above, Power};
 
 /// How the names of the second GPU's files begin.
-const SECOND: &str = "gpu-h100-";
+pub(super) const SECOND: &str = "gpu-h100-";
 
-const GATHER: &str = "gather";
-const THRUST: &str = "thrust::shuffle_copy";
+pub(super) const GATHER: &str = "gather";
+pub(super) const THRUST: &str = "thrust::shuffle_copy";
 const KEPT: &str = "thrust::shuffle_copy (memory kept)";
 /// An index drawn, and a gather by it.
-const PYTORCH: &str = "torch x[randperm]";
+pub(super) const PYTORCH: &str = "torch x[randperm]";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let measured = results.measured(&["gpu-ours", "gpu-indexes", "gpu-peers", "gpu-torch"])?;
@@ -54,7 +54,8 @@ fn over_gather(measured: &Measured, name: &str, item_bytes: &str, at: Length) ->
     speed(name) / speed(GATHER)
 }
 
-/// Rows of a table: what it is called, the strategy, the size of the items, the length, and what was aimed at.
+/// Rows of a table: what it is called, the strategy, the size of the items, the length, and what
+/// was aimed at.
 const STRATEGIES: [(&str, &str, &str, Length, &str); 8] = [
     ("single pass, 2^29 items of 8 bytes", "SinglePass", "8", Power(29), "0.98"),
     ("single pass, 2^26", "SinglePass", "8", Power(26), "0.98"),

@@ -1,5 +1,6 @@
-//! What the documents say was measured: every table, ratio and quoted figure is computed from the rows in
-//! `benches/results`, and written into the documents or compared with them. See `README.md`.
+//! What the documents say was measured: every table, ratio and quoted figure is computed from the
+//! rows in `benches/results`, and written into the documents or compared with them. See
+//! `README.md`.
 
 mod affine;
 mod cpu;
@@ -8,6 +9,7 @@ mod fills;
 mod gpu;
 mod ising;
 mod rng;
+mod summary;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -88,6 +90,7 @@ impl Computed {
         affine::compute(results, &mut computed)?;
         ising::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
+        summary::compute(results, &mut computed)?;
         Ok(computed)
     }
 
@@ -137,7 +140,8 @@ impl Results {
         Ok(measured)
     }
 
-    /// The files whose names begin so, in the order of their names: of what need not have been measured.
+    /// The files whose names begin so, in the order of their names: of what need not have been
+    /// measured.
     fn beginning(&self, prefix: &str) -> Result<Vec<String>, String> {
         let failed = |error| format!("{}: {error}", self.folder.display());
         let mut names = Vec::new();
@@ -345,7 +349,8 @@ mod tests {
         fs::copy(from.join(file), to.join(file)).unwrap();
     }
 
-    /// The same rows with half of the lengths' worth of time: the last cell with another first digit.
+    /// The same rows with half of the lengths' worth of time: the last cell with another first
+    /// digit.
     fn double(text: &str) -> String {
         let line = |line: &str| match line.rsplit_once(',') {
             Some((row, number)) if number.parse::<f64>().is_ok() => {

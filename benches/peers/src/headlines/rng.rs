@@ -3,9 +3,9 @@
 use super::{Computed, Results};
 use crate::sheet::Sheet;
 
-const PHILOX: &str = "`Philox4x32Rng`";
-const CHACHA: &str = "`ChaCha8Rng` (`rand` 0.10)";
-const SMALL: &str = "`SmallRng` (`rand` 0.10)";
+pub(super) const PHILOX: &str = "`Philox4x32Rng`";
+pub(super) const CHACHA: &str = "`ChaCha8Rng` (`rand` 0.10)";
+pub(super) const SMALL: &str = "`SmallRng` (`rand` 0.10)";
 const FASTRAND: &str = "`fastrand` 2.5";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
@@ -27,7 +27,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
 }
 
 /// Billions of words a second.
-fn speed(words: &Sheet, generator: &str, column: &str) -> Result<f64, String> {
+pub(super) fn speed(words: &Sheet, generator: &str, column: &str) -> Result<f64, String> {
     let (name, of) = (words.column("generator")?, words.column(column)?);
     let row = words.rows.iter().find(|row| row[name] == generator);
     let row = row.ok_or_else(|| format!("{generator} was not measured"))?;

@@ -1,13 +1,21 @@
 //! The exchanges of Fisher and Yates, for many rows whose places are drawn.
 //!
-//! From the last place down, each is exchanged with the one that was picked for it. A row of up to 256 items is held as
-//! bytes. There are two ways. Row by row an exchange is two loads and two stores, and takes 2 to 3 cycles. Or all
-//! rows side by side, in lanes of bytes: since every row picks another place, each place is compared with the pick, and
-//! exchanged in the lanes where it is the one; 64 rows at once, but half a square of steps. That way is faster for few
-//! items.
+//! From the last place down, each is exchanged with the one that was picked for it. A row of up to
+//! 256 items is held as bytes. There are two ways. Row by row an exchange is two loads and two
+//! stores, and takes 2 to 3 cycles. Or all rows side by side, in lanes of bytes: since every row
+//! picks another place, each place is compared with the pick, and exchanged in the lanes where it
+//! is the one; 64 rows at once, but half a square of steps. That way is faster for few items.
 
-use super::{MOST, ROWS};
-use crate::base::simd::{Level, PerLevel};
+use crate::base::simd::{PerLevel, SimdLevel};
+use crate::bijection::Standard;
+
+/// The most items of a row, whose indexes fit a byte.
+pub(super) const MOST: usize = Standard::EXACT_MAX as usize;
+
+const _: () = assert!(MOST <= 256);
+
+/// How many rows are drawn together: a vector of bytes of AVX-512.
+pub(super) const ROWS: usize = 64;
 
 /// For each place, which one it is exchanged with: one lane a row.
 pub(super) type Picks = [[u8; ROWS]; MOST];
@@ -32,16 +40,17 @@ const ASIDE: PerLevel = PerLevel { portable: 24, avx2: 64, avx512: 48 };
 /// The most items that are exchanged side by side with any instructions.
 const MOST_ASIDE: usize = 64;
 
-/// Whether so many rows of `len` items are exchanged side by side: then all lanes are, so that some have to be in use.
-pub(super) fn is_aside(level: Level, len: usize, rows: usize) -> bool {
+/// Whether `rows` rows of `len` items are exchanged side by side: then all lanes are, so that some
+/// have to be in use.
+pub(super) fn is_aside(level: SimdLevel, len: usize, rows: usize) -> bool {
     len <= ASIDE.at(level) as usize && rows > ROWS / 4
 }
 
 /// Makes the exchanges of some rows of `len` items, at most [`MOST`].
 #[inline(always)]
 pub(super) fn row_by_row(len: usize, rows: usize, picks: &Picks, out: &mut Bytes) {
-    /// So many rows in turns, which do not wait for each other's stores. Nanoseconds an exchange with 1, 2, 4 rows: 0.79,
-    /// 0.73, 0.57 for 100 items, and 0.89, 0.83, 0.71 for 32.
+    /// So many rows in turns, which do not wait for each other's stores. Nanoseconds an exchange
+    /// with 1, 2, 4 rows: 0.79, 0.73, 0.57 for 100 items, and 0.89, 0.83, 0.71 for 32.
     const TURNS: usize = 4;
     let (groups, rest) = out[..rows].as_chunks_mut::<TURNS>();
     for (group, out) in groups.iter_mut().enumerate() {
@@ -115,11 +124,11 @@ pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut Bytes) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::simd::Kernel;
+    use crate::base::simd::SimdKernel;
 
     struct Both<'a>(usize, &'a Picks, &'a mut [Bytes; 2]);
 
-    impl Kernel for Both<'_> {
+    impl SimdKernel for Both<'_> {
         type Output = ();
 
         #[inline(always)]
@@ -142,7 +151,7 @@ mod tests {
                     *pick = ((x >> 33) % (place as u64 + 1)) as u8;
                 }
             }
-            for level in Level::all() {
+            for level in SimdLevel::all() {
                 level.run(Both(len, &picks, &mut out));
                 for lane in 0..ROWS {
                     let mut row: Vec<u8> = (0..len as u8).collect();

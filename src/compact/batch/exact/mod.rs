@@ -1,38 +1,32 @@
 //! Rows that are drawn exactly: many at a time.
 //!
-//! Row by row most of the time would go into the words: three for 32 items, each some twenty multiplications that wait
-//! for one another, and each put to use by multiplications that wait for one another too. Side by side, in vector
-//! lanes, rows do not wait.
+//! Row by row most of the time would go into the words: three for 32 items, each some twenty
+//! multiplications that wait for one another, and each put to use by multiplications that wait for
+//! one another too. Side by side, in vector lanes, rows do not wait.
 
 mod exchanges;
 
-use self::exchanges::{Picks, is_aside, row_by_row, side_by_side};
-use crate::base::simd::{Kernel, Level};
+use self::exchanges::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
 use crate::compact::batch::Batch;
 use crate::seed::{Seed, words};
 use crate::word::Word;
 
-/// The most items of a row, whose indexes fit a byte.
-const MOST: usize = Standard::EXACT_MAX as usize;
-
-const _: () = assert!(MOST <= 256);
-
-/// How many rows are drawn together: a vector of bytes of AVX-512.
-pub(super) const ROWS: usize = 64;
-
-/// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for each of a counter's four
-/// words.
+/// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for
+/// each of a counter's four words.
 #[cfg(target_arch = "x86_64")]
 const MANY: usize = 32;
 
 /// The same for smaller vectors, of which there are fewer as well.
 const FEW: usize = 8;
 
-/// What one word of the key stream decides: the exchanges of consecutive places, from the greatest down.
+/// What one word of the key stream decides: the exchanges of consecutive places, from the greatest
+/// down.
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// Of how many places, down to and including 0, the first exchange picks one, and of how many the last one.
+    /// Of how many places, down to and including 0, the first exchange picks one, and of how many
+    /// the last one.
     ranges: (u16, u16),
     /// The word is no good if what remains of it in the end is less.
     rejected: u64,
@@ -40,19 +34,19 @@ struct Share {
 
 /// How rows of a length are drawn.
 #[derive(Debug)]
-pub(super) struct Exact {
+pub(super) struct ExactRows {
     len: usize,
     seed: Seed,
     shares: Vec<Share>,
-    level: Level,
+    level: SimdLevel,
 }
 
-impl Exact {
+impl ExactRows {
     pub(super) fn new(batch: &Batch) -> Self {
-        Self::at(Level::current(), batch)
+        Self::at(SimdLevel::current(), batch)
     }
 
-    fn at(level: Level, &Batch { len, seed }: &Batch) -> Self {
+    fn at(level: SimdLevel, &Batch { len, seed }: &Batch) -> Self {
         let mut shares = Vec::new();
         let mut range = len as u64;
         while range > 1 {
@@ -66,7 +60,7 @@ impl Exact {
 
     /// Writes rows from `first` on; `out` is of whole rows.
     pub(super) fn draw<N: Word>(&self, first: u64, out: &mut [N]) {
-        self.level.run(Draw { exact: self, first, out });
+        self.level.run(DrawRows { exact: self, first, out });
     }
 
     /// Writes one row, by the key stream.
@@ -81,13 +75,13 @@ impl Exact {
     }
 }
 
-struct Draw<'a, N> {
-    exact: &'a Exact,
+struct DrawRows<'a, N> {
+    exact: &'a ExactRows,
     first: u64,
     out: &'a mut [N],
 }
 
-impl<N: Word> Kernel for Draw<'_, N> {
+impl<N: Word> SimdKernel for DrawRows<'_, N> {
     type Output = ();
 
     #[inline(always)]
@@ -102,7 +96,7 @@ impl<N: Word> Kernel for Draw<'_, N> {
     }
 }
 
-impl<N: Word> Draw<'_, N> {
+impl<N: Word> DrawRows<'_, N> {
     /// Draws the rows, of whose words `LANES` are drawn together.
     #[inline(always)]
     fn draw<const LANES: usize>(self) {
@@ -134,9 +128,10 @@ impl<N: Word> Draw<'_, N> {
     }
 }
 
-impl Exact {
-    /// Draws the place with which each place is exchanged, for some of the rows from `first` on: those from a lane on. For
-    /// which of them a word was no good, so that the places are not those, is noted as other than 0.
+impl ExactRows {
+    /// Draws the place with which each place is exchanged, for some of the rows from `first` on:
+    /// those from a lane on. For which of them a word was no good, so that the places are not
+    /// those, is noted as other than 0.
     #[inline(always)]
     fn pick<const LANES: usize>(
         &self,
@@ -154,7 +149,8 @@ impl Exact {
             if number % 2 == 0 {
                 pair = words(self.seed.keys(), domain, (number / 2) as u32, first);
             }
-            // A word's halves, each the low one of its lane: a product of a half and a range is one instruction.
+            // A word's halves, each the low one of its lane: a product of a half and a range is one
+            // instruction.
             let (mut low, mut high) = (pair[number % 2], pair[number % 2]);
             for half in &mut high {
                 *half >>= 32;
@@ -182,7 +178,7 @@ mod tests {
     use crate::permutation::Permutation;
 
     /// Which rows have a word that is no good.
-    fn bad(exact: &Exact, rows: u64) -> Vec<u64> {
+    fn bad(exact: &ExactRows, rows: u64) -> Vec<u64> {
         let (mut picks, mut lanes) = ([[0; ROWS]; MOST], [0; ROWS]);
         let mut all = Vec::new();
         for first in (0..rows).step_by(ROWS) {
@@ -198,8 +194,8 @@ mod tests {
     #[test]
     fn rows_with_words_that_are_no_good_are_drawn_again() {
         for (len, seed) in [(252, Seed::new(3)), (32, Seed::from_bytes([9; 32]))] {
-            for level in Level::all() {
-                let exact = Exact::at(level, &Batch { len, seed });
+            for level in SimdLevel::all() {
+                let exact = ExactRows::at(level, &Batch { len, seed });
                 // One in 49 of 252 items, one in 257 of 32.
                 let bad = bad(&exact, 2048);
                 assert!((1..100).contains(&bad.len()), "{} of 2048", bad.len());
@@ -216,10 +212,10 @@ mod tests {
 
     #[test]
     fn every_level_gives_the_rows_one_by_one() {
-        for level in Level::all() {
+        for level in SimdLevel::all() {
             for len in (1..=MOST).filter(|len| len % 13 < 2 || (20..70).contains(len)) {
                 let seed = Seed::new(len as u64);
-                let exact = Exact::at(level, &Batch { len, seed });
+                let exact = ExactRows::at(level, &Batch { len, seed });
                 for rows in [1, 15, 16, 17, 65, 130] {
                     let first = u64::from(u32::MAX) - 40;
                     let mut drawn = vec![0_u64; rows * len];

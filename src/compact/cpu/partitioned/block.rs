@@ -4,15 +4,16 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::buckets::{Buckets, Low};
+use super::buckets::{Buckets, LowBits};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::assume_init_mut;
 use crate::base::stream::{LINE, prefetch_lines, stream_lines};
+use crate::compact::cpu::places::Source;
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 
-/// Some lines of the cache, with items in a row, each followed by its low bits. They are packed, so that both are
-/// mostly in one line, and need not be aligned.
+/// Some lines of the cache, with items in a row, each followed by its low bits. They are packed, so
+/// that both are mostly in one line, and need not be aligned.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
@@ -33,39 +34,25 @@ const fn end<T, L>() -> usize {
 }
 
 impl Block {
-    /// Writes an item.
-    ///
-    /// # Safety
-    ///
-    /// `offset` is a multiple of the stride below the end; `copy` copies an item's bytes, and no more, to a place.
-    #[inline(always)]
-    unsafe fn put<T, L: Low>(&mut self, offset: usize, low: L, copy: impl FnOnce(*mut u8)) {
-        let place = self.0.as_mut_ptr().wrapping_add(offset);
-        // Within the block, since a whole stride is.
-        copy(place.cast());
-        // SAFETY: a stride has room for an item and a low part, and the whole stride at `offset` is
-        // within the block, by the caller's promise.
-        unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
-    }
-
     /// Reads an item's low bits, and says where the item's bytes are.
     ///
     /// # Safety
     ///
-    /// There was an item of type T put at the offset, with low bits of type L.
+    /// There is an item of type T at the offset, with low bits of type L.
     #[inline(always)]
-    unsafe fn get<T, L: Low>(&self, offset: usize) -> (L, Packed<T>) {
+    unsafe fn get<T, L: LowBits>(&self, offset: usize) -> (L, PackedItem<T>) {
         let place = self.0.as_ptr().wrapping_add(offset);
-        // SAFETY: within the block, and written by `put`.
+        // SAFETY: the caller promises that low bits follow the item there, within the block.
         let low = unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().read_unaligned() };
-        (low, Packed(place.cast()))
+        (low, PackedItem(place.cast()))
     }
 
     /// Copies the block to memory, past the caches.
     #[inline(always)]
     fn stream(&self, to: &mut Self) {
         let (from, to) = (self.0.as_ptr().cast(), to.0.as_mut_ptr().cast());
-        // SAFETY: two blocks, aligned, of whole lines.
+        // SAFETY: both are blocks, which consist of whole lines and are aligned to them; one is
+        // borrowed for writing, so that they do not overlap.
         unsafe { stream_lines(from, to, tuning::BLOCK_BYTES / LINE) };
     }
 
@@ -86,7 +73,7 @@ pub(super) struct Part<'a, T, L> {
     offsets: Vec<u16>,
     /// The full blocks, bucket after bucket, as many to each as there is room for.
     full: &'a mut [Block],
-    /// Room for so many full ones.
+    /// How many full blocks each bucket has room for.
     blocks: usize,
     /// How many there are.
     counts: Vec<u32>,
@@ -95,7 +82,7 @@ pub(super) struct Part<'a, T, L> {
     kinds: PhantomData<fn(T, L)>,
 }
 
-impl<'a, T, L: Low> Part<'a, T, L> {
+impl<'a, T, L: LowBits> Part<'a, T, L> {
     /// A part of empty buckets, with an open block each and room for `blocks` full ones.
     pub(super) fn new(
         buckets: Buckets,
@@ -117,7 +104,7 @@ impl<'a, T, L: Low> Part<'a, T, L> {
         Ok(Self { buckets, open, offsets, full, blocks, counts, overflows, kinds })
     }
 
-    /// Puts an item in the bucket of a slot or an index.
+    /// Puts the items from the first on in the buckets of as many slots or indexes.
     ///
     /// # Panics
     ///
@@ -125,18 +112,36 @@ impl<'a, T, L: Low> Part<'a, T, L> {
     ///
     /// # Safety
     ///
-    /// `copy` copies an item's bytes, and no more, to a place.
+    /// There are `to.len()` items from the first on, and nobody writes to them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn push(&mut self, to: L::Index, copy: impl FnOnce(*mut u8)) {
-        let (bucket, low) = L::split(to, self.buckets);
-        let offset = &mut self.offsets[bucket];
-        // SAFETY: there are as many blocks as offsets.
-        let block = unsafe { self.open.get_unchecked_mut(bucket) };
-        // SAFETY: the offset began with 0, and grows by the stride until it becomes 0 again at the end.
-        unsafe { block.put::<T, L>(usize::from(*offset), low, copy) };
-        *offset += stride::<T, L>() as u16;
-        if usize::from(*offset) == end::<T, L>() {
-            self.flush(bucket);
+    pub(super) unsafe fn push_all<S: Source<T>>(
+        &mut self,
+        to: &[L::Index],
+        items: &S,
+        first: usize,
+        room: &mut S::Room,
+    ) {
+        for (first, to) in (first..).step_by(S::RUN).zip(to.chunks(S::RUN)) {
+            // SAFETY: the run is of the items that the caller promises, and no longer than `RUN`.
+            unsafe { items.prepare(first, to.len(), room) };
+            for (k, &to) in to.iter().enumerate() {
+                let (bucket, low) = L::split(to, self.buckets);
+                let offset = &mut self.offsets[bucket];
+                // SAFETY: there are as many open blocks as offsets, and there is such an offset.
+                let block = unsafe { self.open.get_unchecked_mut(bucket) };
+                let place = block.0.as_mut_ptr().wrapping_add(usize::from(*offset));
+                // SAFETY: the item is in the run that was just prepared. The offset began with 0,
+                // and grows by the stride until it becomes 0 again at the end, so that there is a
+                // whole stride at the place: room for the item, and then for the low bits.
+                unsafe { items.copy(first, k, room, place.cast()) };
+                // SAFETY: a stride has room for the low bits behind the item, and the whole stride
+                // is within the block.
+                unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
+                *offset += stride::<T, L>() as u16;
+                if usize::from(*offset) == end::<T, L>() {
+                    self.flush(bucket);
+                }
+            }
         }
     }
 
@@ -166,14 +171,15 @@ impl<'a, T, L: Low> Part<'a, T, L> {
 
     /// Goes through a bucket's items, each with its number among the bucket's slots or indexes.
     #[inline(always)]
-    pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, Packed<T>)) {
+    pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, PackedItem<T>)) {
         let full = &self.full[bucket * self.blocks..][..self.counts[bucket] as usize];
         let full = full.iter().map(|block| (block, end::<T, L>()));
         let open = (&self.open[bucket], usize::from(self.offsets[bucket]));
         for (block, end) in full.chain([open]) {
             block.prefetch(tuning::BLOCKS_AHEAD);
             for offset in (0..end).step_by(stride::<T, L>()) {
-                // SAFETY: `push` has put an item at each of these.
+                // SAFETY: `push_all` has put an item with its low bits at each of these: in a full
+                // block up to the end, and in the open one up to its offset.
                 let (low, item) = unsafe { block.get::<T, L>(offset) };
                 visit(low.number(self.buckets), item);
             }
@@ -182,9 +188,9 @@ impl<'a, T, L: Low> Part<'a, T, L> {
 }
 
 /// An item's bytes, anywhere.
-pub(super) struct Packed<T>(*const T);
+pub(super) struct PackedItem<T>(*const T);
 
-impl<T> Packed<T> {
+impl<T> PackedItem<T> {
     /// Copies the bytes.
     ///
     /// # Safety
@@ -193,7 +199,9 @@ impl<T> Packed<T> {
     #[inline(always)]
     pub(super) unsafe fn copy_to(self, place: &mut MaybeUninit<T>) {
         let (from, to) = (self.0.cast::<u8>(), place.as_mut_ptr().cast::<u8>());
-        // SAFETY: an item's bytes, from a block to elsewhere.
+        // SAFETY: the caller promises that the block is still there, in which an item's bytes begin
+        // at the address; the place has room for an item, and is borrowed for writing, so that it
+        // is in no block.
         unsafe { ptr::copy_nonoverlapping(from, to, size_of::<T>()) };
     }
 }

@@ -3,9 +3,9 @@
 use crate::bijection::{Bijection, Trusted};
 use crate::word::Word;
 
-/// The low bits of a slot or an index, by which it is told from the others of its bucket: as few as will do, since
-/// they travel with the item.
-pub(super) trait Low: Copy + Send + Sync {
+/// The low bits of a slot or an index, by which it is told from the others of its bucket: as few as
+/// will do, since they travel with the item.
+pub(super) trait LowBits: Copy + Send + Sync {
     /// What slots and indexes are computed in.
     type Index: Word;
 
@@ -19,9 +19,9 @@ pub(super) trait Low: Copy + Send + Sync {
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [Self::Index]);
 }
 
-/// For buckets of the usual size: it is a constant, since reckoning with another that is known only at run time costs
-/// 6 % at 2^26 + 1.
-impl Low for u16 {
+/// For buckets of the usual size: it is a constant, since reckoning with another that is known only
+/// at run time costs 6 % at 2^26 + 1.
+impl LowBits for u16 {
     type Index = u32;
 
     #[inline(always)]
@@ -40,7 +40,7 @@ impl Low for u16 {
 }
 
 /// For larger ones.
-impl Low for u32 {
+impl LowBits for u32 {
     type Index = u64;
 
     #[inline(always)]
@@ -67,7 +67,8 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Buckets for all up to the last: of the usual size, or larger ones where there would be more than `most`.
+    /// Buckets for all up to the last: of the usual size, or larger ones where there would be more
+    /// than `most`.
     pub(super) fn new(last: u64, most: u64) -> Self {
         let bits =
             (u16::BITS..).find(|&bits| last >> bits < most).expect("a bucket may have them all");

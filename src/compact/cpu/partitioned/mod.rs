@@ -1,21 +1,23 @@
-//! The partitioned strategy: items are sorted by where they go, roughly, with sequential traffic only, and then put
-//! in their places a cache's worth at a time.
+//! The partitioned strategy: items are sorted by where they go, roughly, with sequential traffic
+//! only, and then put in their places a cache's worth at a time.
 //!
-//! Past the caches, a gather pays a line of memory and a miss of the address cache for every item. Here the source is
-//! read in order instead, `slot = f.inverse(index)`, and each item goes to the *bucket* of its slot: a run of slots
-//! so short that its items fit the second-level cache. Items on their way to a bucket are collected in a *block* of a
-//! few lines, which is written to memory when it is full. When all items are in their buckets, each bucket's items
-//! are put in the order of their slots, without gaps, by a bitmap of its slots. As many evaluations are made as there
+//! Past the caches, a gather pays a line of memory and a TLB miss for every item.
+//! Here the source is read in order instead, `slot = f.inverse(index)`, and each item goes to the
+//! *bucket* of its slot: a run of slots so short that its items fit the second-level cache. Items
+//! on their way to a bucket are collected in a *block* of a few lines, which is written to memory
+//! when it is full. When all items are in their buckets, each bucket's items are put in the order
+//! of their slots, without gaps, by a bitmap of its slots. As many evaluations are made as there
 //! are items, and not as there are slots.
 //!
-//! For very many slots the buckets are larger, rather than more: each has an open block that has to stay in the cache.
+//! For very many slots the buckets are larger, rather than more: each has an open block that has to
+//! stay in the cache.
 //!
-//! To undo a shuffle the source is read in order as well, beside the indexes that survive, and the buckets are runs
-//! of indexes, which have no gaps.
+//! To undo a shuffle the source is read in order as well, beside the indexes that survive, and the
+//! buckets are runs of indexes, which have no gaps.
 //!
-//! The items are copied bit by bit, and the source is only read until every item is in its bucket. So all this can
-//! be abandoned until then, and is, if a bucket overflows: there is room for many standard deviations more than the
-//! mean of a random permutation, and none for every permutation.
+//! The items are copied bit by bit, and the source is only read until every item is in its bucket.
+//! So all this can be abandoned until then, and is, if a bucket overflows: there is room for many
+//! standard deviations more than the mean of a random permutation, and none for every permutation.
 
 mod block;
 mod buckets;
@@ -30,61 +32,53 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use block::{Part, items_per_block};
-use buckets::{Buckets, Low};
-use place::{Place, Taken};
+use buckets::{Buckets, LowBits};
+use place::{OrderBucket, TakenSlots};
 
 use super::places::{Source, Target};
 use super::tuning;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::Buffer;
-use crate::base::simd::Level;
+use crate::base::simd::SimdLevel;
 use crate::base::stream::publish;
 use crate::bijection::{Bijection, Trusted};
+use crate::compact::Direction;
 use crate::error::Error;
-
-/// Which way items are moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// The item at index `p[k]` comes to place `k`.
-    Shuffle,
-    /// The item at place `k` comes to index `p[k]`.
-    Unshuffle,
-}
 
 /// The buffers that the strategy needs.
 #[derive(Debug, Default)]
-pub(in crate::compact) struct Buffers {
+pub(in crate::compact::cpu) struct Buffers {
     /// The blocks that are being filled, which stay in the cache.
     open: Buffer,
     /// Those that are full.
     full: Buffer,
     /// Indexes that survive.
-    pub(in crate::compact) tiles: Buffer,
+    pub(in crate::compact::cpu) tiles: Buffer,
     /// A bucket's items in order, for each thread.
-    desks: Buffer,
+    stages: Buffer,
     /// A bucket's taken slots, for each thread.
     taken: Buffer,
 }
 
 impl Buffers {
-    pub(in crate::compact) const fn new() -> Self {
+    pub(in crate::compact::cpu) const fn new() -> Self {
         Self {
             open: Buffer::new(),
             full: Buffer::new(),
             tiles: Buffer::new(),
-            desks: Buffer::new(),
+            stages: Buffer::new(),
             taken: Buffer::new(),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let Self { open, full, tiles, desks, taken } = self;
-        [open, full, tiles, desks, taken].map(Buffer::bytes).iter().sum()
+        let Self { open, full, tiles, stages, taken } = self;
+        [open, full, tiles, stages, taken].map(Buffer::bytes).iter().sum()
     }
 }
 
 /// How items are to be sorted.
-pub(in crate::compact) struct Sorting<'a> {
+pub(in crate::compact::cpu) struct Sorting<'a> {
     f: &'a Trusted<'a>,
     len: usize,
     direction: Direction,
@@ -92,8 +86,9 @@ pub(in crate::compact) struct Sorting<'a> {
 }
 
 impl<'a> Sorting<'a> {
-    /// Sorts items of type T by a bijection, into `most_buckets` at most; `None` where the strategy does not serve.
-    pub(in crate::compact) fn new<T>(
+    /// Sorts items of type T by a bijection, into `most_buckets` at most; `None` where the strategy
+    /// does not serve.
+    pub(in crate::compact::cpu) fn new<T>(
         f: &'a Trusted<'a>,
         len: usize,
         direction: Direction,
@@ -106,23 +101,25 @@ impl<'a> Sorting<'a> {
         let buckets = Buckets::new(last, most_buckets);
         let serves = (1..=tuning::LARGEST_ITEM).contains(&size_of::<T>())
             && buckets.bits <= tuning::MOST_BUCKET_BITS
-            // With so many holes the buckets would be nearly empty.
+            // With more holes the buckets would be nearly empty.
             && len as u64 > f.last() / 8;
         serves.then_some(Self { f, len, direction, buckets })
     }
 
-    /// Whether the blocks, which are nearly all of the working memory, take much more than the items in them.
-    pub(in crate::compact) fn wastes_memory<T>(&self) -> bool {
+    /// Whether the blocks, which are nearly all of the working memory, take much more than the
+    /// items in them.
+    pub(in crate::compact::cpu) fn wastes_memory<T>(&self) -> bool {
         if self.buckets.are_usual() {
-            self.rooms::<T, u16>().bytes() > tuning::most_bytes::<T, u16>(self.len)
+            self.capacity::<T, u16>().bytes() > tuning::most_bytes::<T, u16>(self.len)
         } else {
-            self.rooms::<T, u32>().bytes() > tuning::most_bytes::<T, u32>(self.len)
+            self.capacity::<T, u32>().bytes() > tuning::most_bytes::<T, u32>(self.len)
         }
     }
 
-    fn rooms<T, L>(&self) -> Rooms {
+    fn capacity<T, L>(&self) -> Capacity {
         let parts = rayon::current_num_threads();
-        // What a part has of a bucket is hypergeometric, of less variance than Poisson's distribution.
+        // What a part has of a bucket is hypergeometric, of less variance than Poisson's
+        // distribution.
         let points = match self.direction {
             Direction::Shuffle => self.f.last() as f64 + 1.0,
             Direction::Unshuffle => self.len as f64,
@@ -131,11 +128,11 @@ impl<'a> Sorting<'a> {
         let mean = self.len.div_ceil(parts) as f64 * share;
         let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
         let blocks = (most / items_per_block::<T, L>() as f64).ceil() as usize;
-        Rooms { parts, buckets: self.buckets, blocks }
+        Capacity { parts, buckets: self.buckets, blocks }
     }
 
-    /// Moves the items from `source` to `out`, which may be the same; `false`, and nothing is written, if a bucket
-    /// overflows.
+    /// Moves the items from `source` to `out`, which may be the same; `false`, and nothing is
+    /// written, if a bucket overflows.
     ///
     /// # Errors
     ///
@@ -143,31 +140,32 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at the source as the sorting was made for, which nobody else uses meanwhile.
+    /// There are as many items of type T at the source as the sorting was made for, which nobody
+    /// else uses meanwhile.
     ///
     /// # Panics
     ///
     /// If there are not as many places, before anything was written.
-    pub(in crate::compact) unsafe fn run<T: Send>(
+    pub(in crate::compact::cpu) unsafe fn run<T: Send>(
         &self,
         source: &impl Source<T>,
         out: impl Target<T>,
         buffers: &mut Buffers,
     ) -> Result<bool, Error> {
-        assert_eq!(out.len(), self.len);
         if self.buckets.are_usual() {
-            // SAFETY: the caller's promise.
+            // SAFETY: `sort_with` asks for what the caller has promised of the source.
             let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
             Ok(sorted.map(Sorted::place).is_some())
         } else {
-            // SAFETY: the caller's promise about the source and the target does not depend on the
-            // width of the low parts.
+            // SAFETY: the caller's promise about the source does not depend on the width of the low
+            // bits.
             let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
             Ok(sorted.map(Sorted::place).is_some())
         }
     }
 
-    /// Sorts the items, and leaves it to the caller to have them placed; `None` if a bucket overflows.
+    /// Sorts the items, and leaves it to the caller to have them placed; `None` if a bucket
+    /// overflows.
     ///
     /// # Errors
     ///
@@ -175,58 +173,79 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// As [`run`](Self::run).
-    pub(in crate::compact) unsafe fn sort_first<'b, T: Send + 'b>(
+    /// There are as many items of type T at the source as the sorting was made for, which nobody
+    /// else uses until they are placed.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many places.
+    pub(in crate::compact::cpu) unsafe fn sort<'b, T: Send + 'b>(
         &self,
         source: &impl Source<T>,
         out: impl Target<T> + 'b,
         buffers: &'b mut Buffers,
-    ) -> Result<Option<Box<dyn Placing + 'b>>, Error> {
-        assert_eq!(out.len(), self.len);
+    ) -> Result<Option<Box<dyn PlaceItems + 'b>>, Error> {
         if self.buckets.are_usual() {
-            // SAFETY: the caller's promise.
+            // SAFETY: `sort_with` asks for what the caller has promised of the source.
             let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
-            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn Placing>))
+            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn PlaceItems>))
         } else {
-            // SAFETY: the caller's promise about the source and the target does not depend on the
-            // width of the low parts.
+            // SAFETY: the caller's promise about the source does not depend on the width of the low
+            // bits.
             let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
-            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn Placing>))
+            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn PlaceItems>))
         }
     }
 
-    /// Sorts the items, with low bits of a type.
+    /// Sorts the items, with low bits of a type; `None` if a bucket overflows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
     ///
     /// # Safety
     ///
-    /// As [`run`](Self::run).
-    unsafe fn sort_with<'b, T: Send, L: Low, O: Target<T>>(
+    /// There are as many items of type T at the source as the sorting was made for, which nobody
+    /// writes to meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many places.
+    unsafe fn sort_with<'b, T: Send, L: LowBits, O: Target<T>>(
         &self,
         source: &impl Source<T>,
         out: O,
         buffers: &'b mut Buffers,
     ) -> Result<Option<Sorted<'b, T, L, O>>, Error> {
-        let Buffers { open, full, tiles, desks, taken } = buffers;
-        let mut partition = Partition::<T, L>::empty(self.rooms::<T, L>(), open, full)?;
-        // SAFETY: these are the items, which nobody writes to before they are placed.
-        unsafe { self.sort(source, &mut partition.parts, tiles) }?;
-        if !partition.is_complete(self.len) {
+        assert_eq!(out.len(), self.len);
+        let Self { f, len, direction, .. } = *self;
+        let Buffers { open, full, tiles, stages, taken } = buffers;
+        let mut partition = Partition::<T, L>::empty(self.capacity::<T, L>(), open, full)?;
+        let parts = &mut partition.parts;
+        match direction {
+            // SAFETY: the caller promises as many items as the sorting was made for, which is
+            // `len`, and that nobody writes to them.
+            Direction::Shuffle => unsafe { sort::by_slot(f, len, source, parts) },
+            // SAFETY: the caller's promise of the items is the same for both directions.
+            Direction::Unshuffle => unsafe { sort::by_index(f, len, source, parts, tiles) }?,
+        }
+        if !partition.is_complete(len) {
             return Ok(None);
         }
-        let dense = self.direction == Direction::Unshuffle || self.len as u64 - 1 == self.f.last();
-        partition.sorted(dense, out, desks, taken).map(Some)
+        let dense = direction == Direction::Unshuffle || len as u64 - 1 == f.last();
+        partition.sorted(dense, out, stages, taken).map(Some)
     }
 }
 
 /// How much room there is for items on the way.
-struct Rooms {
+struct Capacity {
     parts: usize,
     buckets: Buckets,
     /// Full blocks to each bucket of each part.
     blocks: usize,
 }
 
-impl Rooms {
+impl Capacity {
     /// What all the blocks take, the open ones among them.
     fn bytes(&self) -> usize {
         let blocks = self.parts * self.buckets.count * (self.blocks + 1);
@@ -240,10 +259,14 @@ struct Partition<'a, T, L> {
     buckets: Buckets,
 }
 
-impl<'a, T: Send, L: Low> Partition<'a, T, L> {
+impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
     /// Empty buckets.
-    fn empty(rooms: Rooms, open: &'a mut Buffer, full: &'a mut Buffer) -> Result<Self, Error> {
-        let Rooms { parts, buckets, blocks } = rooms;
+    fn empty(
+        capacity: Capacity,
+        open: &'a mut Buffer,
+        full: &'a mut Buffer,
+    ) -> Result<Self, Error> {
+        let Capacity { parts, buckets, blocks } = capacity;
         let open = open.room(parts * buckets.count)?;
         let full = full.room(parts * buckets.count * blocks)?;
         let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * blocks));
@@ -266,8 +289,8 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
         self.parts.iter().map(|part| part.count(bucket)).sum()
     }
 
-    /// Gets what it takes to write the items, in order, over all of `out`. They are `dense` if there are no gaps between
-    /// them.
+    /// Gets what it takes to write the items, in order, over all of `out`. They are `dense` if
+    /// there are no gaps between them.
     ///
     /// # Errors
     ///
@@ -280,7 +303,7 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
         self,
         dense: bool,
         out: O,
-        desks: &'a mut Buffer,
+        stages: &'a mut Buffer,
         taken: &'a mut Buffer,
     ) -> Result<Sorted<'a, T, L, O>, Error> {
         let mut rest = out;
@@ -291,17 +314,17 @@ impl<'a, T: Send, L: Low> Partition<'a, T, L> {
             buckets.push((bucket, places));
         }
         let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
-        let desks = desks.room(self.parts.len() * most)?.chunks_mut(most);
-        let words = Taken::count(self.buckets.len());
+        let stages = stages.room(self.parts.len() * most)?.chunks_mut(most);
+        let words = TakenSlots::count(self.buckets.len());
         let taken = taken.room(self.parts.len() * words)?.chunks_mut(words);
-        let mut rooms = try_with_capacity(self.parts.len())?;
-        rooms.extend(desks.zip(taken));
-        Ok(Sorted { partition: self, dense, buckets, rooms })
+        let mut all = try_with_capacity(self.parts.len())?;
+        all.extend(stages.zip(taken));
+        Ok(Sorted { partition: self, dense, buckets, stages: all })
     }
 }
 
-/// A thread's desk, and its words for a bucket's slots.
-type Room<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<Taken>]);
+/// Where a thread puts a bucket's items in order, and its words for the bucket's slots.
+type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
 
 /// Items in their buckets, with all that it takes to write them to their places.
 struct Sorted<'a, T, L, O> {
@@ -310,23 +333,23 @@ struct Sorted<'a, T, L, O> {
     dense: bool,
     /// The buckets, each with the places of its items.
     buckets: Vec<(usize, O)>,
-    rooms: Vec<Room<'a, T>>,
+    stages: Vec<Stage<'a, T>>,
 }
 
-impl<T: Send, L: Low, O: Target<T>> Sorted<'_, T, L, O> {
+impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
     /// Writes the items, in order, over all of their places. Nothing can fail any more.
     fn place(self) {
-        let Self { partition, dense, buckets, rooms } = self;
+        let Self { partition, dense, buckets, stages } = self;
         // Nothing unwinds from here on; should it, items would exist twice or not at all.
         let guard = AbortOnUnwind;
-        let level = Level::current();
+        let level = SimdLevel::current();
         let buckets = Mutex::new(buckets.into_iter());
         let next = || buckets.lock().expect("nobody panics with it").next();
-        rooms.into_par_iter().with_max_len(1).for_each(|(desk, taken)| {
+        stages.into_par_iter().with_max_len(1).for_each(|(stage, taken)| {
             while let Some((bucket, out)) = next() {
-                let desk = &mut desk[..out.len()];
-                level.run(Place { parts: &partition.parts, bucket, dense, taken, desk });
-                out.stream(desk);
+                let stage = &mut stage[..out.len()];
+                level.run(OrderBucket { parts: &partition.parts, bucket, dense, taken, stage });
+                out.stream(stage);
             }
             publish();
         });
@@ -335,12 +358,12 @@ impl<T: Send, L: Low, O: Target<T>> Sorted<'_, T, L, O> {
 }
 
 /// [`Sorted`] items of whatever type.
-pub(in crate::compact) trait Placing {
+pub(in crate::compact::cpu) trait PlaceItems {
     /// Writes the items to their places.
     fn place(self: Box<Self>);
 }
 
-impl<T: Send, L: Low, O: Target<T>> Placing for Sorted<'_, T, L, O> {
+impl<T: Send, L: LowBits, O: Target<T>> PlaceItems for Sorted<'_, T, L, O> {
     fn place(self: Box<Self>) {
         Sorted::place(*self);
     }

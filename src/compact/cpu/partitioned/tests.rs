@@ -1,4 +1,5 @@
-//! The strategy by itself, with buckets of both kinds: the direct one would mend what overflows, and so hide it.
+//! The strategy by itself, with buckets of both kinds: the direct one would mend what overflows,
+//! and so hide it.
 
 use core::mem::MaybeUninit;
 use std::fmt::Debug;
@@ -8,10 +9,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::*;
 use crate::base::memory::SharedPtr;
 use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
-use crate::compact::cpu::Memory;
 use crate::compact::cpu::places::Span;
-use crate::compact::relocate::{Plan, relocate, relocate_into};
-use crate::compact::{Compactor, Serial, Strategy};
+use crate::compact::{Compactor, Serial, Strategy, Workspace};
 
 /// So few buckets that they are large ones for more than `2^17` slots or indexes.
 const FEW: u64 = 2;
@@ -32,7 +31,8 @@ fn mix(x: u32) -> u64 {
     u64::from(x).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Moves items both ways, and checks that they were neither left to the direct strategy nor put wrong.
+/// Moves items both ways, and checks that they were neither left to the direct strategy nor put
+/// wrong.
 fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
     f: &Trusted,
     p: &[u32],
@@ -47,9 +47,10 @@ fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
         let sorting = Sorting::new::<T>(f, len, direction, most_buckets).unwrap();
         let to = core::ptr::from_mut(to) as *mut [MaybeUninit<T>];
         let from = if from.is_null() { to.cast() } else { from.cast_mut() };
-        // SAFETY: the places are there.
+        // SAFETY: the places are those of `to`, which is borrowed until the sorting is done.
         let to = unsafe { Span::new(to) };
-        // SAFETY: the items are all there, in two slices or in one.
+        // SAFETY: there are `len` items at `from`: those of `source`, which is as long, or those of
+        // `to` itself. Nothing else uses either meanwhile.
         let sorted = unsafe { sorting.run(&SharedPtr::new(from), to, &mut buffers) };
         assert_eq!(sorted, Ok(true), "{direction:?}, {len} items, {most_buckets} buckets");
     };
@@ -119,7 +120,8 @@ fn every_family_is_sorted() {
     }
 }
 
-/// Permutations that are not random at all overflow buckets of either kind, and nothing was written by then.
+/// Permutations that are not random at all overflow buckets of either kind, and nothing was written
+/// by then.
 #[test]
 fn buckets_that_overflow_are_left_to_the_direct_strategy() {
     let len = 300_000;
@@ -141,14 +143,14 @@ fn buckets_that_overflow_are_left_to_the_direct_strategy() {
 fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     let source: Vec<u32> = (0..p.len() as u32).collect();
     let mut items = source.clone();
-    let plan = Plan::new(f, p.len()).unwrap();
-    let mut memory = Memory { strategy: Strategy::Partitioned, most_buckets, ..Memory::new() };
-    relocate(&plan, Direction::Shuffle, &mut items, &mut memory).unwrap();
+    let mut workspace = Workspace::new().with_strategy(Strategy::Partitioned);
+    workspace.most_buckets = most_buckets;
+    workspace.shuffle(f, &mut items).unwrap();
     assert_eq!(items, p);
-    relocate(&plan, Direction::Unshuffle, &mut items, &mut memory).unwrap();
+    workspace.unshuffle(f, &mut items).unwrap();
     assert_eq!(items, source);
     let mut out = vec![0; p.len()];
-    relocate_into(&plan, &source, &mut out, &mut memory).unwrap();
+    workspace.shuffle_into(f, &source, &mut out).unwrap();
     assert_eq!(out, p);
     [Direction::Shuffle, Direction::Unshuffle].map(|direction| {
         let mut items = source.clone();
@@ -156,9 +158,9 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
         let sorting = Sorting::new::<u32>(&f, p.len(), direction, most_buckets).unwrap();
         let places = core::ptr::from_mut(&mut *items) as *mut [MaybeUninit<u32>];
         let from = SharedPtr::new(places.cast::<u32>());
-        // SAFETY: the places are there.
+        // SAFETY: the places are those of `items`, which is not used until the sorting is done.
         let span = unsafe { Span::new(places) };
-        // SAFETY: these are the items.
+        // SAFETY: `from` is the start of the same items, as many as the sorting is made for.
         let sorted = unsafe { sorting.run(&from, span, &mut Buffers::new()) };
         let overflows = !sorted.unwrap();
         assert!(!overflows || items == source, "{direction:?}, {most_buckets} buckets");
@@ -166,7 +168,7 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     })
 }
 
-/// Where memory may have so many items.
+/// On machines whose memory may hold the items.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn lengths_that_cannot_be_sorted_are_refused() {

@@ -1,0 +1,187 @@
+//! `docs/results.md`: the figures that matter, each with where it was measured.
+
+use std::error::Error;
+
+use super::{Computed, Results, affine, cpu, fills, gpu, number, range, rng, table};
+use crate::bounds;
+use crate::ours::DEFAULT;
+use crate::peers::{RAND, RIP_PARALLEL};
+use crate::rows::{Length, Measured};
+use crate::sheet::Sheet;
+
+/// Items of 8 bytes, which most peers move.
+const ITEM: &str = "8";
+
+pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
+    let mut lines = Lines::default();
+    shuffles_on_cpus(results, &mut lines)?;
+    shuffles_on_gpus(results, &mut lines)?;
+    evaluations(results, &mut lines)?;
+    affine_maps(results, &mut lines)?;
+    random_numbers(results, &mut lines)?;
+    let head = ["what", "speed", "times as fast as", "measured on", "all rows"];
+    computed.block("figures that matter", table(&head, &lines.rows));
+    Ok(())
+}
+
+/// The lines of the table.
+#[derive(Debug, Default)]
+struct Lines {
+    rows: Vec<[String; 5]>,
+}
+
+/// What was measured, how fast it is, where, and the page with all rows.
+struct Subject<'a> {
+    what: &'a str,
+    /// A speed with its unit.
+    speed: String,
+    origins: Vec<String>,
+    page: &'a str,
+}
+
+impl Lines {
+    /// A line: ours, and how many times as fast as each peer it is. Not every run had every peer.
+    fn add(&mut self, subject: Subject, peers: &[(&str, f64)]) -> Result<(), String> {
+        let mut ratios = Vec::new();
+        for &(peer, ratio) in peers.iter().filter(|(_, ratio)| !ratio.is_nan()) {
+            let digits = if ratio < 10.0 { 2 } else { 0 };
+            ratios.push(format!("{peer}: {}", number(ratio, digits)?));
+        }
+        if ratios.is_empty() {
+            return Err(format!("{}: no peer was measured", subject.what));
+        }
+        self.push(subject, ratios.join("; "));
+        Ok(())
+    }
+
+    fn push(&mut self, subject: Subject, ratios: String) {
+        let Subject { what, speed, origins, page } = subject;
+        let link = format!("[{page}](results/{page}.md)");
+        self.rows.push([what.to_owned(), speed, ratios, origins.join("; "), link]);
+    }
+}
+
+/// The origins of the rows of some files, each of them once.
+fn origins(measured: &Measured) -> Vec<String> {
+    let mut origins: Vec<String> = Vec::new();
+    for origin in measured.sources.iter().flat_map(|source| &source.origins) {
+        if !origins.contains(origin) {
+            origins.push(origin.clone());
+        }
+    }
+    origins
+}
+
+fn shuffles_on_cpus(results: &Results, lines: &mut Lines) -> Result<(), String> {
+    let len = cpu::above(26);
+    for (file, what) in [
+        ("cpu-table", "shuffle of 2^26 + 1 items of 8 bytes, 2 threads"),
+        ("cpu-sixteen", "shuffle of 2^26 + 1 items of 8 bytes, 16 threads"),
+    ] {
+        let measured = results.measured(&[file])?;
+        let ours = cpu::best_at(&measured, DEFAULT, len);
+        let speed = format!("{} M/s", number(ours / 1e6, 0)?);
+        let over = |peer| ours / measured.speed(peer, ITEM, len);
+        let peers = [
+            ("parallel `rip_shuffle`", over(RIP_PARALLEL)),
+            ("`rand` on one thread", over(RAND)),
+            ("a gather by a given index", over(bounds::GATHER)),
+        ];
+        lines.add(Subject { what, speed, origins: origins(&measured), page: "cpu" }, &peers)?;
+    }
+    Ok(())
+}
+
+fn shuffles_on_gpus(results: &Results, lines: &mut Lines) -> Result<(), String> {
+    let at = Length::Above(29);
+    let first = results.measured(&["gpu-ours", "gpu-peers", "gpu-torch"])?;
+    for measured in [Some(first), results.measured_beginning(gpu::SECOND)?].into_iter().flatten() {
+        let ours = crate::gpu::best(&measured, ITEM, at);
+        if ours.is_nan() {
+            // A second GPU need not have been measured at this length.
+            continue;
+        }
+        let over = |peer| ours / measured.speed(peer, ITEM, at.items());
+        let subject = Subject {
+            what: "shuffle of 2^29 + 1 items of 8 bytes in device memory",
+            speed: format!("{} G/s", number(ours / 1e9, 1)?),
+            origins: origins(&measured),
+            page: "gpu",
+        };
+        let peers = [
+            ("`thrust::shuffle_copy`", over(gpu::THRUST)),
+            ("`x[randperm]` of PyTorch", over(gpu::PYTORCH)),
+            ("a gather by a given index", over(gpu::GATHER)),
+        ];
+        lines.add(subject, &peers)?;
+    }
+    Ok(())
+}
+
+fn evaluations(results: &Results, lines: &mut Lines) -> Result<(), String> {
+    let sheet = results.sheet("cpu-evaluations")?;
+    let places = [sheet.column("family")?, sheet.column("instructions")?, sheet.column("24")?];
+    let speed = |family: &str| -> Result<f64, String> {
+        let is_wanted =
+            |row: &&Vec<String>| row[places[0]] == family && row[places[1]] == "AVX-512";
+        let row = sheet.rows.iter().find(is_wanted).ok_or("an evaluation is missing")?;
+        row[places[2]].parse().map_err(|_| format!("`{}` is no number", row[places[2]]))
+    };
+    let ours = speed(cpu::STANDARD)? / 1e3;
+    let subject = Subject {
+        what: "evaluations of the default family, 24 bits, one core with AVX-512",
+        speed: format!("{} G/s", number(ours, 1)?),
+        origins: sheet.origins(),
+        page: "cpu",
+    };
+    let cipher = results.sheet("cpu-evaluations-mean")?;
+    let cipher = cpu::cipher_speeds(&cipher, "AVX-512")?;
+    let ratio = range(cipher.into_iter().map(|cipher| ours / cipher), 1)?;
+    lines.push(subject, format!("`VariablePhilox<24>`: {ratio}"));
+    Ok(())
+}
+
+fn affine_maps(results: &Results, lines: &mut Lines) -> Result<(), String> {
+    let sheet: Sheet = results.sheet("affine-gpu")?;
+    let case = ("4 bytes", "2^30");
+    let parts = affine::parts(&sheet, [case.0, case.1, "random BMMC", affine::OURS_BESIDE])?;
+    let subject = Subject {
+        what: "a random affine map of 2^30 items of 4 bytes in device memory",
+        speed: format!("{} of a copy", number(affine::median(parts), 2)?),
+        origins: sheet.origins(),
+        page: "affine",
+    };
+    let ratio = affine::over_two_passes(&sheet, case, "paper: tile + banks")?;
+    lines.add(subject, &[("the two passes of Bouverot-Dupuis and Sheeran", ratio)])
+}
+
+fn random_numbers(results: &Results, lines: &mut Lines) -> Result<(), String> {
+    let words = results.sheet("rng-words")?;
+    let speed = |generator| rng::speed(&words, generator, "AVX-512, 2^13");
+    let ours = speed(rng::PHILOX)?;
+    let subject = Subject {
+        what: "words of Philox4x32-10, one core with AVX-512",
+        speed: format!("{} G/s", number(ours, 1)?),
+        origins: words.origins(),
+        page: "rng",
+    };
+    let peers = [
+        ("`rand`'s ChaCha8", ours / speed(rng::CHACHA)?),
+        ("`SmallRng`", ours / speed(rng::SMALL)?),
+    ];
+    lines.add(subject, &peers)?;
+    let measured = results.measured(&["gpu-rng"])?;
+    let speed = |name| fills::speed(&measured, name, "u32");
+    let ours = speed(fills::PHILOX);
+    let subject = Subject {
+        what: "words of Philox4x32-10 into device memory",
+        speed: format!("{} G/s", number(ours / 1e9, 0)?),
+        origins: origins(&measured),
+        page: "gpu-rng",
+    };
+    let peers = [
+        ("the same generator of cuRAND", ours / speed(fills::CURAND_PHILOX)),
+        ("a kernel that only writes", ours / speed(fills::WRITE_ONLY)),
+    ];
+    lines.add(subject, &peers)
+}

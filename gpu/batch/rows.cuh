@@ -1,0 +1,127 @@
+// Rows of a batch: many permutations of one length, row `r` that of the seed at epoch `r`.
+#ifndef BIJECTIVE_SHUFFLE_BATCH
+#define BIJECTIVE_SHUFFLE_BATCH
+
+namespace bijective_shuffle {
+
+// Four indexes that are stored together.
+template <class N>
+struct alignas(16) Four {
+    N indexes[4];
+};
+
+// Writes rows that are drawn exactly: a thread each, in shared memory, a byte an item.
+//
+// Four items of a row are a word of the thread's own bank: item i of row t is byte i % 4 of word (i / 4) * THREADS + t, so
+// that no access of a draw meets another one in its bank, wherever the items are.
+template <int THREADS, class N>
+__device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows, N* out) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    static_assert(THREADS % 32 == 0, "a bank a thread");
+    uint32_t* const words = reinterpret_cast<uint32_t*>(memory);
+    const uint32_t thread = threadIdx.x, len = shares.len, fours = (len + 3) / 4;
+    for (uint64_t start = uint64_t(blockIdx.x) * THREADS; start < rows; start += uint64_t(gridDim.x) * THREADS) {
+        const uint32_t count = rows - start < THREADS ? uint32_t(rows - start) : THREADS;
+        if (thread < count) {
+            for (uint32_t k = 0; k < fours; ++k) words[k * THREADS + thread] = 0x03020100u + k * 0x04040404u;
+            unsigned char* const own = memory + thread * 4;
+            KeyStream stream(keys, first + start + thread);
+            draw_exchanges(shares, stream, [own](uint32_t a, uint32_t b) {
+                unsigned char* const left = own + (a / 4 * (THREADS * 4) + a % 4);
+                unsigned char* const right = own + (b / 4 * (THREADS * 4) + b % 4);
+                const unsigned char item = *left;
+                *left = *right;
+                *right = item;
+            });
+        }
+        __syncthreads();
+        N* const to = out + start * len;
+        if (len % 4 == 0 && reinterpret_cast<uint64_t>(to) % 16 == 0) {
+            // Where each thread is: at which four of which row. No division in the loop.
+            uint32_t row = thread / fours, four = thread % fours;
+            const uint32_t rows_on = THREADS / fours, fours_on = THREADS % fours;
+            for (uint32_t k = thread; k < count * fours; k += THREADS) {
+                const uint32_t word = words[four * THREADS + row];
+                reinterpret_cast<Four<N>*>(to)[k] = {N(word & 0xFF), N(word >> 8 & 0xFF), N(word >> 16 & 0xFF), N(word >> 24)};
+                row += rows_on;
+                four += fours_on;
+                if (four >= fours) four -= fours, ++row;
+            }
+        } else {
+            uint32_t row = thread / len, item = thread % len;
+            const uint32_t rows_on = THREADS / len, items_on = THREADS % len;
+            for (uint32_t k = thread; k < count * len; k += THREADS) {
+                to[k] = N(memory[(item / 4 * THREADS + row) * 4 + item % 4]);
+                row += rows_on;
+                item += items_on;
+                if (item >= len) item -= len, ++row;
+            }
+        }
+        // Before the next rows are written over these.
+        __syncthreads();
+    }
+}
+
+// Writes rows that ciphers compact to: so many warps a row, all of a block's or one. `last` is the last slot of the ciphers'
+// domains, 2^BITS points that tiles divide; a row has the indexes up to `most`. DENSE says that those are all.
+//
+// A warp has SLOTS times 32 slots after one another in a tile, of which it puts 32 at a time to their places: those of the
+// survivors among them are next to each other.
+template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class N>
+__device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, Index most, uint64_t first, uint64_t rows, N* out) {
+    static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS, "a row's warps wait for each other by themselves or as a block");
+    constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
+    __shared__ F members[AT_ONCE];
+    __shared__ uint32_t sums[2][ROW_WARPS];
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32 % ROW_WARPS, own = threadIdx.x / 32 / ROW_WARPS;
+    const uint32_t lower_lanes = (1u << lane) - 1;
+    const Index tiles = last / TILE + 1;
+    for (uint64_t row = uint64_t(blockIdx.x) * AT_ONCE + own; row < rows; row += uint64_t(gridDim.x) * AT_ONCE) {
+        ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
+        if (warp == 0 && lane < F::KEYS) draw_round(keys, lane, first + row, members[own]);
+        ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
+        // In registers.
+        const F f = members[own];
+        N* to = out + row * (uint64_t(most) + 1);
+        Index slot = warp * SLOTS * 32 + lane;
+        for (Index tile = 0; tile < tiles; ++tile, slot += TILE) {
+            Index values[SLOTS];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < SLOTS; ++k) values[k] = Index(f.forward(slot + k * 32));
+            if constexpr (DENSE) {
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int k = 0; k < SLOTS; ++k) to[slot + k * 32] = N(values[k]);
+            } else {
+                uint32_t places[SLOTS], count = 0;
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int k = 0; k < SLOTS; ++k) {
+                    const uint32_t survivors = __ballot_sync(FULL_WARP, values[k] <= most);
+                    places[k] = count + __popc(survivors & lower_lanes);
+                    count += __popc(survivors);
+                }
+                uint32_t before = 0, all = count;
+                if constexpr (ROW_WARPS > 1) {
+                    // Two sets of sums in turn, so that the block waits once a tile.
+                    const uint32_t turn = uint32_t(tile) & 1;
+                    if (lane == 0) sums[turn][warp] = count;
+                    __syncthreads();
+                    all = 0;
+                    BIJECTIVE_SHUFFLE_UNROLL
+                    for (int k = 0; k < ROW_WARPS; ++k) {
+                        if (k == int(warp)) before = all;
+                        all += sums[turn][k];
+                    }
+                }
+                BIJECTIVE_SHUFFLE_UNROLL
+                for (int k = 0; k < SLOTS; ++k) {
+                    if (values[k] <= most) to[before + places[k]] = N(values[k]);
+                }
+                to += all;
+            }
+        }
+    }
+}
+
+}  // namespace bijective_shuffle
+
+#endif

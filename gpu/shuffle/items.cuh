@@ -1,0 +1,121 @@
+// What is moved, and which way.
+#ifndef BIJECTIVE_SHUFFLE_ITEMS
+#define BIJECTIVE_SHUFFLE_ITEMS
+
+namespace bijective_shuffle {
+
+// An item of 16 bytes, in one load and one store.
+struct alignas(16) Item16 {
+    uint64_t low, high;
+};
+
+// Reads what no kernel writes meanwhile, so that the compiler may read ahead, past what is written elsewhere.
+template <class T>
+__device__ __forceinline__ T read_only(const T* address) {
+    return __ldg(address);
+}
+
+__device__ __forceinline__ Item16 read_only(const Item16* address) {
+    const ulonglong2 pair = __ldg(reinterpret_cast<const ulonglong2*>(address));
+    return {pair.x, pair.y};
+}
+
+// A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says that the rank is not
+// needed for the load, so that it can be on its way before the rank is known.
+
+// out[rank] = index
+template <class N>
+struct Indices {
+    using Value = N;
+    static constexpr bool ROWS = false, GATHERS = true, WRITES_INDEXES = true;
+    N* out;
+
+    __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return Value(index); }
+    __device__ __forceinline__ void store(uint64_t rank, uint64_t, Value value) const { out[rank] = value; }
+};
+
+// out[rank] = source[index]
+template <class T>
+struct Gather {
+    using Value = T;
+    static constexpr bool ROWS = false, GATHERS = true, WRITES_INDEXES = false;
+    const T* source;
+    T* out;
+
+    __device__ __forceinline__ Value load(uint64_t, uint64_t index) const { return read_only(source + index); }
+    __device__ __forceinline__ void store(uint64_t rank, uint64_t, Value value) const { out[rank] = value; }
+};
+
+// out[index] = source[rank]
+template <class T>
+struct Scatter {
+    using Value = T;
+    static constexpr bool ROWS = false, GATHERS = false, WRITES_INDEXES = false;
+    const T* source;
+    T* out;
+
+    __device__ __forceinline__ Value load(uint64_t rank, uint64_t) const { return source[rank]; }
+    __device__ __forceinline__ void store(uint64_t, uint64_t index, Value value) const { out[index] = value; }
+};
+
+// Items of any size, several arrays of them at once: a warp moves the rows of its survivors together, unit by unit.
+struct Array {
+    const void* source;
+    void* out;
+    uint32_t units;    // a row
+    uint32_t unit_log; // a unit's size is 2 to this, from 0 to 4
+};
+
+constexpr int MOST_ARRAYS = 12;
+
+template <Direction DIRECTION>
+struct Rows {
+    using Value = uint32_t;
+    static constexpr bool ROWS = true, GATHERS = false, WRITES_INDEXES = false;
+    static constexpr bool SCATTERS = DIRECTION == Direction::Unshuffle;
+    uint64_t arrays_used;
+    Array arrays[MOST_ARRAYS];
+
+    template <class Unit, class Index>
+    static __device__ __forceinline__ void move_array(const Array& array, const Index* indexes, uint32_t count, uint64_t rank) {
+        const Unit* source = static_cast<const Unit*>(array.source);
+        Unit* out = static_cast<Unit*>(array.out);
+        const uint32_t units = array.units, all = count * units;
+#pragma unroll 4
+        for (uint32_t at = threadIdx.x % 32; at < all; at += 32) {
+            const uint32_t row = at / units, unit = at - row * units;
+            const uint64_t random = uint64_t(indexes[row]) * units + unit, ordered = rank * units + at;
+            out[SCATTERS ? random : ordered] = source[SCATTERS ? ordered : random];
+        }
+    }
+
+    // The rows of `count` indexes, whose ranks count up from `rank`.
+    template <class Index>
+    __device__ __forceinline__ void move(const Index* indexes, uint32_t count, uint64_t rank) const {
+        for (uint32_t k = 0; k < uint32_t(arrays_used); ++k) {
+            const Array& array = arrays[k];
+            switch (array.unit_log) {
+                case 0: move_array<uint8_t>(array, indexes, count, rank); break;
+                case 1: move_array<uint16_t>(array, indexes, count, rank); break;
+                case 2: move_array<uint32_t>(array, indexes, count, rank); break;
+                case 3: move_array<uint64_t>(array, indexes, count, rank); break;
+                default: move_array<Item16>(array, indexes, count, rank); break;
+            }
+        }
+    }
+
+    __device__ __forceinline__ Value load(uint64_t, uint64_t) const { return 0; }
+    __device__ __forceinline__ void store(uint64_t, uint64_t, Value) const {}
+};
+
+// Stands for a bijection whose values have been written down.
+template <class N>
+struct Lookup {
+    const N* values;
+
+    __device__ __forceinline__ uint64_t forward(uint64_t slot) const { return values[slot]; }
+};
+
+}  // namespace bijective_shuffle
+
+#endif

@@ -1,0 +1,288 @@
+// The partitioned strategy: items are sorted by the high bits of their slots in two passes of sequential traffic, and
+// then placed in shared memory. As many evaluations are made as there are items.
+#ifndef BIJECTIVE_SHUFFLE_PARTITIONED
+#define BIJECTIVE_SHUFFLE_PARTITIONED
+
+namespace bijective_shuffle {
+
+// Buckets of records, each an item and what is left of its slot, in device memory.
+template <class T, class Key>
+struct Buckets {
+    T* items;
+    Key* keys;
+    uint32_t* counts;
+    uint64_t capacity;  // of a bucket, in records
+    uint32_t* overflow;
+};
+
+// Asks for a block's run of items ahead of time, without registers or room for them.
+template <int THREADS, class T>
+__device__ __forceinline__ void prefetch(const T* items, uint32_t count) {
+    const char* const bytes = reinterpret_cast<const char*>(items);
+    for (uint32_t at = threadIdx.x * 128; at < count * sizeof(T); at += THREADS * 128) {
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(bytes + at));
+    }
+}
+
+// A block's tile of records goes to 2^BITS buckets from `first` on, by the bits of their keys from `shift` on.
+template <int THREADS, int PER_THREAD, int BITS, class T, class Key>
+struct Distribute {
+    static constexpr int TILE = THREADS * PER_THREAD, BINS = 1 << BITS;
+    static constexpr int64_t NOWHERE = int64_t(uint64_t(1) << 63);
+    static_assert(BINS <= THREADS && PER_THREAD <= 32, "a thread a bucket, and a bit a record");
+
+    // In the order of their buckets.
+    T items[TILE];
+    uint32_t keys[TILE];
+    int64_t offsets[BINS];  // from the place in the tile to the place in memory
+    uint32_t counts[BINS];
+    uint32_t sums[32];
+
+    // Thread by thread, the records with the bits of `valid` set, `count` in all. `load(k)` fetches the item of the
+    // thread's record k.
+    template <class Load>
+    __device__ __forceinline__ void run(const uint32_t (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift, uint64_t first,
+                                        const Buckets<T, Key>& to, const Load& load) {
+        const uint32_t thread = threadIdx.x;
+        if (thread < BINS) counts[thread] = 0;
+        __syncthreads();
+        uint32_t place[PER_THREAD];
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            if (valid >> k & 1) place[k] = atomicAdd(&counts[key[k] >> shift], 1);
+        }
+        __syncthreads();
+        const uint32_t records = thread < BINS ? counts[thread] : 0;
+        const uint32_t start = exclusive_sum<THREADS>(records, sums);
+        if (thread < BINS) {
+            const uint64_t bucket = first + thread;
+            uint32_t taken = 0;
+            if (records > 0) taken = atomicAdd(&to.counts[bucket], records);
+            const bool fits = uint64_t(taken) + records <= to.capacity;
+            if (!fits) *to.overflow = 1;
+            offsets[thread] = fits ? int64_t(bucket * to.capacity + taken) - start : NOWHERE;
+            counts[thread] = start;
+        }
+        __syncthreads();
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            if (!(valid >> k & 1)) continue;
+            const uint32_t sorted = place[k] + counts[key[k] >> shift];
+            keys[sorted] = key[k];
+            items[sorted] = load(k);
+        }
+        __syncthreads();
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            const uint32_t j = THREADS * k + thread;
+            if (j >= count) continue;
+            const uint32_t key = keys[j];
+            const int64_t offset = offsets[key >> shift];
+            if (offset == NOWHERE) continue;
+            to.keys[offset + j] = Key(key & uint32_t(low_mask(shift)));
+            to.items[offset + j] = items[j];
+        }
+    }
+};
+
+// The bits of the records k with THREADS * k + thread < count.
+template <int THREADS, int PER_THREAD>
+__device__ __forceinline__ uint32_t valid_records(uint32_t count) {
+    if (count == THREADS * PER_THREAD) return uint32_t(low_mask(PER_THREAD));
+    return threadIdx.x < count ? uint32_t(low_mask((count - threadIdx.x + THREADS - 1) / THREADS)) : 0;
+}
+
+// First pass: the source in order, by the high bits of the slots; or, to undo a shuffle in which every slot
+// survives, by those of the indexes.
+template <int THREADS, int PER_THREAD, int BITS, Direction DIRECTION, class F, class T, class Key>
+__device__ __forceinline__ void distribute_source(const F& f, const T* source, uint64_t len, int shift, const Buckets<T, Key>& to) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key>*>(memory);
+    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD);
+    const uint32_t count = uint32_t(len - first < THREADS * PER_THREAD ? len - first : THREADS * PER_THREAD);
+    const uint32_t valid = valid_records<THREADS, PER_THREAD>(count);
+    uint32_t key[PER_THREAD];
+#pragma unroll 4
+    for (int k = 0; k < PER_THREAD; ++k) {
+        // Beyond the end there may be no such index.
+        const uint32_t from = valid >> k & 1 ? uint32_t(first) + THREADS * k + threadIdx.x : 0;
+        key[k] = uint32_t(DIRECTION == Direction::Unshuffle ? f.forward(from) : f.inverse(from));
+    }
+    const T* const from = source + first + threadIdx.x;
+    tile.run(key, valid, count, shift, 0, to, [from](int k) { return from[THREADS * k]; });
+}
+
+// First pass of the way back, where not every slot survives: the source in order beside the survivors, by the high bits of their indexes.
+template <int THREADS, int PER_THREAD, int BITS, class F, class T, class Key>
+__device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states, const T* source, int shift,
+                                                     const Buckets<T, Key>& to) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key>*>(memory);
+    constexpr int WARPS = THREADS / 32;
+    __shared__ uint32_t counts[WARPS];
+    __shared__ Turn shared_turn;
+    __shared__ uint64_t shared_base;
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) shared_turn = Turn::take(states);
+    __syncthreads();
+    const Turn turn = shared_turn;
+    // A block more than there are tiles would have nothing to do.
+    if (uint64_t(turn.tile) * (THREADS * PER_THREAD) > last) return;
+    const uint64_t first = uint64_t(turn.tile) * (THREADS * PER_THREAD) + warp * (32 * PER_THREAD) + lane;
+    uint32_t key[PER_THREAD], valid = 0, count = 0;
+    // Of the survivors before a thread's in its warp, as many as fit in 16 bits.
+    uint16_t rank[PER_THREAD];
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int k = 0; k < PER_THREAD; ++k) {
+        const uint64_t slot = first + 32 * k;
+        const bool inside = slot <= last;
+        key[k] = inside ? uint32_t(f.forward(uint32_t(slot))) : 0;
+        const bool survives = inside && key[k] < len;
+        const uint32_t mask = __ballot_sync(FULL_WARP, survives);
+        rank[k] = uint16_t(count + __popc(mask & ((1u << lane) - 1)));
+        if (survives) valid |= 1u << k;
+        count += __popc(mask);
+    }
+    if (lane == 0) counts[warp] = count;
+    __syncthreads();
+    if (warp == 0) {
+        const uint32_t all = warp_sum(lane < WARPS ? counts[lane] : 0);
+        announce(states, turn, all);
+        const uint64_t base = look_back(states, turn, all);
+        if (lane == 0) {
+            shared_base = base;
+            finish(states, turn.epoch);
+        }
+    }
+    __syncthreads();
+    const T* from = source + shared_base;
+    uint32_t all = 0;
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int w = 0; w < WARPS; ++w) {
+        if (w < warp) from += counts[w];
+        all += counts[w];
+    }
+    tile.run(key, valid, all, shift, 0, to, [from, &rank](int k) { return from[rank[k]]; });
+}
+
+// Second pass: a bucket's records to smaller buckets, by the next bits.
+template <int THREADS, int PER_THREAD, int BITS, class T, class Key, class NextKey>
+__device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, int shift, const Buckets<T, NextKey>& to) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, NextKey>*>(memory);
+    const uint64_t bucket = blockIdx.y;
+    const uint32_t all = from.counts[bucket];
+    const uint32_t first = blockIdx.x * (THREADS * PER_THREAD);
+    // More than there is room for says that the bucket has overflowed. The word that says so of any bucket may change
+    // while this kernel runs, and the threads of a block must agree.
+    if (first >= all || all > from.capacity) return;
+    const uint32_t count = all - first < THREADS * PER_THREAD ? all - first : THREADS * PER_THREAD;
+    const uint32_t valid = valid_records<THREADS, PER_THREAD>(count);
+    const uint64_t start = bucket * from.capacity + first + threadIdx.x;
+    uint32_t key[PER_THREAD];
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int k = 0; k < PER_THREAD; ++k) key[k] = valid >> k & 1 ? from.keys[start + THREADS * k] : 0;
+    const T* const items = from.items + start;
+    tile.run(key, valid, count, shift, bucket << BITS, to, [items](int k) { return items[THREADS * k]; });
+}
+
+// The ranks of a bucket's slots among those that are taken, which are 32 to a word.
+template <int THREADS, int WORDS>
+struct Ranks {
+    uint32_t taken[WORDS], before[WORDS], sums[32];
+
+    __device__ __forceinline__ void mark(uint32_t slot) { atomicOr(&taken[slot / 32], 1u << slot % 32); }
+
+    // Reads the keys, which begin at a multiple of 16 bytes, keeps them in shared memory, and counts.
+    __device__ __forceinline__ void count(const uint16_t* from, uint32_t count, uint16_t* keys) {
+        const uint32_t thread = threadIdx.x;
+        for (int word = thread; word < WORDS; word += THREADS) taken[word] = 0;
+        __syncthreads();
+        for (uint32_t first = thread * 8; first < count; first += THREADS * 8) {
+            if (first + 8 > count) {
+                for (uint32_t j = first; j < count; ++j) mark(keys[j] = from[j]);
+                continue;
+            }
+            const Item16 eight = read_only(reinterpret_cast<const Item16*>(from + first));
+            *reinterpret_cast<Item16*>(keys + first) = eight;
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < 8; ++k) mark(uint32_t((k < 4 ? eight.low : eight.high) >> 16 * (k % 4)) & 0xFFFF);
+        }
+        __syncthreads();
+        constexpr int EACH = (WORDS + THREADS - 1) / THREADS;
+        uint32_t ones = 0;
+        for (int k = 0; k < EACH; ++k) {
+            const int word = thread * EACH + k;
+            if (word < WORDS) ones += __popc(taken[word]);
+        }
+        uint32_t sum = exclusive_sum<THREADS>(ones, sums);
+        for (int k = 0; k < EACH; ++k) {
+            const int word = thread * EACH + k;
+            if (word < WORDS) {
+                before[word] = sum;
+                sum += __popc(taken[word]);
+            }
+        }
+        __syncthreads();
+    }
+
+    __device__ __forceinline__ uint32_t of(uint32_t slot) const {
+        return before[slot / 32] + __popc(taken[slot / 32] & ((1u << slot % 32) - 1));
+    }
+};
+
+// Last pass: a bucket's items to their places, through shared memory; where there are gaps, its keys too.
+template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T>
+__device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, const uint64_t* bases, T* out) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    static_assert(BUCKET_BITS >= 5 && BUCKET_BITS <= 16, "a word of the bitmap at least, and keys of 16 bits");
+    T* const items = reinterpret_cast<T*>(memory);
+    if (*from.overflow != 0) return;
+    const uint64_t bucket = blockIdx.x, start = bucket * from.capacity;
+    const uint32_t count = from.counts[bucket], thread = threadIdx.x;
+    const T* const source = from.items + start;
+    prefetch<THREADS>(source, count);
+    if constexpr (DENSE) {
+        // Several loads are on their way before the first is needed.
+        for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
+            T item[TOGETHER];
+            uint32_t slots[TOGETHER];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const uint32_t j = first + THREADS * k;
+                if (j >= count) continue;
+                slots[k] = read_only(from.keys + start + j);
+                item[k] = read_only(source + j);
+            }
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                if (first + THREADS * k < count) items[slots[k]] = item[k];
+            }
+        }
+    } else {
+        __shared__ Ranks<THREADS, (1 << BUCKET_BITS) / 32> ranks;
+        uint16_t* const keys = reinterpret_cast<uint16_t*>(items + from.capacity);
+        ranks.count(from.keys + start, count, keys);
+        for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
+            T item[TOGETHER];
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const uint32_t j = first + THREADS * k;
+                if (j < count) item[k] = read_only(source + j);
+            }
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < TOGETHER; ++k) {
+                const uint32_t j = first + THREADS * k;
+                if (j < count) items[ranks.of(keys[j])] = item[k];
+            }
+        }
+    }
+    __syncthreads();
+    const uint64_t base = DENSE ? bucket << BUCKET_BITS : bases[bucket];
+#pragma unroll 8
+    for (uint32_t j = thread; j < count; j += THREADS) out[base + j] = items[j];
+}
+
+}  // namespace bijective_shuffle
+
+#endif

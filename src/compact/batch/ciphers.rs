@@ -1,0 +1,66 @@
+//! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by
+//! side.
+
+use crate::base::memory::Buffer;
+use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::bijection::{FromSeed, StandardCipher, Trusted};
+use crate::compact::batch::Batch;
+use crate::compact::cpu::direct;
+use crate::error::Error;
+use crate::seed::words;
+use crate::word::Word;
+
+/// How many rows have their keys drawn together.
+const ROWS: usize = 8;
+
+/// The keys of some rows: for each round two words of each.
+type Keys = [[[u64; ROWS]; 2]; 10];
+
+/// How rows of a length are drawn.
+#[derive(Debug)]
+pub(super) struct CipherRows {
+    batch: Batch,
+    memory: Buffer,
+    level: SimdLevel,
+}
+
+impl CipherRows {
+    pub(super) fn new(batch: &Batch) -> Self {
+        Self { batch: *batch, memory: Buffer::default(), level: SimdLevel::current() }
+    }
+
+    /// Writes rows from `first` on; `out` is of whole rows.
+    pub(super) fn draw<N: Word>(&mut self, mut first: u64, out: &mut [N]) -> Result<(), Error> {
+        let len = self.batch.len;
+        let mut rows = out.chunks_exact_mut(len).peekable();
+        while rows.peek().is_some() {
+            let keys = self.level.run(DrawKeys { batch: &self.batch, first });
+            for (lane, row) in rows.by_ref().take(ROWS).enumerate() {
+                let words = keys.map(|round| round.map(|word| word[lane]));
+                let chain = StandardCipher::from_words(len as u64, words);
+                direct::fill_alone(&Trusted::new(&chain), row, &mut self.memory)?;
+            }
+            first = first.wrapping_add(ROWS as u64);
+        }
+        Ok(())
+    }
+}
+
+struct DrawKeys<'a> {
+    batch: &'a Batch,
+    first: u64,
+}
+
+impl SimdKernel for DrawKeys<'_> {
+    type Output = Keys;
+
+    #[inline(always)]
+    fn run(self) -> Keys {
+        let domain = StandardCipher::key_domain(self.batch.len as u64).word();
+        let mut keys = [[[0; ROWS]; 2]; 10];
+        for (block, round) in (0..).zip(&mut keys) {
+            *round = words(self.batch.seed.keys(), domain, block, self.first);
+        }
+        keys
+    }
+}

@@ -1,0 +1,40 @@
+//! [`Drawer`]: what draws the rows of a length.
+
+use super::Batch;
+use super::ciphers::CipherRows;
+use super::exact::ExactRows;
+use crate::bijection::Standard;
+use crate::error::Error;
+use crate::word::Word;
+
+/// What a thread needs to draw rows: found out once for all rows, with working memory.
+pub(super) enum Drawer {
+    Exact(ExactRows),
+    Ciphers(CipherRows),
+}
+
+impl Drawer {
+    pub(super) fn new(batch: &Batch) -> Self {
+        if batch.len as u64 <= Standard::EXACT_MAX {
+            Self::Exact(ExactRows::new(batch))
+        } else {
+            Self::Ciphers(CipherRows::new(batch))
+        }
+    }
+
+    /// Writes rows from `first` on, on the calling thread. `out` is of whole rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn draw<N: Word>(&mut self, first: u64, out: &mut [N]) -> Result<(), Error> {
+        match self {
+            _ if out.is_empty() => Ok(()),
+            Self::Exact(exact) => {
+                exact.draw(first, out);
+                Ok(())
+            }
+            Self::Ciphers(ciphers) => ciphers.draw(first, out),
+        }
+    }
+}

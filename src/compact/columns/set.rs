@@ -1,0 +1,61 @@
+//! [`ColumnSet`]: columns of one length, that are borrowed together.
+
+use super::Columns;
+use super::list::{Column, ColumnList, item_bytes};
+use super::static_row::StaticRow;
+use crate::base::check::check_length;
+use crate::error::Error;
+
+/// Columns of one length, that are borrowed.
+#[derive(Debug)]
+pub(crate) struct ColumnSet<'a, R> {
+    list: ColumnList<'a>,
+    starts: R,
+}
+
+impl<'a> ColumnSet<'a, ()> {
+    /// The set of some columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if they are not of one length, and [`Error::OutOfMemory`] if there
+    /// is none for the list of them.
+    pub(crate) fn new<C: Columns + 'a>(columns: C) -> Result<ColumnSet<'a, C::Starts>, Error> {
+        let mut list = ColumnList::default();
+        let starts = columns.list(&mut list);
+        list.check()?;
+        Ok(ColumnSet { list, starts })
+    }
+}
+
+impl<R: StaticRow> ColumnSet<'_, R> {
+    /// How many items each column has; `None` if there are no columns.
+    pub(crate) fn len(&self) -> Option<usize> {
+        self.list.len()
+    }
+
+    /// Whether there is nothing to move.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.columns().is_empty()
+    }
+
+    /// The columns that are not empty, nor of items of no size.
+    pub(crate) fn columns(&self) -> &[Column] {
+        self.list.columns()
+    }
+
+    /// The addresses of all columns.
+    pub(crate) fn starts(&self) -> R {
+        self.starts
+    }
+
+    /// The size of all items of all columns.
+    pub(crate) fn bytes(&self) -> u64 {
+        item_bytes(self.columns()) as u64 * self.len().unwrap_or(0) as u64
+    }
+
+    /// Checks that the items are no more than the domain has points.
+    pub(crate) fn check_domain(&self, last: u64) -> Result<(), Error> {
+        check_length(self.len().unwrap_or(0) as u64, last)
+    }
+}

@@ -1,0 +1,85 @@
+//! The check that indexes are a permutation, on several threads.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::tuning;
+use crate::base::check::{check_in_order, try_with_capacity};
+use crate::error::Error;
+use crate::word::Word;
+
+/// Checks that the indexes are the numbers from 0 to their count, each once.
+///
+/// # Errors
+///
+/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range,
+/// and with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
+pub(super) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
+    if tuning::is_sequential(indices.len(), size_of::<N>()) {
+        return check_in_order(indices);
+    }
+    let words = indices.len().div_ceil(BITS);
+    let mut seen: Vec<AtomicUsize> = try_with_capacity(words)?;
+    seen.resize_with(words, AtomicUsize::default);
+    let is_new = |index: &N| {
+        let Some(index) = usize::try_from(index.widen()).ok().filter(|&x| x < indices.len()) else {
+            return false;
+        };
+        let bit = 1 << (index % BITS);
+        // Relaxed: each bit stands for itself, and the join orders all of them before the answer.
+        seen[index / BITS].fetch_or(bit, Ordering::Relaxed) & bit == 0
+    };
+    if indices.par_iter().with_min_len(tuning::MOVE_CHUNK).all(is_new) {
+        Ok(())
+    } else {
+        // Which defect a thread met first is chance; the first in order is not.
+        check_in_order(indices)
+    }
+}
+
+/// How many bits are set and asked for together: a pointer's width, which every machine with
+/// threads has atomics of.
+const BITS: usize = usize::BITS as usize;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Defect;
+
+    #[test]
+    fn finds_what_is_wrong() {
+        assert_eq!(check_permutation::<u32>(&[]), Ok(()));
+        assert_eq!(check_permutation(&[2_u32, 0, 1]), Ok(()));
+        assert_eq!(
+            check_permutation(&[2_u64, 0, 2]),
+            Err(Error::NotABijection(Defect::Repeats { index: 2, slots: Some([0, 2]) }))
+        );
+        assert_eq!(
+            check_permutation(&[3_u64, 0, 1]),
+            Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: 3, last: 2 }))
+        );
+        assert_eq!(
+            check_permutation(&[u64::MAX]),
+            Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: u64::MAX, last: 0 }))
+        );
+    }
+
+    #[test]
+    fn one_wrong_index_among_many_is_found() {
+        let len = 200_000_u32;
+        let good: Vec<u32> = (0..len).map(|k| (k * 7 + 3) % len).collect();
+        assert_eq!(check_permutation(&good), Ok(()));
+        for place in [0, 1, 63, 64, 99_999, 199_999] {
+            let mut bad = good.clone();
+            bad[place] = good[(place + 12_345) % good.len()];
+            let index = u64::from(bad[place]);
+            let other = (place + 12_345) % good.len();
+            let slots = Some([place.min(other) as u64, place.max(other) as u64]);
+            assert_eq!(
+                check_permutation(&bad),
+                Err(Error::NotABijection(Defect::Repeats { index, slots }))
+            );
+        }
+    }
+}

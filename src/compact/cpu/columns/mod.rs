@@ -1,0 +1,164 @@
+//! Moving the items of several columns.
+//!
+//! By the partitioned strategy the items at one place travel together, as a
+//! [record](record::Record): it is put together while the columns are read, in order, and taken
+//! apart while the columns are written, in order. Evaluations, sorting and placing are those of one
+//! array of records; of several, if the items are more than a record holds.
+//!
+//! By the direct strategy each run of survivors serves all columns, one after the other.
+
+mod direct;
+mod partitioned;
+mod record;
+
+use self::direct::{Copies, Gather, Scatter};
+use super::permutation::CheckedPermutation;
+use super::workspace::Workspace;
+use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::compact::Direction;
+use crate::compact::columns::{ColumnSet, Columns, StaticRow, item_bytes};
+use crate::error::Error;
+use crate::seed::Seed;
+
+impl Workspace {
+    /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to
+    /// its place `k`. See [`Columns`] for what a column may be.
+    ///
+    /// By the [partitioned](crate::Strategy::Partitioned) strategy the columns' items at one place travel
+    /// together, as one record of up to 64 bytes, for which the bijection is evaluated once; more
+    /// bytes travel as several records. The working memory is that for slices of such records.
+    /// (Records of columns whose sizes the compiler does not know, such as [`Rows`](crate::Rows),
+    /// have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` uses it from half the number of bytes on
+    /// that a single slice would have to have. By the direct strategy, which also serves rows of
+    /// more than 64 bytes, the working memory is one copy of all columns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the columns are not of one length, and else as
+    /// [`shuffle`](Self::shuffle). Every item of every column is then where it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
+    /// let mut letters = ['a', 'b', 'c', 'd', 'e'];
+    /// let mut numbers = vec![0_u8, 1, 2, 3, 4];
+    /// let mut workspace = Workspace::new();
+    /// workspace.shuffle_together(&f, (&mut letters, &mut numbers))?;
+    /// assert_eq!(letters, ['d', 'a', 'c', 'e', 'b']);
+    /// assert_eq!(numbers, [3, 0, 2, 4, 1]);
+    /// workspace.unshuffle_together(&f, (&mut letters, &mut numbers))?;
+    /// assert_eq!(letters, ['a', 'b', 'c', 'd', 'e']);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_together(
+        &mut self,
+        bijection: &dyn Bijection,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.reorder_together(bijection, &mut ColumnSet::new(columns)?, Direction::Shuffle)
+    }
+
+    /// Moves the items of several columns back: item `k` of each comes to its place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_together`](Self::shuffle_together).
+    pub fn unshuffle_together(
+        &mut self,
+        bijection: &dyn Bijection,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.reorder_together(bijection, &mut ColumnSet::new(columns)?, Direction::Unshuffle)
+    }
+
+    /// Shuffles several columns in the order of a seed: that of
+    /// [`par_bijective_shuffle_together`](crate::ParBijectiveShuffleTogether::par_bijective_shuffle_together).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the columns are not of one length, and [`Error::OutOfMemory`];
+    /// every item of every column is then where it was.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let (mut keys, mut values) = (vec![1, 2, 3], ["one", "two", "three"]);
+    /// let mut workspace = Workspace::new();
+    /// workspace.shuffle_together_by_seed(42, (&mut keys, &mut values))?;
+    /// assert_eq!(keys, [1, 2, 3].par_bijective_shuffled(42));
+    /// workspace.unshuffle_together_by_seed(42, (&mut keys, &mut values))?;
+    /// assert_eq!(values, ["one", "two", "three"]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_together_by_seed(
+        &mut self,
+        seed: impl Into<Seed>,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.reorder_together_by_seed(seed.into(), columns, Direction::Shuffle)
+    }
+
+    /// Undoes [`shuffle_together_by_seed`](Self::shuffle_together_by_seed) with the same seed.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_together_by_seed`](Self::shuffle_together_by_seed).
+    pub fn unshuffle_together_by_seed(
+        &mut self,
+        seed: impl Into<Seed>,
+        columns: impl Columns,
+    ) -> Result<(), Error> {
+        self.reorder_together_by_seed(seed.into(), columns, Direction::Unshuffle)
+    }
+
+    fn reorder_together_by_seed(
+        &mut self,
+        seed: Seed,
+        columns: impl Columns,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let mut columns = ColumnSet::new(columns)?;
+        let bijection = Standard::from_seed(columns.len().unwrap_or(0) as u64, seed);
+        self.reorder_together(&bijection, &mut columns, direction)
+    }
+
+    /// Moves the items of several columns by what a bijection compacts to, in a direction.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); every item of every column is then
+    /// where it was, as it is after a panic.
+    pub(crate) fn reorder_together(
+        &mut self,
+        bijection: &dyn Bijection,
+        columns: &mut ColumnSet<impl StaticRow>,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        if columns.is_nothing() {
+            return columns.check_domain(bijection.last());
+        }
+        let p = CheckedPermutation::new(bijection, columns.len().unwrap_or(0))?;
+        let bytes = item_bytes(columns.columns());
+        let mut reorder = || {
+            if partitioned::reorder(&p, direction, columns, self)? {
+                return Ok(());
+            }
+            let copies = Copies::new(columns, &mut self.scratch)?;
+            let (places, tiles) = (copies.places(), &mut self.partition.tiles);
+            match direction {
+                Direction::Shuffle => p.for_each_run(places, tiles, &Gather(&copies))?,
+                Direction::Unshuffle => p.for_each_run(places, tiles, &Scatter(&copies))?,
+            }
+            // SAFETY: `p` has each index once, and each place was in one run, so that each item has
+            // been copied once, and to each place of the copies an item.
+            unsafe { copies.commit() };
+            Ok(())
+        };
+        if p.is_parallel(bytes) { rayon::scope(|_| reorder()) } else { reorder() }
+    }
+}

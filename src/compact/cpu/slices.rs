@@ -1,0 +1,328 @@
+//! Moving the items of one slice.
+//!
+//! [`Workspace::reorder`] is all of it: the permutation is checked, the strategy chosen, and the
+//! items are sorted to their places, or gathered or scattered to a scratch buffer and then
+//! committed. What is unsafe here rests on a [`CheckedPermutation`] being a permutation.
+
+use core::mem::MaybeUninit;
+use core::ptr;
+
+use rayon::prelude::*;
+
+use super::direct::MoveRun;
+use super::permutation::CheckedPermutation;
+use super::places::Span;
+use super::tuning;
+use super::workspace::Workspace;
+use crate::base::check::check_length;
+use crate::base::memory::{Buffer, SharedPtr};
+use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::compact::Direction;
+use crate::error::Error;
+use crate::seed::Seed;
+use crate::word::Word;
+
+impl Workspace {
+    /// Moves the items: item `p[k]` comes to place `k`.
+    ///
+    /// [`shuffle_by_seed`](Self::shuffle_by_seed) takes a seed instead of a bijection.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); the items are then where they were.
+    pub fn shuffle<T: Send>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Shuffle)
+    }
+
+    /// Moves the items back: item `k` comes to place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    pub fn unshuffle<T: Send>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Unshuffle)
+    }
+
+    /// Shuffles the items in the order of a seed: that of
+    /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; the items are then where they were.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut workspace = Workspace::new();
+    /// let (mut items, mut others): (Vec<u32>, Vec<u32>) = ((0..1000).collect(), (0..1000).collect());
+    /// for epoch in 0..3 {
+    ///     workspace.shuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
+    ///     others.par_bijective_shuffle(Seed::new(42).epoch(epoch));
+    ///     assert_eq!(items, others);
+    /// }
+    /// for epoch in (0..3).rev() {
+    ///     workspace.unshuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
+    /// }
+    /// assert!(items.into_iter().eq(0..1000));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_by_seed<T: Send>(
+        &mut self,
+        seed: impl Into<Seed>,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        self.reorder(&Standard::from_seed(items.len() as u64, seed), items, Direction::Shuffle)
+    }
+
+    /// Undoes [`shuffle_by_seed`](Self::shuffle_by_seed) with the same seed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; the items are then where they were.
+    pub fn unshuffle_by_seed<T: Send>(
+        &mut self,
+        seed: impl Into<Seed>,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        self.reorder(&Standard::from_seed(items.len() as u64, seed), items, Direction::Unshuffle)
+    }
+
+    /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.
+    ///
+    /// [`shuffle_into_by_seed`](Self::shuffle_into_by_seed) takes a seed instead of a bijection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if the slices are not of one length, and else as
+    /// [`shuffle`](Self::shuffle), after which `out` holds items of the source, or its own, in no
+    /// particular order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let f = Lcg::new(3, 5, 3)?; // 3 0 5 2 7 4 1 6
+    /// let mut out = [' '; 5];
+    /// Workspace::new().shuffle_into(&f, &['a', 'b', 'c', 'd', 'e'], &mut out)?;
+    /// assert_eq!(out, ['d', 'a', 'c', 'e', 'b']);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_into<T: Copy + Send + Sync>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[T],
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        if source.len() != out.len() {
+            let (expected, actual) = (source.len() as u64, out.len() as u64);
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        if size_of::<T>() == 0 {
+            return check_length(source.len() as u64, bijection.last());
+        }
+        let p = CheckedPermutation::new(bijection, source.len())?;
+        let far = tuning::is_far::<T>(source.len());
+        let mut reorder = || {
+            let places = places_of(out);
+            // Only read through.
+            let source = SharedPtr::new(source.as_ptr().cast_mut());
+            if let Some(sorting) =
+                self.strategy.sorting::<T>(&p, Direction::Shuffle, far, self.most_buckets)
+            {
+                // SAFETY: the places are those of `out`, which this call alone has borrowed, and
+                // which is not used again before the sorting is done with them.
+                let out = unsafe { Span::new(places) };
+                // SAFETY: `source` is borrowed, so that nobody writes to it, apart from `out`, and
+                // has as many items as `p` has indexes.
+                let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
+                if self.settle(placed)? {
+                    return Ok(());
+                }
+            }
+            // SAFETY: the places of `out`, which is borrowed; only items, which are copies, are
+            // written to them, so that `out` has initialised items whenever this ends.
+            let places = unsafe { &mut *places };
+            p.for_each_run(places, &mut self.partition.tiles, &Gather(source))
+        };
+        if p.is_parallel(size_of::<T>()) { rayon::scope(|_| reorder()) } else { reorder() }
+    }
+
+    /// Copies the items in the order of a seed: that of
+    /// [`par_bijective_shuffled`](crate::ParBijectiveShuffle::par_bijective_shuffled).
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into), but for what only a bijection can do wrong.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut out = [0; 3];
+    /// Workspace::new().shuffle_into_by_seed(42, &[1, 2, 3], &mut out)?;
+    /// assert_eq!(out.to_vec(), [1, 2, 3].par_bijective_shuffled(42));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_into_by_seed<T: Copy + Send + Sync>(
+        &mut self,
+        seed: impl Into<Seed>,
+        source: &[T],
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        self.shuffle_into(&Standard::from_seed(source.len() as u64, seed), source, out)
+    }
+
+    /// Moves the items by what a bijection compacts to, in a direction.
+    ///
+    /// # Errors
+    ///
+    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); the items are then where they were, as
+    /// they are after a panic.
+    pub(crate) fn reorder<T: Send>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        if size_of::<T>() == 0 {
+            return check_length(items.len() as u64, bijection.last());
+        }
+        let p = CheckedPermutation::new(bijection, items.len())?;
+        let far = tuning::is_far::<T>(items.len());
+        let mut reorder = || {
+            if let Some(sorting) = self.strategy.sorting::<T>(&p, direction, far, self.most_buckets)
+            {
+                let places = places_of(items);
+                // SAFETY: the places are those of `items`, which this call alone has borrowed, and
+                // which is not used again before the sorting is done with them.
+                let out = unsafe { Span::new(places) };
+                let source = SharedPtr::new(places.cast::<T>());
+                // SAFETY: the source is `items` as well: one for each index of `p`, all of them
+                // initialised, and nobody else uses them.
+                let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
+                if self.settle(placed)? {
+                    return Ok(());
+                }
+            }
+            let moving = Relocation::new(items, &mut self.scratch)?;
+            let tiles = &mut self.partition.tiles;
+            match direction {
+                Direction::Shuffle => {
+                    let gather = Gather(SharedPtr::new(moving.items.as_mut_ptr()));
+                    p.for_each_run(&mut *moving.scratch, tiles, &gather)?;
+                }
+                Direction::Unshuffle => {
+                    let scatter = Scatter(SharedPtr::new(moving.scratch.as_mut_ptr()));
+                    p.for_each_run(&mut *moving.items, tiles, &scatter)?;
+                }
+            }
+            // SAFETY: `p` has each index once, and each place was in one run, so that each item has
+            // been copied once, and to each scratch place an item.
+            unsafe { moving.commit() };
+            Ok(())
+        };
+        if p.is_parallel(size_of::<T>()) { rayon::scope(|_| reorder()) } else { reorder() }
+    }
+}
+
+/// The places of a slice's items, as if they were empty.
+fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
+    ptr::from_mut(items) as *mut [MaybeUninit<T>]
+}
+
+/// A slice whose items are on the move: they are copied, bit by bit, to a scratch buffer in their
+/// new order, and then all at once put back over the old.
+///
+/// Until that last step the slice is untouched, and the scratch copies are never dropped, so
+/// whenever this is abandoned every item still exists exactly once.
+struct Relocation<'a, T> {
+    items: &'a mut [T],
+    /// As many places as items.
+    scratch: &'a mut [MaybeUninit<T>],
+}
+
+impl<'a, T: Send> Relocation<'a, T> {
+    /// Gets the scratch buffer.
+    fn new(items: &'a mut [T], scratch: &'a mut Buffer) -> Result<Self, Error> {
+        let scratch = scratch.room(items.len())?;
+        Ok(Self { items, scratch })
+    }
+
+    /// Puts the scratch buffer back over the slice.
+    ///
+    /// # Safety
+    ///
+    /// Each item has been copied to one scratch place, and each scratch place has an item's copy.
+    unsafe fn commit(self) {
+        let Self { items, scratch } = self;
+        // Nothing in here can unwind, so the slice is never left half overwritten. (A pool that
+        // cannot be started makes rayon panic, so it is asked for first.)
+        rayon::current_num_threads();
+        let put_back = |(items, copies): (&mut [T], &mut [MaybeUninit<T>])| {
+            let from = copies.as_ptr().cast::<T>();
+            // SAFETY: both slices are of one length, as they were cut alike from slices of one
+            // length, and do not overlap. All the copies are initialised, and together they are all
+            // the items, so that nothing is lost by overwriting the originals, which are forgotten
+            // and not dropped.
+            unsafe { ptr::copy_nonoverlapping(from, items.as_mut_ptr(), items.len()) };
+        };
+        if tuning::is_sequential(items.len(), size_of::<T>()) {
+            put_back((items, scratch));
+        } else {
+            items
+                .par_chunks_mut(tuning::MOVE_CHUNK)
+                .zip(scratch.par_chunks_mut(tuning::MOVE_CHUNK))
+                .for_each(put_back);
+        }
+    }
+}
+
+/// Copies the items at the indexes of a [`CheckedPermutation`] to places elsewhere. It has the
+/// start of a slice of as many items, which nobody writes to.
+struct Gather<T>(SharedPtr<T>);
+
+impl<T: Send, N: Word> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
+    #[inline]
+    fn move_run(&self, places: &mut [MaybeUninit<T>], indices: &[N]) {
+        for (place, &index) in places.iter_mut().zip(indices) {
+            // SAFETY: the indexes of a checked permutation are below its length, which is the
+            // slice's.
+            let item = unsafe { self.0.at(index.widen() as usize) };
+            // SAFETY: the item is initialised and nobody writes to the slice meanwhile; the place
+            // is elsewhere. What is made is only bytes, until `commit` turns all of them at once
+            // into the items, or of `Copy` items, of which any number may be made.
+            unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
+        }
+    }
+}
+
+/// Copies items to the scratch places at the indexes of a [`CheckedPermutation`]. It has the start
+/// of as many places, which are used for nothing else.
+struct Scatter<T>(SharedPtr<MaybeUninit<T>>);
+
+impl<T: Send, N: Word> MoveRun<&mut [T], N> for Scatter<T> {
+    #[inline]
+    fn move_run(&self, items: &mut [T], indices: &[N]) {
+        for (item, &index) in items.iter_mut().zip(indices) {
+            // SAFETY: the indexes of a checked permutation are below its length, which is the
+            // scratch buffer's.
+            let place = unsafe { self.0.at(index.widen() as usize) };
+            // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to
+            // the place, since a checked permutation has each index once. What is made is only
+            // bytes, until `commit` turns all of them at once into the items.
+            unsafe { ptr::copy_nonoverlapping(ptr::from_mut(item), place.cast::<T>(), 1) };
+        }
+    }
+}

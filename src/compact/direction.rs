@@ -1,0 +1,20 @@
+//! [`Direction`]: which way a permutation moves items.
+
+/// Which way a permutation `p` moves the items of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Direction {
+    /// A gather: the item at index `p[k]` comes to place `k`.
+    Shuffle,
+    /// A scatter: the item at place `k` comes to index `p[k]`.
+    Unshuffle,
+}
+
+impl Direction {
+    /// The direction that undoes this one.
+    pub(crate) const fn flip(self) -> Self {
+        match self {
+            Self::Shuffle => Self::Unshuffle,
+            Self::Unshuffle => Self::Shuffle,
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What the kernels for affine maps are given: the bytes of the types in gpu/affine.cuh.
+
+use super::tuning::{self, AffineShape};
+use crate::affine::Affine;
+use crate::affine::BitMatrix;
+use crate::affine::tiles::{Tile, Tiling, combinations};
+use crate::cuda::runtime::word_type::WordType;
+use crate::error::Error;
+
+/// `MOST_STEPS` in gpu/affine.cuh.
+const MOST_STEPS: usize = 54;
+
+/// How many bits number the units of an item.
+pub(super) fn unit_bits(units: u64) -> u32 {
+    units.next_power_of_two().ilog2()
+}
+
+/// The map of words, of which an item has `2^more`: the lowest bits of their indexes stay.
+///
+/// # Errors
+///
+/// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if they are too many.
+pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
+    if more == 0 {
+        return Ok(map.clone());
+    }
+    let matrix = map.matrix();
+    let items = matrix.columns().iter().map(|column| column << more);
+    let columns: Vec<u64> = (0..more).map(|j| 1 << j).chain(items).collect();
+    Affine::new(&BitMatrix::from_columns(&columns)?, map.offset() << more)
+}
+
+/// The tiles of a shape, without conflicts of banks: of which there are 32 with 4 bytes, so that words of 8 and 16 bytes take
+/// turns, half a warp and a quarter.
+pub(super) fn tiling(map: &Affine, word: WordType, shape: AffineShape) -> Tiling {
+    let bits = shape.tile_bits();
+    let mut tiling = Tiling::new(map, bits / 2, bits);
+    if tuning::by_source(word) {
+        tiling.in_order_of_source(map);
+    }
+    let log = word.bytes().ilog2();
+    tiling.avoid_conflicts(shape.item_bits, 7 - log.max(2), 2_u32.saturating_sub(log));
+    tiling
+}
+
+/// `Side` in gpu/affine.cuh: what the bits of a thread's number, and a round, add.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct SideArgument {
+    thread: [u64; 10],
+    round: [u64; 16],
+    thread_slot: [u32; 10],
+    round_slot: [u32; 16],
+    item_slot: [u32; 16],
+}
+
+impl SideArgument {
+    fn new(basis: &[u64], slots: &[u32], shape: AffineShape) -> Self {
+        let (item, thread) = (shape.item_bits as usize, shape.thread_bits as usize);
+        let (lanes, rounds) = (item..item + thread, item + thread..);
+        Self {
+            thread: padded(&basis[lanes.clone()]),
+            round: padded(&combinations(&basis[rounds.clone()])),
+            thread_slot: padded(&slots[lanes]),
+            round_slot: padded(&combinations(&slots[rounds])),
+            item_slot: padded(&combinations(&slots[..item])),
+        }
+    }
+}
+
+/// An array that begins with these numbers, of which there are no more than it has.
+fn padded<N: Copy + Default, const LEN: usize>(numbers: &[N]) -> [N; LEN] {
+    let mut all = [N::default(); LEN];
+    all[..numbers.len()].copy_from_slice(numbers);
+    all
+}
+
+/// `TileStep` in gpu/affine.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct StepArgument {
+    source: u64,
+    target: u64,
+    shift: u64,
+}
+
+impl From<Tile> for StepArgument {
+    fn from(Tile { source, target, shift }: Tile) -> Self {
+        Self { source, target, shift: shift.into() }
+    }
+}
+
+/// `Tiles` in gpu/affine.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TilesArgument {
+    source: SideArgument,
+    target: SideArgument,
+    block_bits: u64,
+    start: StepArgument,
+    steps: [StepArgument; MOST_STEPS],
+}
+
+impl TilesArgument {
+    /// For blocks that take `2^block_bits` tiles each, which may be set later.
+    pub(super) fn new(tiling: &Tiling, shape: AffineShape) -> Self {
+        let (start, steps) = tiling.start_and_steps();
+        let steps: Vec<StepArgument> = steps.iter().map(|&step| step.into()).collect();
+        Self {
+            source: SideArgument::new(&tiling.source, &tiling.source_slots, shape),
+            target: SideArgument::new(&tiling.target, &tiling.target_slots, shape),
+            block_bits: 0,
+            start: start.into(),
+            steps: padded(&steps),
+        }
+    }
+
+    /// The same for blocks that take `2^block_bits` tiles each.
+    pub(super) fn with_block_bits(self, block_bits: u32) -> Self {
+        Self { block_bits: block_bits.into(), ..self }
+    }
+}
+
+/// `Row` in gpu/affine.cuh: an item of so many words, as a row of them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowArgument {
+    bits: u64,
+    words: u64,
+}
+
+impl RowArgument {
+    pub(super) fn new(units: u64) -> Self {
+        Self { bits: unit_bits(units).into(), words: units }
+    }
+}
+
+/// `AffineMap` in gpu/affine.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MapArgument {
+    bits: u64,
+    offset: u64,
+    columns: [u64; 64],
+}
+
+impl MapArgument {
+    pub(super) fn new(map: &Affine) -> Self {
+        let columns = padded(map.matrix().columns());
+        Self { bits: map.bits().into(), offset: map.offset(), columns }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+    use crate::affine::subspace::Echelon;
+    use crate::bijection::{Bijection, DeviceSource, FromSeed};
+    use crate::cuda::cplusplus;
+    use crate::cuda::runtime::kernel::initialiser;
+
+    #[test]
+    fn every_thread_of_a_phase_has_a_bank() {
+        for (word, shape) in tuning::all() {
+            for seed in 0..20 {
+                let map = Affine::from_seed(1 << 20, seed);
+                let tiling = tiling(&map, word, shape);
+                let first = shape.item_bits as usize;
+                let bytes = word.bytes();
+                let lanes = if bytes <= 4 { 5 } else { 7 - bytes.ilog2() as usize };
+                for slots in [&tiling.source_slots, &tiling.target_slots] {
+                    // Addresses in units of 4 bytes, of those that start a unit of the access.
+                    let bank = |&slot: &u32| (u64::from(slot) * bytes as u64 / 4) % 32;
+                    let banks = slots[first..first + lanes].iter().map(bank);
+                    assert_eq!(Echelon::span(banks).dimension(), lanes, "{word:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn items_of_several_words_keep_them_together() {
+        let map = Affine::from_seed(1 << 10, 1);
+        let words = widened(&map, 3).unwrap();
+        for x in 0..1 << 10 {
+            for word in 0..8 {
+                assert_eq!(words.forward(x << 3 | word), map.forward(x) << 3 | word);
+            }
+        }
+        assert!(widened(&Affine::reversal(62).unwrap(), 3).is_err());
+    }
+
+    /// What the device text takes from CUDA, for one thread after the other.
+    const HOST: &str = "
+        #include <cstdio>
+        #include <cstring>
+        #include <vector>
+        #define __shared__
+        struct Index { unsigned x; };
+        static Index threadIdx, blockIdx, blockDim, gridDim;
+        struct __attribute__((may_alias, aligned(8))) uint2 { uint32_t x, y; };
+        struct __attribute__((may_alias, aligned(16))) uint4 { uint32_t x, y, z, w; };
+        inline uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
+        inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
+        inline uint4 __ldcs(const uint4* address) { return *address; }
+        inline void __stcs(uint4* address, uint4 value) { *address = value; }
+        inline void __syncthreads() {}
+        inline int __ffsll(long long word) { return __builtin_ffsll(word); }
+        inline int __ffs(int word) { return __builtin_ffs(word); }
+        namespace bijective_shuffle {
+        struct __attribute__((may_alias, aligned(16))) Item16 { uint64_t low, high; };
+        uint4 permute_shared[1 << 12];
+        }
+    ";
+
+    /// `permute_tiles` with the threads one after the other between two barriers, beside `AffineMap` applied to every item.
+    const CHECK: &str = r#"
+        using namespace bijective_shuffle;
+
+        template <class T, unsigned long SIZE>
+        static T of(const unsigned char (&bytes)[SIZE]) {
+            static_assert(sizeof(T) == SIZE, "the layout that the host assumes");
+            T value;
+            std::memcpy(&value, bytes, SIZE);
+            return value;
+        }
+
+        template <class Item, int I, int T, int R, bool GAPS>
+        static void check(const Tiles& tiles, const Row<GAPS>& row, const AffineMap& map) {
+            using Threads = Permuter<Item, I, T, R, GAPS>;
+            using Vector = typename Threads::Vector;
+            struct Vectors { Vector all[1 << R]; };
+            const size_t bytes = (row.words << map.bits) * sizeof(Item);
+            // Whole vectors, so that their addresses are aligned.
+            std::vector<uint4> source(bytes / 16 + 1), out(bytes / 16 + 1);
+            unsigned char* random = reinterpret_cast<unsigned char*>(source.data());
+            uint64_t state = 1;
+            for (size_t k = 0; k < bytes; ++k) {
+                state = state * 0x5851f42d4c957f2d + 1;
+                random[k] = (unsigned char)(state >> 56);
+            }
+            const Item* from = reinterpret_cast<const Item*>(source.data());
+            Item* to = reinterpret_cast<Item*>(out.data());
+            Item* shared = reinterpret_cast<Item*>(permute_shared);
+            std::vector<Vectors> vectors(1 << T);
+            const uint64_t blocks = uint64_t(1) << (map.bits + row.bits) >> (I + T + R) >> tiles.block_bits;
+            for (uint64_t block = 0; block < blocks; ++block) {
+                TileStep tile = tiles.first(block);
+                for (uint32_t number = 0; number < 1u << tiles.block_bits; ++number) {
+                    if (number > 0) tile = tiles.plus(tile, __ffs(int(number)) - 1);
+                    for (threadIdx.x = 0; threadIdx.x < 1u << T; ++threadIdx.x) {
+                        const Threads thread(tiles, row, shared);
+                        thread.load(vectors[threadIdx.x].all, from, tile);
+                        thread.keep(vectors[threadIdx.x].all, uint32_t(tile.shift));
+                    }
+                    for (threadIdx.x = 0; threadIdx.x < 1u << T; ++threadIdx.x) {
+                        Threads(tiles, row, shared).put(to, tile.target);
+                    }
+                }
+            }
+            uint64_t wrong = 0;
+            for (uint64_t x = 0; x >> map.bits == 0; ++x) {
+                const uint64_t y = map.value(x), size = row.words * sizeof(Item);
+                wrong += std::memcmp(random + x * size, reinterpret_cast<char*>(to) + y * size, size) != 0;
+            }
+            std::printf("%llu\n", (unsigned long long)wrong);
+        }
+    "#;
+
+    #[test]
+    fn the_device_text_does_as_the_map_for_every_shape() {
+        let (mut main, mut cases) = (String::new(), 0);
+        for (word, shape) in tuning::all() {
+            let units = if shape.item_bits == 0 { &[1, 2, 3, 7][..] } else { &[1] };
+            for &units in units {
+                // Eight tiles, in blocks of four.
+                let bits = shape.tile_bits() + 3 - unit_bits(units);
+                let map = Affine::from_seed(1 << bits, units + u64::from(shape.tile_bits()));
+                let words = widened(&map, unit_bits(units)).unwrap();
+                let tiles =
+                    TilesArgument::new(&tiling(&words, word, shape), shape).with_block_bits(2);
+                let AffineShape { item_bits: item, thread_bits: thread, round_bits: round, .. } =
+                    shape;
+                let (sizes, gaps) =
+                    (format!("{item}, {thread}, {round}"), !units.is_power_of_two());
+                writeln!(
+                    main,
+                    "{{ static const unsigned char t[] = {{{}}}, r[] = {{{}}}, m[] = {{{}}};
+                    check<{}, {sizes}, {gaps}>(of<Tiles>(t), of<Row<{gaps}>>(r), of<AffineMap>(m)); }}",
+                    initialiser(&tiles),
+                    initialiser(&RowArgument::new(units)),
+                    initialiser(&MapArgument::new(&map)),
+                    word.name(),
+                )
+                .unwrap();
+                cases += 1;
+            }
+        }
+        let text = include_str!("../../../gpu/affine.cuh");
+        let program = [DeviceSource::PRELUDE, HOST, text, CHECK, "int main() {\n", &main, "}\n"];
+        let Some(output) = cplusplus::run(&program.concat()) else {
+            println!("skipped: no C++ compiler");
+            return;
+        };
+        assert_eq!(output.lines().count(), cases);
+        assert!(output.lines().all(|wrong| wrong == "0"), "{output}");
+    }
+}

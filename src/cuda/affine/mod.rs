@@ -1,0 +1,9 @@
+//! Arrays permuted by affine maps. The kernels are in gpu/affine.cuh.
+
+mod arguments;
+mod kernels;
+pub(crate) mod plan;
+pub(crate) mod tuning;
+mod workspace;
+
+pub use workspace::DeviceNumber;

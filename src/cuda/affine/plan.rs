@@ -1,0 +1,230 @@
+//! Which kernels permute an array by an affine map.
+
+use super::arguments::{MapArgument, RowArgument, TilesArgument, tiling, unit_bits, widened};
+use super::kernels;
+use super::tuning::{AffineShape, LONG_ITEM, shape_for};
+use crate::affine::{Affine, BitMatrix};
+use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
+use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::movement::{Array, LARGEST_ITEM};
+use crate::error::{Error, GpuError};
+
+/// Permutes an array: `out[A x ^ c] = source[x]`.
+///
+/// # Errors
+///
+/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory), [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide).
+pub(crate) fn permute(map: &Affine, array: Array, limits: &Limits) -> Result<Plan<'static>, Error> {
+    let bytes = array_bytes(array.item, map.bits())?;
+    let mut plan = Plan::new();
+    if bytes > 0 {
+        scatter(&mut plan, map, array, bytes, limits)?;
+    }
+    Ok(plan)
+}
+
+/// Permutes an array within its memory, by way of a copy.
+///
+/// # Errors
+///
+/// As [`permute`].
+pub(crate) fn permute_in_place(
+    map: &Affine,
+    items: Address,
+    item: usize,
+    limits: &Limits,
+) -> Result<Plan<'static>, Error> {
+    let bytes = array_bytes(item, map.bits())?;
+    let mut plan = Plan::new();
+    if bytes == 0 || map.is_identity() {
+        return Ok(plan);
+    }
+    let copy = Address::Scratch(0);
+    plan.take_scratch(bytes);
+    scatter(&mut plan, map, Array { source: items, out: copy, item }, bytes, limits)?;
+    plan.copy(copy, items, bytes);
+    Ok(plan)
+}
+
+/// Runs a network on an array of `2^bits` items: its maps, and after each but the last the pairs put
+/// in order, as numbers of a type of CUDA C++, whose size is a power of two. The array goes to and
+/// fro between its memory and working memory.
+///
+/// # Errors
+///
+/// As [`permute`].
+pub(crate) fn order_by_network<'m>(
+    maps: impl Iterator<Item = &'m Affine>,
+    (items, item): (Address, usize),
+    number: &'static str,
+    bits: u32,
+    limits: &Limits,
+) -> Result<Plan<'static>, Error> {
+    let bytes = array_bytes(item, bits)?;
+    let pairs = (bytes >> item.ilog2()) / 2;
+    let maps: Vec<_> = maps.collect();
+    let mut plan = Plan::new();
+    let (mut here, mut there) = (items, Address::Scratch(0));
+    if maps.iter().any(|map| !map.is_identity()) {
+        plan.take_scratch(bytes);
+    }
+    let last = maps.len() - 1;
+    for (k, map) in maps.into_iter().enumerate() {
+        if !map.is_identity() {
+            let array = Array { source: here, out: there, item };
+            scatter(&mut plan, map, array, bytes, limits)?;
+            core::mem::swap(&mut here, &mut there);
+        }
+        if k < last {
+            let grid = Grid::Resident(pairs.div_ceil(u64::from(THREADS)).max(1));
+            plan.launch(Launch::new(kernels::order_pairs(number), grid, move |at| {
+                kernels::OrderPairs { items: at.at(here), pairs }
+            }));
+        }
+    }
+    if here != items {
+        plan.copy(here, items, bytes);
+    }
+    Ok(plan)
+}
+
+/// How an array is moved, which its items and its addresses decide: of any map of so many bits, the
+/// kernel is the same.
+enum Tiled {
+    /// Tile by tile.
+    Yes(AffineShape),
+    /// Item by item.
+    No,
+}
+
+impl Tiled {
+    /// For an array of `2^bits` items of `units` words each.
+    fn new(bits: u32, array: Array, units: u64, limits: &Limits) -> Self {
+        let word = array.unit();
+        let gaps = !units.is_power_of_two();
+        let bits_of_addresses = array.source.alignment_bits() | array.out.alignment_bits();
+        let whole = bits_of_addresses.is_multiple_of(16) && !gaps;
+        let bits = bits + unit_bits(units);
+        if (gaps && array.item >= LONG_ITEM) || bits > BitMatrix::MAX_BITS {
+            return Self::No;
+        }
+        shape_for(word, whole, bits, limits).map_or(Self::No, Self::Yes)
+    }
+}
+
+/// Adds what moves an array of so many bytes, at least one: `out[A x ^ c] = source[x]`.
+fn scatter(
+    plan: &mut Plan<'static>,
+    map: &Affine,
+    array: Array,
+    bytes: u64,
+    limits: &Limits,
+) -> Result<(), Error> {
+    if map.is_identity() {
+        plan.copy(array.source, array.out, bytes);
+        return Ok(());
+    }
+    let word = array.unit();
+    let units = (array.item / word.bytes()) as u64;
+    plan.launch(match Tiled::new(map.bits(), array, units, limits) {
+        Tiled::Yes(shape) => by_tiles(map, array, word, units, shape)?,
+        Tiled::No => by_rows(map, array, word, units),
+    });
+    Ok(())
+}
+
+fn by_tiles(
+    map: &Affine,
+    array: Array,
+    word: WordType,
+    units: u64,
+    shape: AffineShape,
+) -> Result<Launch<'static>, Error> {
+    let tiling = tiling(&widened(map, unit_bits(units))?, word, shape);
+    let grid = Grid::Shared(tiling.tiles(), shape.block_bits);
+    let (tiles, row) = (TilesArgument::new(&tiling, shape), RowArgument::new(units));
+    let kernel = kernels::permute_tiles(word, shape, !units.is_power_of_two());
+    let launch = Launch::new(kernel, grid, move |at| kernels::PermuteTiles {
+        tiles: tiles.with_block_bits(at.block_bits),
+        row,
+        source: at.at(array.source),
+        out: at.at(array.out),
+    });
+    Ok(launch.with_shared(word.bytes() << shape.tile_bits()))
+}
+
+fn by_rows(map: &Affine, array: Array, word: WordType, units: u64) -> Launch<'static> {
+    // Of the array's bytes it is known that they can be counted, and units are fewer.
+    let all = units << map.bits();
+    let map = MapArgument::new(map);
+    let grid = Grid::Resident(all.div_ceil(u64::from(THREADS)));
+    Launch::new(kernels::permute_rows(word), grid, move |at| kernels::PermuteRows {
+        map,
+        source: at.at(array.source),
+        out: at.at(array.out),
+        units,
+    })
+}
+
+/// How many bytes `2^bits` items have.
+///
+/// # Errors
+///
+/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge); [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if an address has no room for the number.
+pub(crate) fn array_bytes(item: usize, bits: u32) -> Result<u64, Error> {
+    if item > LARGEST_ITEM {
+        return Err(Error::Gpu(GpuError::ItemTooLarge { bytes: item, most: LARGEST_ITEM }));
+    }
+    u64::try_from((item as u128) << bits).map_err(|_| Error::Gpu(GpuError::OutOfMemory))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::tuning;
+    use super::*;
+    use crate::cuda::runtime::kernel::Instance;
+
+    /// Every kernel for words of a size, and those for numbers.
+    pub(crate) fn kernels() -> Vec<Instance> {
+        let mut all = Vec::new();
+        for word in WordType::ALL {
+            all.push(kernels::permute_rows(word).erase());
+        }
+        for (word, shape) in tuning::all() {
+            all.push(kernels::permute_tiles(word, shape, false).erase());
+            if shape.item_bits == 0 {
+                all.push(kernels::permute_tiles(word, shape, true).erase());
+            }
+        }
+        let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];
+        all.extend(numbers.map(|number| kernels::order_pairs(number).erase()));
+        all
+    }
+
+    #[test]
+    fn bytes_are_counted_without_overflow() {
+        let most = LARGEST_ITEM;
+        assert_eq!(array_bytes(12, 40), Ok(12 << 40));
+        assert_eq!(array_bytes(1, 63), Ok(1 << 63));
+        assert_eq!(array_bytes(most, 47), Ok(1 << 63));
+        // Shifted within 64 bits, all of these would be 0 or less than there is.
+        for (item, bits) in [(1, 64), (3, 63), (16, 60), (24, 61), (most, 48), (most, 64)] {
+            assert_eq!(
+                array_bytes(item, bits),
+                Err(Error::Gpu(GpuError::OutOfMemory)),
+                "{item} << {bits}"
+            );
+        }
+        assert_eq!(array_bytes(0, 64), Ok(0));
+        let large = Error::Gpu(GpuError::ItemTooLarge { bytes: most + 1, most });
+        assert_eq!(array_bytes(most + 1, 64), Err(large));
+    }
+
+    #[test]
+    fn units_are_numbered_by_as_few_bits_as_they_need() {
+        let bits = [1, 2, 3, 4, 5, 7, 8, 9, 16].map(unit_bits);
+        assert_eq!(bits, [0, 1, 2, 2, 3, 3, 3, 4, 4]);
+    }
+}

@@ -1,0 +1,240 @@
+//! The shapes of kernels that permute arrays by affine maps.
+//!
+//! The figures are parts of `cudaMemcpy` on an NVIDIA H200 with CUDA 13.0, arrays of 4 GiB: the least and the most for bit
+//! reversal, two random BPC and two random BMMC, in one run. docs/results/affine.md has the table.
+
+use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::word_type::WordType;
+
+/// The sizes of a kernel that permutes an array by an affine map: powers of two, each as its logarithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AffineShape {
+    /// Items that a thread loads and stores at once.
+    pub(crate) item_bits: u32,
+    /// Threads of a block.
+    pub(crate) thread_bits: u32,
+    /// How often each thread loads and stores for a tile.
+    pub(crate) round_bits: u32,
+    /// Tiles that a block takes one after the other, where there are enough for all blocks.
+    pub(crate) block_bits: u32,
+    /// Blocks that a multiprocessor should hold, which limits their registers; not a logarithm.
+    pub(crate) blocks: u32,
+}
+
+impl AffineShape {
+    /// Threads of a block.
+    pub(crate) const fn threads(self) -> u32 {
+        1 << self.thread_bits
+    }
+
+    /// Items of a tile, as a logarithm.
+    pub(crate) const fn tile_bits(self) -> u32 {
+        self.item_bits + self.thread_bits + self.round_bits
+    }
+}
+
+/// The shapes for words of one size.
+#[derive(Clone, Copy, Debug)]
+struct Shapes {
+    /// For arrays of at least as many tiles as there are multiprocessors, each of which holds [`AT_ONCE`] blocks.
+    large: AffineShape,
+    /// For all others.
+    small: AffineShape,
+}
+
+/// Blocks that a multiprocessor has to hold: while one waits for memory another one uses it.
+const AT_ONCE: u32 = 2;
+
+/// Shared memory of a block beyond what it asks for, on devices of compute capability 8.0 and later.
+const RESERVED: usize = 1 << 10;
+
+const fn shape(
+    (item_bits, thread_bits, round_bits): (u32, u32, u32),
+    block_bits: u32,
+    blocks: u32,
+) -> AffineShape {
+    AffineShape { item_bits, thread_bits, round_bits, block_bits, blocks }
+}
+
+/// 0.916 to 0.940, with a tile of 64 KiB that a block asks for by itself; with four tiles a block 0.908 to 0.932, with 1024 threads
+/// and four tiles 0.897 to 0.923. The small ones 0.823 to 0.886, with four tiles a block 0.768 to 0.914: their runs are of 128 bytes.
+const BYTES: Shapes = Shapes { large: shape((4, 9, 3), 0, 2), small: shape((4, 8, 2), 0, 4) };
+
+/// 0.910 to 0.945; with four tiles a block 0.906 to 0.936, with 512 threads 0.909 to 0.935, with tiles of 2^16 items, 1024 threads
+/// and four tiles a block 0.906 to 0.941. The small ones 0.761 to 0.923, with one tile a block 0.724 to 0.749.
+const TWO_BYTES: Shapes = Shapes { large: shape((3, 8, 3), 0, 4), small: shape((3, 8, 1), 2, 6) };
+
+/// 0.924 to 0.961; with four blocks 0.910 to 0.934 and, four tiles each, 0.920 to 0.958; with 512 threads and four tiles a block 0.920 to
+/// 0.959. Tiles of 2^14 items make 0.923 to 0.962, but less of arrays of 2^24. The small ones take 7.1 and 7.7 microseconds for bit
+/// reversal and a BMMC of 2^17 items, for which the large ones (with four blocks) take 7.9 and 8.5; and 10.6 and 10.7 of 2^20, for 8.9
+/// and 9.3.
+const FOUR_BYTES: Shapes = Shapes { large: shape((2, 8, 2), 0, 6), small: shape((2, 8, 0), 2, 8) };
+
+/// 0.923 to 0.943; with one tile a block 0.872 to 0.878, with 256 threads 0.921 to 0.938 and, one tile each, 0.922 to 0.943. The small
+/// ones 0.923 to 0.938, with one tile a block 0.793 to 0.795.
+const EIGHT_BYTES: Shapes = Shapes { large: shape((1, 9, 2), 2, 2), small: shape((1, 8, 1), 2, 8) };
+
+/// 0.930 to 0.939; with six blocks, four tiles each, 0.927 to 0.931. Tiles of 2^12 items, 64 KiB, make 0.932 to 0.934.
+const SIXTEEN_BYTES: Shapes =
+    Shapes { large: shape((0, 8, 2), 0, 4), small: shape((0, 8, 2), 0, 4) };
+
+/// Word by word, where an array is not aligned to 16 bytes or has gaps. Chosen by reasoning, not yet by measurement.
+const SHORT_WORDS: Shapes =
+    Shapes { large: shape((0, 10, 4), 2, 1), small: shape((0, 10, 4), 2, 1) };
+/// The same for words of 4 bytes and more.
+const WORDS: Shapes = Shapes { large: shape((0, 8, 4), 2, 4), small: shape((0, 8, 4), 2, 4) };
+
+/// Items of so many bytes and more are moved one by one if they are not of a power of two of words: each is two whole sectors of
+/// memory at least, and up to half of a tile's threads would have no word. Chosen by reasoning, not yet by measurement.
+pub(crate) const LONG_ITEM: usize = 64;
+
+const fn shapes(word: WordType, whole: bool) -> Shapes {
+    match (word, whole) {
+        (WordType::U8, true) => BYTES,
+        (WordType::U16, true) => TWO_BYTES,
+        (WordType::U32, true) => FOUR_BYTES,
+        (WordType::U64, true) => EIGHT_BYTES,
+        (WordType::U128, _) => SIXTEEN_BYTES,
+        (WordType::U8 | WordType::U16, false) => SHORT_WORDS,
+        (WordType::U32 | WordType::U64, false) => WORDS,
+    }
+}
+
+/// Whether tiles with words of so many bytes follow each other in the order of the source, and not of both sides in turn.
+///
+/// With 2 bytes that makes 0.920 to 0.938, for 0.908 to 0.949, and with 4 bytes 0.919 to 0.930, for 0.911 to 0.932, and for arrays of 2^24
+/// items 0.916 to 0.931, for 0.898 to 0.914. Words of 1, 8 and 16 bytes gain at most 0.002 of the least.
+pub(crate) const fn by_source(word: WordType) -> bool {
+    matches!(word, WordType::U16 | WordType::U32)
+}
+
+/// The shape for `2^bits` words of so many bytes, `whole` if 16 bytes are loaded and stored at once; `None` if they are fewer than
+/// a tile.
+///
+/// Large tiles pay where there are enough of them: with 4 and 8 bytes they were the faster from 2^20 items on, twice as many tiles as
+/// multiprocessors, and the slower at 2^17. That the same holds for 1 and 2 bytes is a guess.
+pub(crate) fn shape_for(
+    word: WordType,
+    whole: bool,
+    bits: u32,
+    limits: &Limits,
+) -> Option<AffineShape> {
+    let Shapes { large, small } = shapes(word, whole);
+    let tiles = bits.checked_sub(large.tile_bits()).map_or(0, |tiles| 1_u64 << tiles.min(63));
+    let enough = tiles >= limits.multiprocessors.into();
+    let fits = resident(large, word, limits) >= AT_ONCE;
+    let shape = if enough && fits { large } else { small };
+    // More blocks than fit would only take registers away.
+    let blocks = shape.blocks.min(resident(shape, word, limits)).max(1);
+    (bits >= shape.tile_bits()).then_some(AffineShape { blocks, ..shape })
+}
+
+/// How many blocks a multiprocessor has threads and shared memory for; none if a block may not have as much.
+fn resident(shape: AffineShape, word: WordType, limits: &Limits) -> u32 {
+    let shared = word.bytes() << shape.tile_bits();
+    if shared > limits.shared_per_block {
+        return 0;
+    }
+    let by_memory = limits.shared_per_multiprocessor / (shared + RESERVED);
+    let by_threads = limits.threads_per_multiprocessor / shape.threads();
+    by_threads.min(by_memory as u32)
+}
+
+/// Every shape that there is on any device, with the size of its words.
+#[cfg(test)]
+pub(crate) fn all() -> Vec<(WordType, AffineShape)> {
+    let mut all = Vec::new();
+    for word in WordType::ALL {
+        for whole in [false, true] {
+            let Shapes { large, small } = shapes(word, whole);
+            all.extend([(word, large), (word, small)]);
+        }
+    }
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn limits(
+        multiprocessors: u32,
+        block_kib: usize,
+        kib: usize,
+        threads_per_multiprocessor: u32,
+    ) -> Limits {
+        Limits {
+            multiprocessors,
+            threads_per_multiprocessor,
+            shared_per_block: block_kib << 10,
+            shared_per_multiprocessor: kib << 10,
+            l2_bytes: 4 << 20,
+        }
+    }
+
+    /// GPUs of compute capability 7.0, 7.5, 8.0, 8.6, 9.0 and 12.0, by the CUDA C++ Programming Guide's table of technical
+    /// specifications, and one that has no more than what every block may have.
+    const GPUS: [Limits; 7] = [
+        limits(80, 96, 96, 2048),
+        limits(72, 64, 64, 1024),
+        limits(108, 163, 164, 2048),
+        limits(84, 99, 100, 1536),
+        limits(132, 227, 228, 2048),
+        limits(170, 99, 100, 1536),
+        limits(1, 48, 48, 1024),
+    ];
+
+    #[test]
+    fn every_gpu_can_launch_its_shapes() {
+        for gpu in GPUS {
+            for word in WordType::ALL {
+                for whole in [false, true] {
+                    for bits in 0..=64 {
+                        let Some(shape) = shape_for(word, whole, bits, &gpu) else {
+                            let smallest = shapes(word, whole).small;
+                            assert!(bits < smallest.tile_bits(), "{gpu:?}, {word:?}");
+                            continue;
+                        };
+                        let shared = word.bytes() << shape.tile_bits();
+                        assert!(shared <= gpu.shared_per_block, "{gpu:?}, {word:?}");
+                        assert!(shared <= gpu.shared_per_multiprocessor);
+                        let threads = shape.blocks * shape.threads();
+                        assert!(threads <= gpu.threads_per_multiprocessor);
+                        assert!(shape.threads() <= 1024 && shape.blocks > 0);
+                        assert!(bits >= shape.tile_bits());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_shapes_need_no_more_than_every_block_has() {
+        for word in WordType::ALL {
+            for whole in [false, true] {
+                let Shapes { large, small } = shapes(word, whole);
+                assert!(word.bytes() << small.tile_bits() <= 48 << 10, "{word:?}");
+                assert!(small.tile_bits() <= large.tile_bits(), "{word:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn shapes_are_those_that_were_measured() {
+        let [.., ampere, hopper, _, least] = GPUS;
+        let words = WordType::ALL;
+        let chosen = |gpu: &Limits, bits| {
+            words.map(|word| shape_for(word, true, bits, gpu).unwrap().tile_bits())
+        };
+        assert_eq!(chosen(&hopper, 30), [16, 14, 12, 12, 10]);
+        assert_eq!(chosen(&hopper, 17), [14, 12, 10, 10, 10]);
+        // One block of 64 KiB would be alone on a multiprocessor.
+        assert_eq!(chosen(&ampere, 30), [14, 14, 12, 12, 10]);
+        assert_eq!(chosen(&least, 30), [14, 12, 12, 10, 10]);
+        for word in words {
+            let shape = shape_for(word, true, 30, &hopper).unwrap();
+            assert_eq!(shape, shapes(word, true).large, "every block fits");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The kernels that write rows, with their arguments: functions of gpu/batch.
+
+use super::tuning::{self, RowShape};
+use crate::bijection::batch;
+use crate::cuda::runtime::kernel::{Kernel, Value, arguments};
+use crate::cuda::runtime::word_type::WordType;
+use crate::seed::Seed;
+
+/// `MOST_SHARES` in gpu/batch/draw.cuh.
+const MOST_SHARES: usize = 32;
+
+/// `Keys` in gpu/batch/draw.cuh: a seed and a domain.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keys {
+    keys: [u64; 4],
+    count: u32,
+    domain: u32,
+}
+
+impl Keys {
+    pub(super) fn new(seed: &Seed, domain: u32) -> Self {
+        let of_seed = seed.keys();
+        let mut keys = [0; 4];
+        keys[..of_seed.len()].copy_from_slice(of_seed);
+        Self { keys, count: of_seed.len() as u32, domain }
+    }
+}
+
+/// `Shares` in gpu/batch/draw.cuh: which exchanges each word of an exact draw decides.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shares {
+    len: u32,
+    count: u32,
+    products: [u64; MOST_SHARES],
+    places: [u32; MOST_SHARES],
+}
+
+impl Shares {
+    pub(super) fn new(len: usize) -> Self {
+        let (mut products, mut places) = ([0; MOST_SHARES], [0; MOST_SHARES]);
+        let (mut range, mut count) = (len as u64, 0);
+        while range > 1 {
+            let (taken, product) = batch(range);
+            (products[count], places[count]) = (product, taken as u32);
+            range -= taken;
+            count += 1;
+        }
+        Self { len: len as u32, count: count as u32, products, places }
+    }
+}
+
+arguments! {
+    /// Rows that are drawn exactly.
+    pub(super) struct ExactRows => Permutations, None, "write_exact_rows<THREADS>" {
+        keys: Keys => "Keys",
+        shares: Shares => "Shares",
+        first: u64 => "uint64_t",
+        rows: u64 => "uint64_t",
+        out: u64 => "Word*",
+    }
+}
+
+arguments! {
+    /// Rows that ciphers compact to, or, if they are dense, are.
+    pub(super) struct CipherRows
+        => Permutations, Type, "write_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
+        keys: Keys => "Keys",
+        last: u64 => "uint64_t",
+        most: u64 => "uint64_t",
+        first: u64 => "uint64_t",
+        rows: u64 => "uint64_t",
+        out: u64 => "Word*",
+    }
+}
+
+pub(super) fn exact_rows(word: WordType) -> Kernel<ExactRows> {
+    let threads = tuning::EXACT_ROWS;
+    Kernel::new([("THREADS", Value::Number(threads)), ("Word", Value::Word(word))], threads, 1)
+}
+
+pub(super) fn cipher_rows(
+    index: WordType,
+    shape: RowShape,
+    dense: bool,
+    word: WordType,
+) -> Kernel<CipherRows> {
+    let RowShape { warps, row_warps, slots, blocks } = shape;
+    let template = [
+        ("Index", Value::Word(index)),
+        ("WARPS", Value::Number(warps)),
+        ("ROW_WARPS", Value::Number(row_warps)),
+        ("SLOTS", Value::Number(slots)),
+        ("DENSE", Value::Flag(dense)),
+        ("Word", Value::Word(word)),
+    ];
+    Kernel::new(template, shape.threads(), blocks)
+}

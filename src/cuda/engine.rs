@@ -1,0 +1,286 @@
+//! [`Cuda`]: the engine, on one stream of a GPU.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaFunction, CudaStream, DeviceRepr};
+use cudarc::nvrtc::Ptx;
+
+use super::runtime::device::Device;
+use super::runtime::executor::Executor;
+use super::runtime::link::Link;
+use super::runtime::program::Program;
+use super::runtime::stream::failed;
+use super::shuffle::job::there_and_back;
+use super::shuffle::plan::plan;
+use super::strategy::CudaStrategy;
+use crate::bijection::Bijection;
+use crate::error::{Error, GpuError};
+
+/// The engine on an NVIDIA GPU, on one of its streams.
+///
+/// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.7 or later, which are
+/// looked for when it is made. NVRTC comes with CUDA, and by itself as the Python package `nvidia-cuda-nvrtc`; if it is
+/// not where the system looks for libraries, the environment variable `BIJECTIVE_SHUFFLE_NVRTC` says where it is. The
+/// GPU must be one that NVRTC compiles for: from compute capability 7.5 on for NVRTC 13.
+///
+/// As a [`Compactor`](crate::Compactor) it serves slices in host memory: it copies them to the GPU
+/// and back. [`CudaWorkspace`](crate::CudaWorkspace) serves slices in device memory, where a GPU is
+/// worth most.
+///
+/// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's have, except for
+/// [`Table`](crate::bijection::Table)s of more than 256 points.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+/// use bijective_shuffle::Cuda;
+///
+/// let mut items: Vec<u64> = (0..1000).collect();
+/// let f = Standard::from_seed(1000, 42);
+/// match Cuda::new() {
+///     Ok(cuda) => cuda.shuffle(&f, &mut items)?,
+///     Err(Error::BackendUnavailable { reason }) => {
+///         println!("no GPU: {reason}");
+///         Cpu.shuffle(&f, &mut items)?;
+///     }
+///     Err(error) => return Err(error),
+/// }
+/// assert_eq!(items, Permutation::new(1000, 42).to_vec());
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Cuda {
+    pub(super) device: Arc<Device>,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) strategy: CudaStrategy,
+    /// Whether its calls may be captured in graphs: the author of an `unsafe` block has said so.
+    pub(super) may_be_captured: bool,
+    /// For slices in host memory, from the first time that a large one is copied on.
+    pub(super) link: Arc<Mutex<Option<Link>>>,
+}
+
+impl Cuda {
+    /// The engine on the first GPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`] if there is no GPU, driver or compiler that will do, and [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn new() -> Result<Self, Error> {
+        Self::on_device(0)
+    }
+
+    /// The engine on a GPU, counted from 0, on a stream of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn on_device(ordinal: usize) -> Result<Self, Error> {
+        let device = Device::number(ordinal)?;
+        let stream = device.context.new_stream().map_err(|error| failed(error, "make a stream"))?;
+        Ok(Self::with(device, stream))
+    }
+
+    /// The engine on a stream of the caller's, to whose work its own is added in order. Its context, and the kernels that
+    /// are loaded in it, are kept until the process ends.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn on_stream(stream: Arc<CudaStream>) -> Result<Self, Error> {
+        let device = Device::of(stream.context())?;
+        Ok(Self::with(device, stream))
+    }
+
+    fn with(device: Arc<Device>, stream: Arc<CudaStream>) -> Self {
+        let (strategy, may_be_captured) = (CudaStrategy::Auto, false);
+        Self { device, stream, strategy, may_be_captured, link: Arc::default() }
+    }
+
+    /// The same engine, for a certain strategy.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// The same engine, for calls that are captured in CUDA graphs: those of
+    /// [`CudaWorkspace`](crate::CudaWorkspace)s and [`CudaStreams`](crate::CudaStreams) that are
+    /// made with it, and its own that fill device memory. Of another engine such a call is
+    /// [`GpuError::Captured`](crate::GpuError::Captured).
+    ///
+    /// A captured call needs its kernels and its memory beforehand, from a `reserve` function or
+    /// from a call before. Each launch of the graph does what the call would, with the same
+    /// bijection, seed and slices; [`CudaStreams`](crate::CudaStreams) go on from launch to launch.
+    ///
+    /// # Safety
+    ///
+    /// A graph has the addresses of all that the captured calls use, and launching it is a safe
+    /// function of [`CudaGraph`](cudarc::driver::CudaGraph), which asks for none of it again. So
+    /// the caller promises, as long as a graph may be launched in which a call was captured, or
+    /// runs:
+    ///
+    /// * The workspace or the [`CudaStreams`](crate::CudaStreams) that was called is not dropped. It
+    ///   may be used, and may grow: a workspace keeps the memory that a graph has the address of.
+    /// * The slices that the call was given are not dropped.
+    /// * A launch is ordered with whatever else uses the slices and the workspace, as if it were
+    ///   the captured calls. In the engine's stream, where
+    ///   [`CudaGraph::launch`](cudarc::driver::CudaGraph::launch) puts a graph that was captured
+    ///   there, it is ordered with the workspace's other calls.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use bijective_shuffle::cudarc::driver::CudaContext;
+    /// use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let context = CudaContext::new(0)?;
+    /// // SAFETY: all that this program does on the device is in one stream.
+    /// unsafe { context.disable_event_tracking() };
+    /// let cuda = Cuda::on_stream(context.new_stream()?)?;
+    /// // SAFETY: the graph, which is made last, is dropped before the slices and the workspace, and is
+    /// // launched in the only stream there is.
+    /// let cuda = unsafe { cuda.with_capture() };
+    /// let stream = cuda.stream();
+    /// let source = stream.clone_htod(&(0..1000_u32).collect::<Vec<_>>())?;
+    /// let mut out = stream.alloc_zeros::<u32>(1000)?;
+    /// let f = Standard::from_seed(1000, 42);
+    /// let mut workspace = CudaWorkspace::new(&cuda);
+    /// workspace.reserve::<u32>(&f, 1000)?;
+    ///
+    /// stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+    /// let captured = workspace.shuffle_into(&f, &source, &mut out);
+    /// let graph = stream.end_capture(CUgraphInstantiate_flags(0))?;
+    /// captured?;
+    /// graph.expect("something was captured").launch()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub unsafe fn with_capture(mut self) -> Self {
+        self.may_be_captured = true;
+        self
+    }
+
+    /// The strategy that it uses.
+    pub fn strategy(&self) -> CudaStrategy {
+        self.strategy
+    }
+
+    /// The stream that its kernels go to.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+
+    /// Compiles the kernels that moving `len` items of a type by such a bijection takes, there and
+    /// back, so that no call of an engine in this context has to.
+    /// [`CudaWorkspace::reserve`](crate::CudaWorkspace::reserve) gets the memory as well.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource), [`GpuError::Params`](crate::GpuError::Params), [`GpuError::Compile`](crate::GpuError::Compile),
+    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn compile<T: DeviceRepr>(
+        &self,
+        bijection: &dyn Bijection,
+        len: usize,
+    ) -> Result<(), Error> {
+        let mut executor = self.executor();
+        for job in there_and_back::<T>(bijection, len)? {
+            executor.compile(&plan(&job, self.strategy, &self.device.limits)?)?;
+        }
+        Ok(())
+    }
+
+    /// Kernels and working memory for its stream.
+    pub(super) fn executor(&self) -> Executor {
+        Executor::new(&self.device, &self.stream, self.may_be_captured)
+    }
+
+    /// Compiles a kernel of one's own that draws random numbers: a text in CUDA C++17 that follows
+    /// [`device_header`](crate::rng::device_header) and defines `extern "C" __global__ void name(..)`.
+    ///
+    /// What was compiled is kept, in memory and where [`keep_kernels_in`](Self::keep_kernels_in) says, so that the same text is compiled
+    /// once.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::Compile`](crate::GpuError::Compile), with the kernel's name and the compiler's log, if the text does not compile or has no such
+    /// kernel; [`GpuError::Driver`](crate::GpuError::Driver).
+    ///
+    /// # Examples
+    ///
+    /// An estimate of pi, from 2^20 points in a square, each thread with a stream of its own:
+    ///
+    /// ```
+    /// use bijective_shuffle::Cuda;
+    /// use bijective_shuffle::cudarc::driver::{LaunchConfig, PushKernelArg};
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle::rng::Philox4x32Rng;
+    ///
+    /// const TEXT: &str = r#"
+    /// using namespace bijective_shuffle;
+    ///
+    /// extern "C" __global__ void hits(uint64_t key, uint32_t points, uint32_t* hits) {
+    ///     Philox4x32Rng<> rng(key, uint64_t(blockIdx.x) * blockDim.x + threadIdx.x);
+    ///     uint32_t inside = 0;
+    ///     for (uint32_t k = 0; k < points; ++k) {
+    ///         const float x = uniform_f32(rng.next()), y = uniform_f32(rng.next());
+    ///         inside += x * x + y * y < 1;
+    ///     }
+    ///     atomicAdd(hits, inside);
+    /// }
+    /// "#;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = match Cuda::new() {
+    ///     Ok(cuda) => cuda,
+    ///     // No GPU, no driver or no compiler is an ordinary state.
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(error) => return Err(error.into()),
+    /// };
+    /// let kernel = cuda.kernel(TEXT, "hits")?;
+    /// let stream = cuda.stream();
+    /// let mut hits = stream.alloc_zeros::<u32>(1)?;
+    /// let (key, points) = (Philox4x32Rng::new(42, 0).key(), 1024_u32);
+    /// let shape = LaunchConfig { grid_dim: (4, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
+    /// let mut launch = stream.launch_builder(&kernel);
+    /// launch.arg(&key).arg(&points).arg(&mut hits);
+    /// // SAFETY: the arguments are the kernel's, which writes the one word and nothing else.
+    /// unsafe { launch.launch(shape) }?;
+    /// let hits = stream.clone_dtoh(&hits)?;
+    /// stream.synchronize()?;
+    /// let pi = 4.0 * f64::from(hits[0]) / f64::from(1 << 20);
+    /// assert!((pi - core::f64::consts::PI).abs() < 0.01);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn kernel(&self, text: &str, name: &str) -> Result<CudaFunction, Error> {
+        let wrong =
+            |log: &str| Error::Gpu(GpuError::Compile { type_name: name.into(), log: log.into() });
+        if name.contains('\0') {
+            return Err(wrong("the name has a zero byte"));
+        }
+        let image = self.device.image(&Program::user(text, name))?;
+        let module = self.device.context.load_module(Ptx::from_binary(image.to_vec()));
+        let module = module.map_err(|error| failed(error, "load a program"))?;
+        module.load_function(name).map_err(|error| match error.0 {
+            CUresult::CUDA_ERROR_NOT_FOUND => wrong("the text has no such kernel with C linkage"),
+            _ => failed(error, "load a program"),
+        })
+    }
+
+    /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all engines on this
+    /// device. A kernel takes about half a second to compile, and is kept in memory in any case.
+    ///
+    /// The folder is made when it is needed. If it cannot be written or read, that is no error. Whoever can write to
+    /// it can make the GPU run what they like.
+    pub fn keep_kernels_in(&self, folder: impl Into<PathBuf>) {
+        self.device.keep_programs_in(folder.into());
+    }
+}

@@ -1,0 +1,108 @@
+//! [`DeviceGenerator`]: generators and distributions by their names in gpu/rng.
+
+use cudarc::driver::DeviceRepr;
+
+use crate::rng::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::rng::{
+    Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng,
+    XorShift1024Weyl, Xorwow,
+};
+
+/// A kind of numbers, by the name of its type in gpu/rng/number.cuh.
+pub(super) trait DeviceDraw: Distribution<Number: DeviceRepr> {
+    const NAME: &'static str;
+
+    /// How many words there are where so many bytes are, which is what the kernels count.
+    fn words(numbers: usize) -> u64 {
+        numbers as u64 * (size_of::<Self::Number>() / 4) as u64
+    }
+}
+
+macro_rules! device_draw {
+    ($($kind:ident),*) => {$(
+        impl DeviceDraw for $kind {
+            const NAME: &'static str = stringify!($kind);
+        }
+    )*};
+}
+
+device_draw!(U32, U64, F32, F64, NormalF32, NormalF64);
+
+/// Which threads have a stream, and the generator's type in gpu/rng.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub enum Threads {
+    /// A thread a stream, or several. Word `w` of the state of stream `i` of `count` is at place `w * count + i`.
+    One(&'static str),
+    /// So many neighbouring threads. The words of a stream's state lie together.
+    Part(&'static str, u32),
+    /// A block of so many. The words of a stream's state lie together.
+    Block(&'static str, u32),
+    /// As many as a number has words, for Philox4x32 of so many rounds. The words of a stream's state lie together.
+    Philox(usize),
+}
+
+/// A [`Generator`] of which there is a twin for the GPU, with the same words.
+pub trait DeviceGenerator: Generator {
+    /// How the GPU has it.
+    #[doc(hidden)]
+    fn threads() -> Threads;
+}
+
+macro_rules! alone {
+    ($($generator:ident),*) => {$(
+        impl DeviceGenerator for $generator {
+            fn threads() -> Threads {
+                Threads::One(stringify!($generator))
+            }
+        }
+    )*};
+}
+
+alone!(Lcg32, Lcg64, Mwc, Xorwow);
+
+impl<const ROUNDS: usize> DeviceGenerator for Philox4x32Rng<ROUNDS> {
+    fn threads() -> Threads {
+        Threads::Philox(ROUNDS)
+    }
+}
+
+impl DeviceGenerator for XorShift1024Weyl {
+    fn threads() -> Threads {
+        Threads::Part("XorShift1024WeylQuads", 8)
+    }
+}
+
+impl DeviceGenerator for LaggedFibonacci521 {
+    fn threads() -> Threads {
+        Threads::Block("LaggedFibonacci<521, 353, 64>", 64)
+    }
+}
+
+impl DeviceGenerator for LaggedFibonacci1279 {
+    fn threads() -> Threads {
+        Threads::Block("LaggedFibonacci<1279, 861, 128>", 128)
+    }
+}
+
+/// What a macro makes of the six methods that fill: what each writes, its name, its kind of numbers and their type.
+macro_rules! six_fills {
+    ($fills:ident) => {
+        $fills! {
+            #[doc = "Writes words."]
+            fill_u32: U32, u32;
+            #[doc = "Writes numbers of two words, the low one first."]
+            fill_u64: U64, u64;
+            #[doc = "Writes numbers in [0, 1), multiples of 2^-24, of a word each."]
+            fill_f32: F32, f32;
+            #[doc = "Writes numbers in [0, 1), multiples of 2^-53, of two words each."]
+            fill_f64: F64, f64;
+            #[doc = "Writes normal numbers, mean 0 and variance 1, two of two words."]
+            fill_normal_f32: NormalF32, f32;
+            #[doc = "Writes normal numbers, mean 0 and variance 1, two of four words."]
+            fill_normal_f64: NormalF64, f64;
+        }
+    };
+}
+
+pub(super) use six_fills;

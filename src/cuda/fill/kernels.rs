@@ -1,0 +1,144 @@
+//! The kernels that fill, with their arguments: functions of gpu/fill.cuh.
+
+use super::tuning::FillShape;
+use crate::cuda::runtime::kernel::{Kernel, Template, Value, arguments};
+
+arguments! {
+    /// Numbers of a stream of Philox4x32, where its blocks come to aligned places.
+    #[derive(PartialEq, Eq)]
+    pub(super) struct FillPhilox => Fill, None, "fill_philox<Number, ROUNDS, THREADS, TOGETHER>" {
+        key: u64 => "uint64_t",
+        stream: u64 => "uint64_t",
+        block: u64 => "uint64_t",
+        out: u64 => "uint32_t*",
+        first: u64 => "uint64_t",
+        end: u64 => "uint64_t",
+    }
+}
+
+arguments! {
+    /// The same anywhere.
+    #[derive(PartialEq, Eq)]
+    pub(super) struct FillPhiloxAnywhere
+        => Fill, None, "fill_philox_anywhere<Number, ROUNDS, THREADS, TOGETHER>" {
+        key: u64 => "uint64_t",
+        stream: u64 => "uint64_t",
+        block: u64 => "uint64_t",
+        skip: u64 => "uint64_t",
+        out: u64 => "uint32_t*",
+        words: u64 => "uint64_t",
+    }
+}
+
+arguments! {
+    /// Numbers of streams that step alone, several neighbouring ones a thread.
+    pub(super) struct FillStreams
+        => Fill, None, "fill_streams<Generator, Number, THREADS, STREAMS, TOGETHER>" {
+        states: u64 => "uint32_t*",
+        count: u64 => "uint64_t",
+        out: u64 => "Number::Type*",
+        len: u64 => "uint64_t",
+    }
+}
+
+/// What the kernels take whose streams are shared by threads.
+macro_rules! shared_streams {
+    ($(#[$doc:meta])* $name:ident, $call:literal) => {
+        arguments! {
+            $(#[$doc])*
+            pub(super) struct $name => Fill, None, $call {
+                states: u64 => "uint32_t*",
+                count: u64 => "uint64_t",
+                out: u64 => "uint32_t*",
+                words: u64 => "uint64_t",
+            }
+        }
+    };
+}
+
+shared_streams! {
+    /// Numbers of streams of Philox4x32.
+    FillPhiloxStreams, "fill_philox_streams<Number, ROUNDS, THREADS, TOGETHER>"
+}
+
+shared_streams! {
+    /// Numbers of streams that threads of a warp share.
+    FillWarps, "fill_warps<Generator, Number, THREADS>"
+}
+
+shared_streams! {
+    /// Numbers of streams that a block shares.
+    FillRings, "fill_rings<Generator, Number>"
+}
+
+fn philox_template(number: &'static str, rounds: usize, shape: FillShape) -> Template {
+    Template::from([
+        ("Number", Value::Type(number)),
+        ("ROUNDS", Value::Number(rounds as u32)),
+        ("THREADS", Value::Number(shape.threads)),
+        ("TOGETHER", Value::Number(shape.together)),
+    ])
+}
+
+pub(super) fn fill_philox(
+    number: &'static str,
+    rounds: usize,
+    shape: FillShape,
+) -> Kernel<FillPhilox> {
+    Kernel::new(philox_template(number, rounds, shape), shape.threads, shape.blocks)
+}
+
+pub(super) fn fill_philox_anywhere(
+    number: &'static str,
+    rounds: usize,
+    shape: FillShape,
+) -> Kernel<FillPhiloxAnywhere> {
+    Kernel::new(philox_template(number, rounds, shape), shape.threads, shape.blocks)
+}
+
+pub(super) fn fill_philox_streams(
+    number: &'static str,
+    rounds: usize,
+    shape: FillShape,
+) -> Kernel<FillPhiloxStreams> {
+    Kernel::new(philox_template(number, rounds, shape), shape.threads, shape.blocks)
+}
+
+pub(super) fn fill_streams(
+    generator: &'static str,
+    number: &'static str,
+    streams: u32,
+    shape: FillShape,
+) -> Kernel<FillStreams> {
+    let template = [
+        ("Generator", Value::Type(generator)),
+        ("Number", Value::Type(number)),
+        ("THREADS", Value::Number(shape.threads)),
+        ("STREAMS", Value::Number(streams)),
+        ("TOGETHER", Value::Number(shape.together)),
+    ];
+    Kernel::new(template, shape.threads, shape.blocks)
+}
+
+pub(super) fn fill_warps(
+    generator: &'static str,
+    number: &'static str,
+    shape: FillShape,
+) -> Kernel<FillWarps> {
+    let template = [
+        ("Generator", Value::Type(generator)),
+        ("Number", Value::Type(number)),
+        ("THREADS", Value::Number(shape.threads)),
+    ];
+    Kernel::new(template, shape.threads, shape.blocks)
+}
+
+/// For blocks of as many threads as share a stream.
+pub(super) fn fill_rings(
+    generator: &'static str,
+    number: &'static str,
+    threads: u32,
+) -> Kernel<FillRings> {
+    let template = [("Generator", Value::Type(generator)), ("Number", Value::Type(number))];
+    Kernel::new(template, threads, 1)
+}

@@ -1,0 +1,128 @@
+//! Arrays filled with one stream of [`Philox4x32Rng`], from wherever it is.
+
+use super::generator::{DeviceDraw, six_fills};
+use super::kernels;
+use super::tuning::{self, FillShape};
+use crate::cuda::engine::Cuda;
+use crate::cuda::runtime::array::DeviceArrayMut;
+use crate::cuda::runtime::plan::{Grid, Launch, Plan};
+use crate::cuda::runtime::stream::{check_device, check_slices, enter};
+use crate::error::Error;
+use crate::rng::Philox4x32Rng;
+use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
+
+/// Where blocks of a generator and of an array lie towards each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Places {
+    /// Blocks of the generator come to aligned places, and no group of words lies across two
+    /// blocks.
+    Aligned(kernels::FillPhilox),
+    /// Anything else.
+    Anywhere(kernels::FillPhiloxAnywhere),
+}
+
+impl Places {
+    /// For so many words from an address on, each group of `group` words.
+    pub(super) fn new<const ROUNDS: usize>(
+        rng: &Philox4x32Rng<ROUNDS>,
+        out: u64,
+        words: u64,
+        group: usize,
+    ) -> Self {
+        let (key, stream) = (rng.key(), rng.stream());
+        let (block, skip) = ((rng.position() / 4) as u64, (rng.position() % 4) as u64);
+        let before = out % 16 / 4;
+        if before == skip && skip.is_multiple_of(group as u64) {
+            let (out, first, end) = (out - 4 * before, skip, skip + words);
+            Self::Aligned(kernels::FillPhilox { key, stream, block, out, first, end })
+        } else {
+            Self::Anywhere(kernels::FillPhiloxAnywhere { key, stream, block, skip, out, words })
+        }
+    }
+
+    /// The kernel that fills them.
+    fn launch<const ROUNDS: usize>(
+        self,
+        number: &'static str,
+        words: u64,
+        multiprocessors: u32,
+    ) -> Result<Launch<'static>, Error> {
+        let blocks = (words + 3).div_ceil(4);
+        Ok(match self {
+            Self::Aligned(arguments) => {
+                let tuned = tuning::fill_philox(ROUNDS, words);
+                let kernel = kernels::fill_philox(number, ROUNDS, tuned.0);
+                Launch::new(kernel, grid(blocks, tuned, multiprocessors)?, move |_| arguments)
+            }
+            Self::Anywhere(arguments) => {
+                let tuned = tuning::fill_anywhere(words);
+                let kernel = kernels::fill_philox_anywhere(number, ROUNDS, tuned.0);
+                Launch::new(kernel, grid(blocks, tuned, multiprocessors)?, move |_| arguments)
+            }
+        })
+    }
+}
+
+/// How many blocks take turns at so many blocks of the generator.
+fn grid(
+    blocks: u64,
+    (shape, waves): (FillShape, u32),
+    multiprocessors: u32,
+) -> Result<Grid, Error> {
+    let FillShape { threads, together, blocks: resident } = shape;
+    let held = u64::from(multiprocessors * resident * waves);
+    Grid::blocks(blocks.div_ceil(u64::from(threads * together)).min(held))
+}
+
+/// Those that fill with a stream of Philox4x32.
+macro_rules! philox_fills {
+    ($(#[doc = $what:literal] $name:ident: $kind:ident, $number:ty;)*) => {$(
+        #[doc = $what]
+        ///
+        /// # Errors
+        ///
+        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice), [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver); the generator is then where it was.
+        pub fn $name<const ROUNDS: usize>(
+            &self,
+            rng: &mut Philox4x32Rng<ROUNDS>,
+            out: &mut impl DeviceArrayMut<$number>,
+        ) -> Result<(), Error> {
+            self.fill::<$kind, ROUNDS>(rng, out)
+        }
+    )*};
+}
+
+/// Slices in device memory, filled with a stream of [`Philox4x32Rng`] from where the generator is on. Their numbers are those that
+/// the CPU's [`Fill`](crate::rng::Fill) gives, bit for bit, and the generator goes on after them. Each call puts one kernel in
+/// the engine's stream and returns. Slices may begin anywhere; the fastest are those that begin, as the stream does, at a
+/// multiple of 16 bytes, and those that continue such a one.
+impl Cuda {
+    six_fills!(philox_fills);
+
+    fn fill<D: DeviceDraw, const ROUNDS: usize>(
+        &self,
+        rng: &mut Philox4x32Rng<ROUNDS>,
+        out: &mut impl DeviceArrayMut<D::Number>,
+    ) -> Result<(), Error> {
+        let Self { device, stream, may_be_captured, .. } = self;
+        let len = out.len();
+        check_device(stream, out.stream())?;
+        if len == 0 {
+            return Ok(());
+        }
+        enter(stream, *may_be_captured)?;
+        let (address, _guard) = out.device_ptr_mut(stream);
+        check_slices(stream)?;
+        let words = D::words(len);
+        let places = Places::new(rng, address, words, D::WORDS);
+        let mut plan = Plan::new();
+        plan.launch(places.launch::<ROUNDS>(D::NAME, words, device.limits.multiprocessors)?);
+        // SAFETY: the plan writes so many words from the address on, which are the slice; it is of
+        // the context and borrowed for writing, and the guard cares that it is neither freed nor
+        // otherwise used before the stream has done with it.
+        unsafe { self.executor().execute(&plan) }?;
+        let groups = len.div_ceil(D::NUMBERS);
+        rng.skip(groups as u128 * D::WORDS as u128);
+        Ok(())
+    }
+}

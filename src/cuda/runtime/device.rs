@@ -1,0 +1,139 @@
+//! [`Device`]: a GPU's context, what it can do, and the programs loaded on it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+
+use super::loaded::LoadedKernel;
+use super::nvrtc::{Nvrtc, Target};
+use super::probe;
+use super::program::Program;
+use super::stream::failed;
+use crate::error::{Error, Unavailable};
+
+/// What a GPU has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    pub(crate) multiprocessors: u32,
+    pub(crate) threads_per_multiprocessor: u32,
+    /// The most shared memory that a block may have, and that a multiprocessor has, in bytes.
+    pub(crate) shared_per_block: usize,
+    pub(crate) shared_per_multiprocessor: usize,
+    pub(crate) l2_bytes: u64,
+}
+
+/// A GPU, in one context.
+pub(crate) struct Device {
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) limits: Limits,
+    target: Target,
+    kernels: Mutex<HashMap<Program, Arc<LoadedKernel>>>,
+    folder: Mutex<Option<PathBuf>>,
+}
+
+impl Device {
+    /// The device in a context. Programs are shared by all engines of a context.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::GpuError::Driver).
+    pub(crate) fn of(context: &Arc<CudaContext>) -> Result<Arc<Self>, Error> {
+        static DEVICES: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
+        let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = devices.iter().find(|device| device.context == *context) {
+            return Ok(device.clone());
+        }
+        let device = Arc::new(Self::new(context)?);
+        devices.push(device.clone());
+        Ok(device)
+    }
+
+    /// The device with a number, in its primary context.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::GpuError::Driver).
+    pub(crate) fn number(ordinal: usize) -> Result<Arc<Self>, Error> {
+        let count = probe::driver().map_err(Error::no_cuda)?.devices;
+        if ordinal >= count {
+            return Err(Error::no_cuda(Unavailable::NoSuchDevice { ordinal, count }));
+        }
+        let context =
+            CudaContext::new(ordinal).map_err(|error| failed(error, "open the device"))?;
+        Self::of(&context)
+    }
+
+    fn new(context: &Arc<CudaContext>) -> Result<Self, Error> {
+        let attribute = |attribute| {
+            context
+                .attribute(attribute)
+                .map(|value| value as u32)
+                .map_err(|error| failed(error, "ask what the device can do"))
+        };
+        let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
+        let target = nvrtc
+            .target(major * 10 + minor)
+            .ok_or_else(|| Error::no_cuda(Unavailable::DeviceTooOld { major, minor }))?;
+        let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let most = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
+        let threads = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
+        Ok(Self {
+            context: context.clone(),
+            limits: Limits {
+                multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+                threads_per_multiprocessor: threads,
+                shared_per_block: shared as usize,
+                shared_per_multiprocessor: most as usize,
+                l2_bytes: u64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+            },
+            target,
+            kernels: Mutex::default(),
+            folder: Mutex::default(),
+        })
+    }
+
+    /// Keeps compiled programs in a folder from now on.
+    pub(crate) fn keep_programs_in(&self, folder: PathBuf) {
+        *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
+    }
+
+    /// A program's kernel, compiled and loaded if it is not yet.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::Compile`](crate::GpuError::Compile), [`GpuError::Driver`](crate::GpuError::Driver).
+    pub(crate) fn kernel(&self, program: &Program) -> Result<Arc<LoadedKernel>, Error> {
+        let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = kernels().get(program) {
+            return Ok(kernel.clone());
+        }
+        let image = self.image(program)?;
+        let kernel =
+            Arc::new(LoadedKernel::load(&self.context, &image, self.limits.shared_per_block)?);
+        Ok(kernels().entry(program.clone()).or_insert(kernel).clone())
+    }
+
+    /// A program, compiled for this device if it is not yet.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::Compile`](crate::GpuError::Compile).
+    pub(crate) fn image(&self, program: &Program) -> Result<Arc<[u8]>, Error> {
+        let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        program.image(self.target, folder.as_deref())
+    }
+}
+
+impl std::fmt::Debug for Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Device")
+            .field("ordinal", &self.context.ordinal())
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,289 @@
+//! [`Executor`]: compiles for a [`Plan`], reserves memory for it, and executes it.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, sys};
+
+use super::device::Device;
+use super::kernel::{BijectionUse, Instance};
+use super::loaded::{Division, LoadedKernel};
+use super::memory::Memory;
+use super::own;
+use super::plan::{ArgumentBytes, Evaluated, Grid, Ground, Launch, Plan, Step};
+use super::program::Program;
+use super::reader::Reader;
+use super::stream::{enter, failed};
+use crate::error::{Error, GpuError};
+
+/// How much stands before the status words of `TileStates` in gpu/runtime/lookback.cuh.
+const TILE_STATES_HEADER: u64 = 24;
+
+/// A kernel, and how many of its blocks a multiprocessor holds, as far as anyone has asked.
+struct Ready {
+    program: Program,
+    kernel: Arc<LoadedKernel>,
+    held: Option<u32>,
+}
+
+/// Kernels and working memory on one stream, kept from call to call.
+pub(crate) struct Executor {
+    pub(crate) device: Arc<Device>,
+    pub(crate) stream: Arc<CudaStream>,
+    may_be_captured: bool,
+    kernels: Vec<Ready>,
+    tile_states: Memory,
+    scratch: Memory,
+}
+
+impl Executor {
+    pub(crate) fn new(
+        device: &Arc<Device>,
+        stream: &Arc<CudaStream>,
+        may_be_captured: bool,
+    ) -> Self {
+        Self {
+            device: device.clone(),
+            stream: stream.clone(),
+            may_be_captured,
+            kernels: Vec::new(),
+            tile_states: Memory::new(),
+            scratch: Memory::new(),
+        }
+    }
+
+    /// How many bytes of working memory it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.tile_states.held() + self.scratch.held()
+    }
+
+    /// Begins a call on device memory. If what it puts in the stream is captured in a graph, the
+    /// working memory is kept for that.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::Captured`](crate::GpuError::Captured) if it is captured, and the engine is not one `with_capture`;
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    pub(crate) fn enter(&mut self) -> Result<(), Error> {
+        if enter(&self.stream, self.may_be_captured)? {
+            self.tile_states.keep();
+            self.scratch.keep();
+        }
+        Ok(())
+    }
+
+    /// Whether calls may be captured in graphs.
+    pub(crate) fn may_be_captured(&self) -> bool {
+        self.may_be_captured
+    }
+
+    /// Compiles the plan's kernels, for all executors of the context.
+    pub(crate) fn compile(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+        if plan.tiles > 0 {
+            self.ready(&Evaluated::Nothing, &own::new_tile_states().erase())?;
+        }
+        for step in &plan.steps {
+            if let Step::Launch(launch) = step {
+                self.ready(&launch.evaluated, &launch.kernel)?;
+            }
+        }
+        plan.otherwise.as_ref().map_or(Ok(()), |otherwise| self.compile(otherwise))
+    }
+
+    /// Gets the kernels and the memory that the plan takes, so that [`execute`](Self::execute)
+    /// finds them.
+    pub(crate) fn reserve(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+        self.bind()?;
+        self.prepare(plan).map(drop)
+    }
+
+    /// Does what is planned: puts its kernels in the stream. It waits only where the plan has a
+    /// check. Everything is got before anything is launched, so that the plan's alternative can
+    /// take over if there is not enough memory.
+    ///
+    /// # Safety
+    ///
+    /// The addresses that were given to the plan's job are of as much device memory as the job
+    /// says, which the stream may read and write as the job does, and nothing that is written
+    /// overlaps with anything else.
+    pub(crate) unsafe fn execute(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+        self.bind()?;
+        let Prepared { plan, mut ground, kernels } = self.prepare(plan)?;
+        let mut kernels = kernels.into_iter();
+        for step in &plan.steps {
+            match step {
+                Step::Launch(launch) => {
+                    let Some(kernel) = kernels.next() else { break };
+                    // SAFETY: the caller vouches for the memory that it has given. The rest is
+                    // working memory, which has been got for this plan and which only this stream
+                    // uses, one kernel after the other.
+                    unsafe { self.launch(kernel, launch, &mut ground) }?;
+                }
+                &Step::Copy { from, to, bytes } => {
+                    // SAFETY: as many bytes are at both addresses and are the stream's, which the
+                    // caller promises of its own memory and `prepare` has seen to for the rest.
+                    unsafe { self.copy(ground.at(from), ground.at(to), bytes) }?;
+                }
+                Step::Check(check) => check(&Reader::new(&self.stream), &ground)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn bind(&self) -> Result<(), Error> {
+        let bound = self.stream.context().bind_to_thread();
+        bound.map_err(|error| failed(error, "use the device"))
+    }
+
+    /// Gets all that a plan takes, or else its alternative.
+    fn prepare<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
+        match (self.prepare_one(plan), &plan.otherwise) {
+            (Err(Error::Gpu(GpuError::OutOfMemory)), Some(otherwise)) => self.prepare(otherwise),
+            (prepared, _) => prepared,
+        }
+    }
+
+    fn prepare_one<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
+        let mut kernels = Vec::with_capacity(plan.steps.len());
+        for step in &plan.steps {
+            let Step::Launch(launch) = step else { continue };
+            let number = self.ready(&launch.evaluated, &launch.kernel)?;
+            if matches!(launch.grid, Grid::Resident(_) | Grid::Shared(..)) {
+                self.kernels[number].ask(launch.kernel.threads(), launch.shared)?;
+            }
+            kernels.push(number);
+        }
+        let tile_states = if plan.tiles > 0 { self.tile_states(plan.tiles)? } else { 0 };
+        let scratch =
+            if plan.scratch > 0 { self.scratch.room(&self.stream, plan.scratch)?.0 } else { 0 };
+        Ok(Prepared { plan, ground: Ground { scratch, tile_states, block_bits: 0 }, kernels })
+    }
+
+    /// The number of a kernel, which is compiled and loaded if it is not yet.
+    fn ready(&mut self, evaluated: &Evaluated<'_>, kernel: &Instance) -> Result<usize, Error> {
+        let is_it = |ready: &Ready| ready.program.is(evaluated, kernel);
+        if let Some(number) = self.kernels.iter().position(is_it) {
+            return Ok(number);
+        }
+        let program = Program::new(evaluated, kernel);
+        let kernel = self.device.kernel(&program)?;
+        self.kernels.push(Ready { program, kernel, held: None });
+        Ok(self.kernels.len() - 1)
+    }
+
+    /// The memory of a look-back over so many tiles.
+    fn tile_states(&mut self, tiles: u32) -> Result<u64, Error> {
+        let kernel = own::new_tile_states();
+        let number = self.ready(&Evaluated::Nothing, &kernel.erase())?;
+        let bytes = TILE_STATES_HEADER + u64::from(tiles) * 8;
+        let (states, new) = self.tile_states.room(&self.stream, bytes)?;
+        if new {
+            self.kernels[number].ask(own::THREADS, 0)?;
+            let arguments = move |_: &Ground| own::NewTileStates { states, capacity: tiles };
+            let work = u64::from(tiles.div_ceil(own::THREADS));
+            let launch = Launch::new(own::new_tile_states(), Grid::Resident(work), arguments);
+            let mut ground = Ground { scratch: 0, tile_states: states, block_bits: 0 };
+            // SAFETY: the kernel writes the header and the status words of so many tiles, for which
+            // this memory has just been got. Nothing else has its address yet.
+            let made = unsafe { self.launch(number, &launch, &mut ground) };
+            if made.is_err() {
+                // It must not be taken for memory that is ready.
+                self.tile_states.give_up();
+            }
+            made?;
+        }
+        Ok(states)
+    }
+
+    /// Puts a kernel in the stream: the crate's only launch.
+    ///
+    /// # Safety
+    ///
+    /// The addresses on the ground and those that the launch has are of memory that the kernel may
+    /// use until it is done.
+    unsafe fn launch(
+        &self,
+        number: usize,
+        launch: &Launch<'_>,
+        ground: &mut Ground,
+    ) -> Result<(), Error> {
+        let Ready { kernel, held, .. } = &self.kernels[number];
+        let held = u64::from(held.unwrap_or(1)) * u64::from(self.device.limits.multiprocessors);
+        let grid = match launch.grid {
+            Grid::Blocks(blocks, rows) => (blocks, rows),
+            Grid::Resident(work) => (work.min(held) as u32, 1),
+            Grid::Shared(tiles, most) => {
+                ground.block_bits = (tiles / held).checked_ilog2().unwrap_or(0).min(most);
+                (super::plan::block_number(tiles >> ground.block_bits)?, 1)
+            }
+        };
+        let division = Division { grid, threads: launch.kernel.threads(), shared: launch.shared };
+        let mut arguments = ArgumentBytes::new();
+        (launch.write)(ground, &mut arguments);
+        let address;
+        let params: *const u8 = match &launch.evaluated {
+            Evaluated::Nothing => core::ptr::null(),
+            Evaluated::Bijection(source) => source.params().as_ptr(),
+            Evaluated::Lookup(_, values) => {
+                address = ground.at(*values);
+                (&raw const address).cast()
+            }
+        };
+        let mut parameters: [*mut c_void; 2] =
+            [params.cast_mut().cast(), arguments.as_ptr().cast_mut().cast()];
+        let parameters = match launch.kernel.bijection() {
+            BijectionUse::Value => &mut parameters[..],
+            BijectionUse::Type | BijectionUse::None => &mut parameters[1..],
+        };
+        // SAFETY: the kernel was compiled from the text that the launch's `Instance` writes. Its
+        // parameters are the bijection's struct, of as many bytes as `params` points at, which its
+        // text asserts, if it takes it; and the struct of arguments, of which `write` has written
+        // one: `Launch::new` ties the type that it writes to the type that the `Instance` is of,
+        // and the text asserts each field's size and offset. The caller vouches for the memory that
+        // the arguments point at.
+        unsafe { kernel.launch(self.stream.cu_stream(), division, parameters) }
+    }
+
+    /// Copies in the stream's order, wherever the addresses are: raw ones may be of the host's
+    /// memory.
+    ///
+    /// # Safety
+    ///
+    /// There are so many bytes at both addresses, the stream's to read and to write.
+    unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Error> {
+        let len = usize::try_from(bytes).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
+        // SAFETY: the caller promises that there are so many bytes at both addresses, the stream's
+        // to read and to write, which is all that the driver asks for: it finds out by itself whose
+        // memory they are in.
+        unsafe { sys::cuMemcpyAsync(to, from, len, self.stream.cu_stream()) }
+            .result()
+            .map_err(|error| failed(error, "copy on the device"))
+    }
+}
+
+impl Ready {
+    /// Asks the driver how many blocks of so many threads a multiprocessor holds, once.
+    fn ask(&mut self, threads: u32, shared: usize) -> Result<(), Error> {
+        if self.held.is_none() {
+            self.held = Some(self.kernel.blocks_per_multiprocessor(threads, shared)?);
+        }
+        Ok(())
+    }
+}
+
+/// A plan with all that it takes.
+struct Prepared<'p, 'a> {
+    plan: &'p Plan<'a>,
+    ground: Ground,
+    /// The numbers of the kernels that it launches, in order.
+    kernels: Vec<usize>,
+}
+
+impl std::fmt::Debug for Executor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Executor")
+            .field("device", &self.device)
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}

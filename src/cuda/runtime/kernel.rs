@@ -1,0 +1,261 @@
+//! [`Kernel`]: a function of `gpu/` as a kernel, with its parameters declared once.
+//!
+//! A kernel takes at most two parameters: the bijection's struct, and one struct with everything
+//! else. The second is a `#[repr(C)]` struct of Rust that [`arguments!`] declares. The macro gives
+//! the kernel's text the same struct in CUDA C++, with a `static_assert` for the size of the struct
+//! and for the size and the offset of each field. So a kernel whose parameters are not the bytes
+//! that the host passes does not compile, and so is never launched.
+
+use core::marker::PhantomData;
+
+use super::word_type::WordType;
+use crate::compact::Direction;
+
+/// What a kernel takes, and which function it calls with it.
+///
+/// # Safety
+///
+/// The type is `#[repr(C)]`, and [`FIELDS`](Self::FIELDS) are all of its fields with their sizes
+/// and offsets. Its values may be copied bit by bit. [`arguments!`] implements it so.
+pub(crate) unsafe trait Arguments: Copy {
+    /// The function, with its template arguments: names of the [`Template`], or `F`.
+    const CALL: &'static str;
+    /// What the function gets of the bijection.
+    const BIJECTION: BijectionUse;
+    /// Which texts the function is in.
+    const LIBRARY: Library;
+    /// The struct's fields, which the function gets in this order, after the bijection.
+    const FIELDS: &'static [Field];
+}
+
+/// What a kernel's function gets of the bijection, whose type is `F`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum BijectionUse {
+    /// Nothing.
+    None,
+    /// Its type only, as a template argument.
+    Type,
+    /// The struct itself, as its first argument.
+    Value,
+}
+
+/// Which texts stand before a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Library {
+    /// Those that permute.
+    Permutations,
+    /// The generators, and those that fill.
+    Fill,
+}
+
+/// A field of a struct of arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Field {
+    pub(crate) name: &'static str,
+    /// Its type in CUDA C++, in terms of the [`Template`].
+    pub(crate) c_type: &'static str,
+    pub(crate) size: usize,
+    pub(crate) offset: usize,
+}
+
+/// Declares the arguments of a kernel: a struct, the function that gets its fields, and the type of
+/// each field in CUDA C++.
+macro_rules! arguments {
+    (
+        $(#[$doc:meta])*
+        $visibility:vis struct $name:ident $(<$generic:ident>)? => $library:ident, $use:ident, $call:literal {
+            $($(#[$field_doc:meta])* $field:ident: $type:ty => $c_type:literal,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug)]
+        $visibility struct $name $(<$generic>)? {
+            $($(#[$field_doc])* $visibility $field: $type,)*
+        }
+
+        // SAFETY: the struct is `repr(C)` and `Copy`. The list below is made of the list of its
+        // fields, by the compiler's own sizes and offsets.
+        unsafe impl $(<$generic: Copy>)? $crate::cuda::runtime::kernel::Arguments for $name $(<$generic>)? {
+            const CALL: &'static str = $call;
+            const BIJECTION: $crate::cuda::runtime::kernel::BijectionUse =
+                $crate::cuda::runtime::kernel::BijectionUse::$use;
+            const LIBRARY: $crate::cuda::runtime::kernel::Library =
+                $crate::cuda::runtime::kernel::Library::$library;
+            const FIELDS: &'static [$crate::cuda::runtime::kernel::Field] = &[$(
+                $crate::cuda::runtime::kernel::Field {
+                    name: stringify!($field),
+                    c_type: $c_type,
+                    size: size_of::<$type>(),
+                    offset: core::mem::offset_of!(Self, $field),
+                },
+            )*];
+        }
+    };
+}
+
+pub(crate) use arguments;
+
+/// The value of a template argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    /// A word.
+    Word(WordType),
+    /// A type of the library's.
+    Type(&'static str),
+    /// A type of the library's for a word.
+    Of(&'static str, WordType),
+    /// A type of the library's for a direction.
+    Towards(&'static str, Direction),
+    /// A number.
+    Number(u32),
+    /// Yes or no.
+    Flag(bool),
+    /// Which way items go.
+    Way(Direction),
+}
+
+impl Value {
+    /// Its definition, with a name.
+    fn definition(self, name: &str) -> String {
+        match self {
+            Self::Word(word) => format!("using {name} = {};\n", word.name()),
+            Self::Type(other) => format!("using {name} = {other};\n"),
+            Self::Of(template, word) => format!("using {name} = {template}<{}>;\n", word.name()),
+            Self::Towards(template, direction) => {
+                format!("using {name} = {template}<{}>;\n", device_direction(direction))
+            }
+            Self::Number(number) => format!("constexpr int {name} = {number};\n"),
+            Self::Flag(flag) => format!("constexpr bool {name} = {flag};\n"),
+            Self::Way(direction) => {
+                format!("constexpr Direction {name} = {};\n", device_direction(direction))
+            }
+        }
+    }
+}
+
+/// A direction in CUDA C++.
+const fn device_direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Shuffle => "Direction::Shuffle",
+        Direction::Unshuffle => "Direction::Unshuffle",
+    }
+}
+
+/// The most template arguments that a kernel has.
+const MOST_VALUES: usize = 8;
+
+/// Values of template arguments, with their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Template([Option<(&'static str, Value)>; MOST_VALUES]);
+
+impl<const VALUES: usize> From<[(&'static str, Value); VALUES]> for Template {
+    fn from(values: [(&'static str, Value); VALUES]) -> Self {
+        const { assert!(VALUES <= MOST_VALUES) };
+        Self(core::array::from_fn(|k| values.get(k).copied()))
+    }
+}
+
+/// A kernel that takes certain arguments.
+#[derive(Debug)]
+pub(crate) struct Kernel<A> {
+    instance: Instance,
+    arguments: PhantomData<fn(A)>,
+}
+
+impl<A: Arguments> Kernel<A> {
+    /// A kernel with template arguments, for blocks of `threads` threads, of which a multiprocessor
+    /// should hold `blocks`: that limits their registers.
+    pub(crate) fn new(template: impl Into<Template>, threads: u32, blocks: u32) -> Self {
+        let (call, bijection, library, fields) = (A::CALL, A::BIJECTION, A::LIBRARY, A::FIELDS);
+        let (size, template) = (size_of::<A>(), template.into());
+        let instance =
+            Instance { call, bijection, library, fields, size, template, threads, blocks };
+        Self { instance, arguments: PhantomData }
+    }
+
+    /// The kernel, whatever it takes.
+    pub(crate) fn erase(self) -> Instance {
+        self.instance
+    }
+}
+
+/// What decides a kernel's compiled code, but for the bijection.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Instance {
+    call: &'static str,
+    bijection: BijectionUse,
+    library: Library,
+    fields: &'static [Field],
+    /// The size of the struct of arguments.
+    size: usize,
+    template: Template,
+    threads: u32,
+    blocks: u32,
+}
+
+impl Instance {
+    /// Threads of a block.
+    pub(crate) fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    /// What it gets of the bijection.
+    pub(crate) fn bijection(&self) -> BijectionUse {
+        self.bijection
+    }
+
+    /// Which texts it needs.
+    pub(crate) fn library(&self) -> Library {
+        self.library
+    }
+
+    /// Its text: a namespace of its own with the definitions and the kernel, which has a name.
+    pub(crate) fn text(&self, entry: &str) -> String {
+        let mut text = format!("namespace of_{entry} {{\n");
+        for (name, value) in self.template.0.iter().flatten() {
+            text.push_str(&value.definition(name));
+        }
+        text.push_str("struct Arguments {");
+        for Field { name, c_type, .. } in self.fields {
+            text.push_str(&format!(" {c_type} {name};"));
+        }
+        let size = self.size;
+        text.push_str(&format!(
+            " }};\nstatic_assert(sizeof(Arguments) == {size}, \"as on the host\");\n"
+        ));
+        // NVRTC has no `offsetof`. Both languages lay the struct out in this way.
+        let mut end = 0;
+        for Field { name, size, offset, .. } in self.fields {
+            text.push_str(&format!(
+                "static_assert(sizeof(Arguments::{name}) == {size} && \
+                 next_multiple({end}, alignof(decltype(Arguments::{name}))) == {offset}, \
+                 \"as on the host\");\n"
+            ));
+            end = offset + size;
+        }
+        let (parameter, bijection) = match self.bijection {
+            BijectionUse::Value => ("const __grid_constant__ F f, ", Some("f".to_string())),
+            BijectionUse::None | BijectionUse::Type => ("", None),
+        };
+        let fields = self.fields.iter().map(|field| format!("arguments.{}", field.name));
+        let passed: Vec<String> = bijection.into_iter().chain(fields).collect();
+        let (Self { call, threads, blocks, .. }, passed) = (self, passed.join(", "));
+        text.push_str(&format!(
+            "extern \"C\" __global__ void __launch_bounds__({threads}, {blocks}) \
+             {entry}({parameter}const __grid_constant__ Arguments arguments) \
+             {{ {call}({passed}); }}\n}}\n"
+        ));
+        text
+    }
+}
+
+/// A value's bytes, as the initialiser of an array in C++.
+#[cfg(test)]
+pub(crate) fn initialiser<T: Copy>(value: &T) -> String {
+    // SAFETY: the pointer is to a `T` that is borrowed, of so many bytes. The structs that are
+    // passed have no padding, so that all of them are initialised.
+    let bytes =
+        unsafe { core::slice::from_raw_parts((&raw const *value).cast::<u8>(), size_of::<T>()) };
+    bytes.iter().fold(String::new(), |all, byte| all + &format!("{byte},"))
+}

@@ -1,0 +1,28 @@
+//! What every room of the GPU engine stands on, and none of it knows what a shuffle is.
+//!
+//! ```text
+//! probe     is there a driver?            nvrtc     is there a compiler?
+//! device    a context and its limits      program   a text, compiled and kept
+//! kernel    a function and its arguments  plan      what a job takes and does
+//! loaded    a kernel on a device          executor  compile, reserve, execute
+//! memory    working memory                array     the caller's
+//! link      copies between host and device stream   what every call begins with
+//! reader    what a stream has written      own       kernels that prepare memory
+//! word_type the words of the device
+//! ```
+
+pub(crate) mod array;
+pub(crate) mod device;
+pub(crate) mod executor;
+pub(crate) mod kernel;
+pub(crate) mod link;
+pub(crate) mod loaded;
+pub(crate) mod memory;
+mod nvrtc;
+pub(crate) mod own;
+pub(crate) mod plan;
+mod probe;
+pub(crate) mod program;
+pub(crate) mod reader;
+pub(crate) mod stream;
+pub(crate) mod word_type;

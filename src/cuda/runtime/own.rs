@@ -1,0 +1,36 @@
+//! The kernels of the runtime itself: those that prepare working memory.
+
+use super::kernel::{Kernel, arguments};
+
+/// Threads of a block in kernels that have no other number.
+pub(crate) const THREADS: u32 = 256;
+
+arguments! {
+    /// Sets 32-bit words to zero.
+    pub(super) struct ClearWords => Permutations, None, "clear_words" {
+        words: u64 => "uint32_t*",
+        len: u64 => "uint64_t",
+    }
+}
+
+pub(super) fn clear_words() -> Kernel<ClearWords> {
+    Kernel::new([], THREADS, 1)
+}
+
+arguments! {
+    /// Makes the memory of a look-back of whatever is in it.
+    pub(super) struct NewTileStates => Permutations, None, "new_tile_states" {
+        states: u64 => "TileStates*",
+        capacity: u32 => "uint32_t",
+    }
+}
+
+pub(super) fn new_tile_states() -> Kernel<NewTileStates> {
+    Kernel::new([], THREADS, 1)
+}
+
+/// All of them.
+#[cfg(test)]
+pub(super) fn all() -> [super::kernel::Instance; 2] {
+    [clear_words().erase(), new_tile_states().erase()]
+}

@@ -1,0 +1,176 @@
+//! Programs are put together, compiled and kept; and what other rooms' tests compile their kernels
+//! by.
+
+use super::*;
+use crate::cuda::runtime::own;
+use crate::cuda::runtime::plan::Plan;
+use crate::error::GpuError;
+
+/// The compiler, if this machine has one; it must, if the environment says so.
+fn compiler() -> Option<&'static Nvrtc> {
+    let nvrtc = Nvrtc::get();
+    if let Err(reason) = &nvrtc {
+        println!("skipped: {reason}");
+        assert!(std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_NVRTC").is_none(), "{reason}");
+    }
+    nvrtc.ok()
+}
+
+/// For the oldest architecture that the compiler knows, and for the newest.
+fn targets(nvrtc: &Nvrtc) -> Vec<Target> {
+    let ends = [nvrtc.architectures.first(), nvrtc.architectures.last()];
+    ends.into_iter().flatten().map(|&arch| Target::Cubin(arch)).collect()
+}
+
+/// Compiles several kernels of one library, for what they evaluate, as one program. Each kernel's
+/// text asserts that its arguments have the sizes and the offsets that they have on the host.
+pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
+    let Some(nvrtc) = compiler() else { return };
+    let named = kernels.iter().enumerate();
+    let texts: Vec<String> = named.map(|(k, kernel)| kernel.text(&format!("entry_{k}"))).collect();
+    let (type_name, text, params) = parts(evaluated);
+    let bijection = BijectionText { type_name: type_name.into(), text: text.into(), params };
+    let text = match kernels[0].library() {
+        Library::Permutations => bijection.permutations(&texts.concat()),
+        Library::Fill => fill(&texts.concat()),
+    };
+    for target in targets(nvrtc) {
+        let image =
+            compile(&text, "", target).unwrap_or_else(|error| panic!("{target:?}: {error}"));
+        assert!(!image.is_empty());
+    }
+}
+
+/// Compiles all that some plans launch.
+pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
+    let mut by_bijection: Vec<(&Evaluated<'_>, Vec<Instance>)> = Vec::new();
+    for launch in plans.into_iter().flat_map(Plan::launches) {
+        let (evaluated, kernel) = (&launch.evaluated, &launch.kernel);
+        match by_bijection.iter_mut().find(|(other, _)| parts(other) == parts(evaluated)) {
+            Some((_, kernels)) if kernels.contains(kernel) => {}
+            Some((_, kernels)) => kernels.push(kernel.clone()),
+            None => by_bijection.push((evaluated, vec![kernel.clone()])),
+        }
+    }
+    assert!(!by_bijection.is_empty());
+    for (evaluated, kernels) in by_bijection {
+        compile_all(evaluated, &kernels);
+    }
+}
+
+#[test]
+fn kernels_of_the_runtime_compile() {
+    compile_all(&Evaluated::Nothing, &own::all());
+}
+
+#[test]
+fn arguments_that_are_not_the_hosts_do_not_compile() {
+    let Some(nvrtc) = compiler() else { return };
+    let [clear, _] = own::all();
+    let text = clear.text("entry");
+    let moved = text.replace("uint64_t len;", "uint32_t len;");
+    assert_ne!(text, moved);
+    let plain = BijectionText { type_name: "uint64_t".into(), text: String::new(), params: 8 };
+    let log = compile(&plain.permutations(&moved), "moved", targets(nvrtc)[0]);
+    let Err(Error::Gpu(GpuError::Compile { log, .. })) = log else {
+        panic!("it should not compile")
+    };
+    assert!(log.contains("as on the host"), "{log}");
+}
+
+#[test]
+fn a_users_text_finds_every_generator() {
+    let Some(nvrtc) = compiler() else { return };
+    let text = "
+        using namespace bijective_shuffle;
+        extern \"C\" __global__ void draw(uint32_t* states, uint64_t count, uint32_t* out, double* normal) {
+            alignas(16) __shared__ uint32_t ring[LaggedFibonacci521::RING];
+            LaggedFibonacci521 all(ring, threadIdx.x);
+            all.load(states, count, blockIdx.x);
+            __syncthreads();
+            XorShift1024Weyl warp(threadIdx.x % 32);
+            warp.load(states, count, threadIdx.x / 32);
+            Xorwow alone;
+            alone.load(states, count, threadIdx.x);
+            Philox4x32Rng<7> rng(42, threadIdx.x, 3);
+            out[threadIdx.x] = all.next() ^ warp.next() ^ alone.next() ^ rng.next();
+            normal_f64(joined(rng.next(), rng.next()), joined(rng.next(), rng.next()), normal);
+            warp.store(states, count, threadIdx.x / 32);
+            rng.load(states, count, threadIdx.x);
+            uint32_t words[4], four[4];
+            rng.next_block(words);
+            XorShift1024WeylQuads quads(threadIdx.x % 8);
+            quads.load(states, count, threadIdx.x / 8);
+            quads.next4(four);
+            NormalF64::make(four, normal + NormalF64::NUMBERS);
+            alignas(16) __shared__ uint32_t other[LaggedFibonacci<1279, 861, 128>::RING];
+            LaggedFibonacci<1279, 861, 128> of_four(other, threadIdx.x);
+            of_four.next4(four);
+            philox4x32<10>(joined(words[0], words[1]), four);
+            out[threadIdx.x] ^= four[0];
+        }
+    ";
+    for target in targets(nvrtc) {
+        assert!(!Program::user(text, "draw").compile(target).unwrap().is_empty());
+        let wrong = Program::user("\nint wrong = ;", "wrong").compile(target);
+        let Err(Error::Gpu(GpuError::Compile { type_name, log })) = wrong else {
+            panic!("it should not compile");
+        };
+        assert_eq!(type_name, "wrong");
+        assert!(log.starts_with("kernel(2)"), "{log}");
+    }
+}
+
+/// A kernel that takes a bijection.
+fn calls_forward() -> Instance {
+    use crate::cuda::runtime::kernel::{Kernel, Value, arguments};
+
+    arguments! {
+        struct Count => Permutations, Value, "count_survivors<Index, 32, 1>" {
+            last: u64 => "uint64_t",
+            len: u64 => "uint64_t",
+            counts: u64 => "uint32_t*",
+        }
+    }
+    let kernel: Kernel<Count> = Kernel::new([("Index", Value::Word(WordType::U64))], 32, 1);
+    kernel.erase()
+}
+
+#[test]
+fn what_does_not_compile_is_said_with_its_name_and_the_log() {
+    if compiler().is_none() {
+        return;
+    }
+    let text = "struct Wrong {
+        uint64_t unused;
+        __device__ uint64_t forward(uint64_t x) const { return y; }
+    };";
+    // SAFETY: it does not compile, so it never runs.
+    let source = unsafe { DeviceSource::new("Wrong", text, vec![0; 8]) };
+    let program = Program::new(&source.into(), &calls_forward());
+    let target = targets(compiler().unwrap())[0];
+    let Err(Error::Gpu(GpuError::Compile { type_name, log })) = program.compile(target) else {
+        panic!("it should not compile");
+    };
+    assert_eq!(type_name, "Wrong");
+    assert!(log.contains("\"y\" is undefined"), "{log}");
+}
+
+#[test]
+fn programs_are_kept_on_disk() {
+    let Some(nvrtc) = compiler() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let target = targets(nvrtc)[0];
+    let program = Program::new(&Evaluated::Nothing, &own::all()[0]);
+    let image = program.image_on_disk(target, folder.path()).unwrap();
+    let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().path()).collect();
+    assert_eq!(files.len(), 1);
+    assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
+    // Half a file, and one of another program, are not taken for it.
+    fs::write(&files[0], &fs::read(&files[0]).unwrap()[..1000]).unwrap();
+    assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
+    fs::write(&files[0], b"something else").unwrap();
+    assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
+    // A folder that cannot be written is no error.
+    assert_eq!(program.image_on_disk(target, Path::new("/proc/nowhere")).unwrap(), image);
+}

@@ -1,0 +1,117 @@
+//! What is done for a bijection that nobody vouches for.
+
+use super::direct::{self, Slots};
+use super::job::Job;
+use super::kernels;
+use super::movement::Movement;
+use crate::base::check::check_in_order;
+use crate::base::check::try_with_capacity;
+use crate::compact::wrong_count;
+use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
+use crate::cuda::runtime::reader::Reader;
+use crate::cuda::runtime::word_type::WordType;
+use crate::error::{Defect, Error, GpuError};
+use crate::word::Word;
+
+/// Where `TileStates` in gpu/runtime/lookback.cuh has the number of survivors.
+const TOTAL: u64 = 16;
+
+/// The indexes first, then the check, and then the movement, if there is one.
+pub(super) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
+    if job.len > MOST_POINTS {
+        return Err(Error::Gpu(GpuError::OutOfMemory));
+    }
+    let seen_words = job.len.div_ceil(32);
+    let seen_bytes = (seen_words * 4 + 4).next_multiple_of(256);
+    let (seen, repeats) = (Address::Scratch(0), Address::Scratch(seen_words * 4));
+    // Whoever writes the indexes has room for them.
+    let (indices, word, own) = match job.movement {
+        Movement::Indices { out, word } => (out, word, 0),
+        Movement::Items { .. } => (Address::Scratch(seen_bytes), WordType::U64, job.len * 8),
+    };
+    let mut plan = Plan::new();
+    plan.take_scratch(seen_bytes + own);
+    // Not only slots but also values in 64 bits, since nothing says that they are in the domain; and
+    // survivors are looked for even where every slot should survive.
+    let slots = Slots { last: job.last, len: job.len, index: WordType::U64 };
+    let to_indices = Movement::Indices { out: indices, word };
+    direct::survivors(&mut plan, (&job.source).into(), slots, &to_indices, None)?;
+    plan.clear(seen, seen_bytes);
+    let len = job.len;
+    let grid = Grid::Resident(len.div_ceil(u64::from(THREADS)));
+    plan.launch(Launch::new(kernels::find_repeats(word), grid, move |at| kernels::FindRepeats {
+        indexes: at.at(indices),
+        len,
+        states: at.tile_states,
+        seen: at.at(seen),
+        repeats: at.at(repeats),
+    }));
+    plan.check(move |reader, at| verdict(reader, at, len, Found { indices, word, repeats }));
+    if !job.movement.writes_indexes() {
+        let lookup = Evaluated::Lookup(WordType::U64, indices);
+        plan.launch(direct::dense(lookup, len, WordType::U64, &job.movement)?);
+    }
+    Ok(plan)
+}
+
+/// What the check has left on the device.
+#[derive(Clone, Copy)]
+struct Found {
+    indices: Address,
+    word: WordType,
+    /// A word that is other than 0 if an index came twice.
+    repeats: Address,
+}
+
+/// Whether there are as many survivors as there should be, and each once.
+fn verdict(reader: &Reader<'_>, at: &Ground, len: u64, found: Found) -> Result<(), Error> {
+    let (mut survivors, mut repeated) = ([0_u64], [0_u32]);
+    // SAFETY: the states of the look-back, which this plan has taken, have their total there, a
+    // 64-bit word.
+    unsafe { reader.read(at.tile_states + TOTAL, &mut survivors) }?;
+    // SAFETY: the plan's working memory has a word there, behind the bits that have been seen.
+    unsafe { reader.read(at.at(found.repeats), &mut repeated) }?;
+    let len = usize::try_from(len).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
+    if survivors[0] != len as u64 {
+        return Err(wrong_count(len, survivors[0] as usize));
+    }
+    if repeated[0] == 0 {
+        return Ok(());
+    }
+    let indices = at.at(found.indices);
+    let first = match found.word {
+        // SAFETY: the survivors, of which there are `len`, have been written there in words of this
+        // size.
+        WordType::U32 => unsafe { first_defect::<u32>(reader, indices, len) },
+        // SAFETY: the survivors, of which there are `len`, have been written there in words of this
+        // size, the only other one for indexes.
+        _ => unsafe { first_defect::<u64>(reader, indices, len) },
+    };
+    Err(match first {
+        // The places are those of the survivors, and only the device knows their slots.
+        Err(Error::NotABijection(Defect::Repeats { index, .. })) => {
+            Error::NotABijection(Defect::Repeats { index, slots: None })
+        }
+        Err(error) => error,
+        // The device has seen a repetition, so there is one.
+        Ok(()) => Error::NotABijection(Defect::Repeats { index: 0, slots: None }),
+    })
+}
+
+/// What is wrong with indexes that repeat.
+///
+/// # Safety
+///
+/// So many words of that type are at the address, and are the stream's to read.
+unsafe fn first_defect<N: Word>(
+    reader: &Reader<'_>,
+    indices: u64,
+    len: usize,
+) -> Result<(), Error> {
+    let mut words = try_with_capacity(len)?;
+    words.resize(len, N::zero());
+    // SAFETY: the caller promises as many words at the address, and any bits are a word.
+    unsafe { reader.read(indices, &mut words) }?;
+    check_in_order(&words)
+}

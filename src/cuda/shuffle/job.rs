@@ -1,0 +1,68 @@
+//! [`Job`]: a permutation to be applied.
+
+use cudarc::driver::DeviceRepr;
+
+use super::movement::{Array, Movement};
+use crate::base::check::check_length;
+use crate::bijection::{Bijection, DeviceSource};
+use crate::compact::Direction;
+use crate::error::{Error, GpuError};
+
+/// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more than the bijection.
+const MOST_PARAMS: usize = 4096 - 512;
+
+/// A permutation to be applied.
+pub(crate) struct Job {
+    pub(super) source: DeviceSource,
+    pub(super) last: u64,
+    pub(super) len: u64,
+    pub(super) trusted: bool,
+    pub(super) movement: Movement,
+}
+
+impl Job {
+    /// Looks at a bijection.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource), [`GpuError::Params`](crate::GpuError::Params).
+    pub(crate) fn new(f: &dyn Bijection, len: u64, movement: Movement) -> Result<Self, Error> {
+        // What is vouched for is the trusted form, so that is what is asked from here on.
+        let vouched = f.trusted();
+        let (last, source) = match &vouched {
+            Some(f) => (f.last(), f.device_source()),
+            None => (f.last(), f.device_source()),
+        };
+        check_length(len, last)?;
+        let source = source.ok_or(Error::Gpu(GpuError::NoSource))?;
+        let bytes = source.params().len();
+        if bytes > MOST_PARAMS {
+            let type_name = source.type_name().into();
+            return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
+        }
+        Ok(Self { source, last, len, trusted: vouched.is_some(), movement })
+    }
+
+    /// Whether every slot survives.
+    pub(super) fn is_dense(&self) -> bool {
+        self.len - 1 == self.last
+    }
+}
+
+/// The jobs of moving items of a type, there and back.
+pub(crate) fn there_and_back<T: DeviceRepr>(
+    bijection: &dyn Bijection,
+    len: usize,
+) -> Result<Vec<Job>, Error> {
+    if size_of::<T>() == 0 {
+        return Ok(Vec::new());
+    }
+    let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
+    both.map(|direction| {
+        // Slices may begin anywhere, but are as aligned as their items.
+        let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
+        let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
+        Job::new(bijection, len as u64, movement)
+    })
+    .collect()
+}

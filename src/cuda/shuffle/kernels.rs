@@ -1,0 +1,228 @@
+//! The kernels of a shuffle, with their arguments: functions of gpu/shuffle.
+
+use super::partition::Pass;
+use super::tuning::{self, Shape};
+use crate::compact::Direction;
+use crate::cuda::runtime::kernel::{Kernel, Template, Value, arguments};
+use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::word_type::WordType;
+
+arguments! {
+    /// Moves items that all survive.
+    pub(crate) struct MoveDense<M> => Permutations, Value, "move_dense<Index, THREADS, SLOTS>" {
+        len: u64 => "uint64_t",
+        movement: M => "Move",
+    }
+}
+
+arguments! {
+    /// Moves the survivors, with places by look-back. If `only_if` is not null, nothing is done
+    /// unless the word there is other than 0.
+    pub(crate) struct MoveSurvivors<M>
+        => Permutations, Value, "move_survivors<Index, THREADS, SLOTS>" {
+        last: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        states: u64 => "TileStates*",
+        movement: M => "Move",
+        only_if: u64 => "const uint32_t*",
+    }
+}
+
+arguments! {
+    /// Moves the survivors, with places from an earlier kernel.
+    pub(crate) struct MoveCountedSurvivors<M>
+        => Permutations, Value, "move_counted_survivors<Index, THREADS, SLOTS>" {
+        last: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        bases: u64 => "const uint64_t*",
+        movement: M => "Move",
+    }
+}
+
+arguments! {
+    /// How many survive in each tile.
+    pub(crate) struct CountSurvivors
+        => Permutations, Value, "count_survivors<Index, THREADS, SLOTS>" {
+        last: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        counts: u64 => "uint32_t*",
+    }
+}
+
+arguments! {
+    /// The sums before each count, by one block.
+    pub(crate) struct ScanCounts => Permutations, None, "scan_counts<THREADS>" {
+        counts: u64 => "const uint32_t*",
+        len: u32 => "uint32_t",
+        bases: u64 => "uint64_t*",
+    }
+}
+
+arguments! {
+    /// The check of what nobody vouches for.
+    pub(crate) struct FindRepeats => Permutations, None, "find_repeats<Word>" {
+        indexes: u64 => "const Word*",
+        len: u64 => "uint64_t",
+        states: u64 => "const TileStates*",
+        seen: u64 => "uint32_t*",
+        repeats: u64 => "uint32_t*",
+    }
+}
+
+/// `Buckets` in gpu/shuffle/partitioned.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buckets {
+    pub(crate) items: u64,
+    pub(crate) keys: u64,
+    pub(crate) counts: u64,
+    pub(crate) capacity: u64,
+    pub(crate) overflow: u64,
+}
+
+arguments! {
+    /// The first pass, in the order of the source.
+    pub(crate) struct DistributeSource
+        => Permutations, Value, "distribute_source<THREADS, RECORDS, BITS, DIRECTION>" {
+        source: u64 => "const Word*",
+        len: u64 => "uint64_t",
+        shift: i32 => "int",
+        to: Buckets => "Buckets<Word, Key>",
+    }
+}
+
+arguments! {
+    /// The first pass where only some slots survive, by the indexes of those that do.
+    pub(crate) struct DistributeSurvivors
+        => Permutations, Value, "distribute_survivors<THREADS, RECORDS, BITS>" {
+        last: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        states: u64 => "TileStates*",
+        source: u64 => "const Word*",
+        shift: i32 => "int",
+        to: Buckets => "Buckets<Word, Key>",
+    }
+}
+
+arguments! {
+    /// The second pass.
+    pub(crate) struct DistributeBucket
+        => Permutations, None, "distribute_bucket<THREADS, RECORDS, BITS>" {
+        from: Buckets => "Buckets<Word, uint32_t>",
+        shift: i32 => "int",
+        to: Buckets => "Buckets<Word, Key>",
+    }
+}
+
+arguments! {
+    /// The items of buckets to their places.
+    pub(crate) struct PlaceBucket
+        => Permutations, None, "place_bucket<THREADS, TOGETHER, BUCKET_BITS, DENSE>" {
+        from: Buckets => "Buckets<Word, uint16_t>",
+        bases: u64 => "const uint64_t*",
+        out: u64 => "Word*",
+    }
+}
+
+/// Template arguments of the kernels that go through slots.
+fn slots_template(index: WordType, shape: Shape, movement: Value) -> Template {
+    Template::from([
+        ("Index", Value::Word(index)),
+        ("THREADS", Value::Number(shape.threads)),
+        ("SLOTS", Value::Number(shape.slots)),
+        ("Move", movement),
+    ])
+}
+
+/// A kernel that moves all items.
+pub(crate) fn move_dense<M: Copy>(
+    index: WordType,
+    shape: Shape,
+    movement: Value,
+) -> Kernel<MoveDense<M>> {
+    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
+}
+
+/// A kernel that moves survivors, by look-back.
+pub(crate) fn move_survivors<M: Copy>(
+    index: WordType,
+    shape: Shape,
+    movement: Value,
+) -> Kernel<MoveSurvivors<M>> {
+    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
+}
+
+/// A kernel that moves survivors, whose places are known.
+pub(crate) fn move_counted_survivors<M: Copy>(
+    index: WordType,
+    shape: Shape,
+    movement: Value,
+) -> Kernel<MoveCountedSurvivors<M>> {
+    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
+}
+
+pub(crate) fn count_survivors(index: WordType, shape: Shape) -> Kernel<CountSurvivors> {
+    let Shape { threads, slots, .. } = shape;
+    let template = [
+        ("Index", Value::Word(index)),
+        ("THREADS", Value::Number(threads)),
+        ("SLOTS", Value::Number(slots)),
+    ];
+    Kernel::new(template, threads, 1)
+}
+
+/// Threads of the one block that sums counts.
+pub(crate) const SCAN_THREADS: u32 = 1024;
+
+pub(crate) fn scan_counts() -> Kernel<ScanCounts> {
+    Kernel::new([("THREADS", Value::Number(SCAN_THREADS))], SCAN_THREADS, 1)
+}
+
+pub(crate) fn find_repeats(word: WordType) -> Kernel<FindRepeats> {
+    Kernel::new([("Word", Value::Word(word))], THREADS, 1)
+}
+
+/// Template arguments of a pass.
+fn pass_template(pass: Pass, word: WordType) -> [(&'static str, Value); 5] {
+    [
+        ("THREADS", Value::Number(tuning::PASS_THREADS)),
+        ("RECORDS", Value::Number(pass.records)),
+        ("BITS", Value::Number(pass.bits)),
+        ("Word", Value::Word(word)),
+        ("Key", Value::Word(pass.key)),
+    ]
+}
+
+pub(crate) fn distribute_source(
+    pass: Pass,
+    word: WordType,
+    direction: Direction,
+) -> Kernel<DistributeSource> {
+    let [threads, records, bits, word, key] = pass_template(pass, word);
+    let direction = ("DIRECTION", Value::Way(direction));
+    Kernel::new(
+        [threads, records, bits, word, key, direction],
+        tuning::PASS_THREADS,
+        tuning::PASS_BLOCKS,
+    )
+}
+
+pub(crate) fn distribute_survivors(pass: Pass, word: WordType) -> Kernel<DistributeSurvivors> {
+    Kernel::new(pass_template(pass, word), tuning::PASS_THREADS, tuning::PASS_BLOCKS)
+}
+
+pub(crate) fn distribute_bucket(pass: Pass, word: WordType) -> Kernel<DistributeBucket> {
+    Kernel::new(pass_template(pass, word), tuning::PASS_THREADS, tuning::PASS_BLOCKS)
+}
+
+pub(crate) fn place_bucket(word: WordType, bucket_bits: u32, dense: bool) -> Kernel<PlaceBucket> {
+    let tuning::Place { threads, blocks, together } = tuning::place(dense);
+    let template = [
+        ("THREADS", Value::Number(threads)),
+        ("TOGETHER", Value::Number(together)),
+        ("BUCKET_BITS", Value::Number(bucket_bits)),
+        ("DENSE", Value::Flag(dense)),
+        ("Word", Value::Word(word)),
+    ];
+    Kernel::new(template, threads, blocks)
+}

@@ -1,0 +1,222 @@
+//! [`Movement`]: what a kernel moves, and which way, with its device type and its argument.
+
+use crate::compact::Direction;
+use crate::cuda::runtime::kernel::Value;
+use crate::cuda::runtime::plan::{Address, Ground};
+use crate::cuda::runtime::word_type::WordType;
+use crate::error::{Error, GpuError};
+
+/// The most arrays that are moved at once: `MOST_ARRAYS` in gpu/shuffle/items.cuh.
+pub(crate) const MOST_ARRAYS: usize = 12;
+
+/// The size of the largest item, in bytes.
+pub(crate) const LARGEST_ITEM: usize = 64 << 10;
+
+/// An array's address before and after, and the size of its items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Array {
+    pub(crate) source: Address,
+    pub(crate) out: Address,
+    pub(crate) item: usize,
+}
+
+impl Array {
+    /// An array of the caller's.
+    pub(crate) const fn given(source: u64, out: u64, item: usize) -> Self {
+        Self { source: Address::Given(source), out: Address::Given(out), item }
+    }
+
+    /// The largest word of which items consist at aligned addresses.
+    pub(crate) const fn unit(&self) -> WordType {
+        let addresses = self.source.alignment_bits() | self.out.alignment_bits();
+        WordType::dividing(addresses | self.item as u64 | 16)
+    }
+}
+
+/// What is moved.
+#[derive(Clone, Debug)]
+pub(crate) enum Movement {
+    /// `out[rank] = index`, in words of 4 or 8 bytes.
+    Indices { out: Address, word: WordType },
+    /// `out[rank] = source[index]` to shuffle, `out[index] = source[rank]` to undo it; of each
+    /// array.
+    Items { arrays: Vec<Array>, direction: Direction },
+}
+
+impl Movement {
+    /// A movement of items.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
+    pub(crate) fn items(arrays: Vec<Array>, direction: Direction) -> Result<Self, Error> {
+        if arrays.len() > MOST_ARRAYS {
+            return Err(Error::Gpu(GpuError::TooManyArrays {
+                arrays: arrays.len(),
+                most: MOST_ARRAYS,
+            }));
+        }
+        match arrays.iter().map(|array| array.item).max() {
+            Some(bytes) if bytes > LARGEST_ITEM => {
+                Err(Error::Gpu(GpuError::ItemTooLarge { bytes, most: LARGEST_ITEM }))
+            }
+            _ => Ok(Self::Items { arrays, direction }),
+        }
+    }
+
+    /// The array and its items' word, if there is one array whose items are words.
+    pub(crate) fn word(&self) -> Option<(Array, WordType)> {
+        match self {
+            Self::Items { arrays, .. } => match arrays[..] {
+                [array] if array.unit().bytes() == array.item => Some((array, array.unit())),
+                _ => None,
+            },
+            Self::Indices { .. } => None,
+        }
+    }
+
+    /// Which way items go. Indexes are written where a shuffle would write items.
+    pub(crate) fn direction(&self) -> Direction {
+        match self {
+            Self::Items { direction, .. } => *direction,
+            Self::Indices { .. } => Direction::Shuffle,
+        }
+    }
+
+    /// Whether it writes the permutation itself.
+    pub(crate) fn writes_indexes(&self) -> bool {
+        matches!(self, Self::Indices { .. })
+    }
+
+    /// Its type in gpu/shuffle/items.cuh.
+    pub(crate) fn device_type(&self) -> Value {
+        match (self, self.word()) {
+            (Self::Indices { word, .. }, _) => Value::Of("Indices", *word),
+            (Self::Items { direction: Direction::Shuffle, .. }, Some((_, word))) => {
+                Value::Of("Gather", word)
+            }
+            (Self::Items { direction: Direction::Unshuffle, .. }, Some((_, word))) => {
+                Value::Of("Scatter", word)
+            }
+            (Self::Items { direction, .. }, None) => Value::Towards("Rows", *direction),
+        }
+    }
+
+    /// Gives the movement to something that takes one of any type.
+    pub(crate) fn visit<V: Visit>(&self, visitor: V) -> V::Output {
+        match (self, self.word()) {
+            (&Self::Indices { out, .. }, _) => {
+                visitor.visit(move |at: &Ground| IndicesArgument { out: at.at(out) })
+            }
+            (Self::Items { .. }, Some((Array { source, out, .. }, _))) => visitor
+                .visit(move |at: &Ground| WordsArgument { source: at.at(source), out: at.at(out) }),
+            (Self::Items { arrays, .. }, None) => {
+                let arrays = arrays.clone();
+                visitor.visit(move |at: &Ground| RowsArgument::new(&arrays, at))
+            }
+        }
+    }
+}
+
+/// Something that takes a movement of any type, as a kernel does.
+pub(crate) trait Visit {
+    type Output;
+
+    /// Takes a movement's argument, which is made when addresses are known.
+    fn visit<M: Copy + 'static>(self, movement: impl Fn(&Ground) -> M + 'static) -> Self::Output;
+}
+
+/// `Indices` in gpu/shuffle/items.cuh.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct IndicesArgument {
+    out: u64,
+}
+
+/// `Gather` and `Scatter` in gpu/shuffle/items.cuh.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct WordsArgument {
+    source: u64,
+    out: u64,
+}
+
+/// `Array` in gpu/shuffle/items.cuh.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct ArrayArgument {
+    source: u64,
+    out: u64,
+    units: u32,
+    unit_log: u32,
+}
+
+/// `Rows` in gpu/shuffle/items.cuh.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct RowsArgument {
+    arrays_used: u64,
+    arrays: [ArrayArgument; MOST_ARRAYS],
+}
+
+impl RowsArgument {
+    fn new(arrays: &[Array], at: &Ground) -> Self {
+        let mut all = [ArrayArgument::default(); MOST_ARRAYS];
+        for (argument, array) in all.iter_mut().zip(arrays) {
+            let unit = array.unit().bytes();
+            *argument = ArrayArgument {
+                source: at.at(array.source),
+                out: at.at(array.out),
+                units: (array.item / unit) as u32,
+                unit_log: unit.trailing_zeros(),
+            };
+        }
+        Self { arrays_used: arrays.len() as u64, arrays: all }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_as_large_as_size_and_addresses_allow() {
+        let unit = |source, out, item| Array::given(source, out, item).unit().bytes();
+        assert_eq!(unit(256, 512, 16), 16);
+        assert_eq!(unit(256, 512, 64), 16);
+        assert_eq!(unit(256, 512, 12), 4);
+        assert_eq!(unit(256, 520, 16), 8);
+        assert_eq!(unit(257, 512, 16), 1);
+        assert_eq!(unit(256, 512, 7), 1);
+    }
+
+    #[test]
+    fn movements_have_the_device_types_of_their_arrays() {
+        let array = Array::given(256, 512, 8);
+        let words = Movement::items(vec![array], Direction::Shuffle).unwrap();
+        assert_eq!(words.device_type(), Value::Of("Gather", WordType::U64));
+        let rows = vec![array, Array { item: 12, ..array }];
+        let rows = Movement::items(rows, Direction::Unshuffle).unwrap();
+        assert_eq!(rows.device_type(), Value::Towards("Rows", Direction::Unshuffle));
+        assert!(matches!(
+            Movement::items(vec![array; 13], Direction::Shuffle),
+            Err(Error::Gpu(GpuError::TooManyArrays { arrays: 13, most: 12 }))
+        ));
+        let large = Array { item: LARGEST_ITEM + 1, ..array };
+        let large = Movement::items(vec![large], Direction::Shuffle);
+        assert!(matches!(large, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
+    }
+
+    #[test]
+    fn rows_are_counted_in_units() {
+        let ground = Ground::for_tests(1 << 20);
+        let arrays = [
+            Array::given(256, 512, 8),
+            Array { source: Address::Scratch(256), ..Array::given(0, 512, 12) },
+        ];
+        let RowsArgument { arrays_used, arrays } = RowsArgument::new(&arrays, &ground);
+        assert_eq!((arrays_used, arrays[0].units, arrays[0].unit_log), (2, 1, 3));
+        assert_eq!((arrays[1].units, arrays[1].unit_log), (3, 2));
+        assert_eq!(arrays[1].source, (1 << 20) + 256);
+    }
+}

@@ -1,0 +1,190 @@
+//! [`Partition`]: the sizes of the partitioned strategy for a length.
+
+use super::tuning;
+use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::plan::MOST_BYTES;
+use crate::cuda::runtime::word_type::WordType;
+
+/// What is sorted, and what for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Partition {
+    word: WordType,
+    /// The last key, a slot or an index.
+    last: u32,
+    /// Bits of a key below a bucket, which is placed in shared memory.
+    pub(crate) bucket_bits: u32,
+    /// Whether every key comes, so that there are no gaps.
+    pub(crate) dense: bool,
+    pub(crate) first: Level,
+    /// The second pass, if one is not enough.
+    pub(crate) second: Option<Level>,
+}
+
+/// The sizes of a pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pass {
+    /// Records of a thread.
+    pub(crate) records: u32,
+    /// Bits by which it sorts.
+    pub(crate) bits: u32,
+    /// The word of the keys that it writes.
+    pub(crate) key: WordType,
+}
+
+/// A pass and its buckets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    pub(crate) pass: Pass,
+    /// Bits of a key below the bucket.
+    pub(crate) shift: u32,
+    pub(crate) buckets: u64,
+    /// Records that a bucket has room for.
+    pub(crate) capacity: u64,
+}
+
+impl Level {
+    fn items_bytes(&self, item: usize) -> u64 {
+        aligned(self.buckets * self.capacity * item as u64)
+    }
+
+    fn keys_bytes(&self) -> u64 {
+        aligned(self.buckets * self.capacity * self.pass.key.bytes() as u64)
+    }
+}
+
+/// Where the strategy's memory begins, relative to its workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Counts of both levels' buckets, and the word that says that one has overflowed; to be cleared.
+    pub(crate) counts: [u64; 2],
+    pub(crate) overflow: u64,
+    pub(crate) cleared_bytes: u64,
+    pub(crate) bases: u64,
+    pub(crate) items: [u64; 2],
+    pub(crate) keys: [u64; 2],
+    pub(crate) bytes: u64,
+}
+
+impl Partition {
+    /// The sizes for `len` items whose keys are at most `last`; `None` if the strategy does not serve.
+    pub(crate) fn new(limits: &Limits, word: WordType, len: u64, last: u64) -> Option<Self> {
+        let last = u32::try_from(last).ok()?;
+        if last < 1 << 6 {
+            return None;
+        }
+        let item = word.bytes();
+        let key_bits = 32 - last.leading_zeros();
+        let points = u64::from(last) + 1;
+        let density = len as f64 / points as f64;
+        let dense = len == points;
+        let fits = |bits: u32| {
+            let room = limits.shared_per_block.saturating_sub(place_fixed(bits, dense)) as u64;
+            let records = density * (1_u64 << bits) as f64;
+            let record = if dense { item } else { item + 2 };
+            records * item as f64 <= tuning::PLACE_BYTES as f64
+                && records * record as f64 <= room as f64
+        };
+        let most_bits = (5..=16).rev().find(|&bits| fits(bits))?.min(key_bits - 1);
+        let above = key_bits - most_bits;
+        // No larger buckets than need be.
+        let (bits, bucket_bits) = match above {
+            0..=tuning::PASS_BITS => ((above, 0), most_bits),
+            _ => {
+                let second = tuning::SECOND_PASS_BITS.max(above.saturating_sub(tuning::PASS_BITS));
+                ((above - second, second), most_bits)
+            }
+        };
+        if bits.0 > tuning::PASS_BITS || bits.1 > tuning::PASS_BITS {
+            return None;
+        }
+        let records = Self::records(limits, item)?;
+        let level = |bits, shift: u32, key| {
+            let buckets = (u64::from(last) >> shift) + 1;
+            let mean = density * (1_u64 << shift) as f64;
+            let room = (mean + tuning::DEVIATIONS * mean.sqrt()).ceil() as u64 + 32;
+            // Whole lines, so that a bucket's records begin at one.
+            let capacity = room.min(1 << shift).next_multiple_of(64);
+            Level { pass: Pass { records, bits, key }, shift, buckets, capacity }
+        };
+        let (first, second) = match bits {
+            (bits, 0) => (level(bits, bucket_bits, WordType::U16), None),
+            (first, second) => (
+                level(first, bucket_bits + second, WordType::U32),
+                Some(level(second, bucket_bits, WordType::U16)),
+            ),
+        };
+        let partition = Self { word, last, bucket_bits, dense, first, second };
+        let place = partition.place_shared() + place_fixed(bucket_bits, dense);
+        (place <= limits.shared_per_block && partition.layout().bytes <= MOST_BYTES)
+            .then_some(partition)
+    }
+
+    /// How many records a thread of a pass can have: two blocks should fit on a multiprocessor, and one must.
+    fn records(limits: &Limits, item: usize) -> Option<u32> {
+        // A block has a kilobyte more than it asks for.
+        let half = limits.shared_per_multiprocessor / 2 - 1024;
+        let room = half.min(limits.shared_per_block);
+        (1..=tuning::PASS_RECORDS)
+            .rev()
+            .find(|&records| pass_shared(item, records, tuning::PASS_BITS) <= room)
+    }
+
+    /// Shared memory of a block of a pass.
+    pub(crate) fn pass_shared(&self, pass: Pass) -> usize {
+        pass_shared(self.word.bytes(), pass.records, pass.bits)
+    }
+
+    /// Shared memory of a block that places a bucket.
+    pub(crate) fn place_shared(&self) -> usize {
+        // Where there are gaps, the keys are kept beside the items.
+        let record = if self.dense { self.word.bytes() } else { self.word.bytes() + 2 };
+        (self.last_level().capacity as usize * record).next_multiple_of(16)
+    }
+
+    /// The level whose buckets are placed.
+    pub(crate) fn last_level(&self) -> &Level {
+        self.second.as_ref().unwrap_or(&self.first)
+    }
+
+    /// Where everything is.
+    pub(crate) fn layout(&self) -> Layout {
+        let second = self.second.as_ref();
+        let first_counts = self.first.buckets * 4;
+        let second_counts = second.map_or(0, |level| level.buckets * 4);
+        let overflow = first_counts + second_counts;
+        let cleared_bytes = overflow + 4;
+        let bases = aligned(cleared_bytes);
+        let mut at = aligned(bases + self.last_level().buckets * 8);
+        let mut take = |bytes| {
+            let here = at;
+            at += bytes;
+            here
+        };
+        let mut items = [0; 2];
+        let mut keys = [0; 2];
+        for (k, level) in [Some(&self.first), second].into_iter().flatten().enumerate() {
+            items[k] = take(level.items_bytes(self.word.bytes()));
+            keys[k] = take(level.keys_bytes());
+        }
+        Layout { counts: [0, first_counts], overflow, cleared_bytes, bases, items, keys, bytes: at }
+    }
+}
+
+/// What `place_bucket` in gpu/shuffle/partitioned.cuh has of shared memory besides the items: two words for 32 slots if there are
+/// gaps, and the words of a sum.
+fn place_fixed(bucket_bits: u32, dense: bool) -> usize {
+    let words = if dense { 1 } else { (1 << bucket_bits) / 32 };
+    8 * words + 32 * 4
+}
+
+/// A multiple of 256, as the driver's own allocations are.
+fn aligned(bytes: u64) -> u64 {
+    bytes.next_multiple_of(256)
+}
+
+/// The size of `Distribute` in gpu/shuffle/partitioned.cuh.
+fn pass_shared(item: usize, records: u32, bits: u32) -> usize {
+    let tile = (tuning::PASS_THREADS * records) as usize;
+    let bins = 1 << bits;
+    (tile * (item + 4)).next_multiple_of(8) + bins * 12 + 32 * 4 + 16
+}

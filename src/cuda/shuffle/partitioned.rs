@@ -1,0 +1,139 @@
+//! The partitioned strategy.
+
+use super::direct::{self, Slots};
+use super::job::Job;
+use super::kernels::{self, Buckets};
+use super::movement::Array;
+use super::partition::{Layout, Level, Partition};
+use super::tuning;
+use crate::compact::Direction;
+use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::plan::{Address, Grid, Ground, Launch, Plan};
+use crate::cuda::runtime::word_type::WordType;
+use crate::error::Error;
+
+/// The one array that is sorted, the word that its items are, and the sizes.
+pub(super) struct Partitioning {
+    pub(super) array: Array,
+    word: WordType,
+    partition: Partition,
+    layout: Layout,
+}
+
+impl Partitioning {
+    /// The sizes of the partitioned strategy, if it serves.
+    pub(super) fn new(job: &Job, limits: &Limits) -> Option<Self> {
+        let (array, word) = job.movement.word()?;
+        let last = u64::from(u32::try_from(job.last).ok()?);
+        // With so many holes the buckets would be nearly empty.
+        if job.len <= last / 8 {
+            return None;
+        }
+        let last = match job.movement.direction() {
+            Direction::Shuffle => job.last,
+            Direction::Unshuffle => job.len - 1,
+        };
+        let partition = Partition::new(limits, word, job.len, last)?;
+        let layout = partition.layout();
+        Some(Self { array, word, partition, layout })
+    }
+
+    /// Sorts the items in one or two passes, and places them a bucket at a time.
+    pub(super) fn plan<'a>(&self, job: &'a Job) -> Result<Plan<'a>, Error> {
+        let Self { array, word, partition, layout } = *self;
+        let mut plan = Plan::new();
+        plan.take_scratch(layout.bytes);
+        plan.clear(Address::Scratch(0), layout.cleared_bytes);
+        self.first_pass(&mut plan, job)?;
+        if let Some(level) = partition.second {
+            plan.launch(self.second_pass(level)?);
+        }
+        let level = *partition.last_level();
+        let number = usize::from(partition.second.is_some());
+        let bases = Address::Scratch(layout.bases);
+        let grid = Grid::blocks(level.buckets)?;
+        if !partition.dense {
+            let (counts, len) = (layout.counts[number], level.buckets as u32);
+            plan.launch(Launch::new(kernels::scan_counts(), Grid::Blocks(1, 1), move |at| {
+                let counts = at.at(Address::Scratch(counts));
+                kernels::ScanCounts { counts, len, bases: at.at(bases) }
+            }));
+        }
+        let kernel = kernels::place_bucket(word, partition.bucket_bits, partition.dense);
+        let place = Launch::new(kernel, grid, move |at| kernels::PlaceBucket {
+            from: buckets(&layout, &level, number, at),
+            bases: at.at(bases),
+            out: at.at(array.out),
+        });
+        plan.launch(place.with_shared(partition.place_shared()));
+        // With room for every key no bucket can overflow.
+        if !partition.dense {
+            let overflow = Some(Address::Scratch(layout.overflow));
+            let slots =
+                Slots { last: job.last, len: job.len, index: WordType::for_indexes(job.last) };
+            let f = (&job.source).into();
+            direct::survivors(&mut plan, f, slots, &job.movement, overflow)?;
+        }
+        Ok(plan)
+    }
+
+    fn first_pass<'a>(&self, plan: &mut Plan<'a>, job: &'a Job) -> Result<(), Error> {
+        let Self { array, word, partition, layout } = *self;
+        let level = partition.first;
+        let Level { pass, shift, .. } = level;
+        let shared = partition.pass_shared(pass);
+        let direction = job.movement.direction();
+        let tile = u64::from(tuning::PASS_THREADS * pass.records);
+        let (last, len) = (job.last, job.len);
+        let launch = if direction == Direction::Unshuffle && !job.is_dense() {
+            let tiles = last / tile + 1;
+            plan.take_tile_states(tiles)?;
+            let kernel = kernels::distribute_survivors(pass, word);
+            Launch::new(kernel, Grid::blocks(tiles)?, move |at| kernels::DistributeSurvivors {
+                last,
+                len,
+                states: at.tile_states,
+                source: at.at(array.source),
+                shift: shift as i32,
+                to: buckets(&layout, &level, 0, at),
+            })
+        } else {
+            let kernel = kernels::distribute_source(pass, word, direction);
+            let grid = Grid::blocks(len.div_ceil(tile))?;
+            Launch::new(kernel, grid, move |at| kernels::DistributeSource {
+                source: at.at(array.source),
+                len,
+                shift: shift as i32,
+                to: buckets(&layout, &level, 0, at),
+            })
+        };
+        plan.launch(launch.evaluating(&job.source).with_shared(shared));
+        Ok(())
+    }
+
+    fn second_pass(&self, level: Level) -> Result<Launch<'static>, Error> {
+        let Self { word, partition, layout, .. } = *self;
+        let (first, Level { pass, shift, .. }) = (partition.first, level);
+        let tile = u64::from(tuning::PASS_THREADS * pass.records);
+        let grid = Grid::rows(first.capacity.div_ceil(tile), first.buckets)?;
+        let kernel = kernels::distribute_bucket(pass, word);
+        let launch = Launch::new(kernel, grid, move |at| kernels::DistributeBucket {
+            from: buckets(&layout, &first, 0, at),
+            shift: shift as i32,
+            to: buckets(&layout, &level, 1, at),
+        });
+        Ok(launch.with_shared(partition.pass_shared(pass)))
+    }
+}
+
+/// The buckets of the first level or the second.
+fn buckets(layout: &Layout, level: &Level, number: usize, at: &Ground) -> Buckets {
+    let scratch = |offset| at.at(Address::Scratch(offset));
+    Buckets {
+        items: scratch(layout.items[number]),
+        keys: scratch(layout.keys[number]),
+        counts: scratch(layout.counts[number]),
+        capacity: level.capacity,
+        overflow: scratch(layout.overflow),
+    }
+}

@@ -1,0 +1,180 @@
+//! Every kernel is compiled for the oldest and the newest architecture: all that is planned for jobs
+//! of every kind.
+
+use super::affine::plan::tests::kernels as affine_kernels;
+use super::runtime::device::Limits;
+use super::runtime::plan::{Address, Evaluated, Plan};
+use super::runtime::program::tests::{compile_all, compile_plans};
+use super::runtime::word_type::WordType;
+use super::shuffle::job::Job;
+use super::shuffle::movement::{Array, Movement};
+use super::shuffle::plan::plan;
+use super::strategy::CudaStrategy;
+use crate::bijection::{
+    Bijection, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
+    RandomSign, Standard, VariablePhilox,
+};
+use crate::compact::Direction;
+
+/// A GPU with so much shared memory that every size of the partitioned strategy is used.
+const LARGE: Limits = Limits {
+    multiprocessors: 132,
+    threads_per_multiprocessor: 2048,
+    shared_per_block: 227 << 10,
+    shared_per_multiprocessor: 228 << 10,
+    l2_bytes: 50 << 20,
+};
+
+const STRATEGIES: [CudaStrategy; 5] = [
+    CudaStrategy::Auto,
+    CudaStrategy::Unfused,
+    CudaStrategy::TwoPass,
+    CudaStrategy::SinglePass,
+    CudaStrategy::Partitioned,
+];
+
+const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
+
+fn indices(word: WordType) -> Movement {
+    Movement::Indices { out: Address::Given(256), word }
+}
+
+fn words(word: WordType, direction: Direction) -> Movement {
+    Movement::items(vec![Array::given(256, 512, word.bytes())], direction).unwrap()
+}
+
+fn rows(direction: Direction) -> Movement {
+    let arrays = [8, 12, 3].map(|item| Array::given(256, 512, item));
+    Movement::items(arrays.to_vec(), direction).unwrap()
+}
+
+fn job(f: &dyn Bijection, len: u64, movement: Movement) -> Job {
+    Job::new(f, len, movement).unwrap()
+}
+
+/// Compiles what the jobs take by some strategies.
+fn compile(jobs: &[Job], strategies: &[CudaStrategy]) {
+    let by = |job| strategies.iter().map(move |&strategy| plan(job, strategy, &LARGE).unwrap());
+    let plans: Vec<Plan<'_>> = jobs.iter().flat_map(by).collect();
+    compile_plans(&plans);
+}
+
+/// The same values, for which nobody vouches.
+struct Untrusted<B>(B);
+
+impl<B: Bijection> Bijection for Untrusted<B> {
+    fn last(&self) -> u64 {
+        self.0.last()
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.0.forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.0.inverse(index)
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        self.0.device_source()
+    }
+}
+
+#[test]
+fn kernels_of_every_bijection_compile() {
+    let vp = |len| VariablePhilox::<24>::from_seed(len, 1);
+    let bijections: Vec<Box<dyn Bijection>> = vec![
+        Box::new(vp(1 << 29)),
+        Box::new(vp(1 << 30)),
+        Box::new(vp(1 << 40)),
+        Box::new(VariablePhilox::<24>::from_keys(64, [1; 24])),
+        Box::new(MulXorshift::<10>::from_seed(1 << 20, 1)),
+        Box::new(MulXorshift::<10>::from_seed(1 << 33, 1)),
+        Box::new(GridFeistel::<10>::from_seed(1_000_000, 1)),
+        Box::new(Lcg::from_seed(1 << 20, 1)),
+        Box::new(Standard::from_seed(200, 1)),
+        Box::new(Standard::from_seed(1 << 24, 1)),
+        Box::new(Inverse::new(vp(1 << 20))),
+        Box::new(RandomSign::new(vp(1 << 20), true)),
+        Box::new(Compose::new(vp(1 << 20), Lcg::from_seed(1 << 20, 1)).unwrap()),
+        Box::new(CycleWalk::new(vp(1000), 1000).unwrap()),
+    ];
+    let some = [CudaStrategy::SinglePass, CudaStrategy::TwoPass];
+    for f in bijections {
+        let points = f.last() + 1;
+        let jobs = [
+            job(&*f, points, words(WordType::U64, Direction::Shuffle)),
+            job(&*f, points - 1, words(WordType::U64, Direction::Shuffle)),
+            job(&*f, points - 1, words(WordType::U32, Direction::Unshuffle)),
+        ];
+        compile(&jobs, &some);
+    }
+}
+
+#[test]
+fn every_movement_compiles_by_every_strategy() {
+    let f = Lcg::from_seed(1 << 20, 1);
+    let mut movements: Vec<Movement> = vec![indices(WordType::U32), indices(WordType::U64)];
+    for direction in DIRECTIONS {
+        movements.extend(WordType::ALL.map(|word| words(word, direction)));
+        movements.push(rows(direction));
+    }
+    let mut jobs = Vec::new();
+    for movement in movements {
+        for len in [1 << 20, (1 << 20) - 1] {
+            jobs.push(job(&f, len, movement.clone()));
+            jobs.push(job(&Untrusted(f.clone()), len, movement.clone()));
+        }
+    }
+    compile(&jobs, &STRATEGIES);
+}
+
+#[test]
+fn every_shape_for_indexes_compiles() {
+    let mut jobs = Vec::new();
+    for bits in [10, 16, 17, 18, 19, 20, 30, 33] {
+        let f = Lcg::from_seed(1 << bits, 1);
+        for len in [1 << bits, (1 << bits) - 1] {
+            let word = [WordType::U32, WordType::U64][usize::from(bits > 32)];
+            jobs.push(job(&f, len, indices(word)));
+            jobs.push(job(&f, len, words(WordType::U64, Direction::Shuffle)));
+            jobs.push(job(&Untrusted(f.clone()), len, indices(word)));
+        }
+    }
+    compile(&jobs, &[CudaStrategy::SinglePass]);
+}
+
+#[test]
+fn kernels_of_the_partitioned_strategy_compile() {
+    for points in [1 << 13, 1 << 25, 1 << 30] {
+        let f = Lcg::from_seed(points, 1);
+        let mut jobs = Vec::new();
+        for word in WordType::ALL {
+            for direction in DIRECTIONS {
+                for len in [points / 2 + 1, points] {
+                    jobs.push(job(&f, len, words(word, direction)));
+                }
+            }
+        }
+        compile(&jobs, &[CudaStrategy::Partitioned]);
+    }
+}
+
+#[test]
+fn kernels_for_affine_maps_compile() {
+    compile_all(&Evaluated::Nothing, &affine_kernels());
+}
+
+#[test]
+fn the_strategy_is_chosen_by_what_the_items_take() {
+    // The second-level cache of `LARGE` is 50 MiB.
+    let f = Standard::from_seed(1 << 26, 1);
+    let launches = |movement| {
+        let job = job(&f, 1 << 26, movement);
+        plan(&job, CudaStrategy::Auto, &LARGE).unwrap().launches().len()
+    };
+    let (word, back) = (WordType::U32, Direction::Unshuffle);
+    // Partitioned: clears, a pass or two, and places; and the single pass for want of memory.
+    assert!(launches(words(WordType::U32, Direction::Shuffle)) > 1, "256 MiB");
+    assert_eq!(launches(words(WordType::U16, Direction::Shuffle)), 1, "128 MiB");
+    assert!(launches(words(WordType::U16, back)) > 1, "128 MiB, all of them written at random");
+    assert_eq!(launches(indices(word)), 1, "indexes are never sorted");
+    assert_eq!(launches(rows(back)), 1, "several arrays are not");
+}

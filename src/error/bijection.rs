@@ -1,0 +1,63 @@
+//! [`BijectionError`]: what is wrong with the numbers that a bijection is made of.
+
+use core::fmt;
+
+/// Why a bijection cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BijectionError {
+    /// A bijection was asked for with a width that its family or its word does not have.
+    BitsOutOfRange {
+        /// The width asked for, in bits.
+        bits: u32,
+        /// The smallest width there is.
+        min: u32,
+        /// The largest.
+        max: u32,
+    },
+    /// The multiplier of an [`Lcg`](crate::bijection::Lcg) is even, so the map is not a bijection.
+    EvenMultiplier {
+        /// The multiplier asked for.
+        multiplier: u64,
+    },
+    /// A domain of no points was asked for.
+    EmptyDomain,
+    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items a block, or no blocks a window.
+    EmptyBlock {
+        /// The items a block.
+        block: u64,
+        /// The blocks a window.
+        window: u64,
+    },
+    /// Two bijections that should be composed have different domains.
+    DomainMismatch {
+        /// The last point of the first domain.
+        first: u64,
+        /// The last point of the second.
+        second: u64,
+    },
+}
+
+impl fmt::Display for BijectionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BitsOutOfRange { bits, min, max } => {
+                write!(f, "a width of {bits} bits was asked for: it must be from {min} to {max}")
+            }
+            Self::EvenMultiplier { multiplier } => {
+                write!(f, "the multiplier {multiplier} is even: only an odd one can be undone")
+            }
+            Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
+            Self::EmptyBlock { block, window } => write!(
+                f,
+                "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"
+            ),
+            Self::DomainMismatch { first, second } => write!(
+                f,
+                "bijections on {} and on {} points do not compose: their domains must be equal",
+                u128::from(*first) + 1,
+                u128::from(*second) + 1
+            ),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! How a permutation becomes an iterator: in `for` loops, and from a cursor.
+
+use super::{Cursor, Indexes, IntoIter, Iter, Permutation};
+use crate::bijection::Bijection;
+use crate::error::Error;
+
+impl<B: Bijection> Permutation<B> {
+    /// Goes on where a [cursor](Iter::cursor) was taken.
+    ///
+    /// # Errors
+    ///
+    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor) if it was taken of another permutation, or changed since; and what
+    /// [`try_get`](Self::try_get) says, if the cursor does not know where its place is, in a domain of more
+    /// slots than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
+    ///
+    /// # Examples
+    ///
+    /// See [`Iter::cursor`].
+    pub fn resume(&self, cursor: &Cursor) -> Result<Iter<'_, B>, Error> {
+        Iter::resume(self, cursor)
+    }
+}
+
+impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
+    type Item = u64;
+    type IntoIter = Iter<'a, B>;
+
+    fn into_iter(self) -> Iter<'a, B> {
+        self.iter()
+    }
+}
+
+/// # Examples
+///
+/// The iterator owns the permutation, so that it goes into a struct, or to a thread:
+///
+/// ```
+/// use bijective_shuffle::{IntoIter, Permutation};
+///
+/// struct Loader {
+///     indexes: IntoIter,
+/// }
+///
+/// let mut loader = Loader { indexes: Permutation::new(1000, 42).into_iter() };
+/// assert_eq!(loader.indexes.next(), Permutation::new(1000, 42).get(0));
+/// let rest = std::thread::spawn(move || loader.indexes.count());
+/// assert_eq!(rest.join().unwrap(), 999);
+/// ```
+impl<B: Bijection> IntoIterator for Permutation<B> {
+    type Item = u64;
+    type IntoIter = IntoIter<B>;
+
+    fn into_iter(self) -> IntoIter<B> {
+        Indexes::over(self)
+    }
+}
