@@ -109,7 +109,7 @@ pub(crate) fn every_kind_of_item(backend: &mut dyn UnderTest) {
 }
 
 pub(crate) fn every_family(backend: &mut dyn UnderTest) {
-    for bits in [1, 2, 3, 5, 8, 11, 14] {
+    for bits in [1, 2, 3, 5, 8, 10] {
         for (name, f) in common::every_family(bits, 9) {
             let points = f.last() + 1;
             for len in [points, points / 2 + 1, points - points / 3] {

@@ -152,7 +152,8 @@ impl Lie {
         }
     }
 
-    /// Whether values or slots may be beyond the domain, where another bijection may answer anything.
+    /// Whether values or slots may be beyond the domain, where another bijection may answer
+    /// anything.
     fn leaves_the_domain(self) -> bool {
         matches!(self, Stray | Far | OffByOne | FarInverse)
     }
@@ -642,7 +643,7 @@ pub(crate) fn many_items_survive_each_lie(backend: &mut dyn UnderTest) {
     let (mut numbers, entries) = (Numbers(2), entries());
     for kind in LIES {
         for _ in 0..cases(1) {
-            let bits = 18 + u32::from(numbers.below(4) == 0);
+            let bits = 18 + u32::from(numbers.below(8) == 0);
             let case = Case { kind, ..Case::random(&mut numbers, bits) };
             let threads = numbers.pick(&[1, 2, 3, 7]);
             in_pools(

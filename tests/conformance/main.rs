@@ -1,9 +1,9 @@
 //! One body of tests for every back end: the same laws, lengths, items, columns, lies and threads.
 //!
 //! Each line of `back_ends!` is a back end, and makes a module of tests, one for each law. A new
-//! back end is an implementation of [`UnderTest`](backend::UnderTest) and a line. `cargo test --test
-//! conformance serial::` tests one of them by all laws, and `cargo test --test conformance
-//! every_length` all of them by one.
+//! back end is an implementation of [`UnderTest`](backend::UnderTest) and a line. The command
+//! `cargo test --test conformance serial::` tests one of them by all laws, and
+//! `cargo test --test conformance every_length` all of them by one.
 //!
 //! The bijections that the back ends are given have laws of their own, in [`laws`], [`verify`] and
 //! [`device_source`]: every family is compiled once, in this program.

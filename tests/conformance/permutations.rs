@@ -116,8 +116,8 @@ pub(crate) fn permutations_cost_what_their_maps_cost(backend: &mut dyn UnderTest
 
 /// Compacting in two steps is compacting in one.
 pub(crate) fn permutations_as_maps(backend: &mut dyn UnderTest) {
-    for outer in [1, 2, 77, 100] {
-        let f = VariablePhilox::<24>::from_seed(128, 8);
+    for outer in [1, 2, 33, 50] {
+        let f = VariablePhilox::<24>::from_seed(64, 8);
         let p = Permutation::with_bijection(outer, f).unwrap();
         let inverse = p.inverse();
         for len in [0, 1, outer / 2, outer - 1, outer].into_iter().filter(|&len| len <= outer) {
