@@ -1,6 +1,8 @@
 //! The GPU engine as a back end: on host memory, and in the middle of device memory whose ends are
 //! watched.
 
+use std::sync::OnceLock;
+
 use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
@@ -9,20 +11,26 @@ use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices}
 use crate::engines::{View, compact};
 use crate::items::{Items, Table};
 
+/// One engine for all of these tests, so that each kernel is compiled once.
+fn engine() -> Option<Cuda> {
+    static ENGINE: OnceLock<Option<Cuda>> = OnceLock::new();
+    ENGINE.get_or_init(crate::common::cuda).clone()
+}
+
 /// The engine on host slices, if there is a GPU.
 pub(crate) fn host(strategy: CudaStrategy) -> Option<impl UnderTest> {
-    Some(Host(crate::common::cuda()?.with_strategy(strategy)))
+    Some(Host(engine()?.with_strategy(strategy)))
 }
 
 /// The engine on device memory, if there is a GPU.
 pub(crate) fn device(strategy: CudaStrategy) -> Option<impl UnderTest> {
-    let cuda = crate::common::cuda()?.with_strategy(strategy);
+    let cuda = engine()?.with_strategy(strategy);
     Some(Device(CudaWorkspace::new(&cuda)))
 }
 
 /// A [`Permutation`] on the GPU, if there is one.
 pub(crate) fn view() -> Option<impl UnderTest> {
-    crate::common::cuda().map(|_| View(Backend::Cuda))
+    engine().map(|_| View(Backend::Cuda))
 }
 
 struct Host(Cuda);
@@ -64,7 +72,7 @@ impl UnderTest for Device {
             given: &Given,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
-            *out = guarded(workspace, N::max_value(), out, |workspace, _, out| {
+            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
                 workspace.indices(given.bijection, out)
             })?;
             Ok(())
@@ -81,10 +89,11 @@ impl UnderTest for Device {
             to: Direction,
         ) -> Result<(), Error> {
             let poison = out.first().copied().unwrap_or_default();
-            *out = guarded(workspace, poison, source, |workspace, source, out| match to {
-                Direction::Shuffle => workspace.shuffle_into(given.bijection, source, out),
-                Direction::Unshuffle => workspace.unshuffle_into(given.bijection, source, out),
-            })?;
+            *out =
+                guarded(workspace, poison, source, out.len(), |workspace, source, out| match to {
+                    Direction::Shuffle => workspace.shuffle_into(given.bijection, source, out),
+                    Direction::Unshuffle => workspace.unshuffle_into(given.bijection, source, out),
+                })?;
             Ok(())
         }
         with_device_copies!(source, out, source, out => copy(&mut self.0, given, source, out, to))
@@ -153,7 +162,7 @@ impl UnderTest for Device {
             first: u64,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
-            *out = guarded(workspace, N::max_value(), out, |workspace, _, out| {
+            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
                 workspace.permutations(permutations, first, out)
             })?;
             Ok(())
@@ -162,24 +171,24 @@ impl UnderTest for Device {
     }
 }
 
-/// Runs a movement into the middle of poisoned memory, and gives back what is there, after a look
+/// Runs a movement into the middle of poisoned memory for `len` items, and gives back what is there, after a look
 /// at the guards on both sides.
 pub(crate) fn guarded<T: DeviceRepr + Copy + PartialEq>(
     workspace: &mut CudaWorkspace,
     poison: T,
     source: &[T],
+    len: usize,
     run: impl FnOnce(&mut CudaWorkspace, &CudaView<'_, T>, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
 ) -> Result<Vec<T>, Error> {
     const GUARD: usize = 1024;
     let stream = workspace.stream().clone();
-    let len = source.len();
+    let readable = GUARD..GUARD + source.len();
     let mut padded = vec![poison; GUARD];
     padded.extend_from_slice(source);
-    padded.resize(len + 2 * GUARD, poison);
+    padded.resize(source.len() + 2 * GUARD, poison);
     let source = stream.clone_htod(&padded).unwrap();
     let mut out = stream.clone_htod(&vec![poison; len + 2 * GUARD]).unwrap();
-    let done =
-        run(workspace, &source.slice(GUARD..GUARD + len), &mut out.slice_mut(GUARD..GUARD + len));
+    let done = run(workspace, &source.slice(readable), &mut out.slice_mut(GUARD..GUARD + len));
     let all = stream.clone_dtoh(&out).unwrap();
     let kept = stream.clone_dtoh(&source).unwrap();
     stream.synchronize().unwrap();

@@ -44,5 +44,5 @@ fn guarded<T: DeviceRepr + Copy + PartialEq>(
     source: &[T],
     run: impl FnOnce(&mut CudaWorkspace, &CudaView<'_, T>, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
 ) -> Result<Vec<T>, Error> {
-    back_ends::guarded(&mut CudaWorkspace::new(cuda), poison, source, run)
+    back_ends::guarded(&mut CudaWorkspace::new(cuda), poison, source, source.len(), run)
 }
