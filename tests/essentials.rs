@@ -1,13 +1,13 @@
-//! The tests of `suite` that CI runs in other builds too: without default features, and without
+//! The tests of `suite` and `conformance` that CI runs in other builds too: without default features, and without
 //! overflow and debug checks. They are compiled by themselves, which takes a fraction of the time;
-//! `cargo test` leaves this program out, and runs them in `suite`.
+//! `cargo test` leaves this program out, and runs them in those.
 
 #[path = "common/mod.rs"]
 mod common;
 
 #[path = "suite/golden.rs"]
 mod golden;
-#[path = "suite/laws.rs"]
+#[path = "conformance/laws.rs"]
 mod laws;
 #[path = "suite/views/mod.rs"]
 mod views;

@@ -160,6 +160,26 @@ fn with_bits(bits: u32, seed: u64) -> Lcg {
     Lcg::new(bits, drawn.multiplier(), drawn.increment()).unwrap()
 }
 
+/// A sequence of numbers: SplitMix64.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        x ^ x >> 31
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    pub(crate) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
 /// What a user writes: no run, no trust, only the methods that have to be there.
 pub(crate) struct Plain<B>(pub(crate) B);
 

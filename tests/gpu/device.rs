@@ -9,7 +9,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{Philox4x32Rng, Streams, Xorwow};
 use bijective_shuffle::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceSource};
 
-use crate::{STRATEGIES, cuda, reference};
+use super::{STRATEGIES, cuda, reference};
 
 /// Counts backwards, on the device too.
 struct Backwards {

@@ -11,7 +11,7 @@ use bijective_shuffle::rng::{
 };
 use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
 
-use crate::cuda;
+use super::cuda;
 
 /// A kind of numbers: how each side fills with it.
 trait Kind {

@@ -8,7 +8,7 @@ use bijective_shuffle::cudarc::driver::DeviceRepr;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaWorkspace, DeviceNumber};
 
-use crate::{cuda, guarded};
+use super::{cuda, guarded};
 
 /// What can be in device memory and be looked at.
 trait Item: DeviceRepr + Copy + PartialEq + core::fmt::Debug + Send + Sync {}

@@ -3,8 +3,8 @@
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource};
 
+use super::{cuda, reference};
 use crate::common::long;
-use crate::{cuda, reference};
 
 /// A bijection that takes its time at slots that a salt chooses.
 struct Dawdling<B> {

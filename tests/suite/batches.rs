@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+use bijective_shuffle::RowsError;
 use bijective_shuffle::prelude::*;
 use rayon::ThreadPoolBuilder;
 
@@ -111,4 +112,118 @@ fn rows_of_a_matrix_are_shuffled_apart() {
     }
     let refused = Permutations::new(MANY, MANY, 1).apply_rows(&mut [1]).unwrap_err();
     assert_eq!(refused, Error::LengthMismatch { expected: u64::MAX, actual: 1 });
+}
+
+/// The rows that a function is given are those that are written, on any number of threads.
+#[test]
+fn rows_are_mapped_in_order() {
+    // Many tasks, tasks of one row, and rows that all threads share.
+    for (count, len) in [(300, 32), (70, 5), (50, 256), (11, 1000), (20, 20_000), (2, 140_000)] {
+        let permutations = Permutations::new(count, len, Seed::new(4).epoch(77));
+        let rows = permutations.to_vec();
+        for threads in [1, 2, 3, 7, 16] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let what = format!("{count} rows of {len}, {threads} threads");
+            assert!(pool.install(|| permutations.to_vec()) == rows, "{what}");
+            let map = |row, order: &[u64]| (row, order.to_vec());
+            let mapped = pool.install(|| permutations.par_map(map)).unwrap();
+            assert!(mapped.iter().map(|(row, _)| *row).eq(0..count), "{what}");
+            assert!(mapped.into_iter().flat_map(|(_, order)| order).eq(rows.iter().copied()));
+        }
+    }
+    let permutations = Permutations::new(u64::MAX, 9, 8);
+    let last = permutations.row(u64::MAX - 1).unwrap();
+    assert_eq!(last.to_vec(), Permutation::new(9, Seed::new(8).epoch(u64::MAX - 1)).to_vec());
+    assert!(permutations.row(u64::MAX).is_none());
+}
+
+#[test]
+fn each_row_is_visited_once() {
+    use std::sync::atomic::{AtomicU8, Ordering};
+    for len in [0, 1, 20, 400] {
+        let visits: Vec<AtomicU8> = (0..5000).map(|_| AtomicU8::new(0)).collect();
+        let permutations = Permutations::new(5000, len, 4);
+        permutations
+            .par_for_each(|row, order: &[u32]| {
+                assert_eq!(order.len() as u64, len);
+                visits[row as usize].fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap();
+        assert!(visits.iter().all(|count| count.load(Ordering::Relaxed) == 1), "length {len}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let permutations = Permutations::new(10, 4, 1);
+    let mut room = [7_u32; 48];
+    assert_eq!(
+        permutations.write_indices(&mut room),
+        Err(Error::LengthMismatch { expected: 40, actual: 48 })
+    );
+    assert_eq!(
+        permutations.write_rows(0, &mut room[..5]),
+        Err(Error::Rows(RowsError::NotWhole { len: 4, actual: 5 }))
+    );
+    let outside = |first, rows| Err(Error::Rows(RowsError::OutOfRange { first, rows, count: 10 }));
+    assert_eq!(permutations.write_rows(0, &mut room), outside(0, 12));
+    assert_eq!(permutations.write_rows(9, &mut room[..8]), outside(9, 2));
+    assert_eq!(permutations.write_rows(11, &mut room[..0]), outside(11, 0));
+    assert_eq!(permutations.write_rows(u64::MAX, &mut room[..4]), outside(u64::MAX, 1));
+    assert!(room.iter().all(|&word| word == 7));
+    permutations.write_rows(10, &mut room[..0]).unwrap();
+
+    let endless = Permutations::new(1 << 40, 1 << 40, 1);
+    assert_eq!(endless.try_to_vec(), Err(Error::OutOfMemory { bytes: u64::MAX }));
+    assert!(matches!(
+        Permutations::new(1 << 30, 1 << 30, 1).try_to_vec(),
+        Err(Error::OutOfMemory { bytes: 0x8000_0000_0000_0000 })
+    ));
+    assert!(matches!(
+        endless.write_indices(&mut room),
+        Err(Error::LengthMismatch { expected: u64::MAX, actual: 48 })
+    ));
+    assert!(matches!(endless.par_map(|_, _: &[u64]| 0_u8), Err(Error::OutOfMemory { .. })));
+    assert!(Permutations::new(1, 1 << 40, 1).par_map(|_, _: &[u32]| ()).is_err());
+}
+
+#[test]
+fn nothing_is_a_batch_too() {
+    for (count, len) in [(0, 0), (0, 5), (5, 0), (u64::MAX, 0)] {
+        let permutations = Permutations::new(count, len, 1);
+        assert!(permutations.is_empty());
+        assert!(permutations.to_vec().is_empty());
+        permutations.write_indices::<u32>(&mut []).unwrap();
+        permutations.write_rows::<u64>(count, &mut []).unwrap();
+    }
+    let permutations = Permutations::new(5, 0, 1);
+    assert_eq!(
+        permutations.write_rows(0, &mut [0_u32]),
+        Err(Error::Rows(RowsError::NotWhole { len: 0, actual: 1 }))
+    );
+    assert_eq!(permutations.par_map(|row, order: &[u32]| (row, order.len())).unwrap().len(), 5);
+    assert!(Permutations::new(3, 1, 1).to_vec() == [0, 0, 0]);
+}
+
+#[test]
+#[should_panic(expected = "row 40")]
+fn a_panic_of_the_visitor_comes_through() {
+    let permutations = Permutations::new(100, 8, 1);
+    let _ = permutations.par_map(|row, _: &[u32]| assert!(row != 40, "row 40"));
+}
+
+#[test]
+fn a_back_end_can_be_chosen() {
+    let permutations = Permutations::new(100, 30, Seed::new(1).epoch(5));
+    assert_eq!(permutations, Permutations::new(100, 30, 1));
+    assert_eq!(permutations.backend(), Backend::Auto);
+    assert_eq!(permutations.on(Backend::Cpu).to_vec(), permutations.to_vec());
+    let on_gpu = permutations.on(Backend::Cuda);
+    match on_gpu.try_to_vec() {
+        Ok(rows) => assert_eq!(rows, permutations.to_vec()),
+        Err(error) => {
+            assert!(matches!(error, Error::BackendUnavailable { .. }));
+            assert_eq!(on_gpu.par_map(|_, _: &[u32]| ()), Err(error));
+        }
+    }
 }

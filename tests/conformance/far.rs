@@ -2,7 +2,7 @@
 //! GiB and minutes, so it belongs to the long forms of the tests, and says how long it took:
 //!
 //! ```console
-//! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test suite far:: -- --nocapture --test-threads 1
+//! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test conformance far:: -- --nocapture --test-threads 1
 //! ```
 
 use crate::common;

@@ -1,0 +1,280 @@
+//! The back ends that need no GPU.
+
+use bijective_shuffle::prelude::*;
+
+use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
+use crate::items::{Call, Items, Table};
+
+/// An engine on host memory by the trait that all of them have.
+pub(crate) struct Engine<C>(pub(crate) C);
+
+impl UnderTest for Engine<Serial> {
+    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.indices(given.bijection, out)))
+    }
+
+    fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
+        Some(with_items!(items, items => compact(&self.0, given, items, direction)))
+    }
+
+    fn copied<'a>(
+        &mut self,
+        given: &Given,
+        source: &Items<'a>,
+        direction: Direction,
+    ) -> Option<Result<Items<'a>, Error>> {
+        (direction == Direction::Shuffle)
+            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+    }
+}
+
+impl UnderTest for Engine<Cpu> {
+    fn has_threads(&self) -> bool {
+        true
+    }
+
+    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.indices(given.bijection, out)))
+    }
+
+    fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
+        Some(with_items!(items, items => compact(&self.0, given, items, direction)))
+    }
+
+    fn copied<'a>(
+        &mut self,
+        given: &Given,
+        source: &Items<'a>,
+        direction: Direction,
+    ) -> Option<Result<Items<'a>, Error>> {
+        (direction == Direction::Shuffle)
+            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+    }
+
+    fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
+        let permutations = permutations.on(Backend::Cpu);
+        Some(with_indices!(out, out => permutations.write_rows(first, out)))
+    }
+}
+
+/// Moves items in place by an engine.
+pub(crate) fn compact<T: Send>(
+    engine: &impl Compactor,
+    given: &Given,
+    items: &mut [T],
+    direction: Direction,
+) -> Result<(), Error> {
+    match direction {
+        Direction::Shuffle => engine.shuffle(given.bijection, items),
+        Direction::Unshuffle => engine.unshuffle(given.bijection, items),
+    }
+}
+
+impl UnderTest for Workspace {
+    fn has_threads(&self) -> bool {
+        true
+    }
+
+    fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
+        Some(with_items!(items, items => match direction {
+            Direction::Shuffle => self.shuffle(given.bijection, items),
+            Direction::Unshuffle => self.unshuffle(given.bijection, items),
+        }))
+    }
+
+    fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
+        if to == Direction::Unshuffle {
+            return None;
+        }
+        with_copies!(source, out, source, out => self.shuffle_into(given.bijection, source, out))
+    }
+
+    fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
+        struct Together<'a>(&'a mut Workspace, &'a dyn Bijection, Direction);
+
+        impl Call for Together<'_> {
+            fn call(&mut self, columns: impl Columns) -> Result<(), Error> {
+                match self.2 {
+                    Direction::Shuffle => self.0.shuffle_together(self.1, columns),
+                    Direction::Unshuffle => self.0.unshuffle_together(self.1, columns),
+                }
+            }
+        }
+
+        Some(table.call(Together(self, given.bijection, direction)))
+    }
+}
+
+/// A workspace that is given seeds.
+pub(crate) struct Seeded(pub(crate) Workspace);
+
+impl UnderTest for Seeded {
+    fn serves(&self, given: &Given) -> bool {
+        given.seed.is_some()
+    }
+
+    fn has_threads(&self) -> bool {
+        true
+    }
+
+    fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
+        let (workspace, seed) = (&mut self.0, given.seed?);
+        Some(with_items!(items, items => match direction {
+            Direction::Shuffle => workspace.shuffle_by_seed(seed, items),
+            Direction::Unshuffle => workspace.unshuffle_by_seed(seed, items),
+        }))
+    }
+
+    fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
+        let (workspace, seed) = (&mut self.0, given.seed?);
+        if to == Direction::Unshuffle {
+            return None;
+        }
+        with_copies!(source, out, source, out => workspace.shuffle_into_by_seed(seed, source, out))
+    }
+
+    fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
+        struct Together<'a>(&'a mut Workspace, Seed, Direction);
+
+        impl Call for Together<'_> {
+            fn call(&mut self, columns: impl Columns) -> Result<(), Error> {
+                match self.2 {
+                    Direction::Shuffle => self.0.shuffle_together_by_seed(self.1, columns),
+                    Direction::Unshuffle => self.0.unshuffle_together_by_seed(self.1, columns),
+                }
+            }
+        }
+
+        Some(table.call(Together(&mut self.0, given.seed?, direction)))
+    }
+}
+
+/// The methods of slices, by the seed where there is one.
+pub(crate) struct Slices;
+
+impl UnderTest for Slices {
+    fn has_threads(&self) -> bool {
+        true
+    }
+
+    fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
+        let f = given.bijection;
+        Some(with_items!(items, items => match (given.seed, direction) {
+            (None, Direction::Shuffle) => items.par_bijective_shuffle_with(f),
+            (None, Direction::Unshuffle) => items.par_bijective_unshuffle_with(f),
+            (Some(seed), Direction::Shuffle) => items.try_par_bijective_shuffle(seed),
+            (Some(seed), Direction::Unshuffle) => items.try_par_bijective_unshuffle(seed),
+        }))
+    }
+
+    fn copied<'a>(
+        &mut self,
+        given: &Given,
+        source: &Items<'a>,
+        direction: Direction,
+    ) -> Option<Result<Items<'a>, Error>> {
+        (direction == Direction::Shuffle).then(|| {
+            map_items!(source, source => match given.seed {
+                None => source.par_bijective_shuffled_with(given.bijection),
+                Some(seed) => source.try_par_bijective_shuffled(seed),
+            })
+        })
+    }
+
+    fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
+        struct Together<'a>(&'a Given<'a>, Direction);
+
+        impl Call for Together<'_> {
+            fn call(&mut self, columns: impl Columns) -> Result<(), Error> {
+                let f = self.0.bijection;
+                match (self.0.seed, self.1) {
+                    (None, Direction::Shuffle) => columns.par_bijective_shuffle_together_with(f),
+                    (None, Direction::Unshuffle) => {
+                        columns.par_bijective_unshuffle_together_with(f)
+                    }
+                    (Some(seed), Direction::Shuffle) => {
+                        columns.try_par_bijective_shuffle_together(seed)
+                    }
+                    (Some(seed), Direction::Unshuffle) => {
+                        columns.try_par_bijective_unshuffle_together(seed)
+                    }
+                }
+            }
+        }
+
+        Some(table.call(Together(given, direction)))
+    }
+}
+
+/// A [`Permutation`], whose engine is chosen by a name.
+pub(crate) struct View(pub(crate) Backend);
+
+impl View {
+    fn of<'a>(
+        &self,
+        given: &Given<'a>,
+        len: usize,
+    ) -> Result<Permutation<&'a dyn Bijection>, Error> {
+        Ok(Permutation::with_bijection(len as u64, given.bijection)?.on(self.0))
+    }
+}
+
+impl UnderTest for View {
+    fn has_threads(&self) -> bool {
+        self.0 != Backend::Cuda
+    }
+
+    fn serves(&self, given: &Given) -> bool {
+        self.has_threads() || given.bijection.device_source().is_some()
+    }
+
+    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => {
+            self.of(given, out.len()).and_then(|view| view.write_indices(out))
+        }))
+    }
+
+    fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
+        Some(with_items!(items, items => {
+            self.of(given, items.len()).and_then(|view| match direction {
+                Direction::Shuffle => view.apply_in_place(items),
+                Direction::Unshuffle => view.unapply_in_place(items),
+            })
+        }))
+    }
+
+    fn copied<'a>(
+        &mut self,
+        given: &Given,
+        source: &Items<'a>,
+        direction: Direction,
+    ) -> Option<Result<Items<'a>, Error>> {
+        Some(map_items!(source, source => {
+            self.of(given, source.len()).and_then(|view| match direction {
+                Direction::Shuffle => view.apply(source),
+                Direction::Unshuffle => view.inverse().apply(source),
+            })
+        }))
+    }
+
+    fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
+        struct Together<'a>(Permutation<&'a dyn Bijection>, Direction);
+
+        impl Call for Together<'_> {
+            fn call(&mut self, columns: impl Columns) -> Result<(), Error> {
+                match self.1 {
+                    Direction::Shuffle => self.0.apply_together(columns),
+                    Direction::Unshuffle => self.0.unapply_together(columns),
+                }
+            }
+        }
+
+        let view = self.of(given, table.len());
+        Some(view.and_then(|view| table.call(Together(view, direction))))
+    }
+
+    fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
+        let permutations = permutations.on(self.0);
+        Some(with_indices!(out, out => permutations.write_rows(first, out)))
+    }
+}

@@ -1,0 +1,97 @@
+//! One body of tests for every back end: the same laws, lengths, items, columns, lies and threads.
+//!
+//! Each line of `back_ends!` is a back end, and makes a module of tests, one for each law. A new
+//! back end is an implementation of [`UnderTest`](backend::UnderTest) and a line. The command
+//! `cargo test --test conformance serial::` tests one of them by all laws, and
+//! `cargo test --test conformance every_length` all of them by one.
+//!
+//! The bijections that the back ends are given have laws of their own, in [`laws`], [`verify`] and
+//! [`device_source`]: every family is compiled once, in this program.
+//!
+//! [`gpu`] has the GPU's lines and what is particular to its engine. Without a GPU its tests are
+//! skipped and say so; with `BIJECTIVE_SHUFFLE_REQUIRE_GPU=1` they fail instead.
+
+/// Declares back ends: the names of their modules, and what makes one, if there is such a machine.
+macro_rules! back_ends {
+    ($($name:ident: $backend:expr;)+) => {$(
+        mod $name {
+            #[allow(unused_imports, reason = "not every line needs all of what its module has")]
+            use super::*;
+
+            laws! {
+                $backend;
+                agreement: every_length every_kind_of_item every_family large_lengths
+                    maps_that_are_not_random any_number_of_threads random_maps;
+                batches: rows_of_every_length rows_from_anywhere;
+                lies: lies_are_found no_lie_loses_an_item many_items_survive_each_lie;
+                permutations: permutations_as_maps permutations_cost_what_their_maps_cost;
+                refusals: what_does_not_fit_is_refused;
+                together: columns_of_every_length columns_in_every_pool;
+            }
+        }
+    )+};
+}
+
+/// The tests of a back end: modules of this program and their laws.
+macro_rules! laws {
+    ($backend:expr; $($module:ident: $($law:ident)+;)+) => {
+        fn test(law: fn(&mut dyn crate::backend::UnderTest)) {
+            let backend: Option<_> = $backend;
+            if let Some(mut backend) = backend {
+                law(&mut backend);
+            }
+        }
+        $($(
+            #[test]
+            fn $law() {
+                test(crate::$module::$law);
+            }
+        )+)+
+    };
+}
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../src/cplusplus.rs"]
+mod cplusplus;
+
+#[macro_use]
+mod items;
+mod agreement;
+mod backend;
+mod batches;
+mod device_source;
+mod engines;
+mod far;
+// CUDA has no driver for 32 bits, nor for other systems.
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
+#[path = "../gpu/mod.rs"]
+mod gpu;
+mod laws;
+mod lies;
+mod particular;
+mod permutations;
+mod refusals;
+mod sizes;
+mod together;
+mod verify;
+
+use bijective_shuffle::Strategy;
+use bijective_shuffle::prelude::*;
+
+use engines::{Engine, Seeded, Slices, View};
+
+back_ends! {
+    serial: Some(Engine(Serial));
+    cpu: Some(Engine(Cpu));
+    workspace: Some(Workspace::new());
+    workspace_direct: Some(Workspace::new().with_strategy(Strategy::Direct));
+    workspace_partitioned: Some(Workspace::new().with_strategy(Strategy::Partitioned));
+    workspace_by_seed: Some(Seeded(Workspace::new()));
+    slices: Some(Slices);
+    view: Some(View(Backend::Cpu));
+}

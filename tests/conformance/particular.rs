@@ -1,0 +1,234 @@
+//! What is particular to some back end, and what an erased item or bijection cannot show.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Defect, Strategy};
+
+use crate::agreement::reference;
+use crate::common::hostile::{Counter, Liar};
+use crate::items::Ledger;
+
+fn serial(f: &dyn Bijection, len: usize) -> Vec<u64> {
+    let mut expected = vec![0; len];
+    Serial.indices(f, &mut expected).unwrap();
+    expected
+}
+
+#[test]
+fn algorithm_1_by_hand() {
+    // 3 0 5 2 7 4 1 6, of which those below the length stay.
+    let f = Lcg::new(3, 5, 3).unwrap();
+    assert_eq!(serial(&f, 8), [3, 0, 5, 2, 7, 4, 1, 6]);
+    assert_eq!(serial(&f, 5), [3, 0, 2, 4, 1]);
+    assert_eq!(serial(&f, 1), [0]);
+    assert!(serial(&f, 0).is_empty());
+}
+
+#[test]
+fn a_workspace_says_what_it_holds() {
+    let f = Standard::from_seed(1 << 18, 1);
+    let mut items: Vec<u64> = (0..1 << 18).collect();
+    let mut workspace = Workspace::new().with_strategy(Strategy::Partitioned);
+    assert_eq!(workspace.bytes(), 0);
+    workspace.shuffle(&f, &mut items).unwrap();
+    let held = workspace.bytes();
+    assert!(held > 10 << 18, "{held}");
+    workspace.shuffle(&f, &mut items[..1 << 17]).unwrap();
+    assert_eq!(workspace.bytes(), held);
+}
+
+#[test]
+fn items_that_cannot_be_copied_or_shared_are_moved() {
+    // A cell may change threads, but not be shared between them.
+    let mut cells: Vec<std::cell::Cell<u32>> = (0..300_000).map(std::cell::Cell::new).collect();
+    cells.par_bijective_shuffle(1);
+    let p = Permutation::new(300_000, 1);
+    assert!(p.iter().zip(&cells).all(|(index, cell)| index == u64::from(cell.get())));
+
+    let mut boxes: Vec<Box<dyn Fn() -> u64 + Send>> = Vec::new();
+    for k in 0..300_u64 {
+        boxes.push(Box::new(move || k));
+    }
+    boxes.par_bijective_shuffle(2);
+    assert!(Permutation::new(300, 2).iter().zip(&boxes).all(|(index, f)| index == f()));
+}
+
+#[test]
+fn zero_sized_items_take_no_time() {
+    let mut units = [(); usize::MAX];
+    units.par_bijective_shuffle(1);
+    units.par_bijective_unshuffle(1);
+    let f = VariablePhilox::<24>::from_keys(64, [0; 24]);
+    units.par_bijective_shuffle_with(&f).unwrap();
+    assert_eq!(units.len(), usize::MAX);
+    let short = Lcg::new(4, 1, 0).unwrap();
+    let error = units.par_bijective_shuffle_with(&short).unwrap_err();
+    assert!(matches!(error, Error::LengthExceedsDomain { last: 15, .. }));
+}
+
+#[test]
+fn wrong_lengths_are_refused_and_nothing_moves() {
+    let p = Permutation::new(4, 1);
+    let mut items = [1, 2, 3];
+    let error = Error::LengthMismatch { expected: 4, actual: 3 };
+    assert_eq!(p.apply_in_place(&mut items), Err(error.clone()));
+    assert_eq!(p.unapply_in_place(&mut items), Err(error.clone()));
+    assert_eq!(p.apply(&items), Err(error.clone()));
+    assert_eq!(p.write_indices(&mut [0_u32; 3]), Err(error));
+    assert_eq!(items, [1, 2, 3]);
+
+    let small = Lcg::new(2, 1, 0).unwrap();
+    let error = Error::LengthExceedsDomain { len: 5, last: 3 };
+    assert_eq!(Permutation::with_bijection(5, small).unwrap_err(), error);
+    let mut items = [1, 2, 3, 4, 5];
+    assert_eq!(Cpu.shuffle(&small, &mut items), Err(error.clone()));
+    assert_eq!(Serial.shuffle(&small, &mut items), Err(error.clone()));
+    assert_eq!(Cpu.shuffled(&small, &items), Err(error.clone()));
+    assert_eq!(Serial.unshuffle(&small, &mut items), Err(error));
+    assert_eq!(items, [1, 2, 3, 4, 5]);
+    assert!(Permutation::with_bijection(4, small).is_ok());
+}
+
+#[test]
+fn what_does_not_fit_the_memory_is_said() {
+    let p = Permutation::new(1 << 60, 1);
+    assert_eq!(p.try_to_vec(), Err(Error::OutOfMemory { bytes: 1 << 63 }));
+    assert!(matches!(Permutation::new(1 << 62, 1).try_to_vec(), Err(Error::OutOfMemory { .. })));
+}
+
+#[test]
+fn back_ends_can_be_chosen() {
+    let p = Permutation::new(100, 1);
+    assert_eq!(p.backend(), Backend::Auto);
+    assert_eq!(p.clone().on(Backend::Cpu).to_vec(), p.to_vec());
+    let mut items: Vec<u32> = (0..100).collect();
+    match p.clone().on(Backend::Cuda).try_to_vec() {
+        Ok(order) => assert_eq!(order, p.to_vec()),
+        Err(error) => {
+            assert!(matches!(error, Error::BackendUnavailable { .. }));
+            assert!(error.to_string().starts_with("back end cuda is not available: "));
+            assert_eq!(p.on(Backend::Cuda).apply_in_place(&mut items), Err(error));
+            assert!(items.into_iter().eq(0..100));
+        }
+    }
+}
+
+/// The slots of a repetition, and not the places among the survivors, are named; by all engines.
+#[test]
+fn repeats_name_the_slots() {
+    for len in [20, 200_000] {
+        let last = 2 * (len as u64).next_power_of_two() - 1;
+        let honest = VariablePhilox::<24>::from_seed(last + 1, 3);
+        let mut surviving = (5..=last).filter(|&slot| honest.forward(slot) < len as u64);
+        let (first, second) = (surviving.next().unwrap(), surviving.next_back().unwrap());
+        let index = honest.forward(first);
+        let map = |x| honest.forward(if x == second { first } else { x });
+        let slots = Some([first, second]);
+        let repeats = Error::NotABijection(Defect::Repeats { index, slots });
+        let message = repeats.to_string();
+        let error = Err(repeats);
+        let f = Liar { last, map };
+        let mut indices = vec![0_u64; len];
+        assert_eq!(Cpu.indices(&f, &mut indices), error);
+        assert_eq!(Serial.indices(&f, &mut indices), error);
+        assert_eq!(indices.par_bijective_shuffle_with(&f), error);
+        let said = format!("the slots {first} and {second} both have the value {index}");
+        assert!(message.ends_with(&said), "{message}");
+
+        // One that does not repeat when it is asked again.
+        let calls = Counter::new(0);
+        let map = |x| honest.forward(if calls.next() <= last && x == second { first } else { x });
+        let error = Error::NotABijection(Defect::Repeats { index, slots: None });
+        assert_eq!(Cpu.indices(&Liar { last, map }, &mut indices), Err(error));
+    }
+}
+
+#[test]
+fn lengths_that_do_not_fit_are_refused() {
+    let f = Lcg::new(3, 5, 3).unwrap();
+    let mut items: Vec<u32> = (0..9).collect();
+    let error = Err(Error::LengthExceedsDomain { len: 9, last: 7 });
+    assert_eq!(items.par_bijective_shuffle_with(&f), error);
+    assert_eq!(items.par_bijective_unshuffle_with(&f), error);
+    assert_eq!(items.par_bijective_shuffled_with(&f).map(drop), error);
+    let mut units = [(); 9];
+    assert_eq!(units.par_bijective_unshuffle_with(&f), error);
+    assert_eq!(units.par_bijective_shuffled_with(&f).map(drop), error);
+    assert_eq!((&mut items, &mut units).par_bijective_shuffle_together_with(&f), error);
+    assert_eq!((&mut items, &mut units).par_bijective_unshuffle_together_with(&f), error);
+
+    let error = Err(Error::LengthMismatch { expected: 9, actual: 4 });
+    let mut few = [0; 4];
+    let mut workspace = Workspace::new();
+    assert_eq!((&mut items, &mut few).par_bijective_shuffle_together_with(&f), error);
+    assert_eq!((&mut items, &mut few).par_bijective_unshuffle_together_with(&f), error);
+    assert_eq!(workspace.shuffle_together_by_seed(1, (&mut items, &mut few)), error);
+    assert_eq!(workspace.unshuffle_together_by_seed(1, (&mut items, &mut few)), error);
+    assert_eq!(workspace.shuffle_into_by_seed(1, &items, &mut few), error);
+    assert!(items.into_iter().eq(0..9));
+}
+
+/// An item of no size that counts its drops.
+struct Unit;
+
+static UNITS_DROPPED: Counter = Counter::new(0);
+
+impl Drop for Unit {
+    fn drop(&mut self) {
+        UNITS_DROPPED.next();
+    }
+}
+
+#[test]
+fn items_of_no_size_are_dropped_once() {
+    let mut units: Vec<Unit> = (0..30_000).map(|_| Unit).collect();
+    let liar = Liar { last: 32_767, map: |_| 0 };
+    let _ = units.par_bijective_shuffle_with(&liar);
+    let _ = Serial.shuffle(&liar, &mut units);
+    units.par_bijective_shuffle(1);
+    Serial.unshuffle(&VariablePhilox::<24>::from_seed(30_000, 1), &mut units).unwrap();
+    assert_eq!(UNITS_DROPPED.get(), 0);
+    drop(units);
+    assert_eq!(UNITS_DROPPED.get(), 30_000);
+}
+
+#[test]
+fn clones_are_dropped_once_when_one_panics() {
+    for len in [50_u32, 300_000] {
+        for panic_at in [0, 1, len / 2, len - 1, len] {
+            let ledger = Ledger::with_clones(len as usize, panic_at);
+            let originals = ledger.items();
+            let result = catch_unwind(AssertUnwindSafe(|| originals.par_bijective_shuffled(3)));
+            assert_eq!(result.is_ok(), panic_at == len);
+            drop(result);
+            assert!(ledger.each_is_alive(1), "panic at {panic_at} of {len}");
+            drop(originals);
+            assert!(ledger.each_is_alive(0), "panic at {panic_at} of {len}");
+        }
+    }
+}
+
+/// Whatever points to a bijection is one, to the methods of slices too.
+#[test]
+fn any_pointer_to_a_bijection_will_do() {
+    fn check<B: Bijection + ?Sized>(f: &B) {
+        let in_order: Vec<u64> = (0..100).collect();
+        let order = reference(&f, 100);
+        let mut items = in_order.clone();
+        items.par_bijective_shuffle_with(f).unwrap();
+        assert_eq!(items, order);
+        assert_eq!(in_order.par_bijective_shuffled_with(f).unwrap(), order);
+        (&mut items[..]).par_bijective_unshuffle_together_with(f).unwrap();
+        assert_eq!(items, in_order);
+        (&mut items[..]).par_bijective_shuffle_together_with(f).unwrap();
+        items.par_bijective_unshuffle_with(f).unwrap();
+        assert_eq!(items, in_order);
+    }
+    let f = Standard::from_seed(103, 9);
+    check(&f);
+    check(&&f);
+    let boxed: Box<dyn Bijection> = Box::new(f);
+    check(&*boxed);
+    check(&boxed);
+}

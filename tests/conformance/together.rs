@@ -1,0 +1,172 @@
+//! Several arrays under one permutation: each gets the order of algorithm 1, whatever the arrays
+//! are.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use bijective_shuffle::RowsError;
+use bijective_shuffle::Strategy;
+use bijective_shuffle::prelude::*;
+
+use crate::agreement::{in_pools, reference};
+use crate::backend::{Direction, Given, UnderTest};
+use crate::common::Plain;
+use crate::items::{Ledger, SHAPES, Shape, Table, mix};
+
+/// Moves columns of some shapes there and back.
+fn check(backend: &mut dyn UnderTest, given: &Given, len: usize, shapes: &[Shape], what: &str) {
+    if !backend.serves(given) {
+        return;
+    }
+    let in_order: Vec<u64> = (0..len as u64).collect();
+    let order = reference(given.bijection, len);
+    for &shape in shapes {
+        let ledger = Ledger::new(len);
+        let original = Table::new(shape, &in_order, &ledger);
+        let mut table = original.clone();
+        let Some(done) = backend.together(given, &mut table, Direction::Shuffle) else { continue };
+        done.unwrap();
+        assert!(table == Table::new(shape, &order, &ledger), "{what}: {len} in {shape:?}");
+        backend.together(given, &mut table, Direction::Unshuffle).expect("a way back").unwrap();
+        assert!(table == original, "{what}: {len} in {shape:?}, and back");
+        drop((table, original));
+        assert!(ledger.each_is_alive(0), "{what}: {len} in {shape:?}, dropped");
+    }
+}
+
+fn check_seed(backend: &mut dyn UnderTest, len: u64, shapes: &[Shape], what: &str) {
+    let seed = Seed::new(len);
+    let f = Standard::from_seed(len, seed);
+    let given = Given { bijection: &f, seed: Some(seed) };
+    check(backend, &given, len as usize, shapes, what);
+}
+
+pub(crate) fn columns_of_every_length(backend: &mut dyn UnderTest) {
+    for len in (0..300).chain([1000, 65_535, 65_536, 65_537]) {
+        check_seed(backend, len, SHAPES, "every length");
+    }
+}
+
+pub(crate) fn columns_in_every_pool(backend: &mut dyn UnderTest) {
+    in_pools(backend, &[1, 2, 3, 7, 16], |backend| {
+        for len in [1, 300, (1 << 17) - 1, 1 << 17, (1 << 17) + 1] {
+            let shapes = if len == 1 << 17 { &SHAPES[..1] } else { SHAPES };
+            check_seed(backend, len, shapes, "in a pool");
+        }
+    });
+    in_pools(backend, &[3], |backend| {
+        let plain = Plain(Standard::from_seed(140_000, 3));
+        check(backend, &Given::by(&plain), 140_000, SHAPES, "untrusted");
+        // Buckets overflow, which leaves it to the direct strategy.
+        for multiplier in [1, 3, (1 << 16) + 1] {
+            let f = Lcg::new(18, multiplier, 5).unwrap();
+            check(backend, &Given::by(&f), 150_000, SHAPES, "not random");
+        }
+    });
+}
+
+/// Rows of any width beside labels, which are longer together than a record or not.
+#[test]
+fn rows_of_any_width() {
+    let matrix = |order: &[u64], width: u64| -> Vec<u16> {
+        order.iter().flat_map(|&index| (0..width).map(move |k| mix(index + k) as u16)).collect()
+    };
+    let labels = |order: &[u64]| -> Vec<u32> { order.iter().map(|&x| mix(x) as u32).collect() };
+    for len in [1, 7, 300, 66_000] {
+        let in_order: Vec<u64> = (0..len).collect();
+        let f = Standard::from_seed(len, 4);
+        let order = reference(&f, len as usize);
+        for width in [1, 2, 3, 8, 16, 30, 32, 33, 50] {
+            for strategy in [Strategy::Direct, Strategy::Partitioned] {
+                let mut workspace = Workspace::new().with_strategy(strategy);
+                let mut rows = matrix(&in_order, width);
+                let mut marks = labels(&in_order);
+                let both = (Rows::new(&mut rows, width as usize).unwrap(), &mut marks);
+                workspace.shuffle_together(&f, both).unwrap();
+                assert!(rows == matrix(&order, width), "{strategy:?}, {len} rows of {width}");
+                assert!(marks == labels(&order), "{strategy:?}, {len} rows of {width}");
+                let both = (Rows::new(&mut rows, width as usize).unwrap(), &mut marks);
+                workspace.unshuffle_together(&f, both).unwrap();
+                assert!(rows == matrix(&in_order, width), "{strategy:?}, {len} rows of {width}");
+                assert!(marks == labels(&in_order), "{strategy:?}, {len} rows of {width}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_must_be_whole() {
+    let mut items = [0_u8; 12];
+    for width in [0, 5, 13] {
+        let error = Rows::new(&mut items, width).unwrap_err();
+        assert_eq!(error, Error::Rows(RowsError::NotWhole { len: width as u64, actual: 12 }));
+    }
+    assert_eq!(
+        error_text(&mut items),
+        "a slice of 12 items does not consist of rows of 5: its length must be a multiple of that"
+    );
+    let mut none: [u8; 0] = [];
+    assert!(Rows::new(&mut none, 0).is_err());
+    let rows = Rows::new(&mut none, usize::MAX).unwrap();
+    assert!(rows.is_empty());
+    assert_eq!((rows.len(), rows.width()), (0, usize::MAX));
+    (rows, &mut [0_u8; 0]).par_bijective_shuffle_together(1);
+}
+
+fn error_text(items: &mut [u8]) -> String {
+    Rows::new(items, 5).unwrap_err().to_string()
+}
+
+#[test]
+fn no_columns_at_all() {
+    let f = Standard::from_seed(9, 5);
+    Workspace::new().shuffle_together(&f, Vec::<&mut [u8]>::new()).unwrap();
+    Vec::<&mut [u8]>::new().par_bijective_shuffle_together(1);
+    Permutation::new(9, 1).apply_together([[[0_u8; 9]; 2]; 0].each_mut()).unwrap();
+}
+
+#[test]
+fn columns_of_two_lengths_are_refused() {
+    let (mut a, mut b, mut c) = ([1, 2, 3, 4], vec![1_u8, 2, 3], [(); 5]);
+    let f = Standard::from_seed(100, 1);
+    let error = Error::LengthMismatch { expected: 4, actual: 3 };
+    let mut workspace = Workspace::new();
+    assert_eq!(workspace.shuffle_together(&f, (&mut a, &mut b)), Err(error.clone()));
+    assert_eq!(workspace.unshuffle_together(&f, (&mut a, &mut b)), Err(error.clone()));
+    assert_eq!((&mut a, &mut b).try_par_bijective_shuffle_together(1), Err(error.clone()));
+    assert_eq!((&mut a, &mut b).try_par_bijective_unshuffle_together(1), Err(error.clone()));
+    let p = Permutation::new(4, 1);
+    assert_eq!(p.apply_together((&mut a, &mut b)), Err(error.clone()));
+    assert_eq!(p.unapply_together(&mut b), Err(error));
+    let error = Error::LengthMismatch { expected: 4, actual: 5 };
+    assert_eq!(p.apply_together((&mut a, &mut c)), Err(error), "items of no size count");
+    let error = Error::LengthExceedsDomain { len: 5, last: 3 };
+    let small = Lcg::new(2, 1, 0).unwrap();
+    assert_eq!(workspace.shuffle_together(&small, (&mut c, &mut [0; 5])), Err(error.clone()));
+    assert_eq!(workspace.shuffle_together(&small, &mut c), Err(error));
+    assert_eq!((a, &b[..]), ([1, 2, 3, 4], &[1, 2, 3][..]));
+    let panics = || (&mut a, &mut b).par_bijective_shuffle_together(1);
+    assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    assert_eq!((a, &b[..]), ([1, 2, 3, 4], &[1, 2, 3][..]));
+}
+
+#[test]
+fn items_of_no_size_take_no_time() {
+    let (mut a, mut b) = ([(); usize::MAX], [(); usize::MAX]);
+    (&mut a, &mut b).par_bijective_shuffle_together(1);
+    (&mut a, &mut b).par_bijective_unshuffle_together(1);
+}
+
+/// The GPU gives the same, or says that it is not there and moves nothing.
+#[test]
+fn back_ends_can_be_chosen() {
+    let p = Permutation::new(1000, 7);
+    let (mut a, mut b): (Vec<u64>, Vec<u8>) = (0..1000).map(|x| (x, x as u8)).unzip();
+    match p.clone().on(Backend::Cuda).apply_together((&mut a, &mut b)) {
+        Ok(()) => assert_eq!(a, p.to_vec()),
+        Err(error) => {
+            assert!(matches!(error, Error::BackendUnavailable { .. }), "{error}");
+            assert!(a.iter().copied().eq(0..1000));
+        }
+    }
+    assert!(a.iter().zip(&b).all(|(&a, &b)| a as u8 == b));
+}

@@ -1,0 +1,199 @@
+//! The GPU engine as a back end: on host memory, and in the middle of device memory whose ends are
+//! watched.
+
+use std::sync::OnceLock;
+
+use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
+
+use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
+use crate::engines::{View, compact};
+use crate::items::{Items, Table};
+
+/// One engine for all of these tests, so that each kernel is compiled once.
+fn engine() -> Option<Cuda> {
+    static ENGINE: OnceLock<Option<Cuda>> = OnceLock::new();
+    ENGINE.get_or_init(crate::common::cuda).clone()
+}
+
+/// The engine on host slices, if there is a GPU.
+pub(crate) fn host(strategy: CudaStrategy) -> Option<impl UnderTest> {
+    Some(Host(engine()?.with_strategy(strategy)))
+}
+
+/// The engine on device memory, if there is a GPU.
+pub(crate) fn device(strategy: CudaStrategy) -> Option<impl UnderTest> {
+    let cuda = engine()?.with_strategy(strategy);
+    Some(Device(CudaWorkspace::new(&cuda)))
+}
+
+/// A [`Permutation`] on the GPU, if there is one.
+pub(crate) fn view() -> Option<impl UnderTest> {
+    engine().map(|_| View(Backend::Cuda))
+}
+
+struct Host(Cuda);
+
+impl UnderTest for Host {
+    fn serves(&self, given: &Given) -> bool {
+        given.bijection.device_source().is_some()
+    }
+
+    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.indices(given.bijection, out)))
+    }
+
+    fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
+        Some(with_items!(items, items => compact(&self.0, given, items, direction)))
+    }
+
+    fn copied<'a>(
+        &mut self,
+        given: &Given,
+        source: &Items<'a>,
+        direction: Direction,
+    ) -> Option<Result<Items<'a>, Error>> {
+        (direction == Direction::Shuffle)
+            .then(|| map_items!(source, source => self.0.shuffled(given.bijection, source)))
+    }
+}
+
+struct Device(CudaWorkspace);
+
+impl UnderTest for Device {
+    fn serves(&self, given: &Given) -> bool {
+        given.bijection.device_source().is_some()
+    }
+
+    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        fn write<N: bijective_shuffle::Word + DeviceRepr>(
+            workspace: &mut CudaWorkspace,
+            given: &Given,
+            out: &mut Vec<N>,
+        ) -> Result<(), Error> {
+            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
+                workspace.indices(given.bijection, out)
+            })?;
+            Ok(())
+        }
+        Some(with_indices!(out, out => write(&mut self.0, given, out)))
+    }
+
+    fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
+        fn copy<T: DeviceRepr + Copy + Default + PartialEq>(
+            workspace: &mut CudaWorkspace,
+            given: &Given,
+            source: &[T],
+            out: &mut Vec<T>,
+            to: Direction,
+        ) -> Result<(), Error> {
+            let poison = out.first().copied().unwrap_or_default();
+            *out =
+                guarded(workspace, poison, source, out.len(), |workspace, source, out| match to {
+                    Direction::Shuffle => workspace.shuffle_into(given.bijection, source, out),
+                    Direction::Unshuffle => workspace.unshuffle_into(given.bijection, source, out),
+                })?;
+            Ok(())
+        }
+        with_device_copies!(source, out, source, out => copy(&mut self.0, given, source, out, to))
+    }
+
+    fn together(&mut self, given: &Given, table: &mut Table, direction: Direction) -> Answer {
+        let stream = self.0.stream().clone();
+        let len = table.len();
+        match table {
+            Table::Twelve(columns) => {
+                let from = columns.each_ref().map(|bytes| stream.clone_htod(bytes).unwrap());
+                let mut to = columns.each_ref().map(|_| stream.alloc_zeros::<u8>(len).unwrap());
+                let arrays = self.0.arrays(given.bijection, len);
+                let arrays = from
+                    .iter()
+                    .zip(&mut to)
+                    .try_fold(arrays, |arrays, (from, to)| arrays.array(from, to));
+                let done = arrays.and_then(|arrays| match direction {
+                    Direction::Shuffle => arrays.shuffle(),
+                    Direction::Unshuffle => arrays.unshuffle(),
+                });
+                if done.is_ok() {
+                    for (bytes, to) in columns.iter_mut().zip(&to) {
+                        stream.memcpy_dtoh(to, bytes).unwrap();
+                    }
+                }
+                stream.synchronize().unwrap();
+                Some(done)
+            }
+            Table::Nested(words, halves, _, bytes) => {
+                let from = (
+                    stream.clone_htod(words).unwrap(),
+                    stream.clone_htod(halves).unwrap(),
+                    stream.clone_htod(bytes).unwrap(),
+                );
+                let mut to = (
+                    stream.alloc_zeros::<u64>(len).unwrap(),
+                    stream.alloc_zeros::<u32>(len).unwrap(),
+                    stream.alloc_zeros::<u8>(len).unwrap(),
+                );
+                let arrays = self.0.arrays(given.bijection, len);
+                let arrays = arrays
+                    .array(&from.0, &mut to.0)
+                    .and_then(|arrays| arrays.array(&from.1, &mut to.1))
+                    .and_then(|arrays| arrays.array(&from.2, &mut to.2));
+                let done = arrays.and_then(|arrays| match direction {
+                    Direction::Shuffle => arrays.shuffle(),
+                    Direction::Unshuffle => arrays.unshuffle(),
+                });
+                if done.is_ok() {
+                    stream.memcpy_dtoh(&to.0, words).unwrap();
+                    stream.memcpy_dtoh(&to.1, halves).unwrap();
+                    stream.memcpy_dtoh(&to.2, bytes).unwrap();
+                }
+                stream.synchronize().unwrap();
+                Some(done)
+            }
+            _ => None,
+        }
+    }
+
+    fn rows(&mut self, permutations: &Permutations, first: u64, out: &mut Indices) -> Answer {
+        fn write<N: bijective_shuffle::Word + DeviceRepr>(
+            workspace: &mut CudaWorkspace,
+            permutations: &Permutations,
+            first: u64,
+            out: &mut Vec<N>,
+        ) -> Result<(), Error> {
+            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
+                workspace.permutations(permutations, first, out)
+            })?;
+            Ok(())
+        }
+        Some(with_indices!(out, out => write(&mut self.0, permutations, first, out)))
+    }
+}
+
+/// Runs a movement into the middle of poisoned memory for `len` items, and gives back what is there, after a look
+/// at the guards on both sides.
+pub(crate) fn guarded<T: DeviceRepr + Copy + PartialEq>(
+    workspace: &mut CudaWorkspace,
+    poison: T,
+    source: &[T],
+    len: usize,
+    run: impl FnOnce(&mut CudaWorkspace, &CudaView<'_, T>, &mut CudaViewMut<'_, T>) -> Result<(), Error>,
+) -> Result<Vec<T>, Error> {
+    const GUARD: usize = 1024;
+    let stream = workspace.stream().clone();
+    let readable = GUARD..GUARD + source.len();
+    let mut padded = vec![poison; GUARD];
+    padded.extend_from_slice(source);
+    padded.resize(source.len() + 2 * GUARD, poison);
+    let source = stream.clone_htod(&padded).unwrap();
+    let mut out = stream.clone_htod(&vec![poison; len + 2 * GUARD]).unwrap();
+    let done = run(workspace, &source.slice(readable), &mut out.slice_mut(GUARD..GUARD + len));
+    let all = stream.clone_dtoh(&out).unwrap();
+    let kept = stream.clone_dtoh(&source).unwrap();
+    stream.synchronize().unwrap();
+    assert!(kept == padded, "the source was written");
+    assert!(all[..GUARD].iter().all(|&x| x == poison), "written before the beginning");
+    assert!(all[GUARD + len..].iter().all(|&x| x == poison), "written beyond the end");
+    done.map(|()| all[GUARD..GUARD + len].to_vec())
+}
