@@ -1,6 +1,6 @@
-//! The tests of `suite` and `conformance` that CI runs in other builds too: without default features, and without
-//! overflow and debug checks. They are compiled by themselves, which takes a fraction of the time;
-//! `cargo test` leaves this program out, and runs them in those.
+//! The tests of `suite` and `conformance` that CI runs in other builds too: without default
+//! features, and without overflow and debug checks. They are compiled by themselves, which takes a
+//! fraction of the time; `cargo test` leaves this program out, and runs them in those.
 
 #[path = "common/mod.rs"]
 mod common;

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use bijective_shuffle::prelude::*;
 
-/// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers of 64.
+/// A count that any thread may advance. It has 32 bits, as not every processor has atomic integers
+/// of 64.
 pub(crate) struct Counter(AtomicU32);
 
 impl Counter {

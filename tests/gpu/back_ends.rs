@@ -171,8 +171,8 @@ impl UnderTest for Device {
     }
 }
 
-/// Runs a movement into the middle of poisoned memory for `len` items, and gives back what is there, after a look
-/// at the guards on both sides.
+/// Runs a movement into the middle of poisoned memory for `len` items, and gives back what is
+/// there, after a look at the guards on both sides.
 pub(crate) fn guarded<T: DeviceRepr + Copy + PartialEq>(
     workspace: &mut CudaWorkspace,
     poison: T,
