@@ -95,7 +95,9 @@ fn check_seed(backend: &mut dyn UnderTest, len: u64, seed: u64, kinds: &[Kind], 
 }
 
 pub(crate) fn every_length(backend: &mut dyn UnderTest) {
-    for len in lengths(if long() { 20 } else { 17 }) {
+    // A GPU compiles a kernel for each width.
+    let short = if backend.has_threads() { 17 } else { 13 };
+    for len in lengths(if long() { 20 } else { short }) {
         let more = KINDS[len as usize % KINDS.len()];
         check_seed(backend, len, len ^ 5, &[Kind::Word, more], "every length");
     }
@@ -109,7 +111,10 @@ pub(crate) fn every_kind_of_item(backend: &mut dyn UnderTest) {
 }
 
 pub(crate) fn every_family(backend: &mut dyn UnderTest) {
-    for bits in [1, 2, 3, 5, 8, 10] {
+    // A GPU compiles kernels for each family and width.
+    let widths: &[u32] =
+        if backend.has_threads() || long() { &[1, 2, 3, 5, 8, 10] } else { &[3, 10] };
+    for &bits in widths {
         for (name, f) in common::every_family(bits, 9) {
             let points = f.last() + 1;
             for len in [points, points / 2 + 1, points - points / 3] {
