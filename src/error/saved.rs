@@ -1,16 +1,16 @@
-//! [`SavedError`]: what is wrong with a text that was saved.
+//! [`SavedError`]: what is wrong with a saved text.
 
 use core::fmt;
 
-/// Why a text is refused that a program saved earlier.
+/// Why a saved text is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// A text is not that of a [`Seed`](crate::Seed).
+    /// The text is not a saved [`Seed`](crate::Seed).
     Seed,
-    /// A text is not that of a [`Cursor`](crate::Cursor).
+    /// The text is not a saved [`Cursor`](crate::Cursor).
     Cursor,
-    /// A [`Cursor`](crate::Cursor) is of another permutation, or was changed.
+    /// The [`Cursor`](crate::Cursor) belongs to another permutation, or was altered.
     ForeignCursor,
 }
 
