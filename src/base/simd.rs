@@ -1,8 +1,12 @@
-//! Chooses the vector instructions at run time. This is the only place that does.
+//! Chooses the vector instructions at run time. Nothing else in the crate does.
 //!
 //! A [`SimdKernel`] is plain code, mostly loops over arrays, that is compiled once for every
-//! [`SimdLevel`]. The compiler vectorises it with the instructions of that level. For why the crate
-//! uses plain loops and no vector crate, see [`compact::cpu`](crate::compact::Cpu).
+//! [`SimdLevel`]. The compiler vectorises it with the instructions of that level.
+//!
+//! A vector crate such as `wide` picks its instructions at compile time, and users compile for the
+//! oldest machine. The loops are as fast as its vectors with SSE2, and four to seven times as fast
+//! where there is AVX-512 (`benches/wide.rs`, `docs/results/cpu.md`). Intrinsics are used only to
+//! pack survivors, since compilers turn no loop into that instruction.
 
 use std::sync::OnceLock;
 
