@@ -28,7 +28,7 @@ use crate::word::{Word, bits_for};
 /// assert_eq!((0..8).map(|x| f.forward(x)).collect::<Vec<_>>(), [1, 5, 3, 7, 0, 4, 2, 6]);
 /// assert_eq!(f.inverse(5), 1);
 ///
-/// Like every bijection it shuffles any number of items up to 2^b, by compaction.
+/// // Like every bijection it shuffles any number of items up to 2^b, by compaction.
 /// let mut items = ['a', 'b', 'c', 'd', 'e'];
 /// items.par_bijective_shuffle_with(&f)?;
 /// assert_eq!(items, ['b', 'd', 'a', 'e', 'c']);
