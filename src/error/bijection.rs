@@ -46,12 +46,13 @@ impl fmt::Display for BijectionError {
                 write!(f, "a width of {bits} bits was asked for: it must be from {min} to {max}")
             }
             Self::EvenMultiplier { multiplier } => {
-                write!(f, "the multiplier {multiplier} is even: only an odd one can be undone")
+                write!(f, "the multiplier {multiplier} is even: only an odd one has an inverse")
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
             Self::EmptyBlock { block, window } => write!(
                 f,
-                "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"
+                "blocks of {block} items in windows of {window} blocks were asked for: both must be at \
+                 least 1"
             ),
             Self::DomainMismatch { first, second } => write!(
                 f,

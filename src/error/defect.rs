@@ -89,17 +89,20 @@ impl fmt::Display for Defect {
             }
             Self::Repeats { index, slots: None } => write!(f, "two slots have the value {index}"),
             Self::OutOfRange { slot, index, last } => {
-                write!(f, "the slot {slot} has the value {index}, and the last one is {last}")
+                write!(
+                    f,
+                    "the slot {slot} has the value {index}, but the largest value allowed is {last}"
+                )
             }
             Self::Survivors { expected, actual } => write!(
                 f,
-                "{actual} {more}slots have values below the length {expected}, which must be as many: \
-                 `bijection::verify` finds out which are wrong",
+                "{actual} {more}slots have values below the length {expected}, and the numbers must be \
+                 equal: `bijection::verify` finds the wrong slots",
                 more = if actual > expected { "or more " } else { "" }
             ),
             Self::SlotOutOfRange { index, slot, last } => write!(
                 f,
-                "the inverse of the index {index} is given as {slot}, and the last slot is {last}"
+                "the inverse of the index {index} is given as {slot}, but the last slot is {last}"
             ),
             Self::WrongInverse { slot, index, inverse } => write!(
                 f,
@@ -107,11 +110,12 @@ impl fmt::Display for Defect {
             ),
             Self::WrongSlot { index, slot, value } => write!(
                 f,
-                "the inverse of the index {index} is given as the slot {slot}, which has the value {value}"
+                "the inverse of the index {index} is given as the slot {slot}, which has the value \
+                 {value}"
             ),
             Self::Disagrees { method, point, expected, actual } => write!(
                 f,
-                "`{method}` gives {actual} at point {point}, which alone has given {expected}"
+                "`{method}` gives {actual} at point {point}, which on its own gives {expected}"
             ),
             Self::DomainChanges { before, after } => {
                 write!(f, "the last point of the domain was {before} and then {after}")

@@ -43,16 +43,18 @@ impl fmt::Display for GeneratorError {
             Self::NotASafePrime { multiplier } => {
                 write!(
                     f,
-                    "the multiplier {multiplier} is not good: 2^32 times it, less 1, must be a safe prime"
+                    "the multiplier {multiplier} does not give the full period: 2^32 times it, minus 1, \
+                     must be a safe prime"
                 )
             }
             Self::InvalidState => f.write_str(
-                "the state is none of the generator's cycle, such as a xorshift of zeros",
+                "the state is not on the generator's cycle: a xorshift, for example, cannot start from \
+                 zeros",
             ),
             Self::TooFewMultipliers { streams, multipliers } => {
                 write!(
                     f,
-                    "{streams} streams with multipliers of their own were asked for: there are {multipliers} multipliers"
+                    "{streams} streams need a multiplier each, and there are only {multipliers}"
                 )
             }
         }

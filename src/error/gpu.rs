@@ -75,28 +75,29 @@ impl fmt::Display for GpuError {
                 write!(f, "the device text of {type_name} does not compile:\n{log}")
             }
             Self::Params { type_name, bytes, most } => {
-                write!(f, "the parameters of {type_name} are {bytes} bytes, and {most} may be")
+                write!(f, "the parameters of {type_name} are {bytes} bytes: at most {most} are allowed")
             }
-            Self::Overlap => f.write_str("an array to be written overlaps the one to be read"),
+            Self::Overlap => f.write_str("an array to be written overlaps an array to be read"),
             Self::WrongDevice { expected, actual } => write!(
                 f,
-                "a slice is on device {actual} or in another context than the engine, which is on {expected}"
+                "a slice is on device {actual} or in another context than the engine, which is on \
+                 device {expected}"
             ),
             Self::TooManyArrays { arrays, most } => {
-                write!(f, "{arrays} arrays at once are too many: at most {most} may be")
+                write!(f, "{arrays} arrays are too many for one call: at most {most} are allowed")
             }
             Self::ItemTooLarge { bytes, most } => {
-                write!(f, "items of {bytes} bytes are too large for the GPU: {most} may be")
+                write!(f, "items of {bytes} bytes are too large for the GPU: the limit is {most}")
             }
             Self::DomainTooWide => f.write_str(
-                "the bijection's domain has more slots than the GPU can go through: use a narrower one",
+                "the bijection's domain has more slots than the GPU can count: use a narrower one",
             ),
             Self::Captured => f.write_str(
-                "the stream is being captured in a graph: only an engine made by `Cuda::with_capture` may be",
+                "the stream is being captured in a graph: use an engine made by `Cuda::with_capture`",
             ),
-            Self::OutOfMemory => f.write_str("the GPU has not enough memory"),
+            Self::OutOfMemory => f.write_str("the GPU does not have enough memory"),
             Self::Driver { code, during } => {
-                write!(f, "the GPU's driver failed with error {code} while it was to {during}")
+                write!(f, "the GPU's driver failed to {during}: error {code}")
             }
         }
     }

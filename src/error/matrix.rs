@@ -64,12 +64,13 @@ impl fmt::Display for MatrixError {
             Self::Singular { bits, rank } => {
                 write!(
                     f,
-                    "a matrix of {bits} bits is of rank {rank}: only one of full rank can be undone"
+                    "a matrix of {bits} bits has rank {rank}: only one of full rank has an inverse"
                 )
             }
             Self::WidthMismatch { first, second } => write!(
                 f,
-                "matrices of {first} and of {second} bits cannot be multiplied: their widths must be equal"
+                "matrices of {first} and of {second} bits cannot be multiplied: their widths must be \
+                 equal"
             ),
             Self::ColumnTooWide { column, bits } => {
                 write!(f, "column {column} of a matrix has bits beyond its {bits} rows")
@@ -77,7 +78,7 @@ impl fmt::Display for MatrixError {
             Self::NotABitPermutation { place, bits } => {
                 write!(
                     f,
-                    "{bits} bits cannot be permuted with place {place} twice or not among them"
+                    "no permutation of {bits} bits: place {place} is repeated or does not exist"
                 )
             }
             Self::Text { row, bits } => {
@@ -87,11 +88,12 @@ impl fmt::Display for MatrixError {
             Self::NotAPowerOfTwo { len } => {
                 write!(
                     f,
-                    "a slice of {len} items is no array of bits' indexes: its length must be a power of two"
+                    "a slice of {len} items has no whole number of index bits: its length must be a \
+                     power of two"
                 )
             }
             Self::SidesTooLong { rows, columns } => {
-                write!(f, "no array has as many items as {rows} rows of {columns} are")
+                write!(f, "{rows} rows of {columns} items are too many for an array")
             }
         }
     }

@@ -111,7 +111,8 @@ impl fmt::Display for Error {
             ),
             Self::LengthMismatch { expected, actual } => write!(
                 f,
-                "a slice of {actual} items was given for {expected} items: the lengths must be equal"
+                "a slice of {actual} items was given for {expected} items: the lengths must be \
+                 equal"
             ),
             Self::IndexTooWide { len, bits } => {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")

@@ -30,10 +30,10 @@ impl fmt::Display for RowsError {
             Self::NotWhole { len, actual } => write!(
                 f,
                 "a slice of {actual} items does not consist of rows of {len}: \
-                 its length must be a multiple of that"
+                 its length must be a multiple of {len}"
             ),
             Self::OutOfRange { first, rows, count } => {
-                write!(f, "{rows} rows from row {first} on were asked for, and there are {count}")
+                write!(f, "{rows} rows from row {first} on are not within a batch of {count} rows")
             }
         }
     }

@@ -34,9 +34,9 @@ impl fmt::Display for SamplerError {
                 "{world} ranks with {batch} items each take more in a step than 64 bits count: \
                  use smaller batches"
             ),
-            Self::BadState => f.write_str("the text is not that of a sampler's state"),
+            Self::BadState => f.write_str("the text is not a saved state of a sampler"),
             Self::ForeignState => f.write_str(
-                "the state is of a sampler with another length, seed or order, or was changed",
+                "the state belongs to a sampler with another length, seed or order, or was altered",
             ),
         }
     }

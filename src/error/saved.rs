@@ -18,12 +18,12 @@ impl fmt::Display for SavedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seed => f.write_str(
-                "the text is not that of a seed: a number below 2^64 or 64 hexadecimal digits, and \
-                 then `@` and the epoch, if it is not 0",
+                "the text is not a seed: a number below 2^64 or 64 hexadecimal digits, and then `@` \
+                 and the epoch, if it is not 0",
             ),
-            Self::Cursor => f.write_str("the text is not that of a cursor"),
+            Self::Cursor => f.write_str("the text is not a saved cursor"),
             Self::ForeignCursor => {
-                f.write_str("the cursor is of another permutation, or was changed")
+                f.write_str("the cursor belongs to another permutation, or was altered")
             }
         }
     }

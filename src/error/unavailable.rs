@@ -73,14 +73,14 @@ impl fmt::Display for Unavailable {
             }
             Self::DriverTooOld { version, oldest } => {
                 let (version, oldest) = (Version(*version), Version(*oldest));
-                write!(f, "the driver is for CUDA {version}, and {oldest} is needed")
+                write!(f, "the driver supports CUDA {version}, but {oldest} is needed")
             }
             Self::NoDevice => f.write_str("there is no GPU"),
             Self::NoSuchDevice { ordinal, count } => {
                 write!(f, "there is no GPU number {ordinal}, only {count} in all")
             }
             Self::DriverFailed { code } => {
-                write!(f, "the driver could not be started: it says {code}")
+                write!(f, "the driver could not be started: error {code}")
             }
             Self::NoCompiler => f.write_str(
                 "the library NVRTC was not found: install it, by `pip install nvidia-cuda-nvrtc`, \
@@ -90,7 +90,8 @@ impl fmt::Display for Unavailable {
             ),
             Self::CompilerNotLoaded { path, reason } => write!(
                 f,
-                "BIJECTIVE_SHUFFLE_NVRTC is {path}, which cannot be loaded as the library NVRTC: {reason}"
+                "BIJECTIVE_SHUFFLE_NVRTC is {path}, which cannot be loaded as the library NVRTC: \
+                 {reason}"
             ),
             Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.7"),
             Self::DeviceTooOld { major, minor } => {

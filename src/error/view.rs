@@ -52,7 +52,8 @@ impl fmt::Display for ViewError {
             }
             Self::BlockSize { slots } => write!(
                 f,
-                "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to 32768"
+                "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to \
+                 32768"
             ),
             Self::IndexTooLarge { bytes } => write!(
                 f,
@@ -61,7 +62,7 @@ impl fmt::Display for ViewError {
             ),
             Self::IndexNotBuilt { last } => write!(
                 f,
-                "the view needs an index over {} points, more than are counted unasked: use \
+                "the view needs an index over {} points, too many to build it implicitly: use \
                  `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
                 u128::from(*last) + 1
             ),
