@@ -137,8 +137,10 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     /// An estimate of the time for one evaluation, in picoseconds, when one core evaluates a long
     /// run.
     ///
-    /// It is a hint, by which the engines decide whether to evaluate every slot or every index. The
-    /// default is right for a cipher that is evaluated point by point.
+    /// It is a hint, by which the engines decide whether to evaluate every slot or every index. It
+    /// is not measured at run time: if it were, the same call would take different ways on
+    /// different days, and a benchmark of it would mean little. The default is right for a cipher
+    /// that is evaluated point by point.
     #[doc(hidden)]
     fn evaluation_picoseconds(&self) -> u32 {
         10_000
