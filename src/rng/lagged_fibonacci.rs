@@ -46,7 +46,10 @@ pub type LaggedFibonacci521 = LaggedFibonacci<521, 353>;
 /// The generator with lags 1279 and 861.
 pub type LaggedFibonacci1279 = LaggedFibonacci<1279, 861>;
 
-generator!([const R: usize, const S: usize] LaggedFibonacci<R, S>, new: [const R: usize, const S: usize] LaggedFibonacci<R, S>);
+generator!(
+    [const R: usize, const S: usize] LaggedFibonacci<R, S>,
+    new: [const R: usize, const S: usize] LaggedFibonacci<R, S>
+);
 
 impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     /// The generator in a given state: the `R` words that precede its first word, oldest first. The

@@ -93,7 +93,15 @@ macro_rules! lcg {
         }
 
         impl Streams<$name> {
-            #[doc = concat!("As many generators that share the sequence of `", stringify!($name), "::new(seed, 0)`: the rows one after another are the sequence itself ([`", stringify!($name), "::leapfrog`]).")]
+            /// An ensemble of `count` generators that share a sequence.
+            ///
+            #[doc = concat!(
+                "Its rows, one after another, are the sequence of `",
+                stringify!($name),
+                "::new(seed, 0)` itself; see [`",
+                stringify!($name),
+                "::leapfrog`]."
+            )]
             ///
             /// # Errors
             ///

@@ -450,7 +450,10 @@ fn normal_numbers_have_their_mean_and_deviation() {
 
 proptest! {
     #[test]
-    fn words_in_order_become_numbers_in_order(pairs in 0_usize..100, words in prop::collection::vec(any::<u32>(), 400)) {
+    fn words_in_order_become_numbers_in_order(
+        pairs in 0_usize..100,
+        words in prop::collection::vec(any::<u32>(), 400),
+    ) {
         let mut out = vec![0.0; 2 * pairs];
         memory(&mut out).copy_from_slice(&words[..4 * pairs]);
         convert::in_order::<NormalF64>(SimdLevel::current(), &mut out);
