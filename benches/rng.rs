@@ -42,7 +42,20 @@ fn check_words<G: Generator>(words: &[u32]) {
     assert!(words[..1000].iter().all(|&word| word == rng.next_u32()));
 }
 
-#[divan::bench(types = [Philox4x32Rng, Philox4x32Rng<7>, Lcg32, Lcg64, Mwc, LaggedFibonacci521, LaggedFibonacci1279, Xorwow, XorShift1024Weyl], args = LENGTHS)]
+#[divan::bench(
+    types = [
+        Philox4x32Rng,
+        Philox4x32Rng<7>,
+        Lcg32,
+        Lcg64,
+        Mwc,
+        LaggedFibonacci521,
+        LaggedFibonacci1279,
+        Xorwow,
+        XorShift1024Weyl,
+    ],
+    args = LENGTHS,
+)]
 fn words<G: Generator>(bencher: Bencher, len: usize) {
     let mut rng = G::new(1, 0);
     fills(bencher, len, check_words::<G>, |out: &mut [u32]| rng.fill_u32(out));
@@ -157,7 +170,10 @@ fn streams_of<G: Generator>(words: usize) -> u64 {
 }
 
 /// Words of a row, and of a fill.
-#[divan::bench(types = [Philox4x32Rng, Lcg32, Lcg64, Mwc, Xorwow, XorShift1024Weyl, LaggedFibonacci521], args = [(1 << 9, 1 << 13), (1 << 12, 1 << 24), (1 << 18, 1 << 26), (1 << 18, 1 << 18)])]
+#[divan::bench(
+    types = [Philox4x32Rng, Lcg32, Lcg64, Mwc, Xorwow, XorShift1024Weyl, LaggedFibonacci521],
+    args = [(1 << 9, 1 << 13), (1 << 12, 1 << 24), (1 << 18, 1 << 26), (1 << 18, 1 << 18)],
+)]
 fn streams<G: Generator>(bencher: Bencher, (row, words): (usize, usize)) {
     let mut streams = Streams::<G>::new(1, 0..streams_of::<G>(row)).expect("some");
     let check = |words: &[u32]| {

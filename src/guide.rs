@@ -74,10 +74,6 @@ pub mod algorithm {}
 
 /// Why the code is built the way it is.
 ///
-/// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
-/// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
-/// [RNG results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/rng.md
 /// [results for several arrays]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/views.md
-/// [TestU01 results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/testu01.md
 #[doc = include_str!("../docs/decisions.md")]
 pub mod decisions {}

@@ -1,5 +1,5 @@
-// The README's links lead to docs.rs, for those who read it elsewhere. Here they lead to the pages
-// beside this one: of two definitions of a name, Markdown takes the first.
+// In the README itself these links lead to docs.rs. In the documentation they lead to the
+// neighbouring pages: where a name is defined twice, Markdown takes the first definition.
 //! [slice]: trait@ParBijectiveShuffle
 //! [`Columns`]: trait@Columns
 //! [`Permutation`]: struct@Permutation
@@ -18,8 +18,8 @@ mod backend;
 mod base;
 pub mod bijection;
 mod compact;
-// CUDA has drivers for these systems. Cargo.toml has the same condition for the crates that the
-// engine needs, and so has whatever else is of the engine alone.
+// The GPU engine is built only where CUDA has drivers. The same condition is in Cargo.toml, for the
+// engine's dependencies, and on every other item that belongs to the engine alone.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod cuda;
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
@@ -66,13 +66,13 @@ pub use seed::{KeyDomain, KeyStream, Seed};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 pub use word::Word;
 
-/// The crate of the traits that [`FromSeed`] draws from, in the version that it takes.
+/// Re-exported in the version that this crate uses: [`FromSeed`] draws from its generator traits.
 pub use rand_core;
 
-/// The crate of the traits that [`ParIter`] has, in the version that it takes.
+/// Re-exported in the version that this crate uses: [`ParIter`] implements its iterator traits.
 pub use rayon;
 
-/// The crate of the device memory and streams that [`CudaWorkspace`] takes, in the version that it
-/// takes.
+/// Re-exported in the version that this crate uses: [`CudaWorkspace`] takes its device memory and
+/// streams.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub use cudarc;

@@ -1,4 +1,4 @@
-//! [`Word`]: the unsigned integers that indexes are held in.
+//! [`Word`]: the unsigned integer types that hold indexes.
 
 use core::fmt::{Debug, Display};
 use core::hash::Hash;
@@ -50,15 +50,16 @@ pub trait Word:
     /// The number of bits in the word.
     const BITS: u32;
 
-    /// The low bits of a 64-bit value that fit the word; the rest is dropped.
+    /// Truncates a 64-bit value to the word's width: keeps the low bits and drops the rest.
     fn wrap(value: u64) -> Self;
 
-    /// The value as a `u64`; nothing is lost.
+    /// Converts the value to a `u64`, which is lossless.
     fn widen(self) -> u64 {
         self.into()
     }
 
-    /// The word whose lowest `bits` bits are set; all of them from [`BITS`](Self::BITS) on.
+    /// The word whose lowest `bits` bits are set. If `bits` is [`BITS`](Self::BITS) or more, all
+    /// are.
     fn low_mask(bits: u32) -> Self {
         if bits >= Self::BITS {
             Self::max_value()
@@ -100,7 +101,7 @@ impl Word for u64 {
     }
 }
 
-/// How many bits a power-of-two domain needs to hold `len` items: the smallest `b` with
+/// The number of bits that a power-of-two domain needs to hold `len` items: the smallest `b` with
 /// `2^b >= len`.
 pub(crate) fn bits_for(len: u64) -> u32 {
     u64::BITS - len.saturating_sub(1).leading_zeros()

@@ -1,14 +1,14 @@
-//! [`Ahead`]: a tile's items are asked for while the tile before it is written.
+//! [`Ahead`]: prefetches a tile while the tile before it is written.
 
 use super::tiles::{Tiling, combinations};
 use crate::base::memory::SharedPtr;
 use crate::base::stream;
 
-/// The source's runs of a tiling, asked for in parts. The machine does not foresee them, and memory
-/// should never have nothing to do: a core that first reads a tile and then writes it takes the
-/// time of both.
+/// The source's runs of a tiling, to be prefetched in parts. The hardware cannot predict them, and
+/// memory should never be idle: a core that first reads a tile and then writes it takes the time of
+/// both.
 pub(super) struct Ahead {
-    /// What is added to a tile's index.
+    /// The offsets of the runs from a tile's index.
     runs: Vec<u64>,
     run_bits: u32,
 }
@@ -19,12 +19,12 @@ impl Ahead {
         Self { runs: combinations(&tiling.source[run_bits as usize..]), run_bits }
     }
 
-    /// Asks for one of `2^parts` equal parts of the tile with an index.
+    /// Prefetches one of `2^parts` equal parts of the tile with the given index.
     ///
     /// # Safety
     ///
-    /// The index is that of one of the tiling's tiles, and there are items at `source` for all of
-    /// the map's points; no more parts than items, and the part is one of them.
+    /// `tile` is the index of one of the tiling's tiles, and `source` has an item for every point
+    /// of the map. There are no more parts than items in a tile, and `part` is below `2^parts`.
     #[inline(always)]
     pub(super) unsafe fn ask<T>(&self, tile: u64, part: usize, parts: u32, source: &SharedPtr<T>) {
         let bits = self.runs.len().ilog2() + self.run_bits - parts;
@@ -35,7 +35,9 @@ impl Ahead {
         for number in pieces {
             let index = tile ^ self.runs[number >> in_run];
             let offset = (number & ((1 << in_run) - 1)) << piece;
-            // SAFETY: a point of the map.
+            // SAFETY: `part` is one of the tile's parts, so `number` counts pieces of the tile's
+            // runs, and the index plus the offset is a point of the map. The caller promises an
+            // item there.
             let start = unsafe { source.at(index as usize + offset) };
             stream::prefetch_lines_l2(start.cast(), lines);
         }

@@ -6,12 +6,12 @@ use super::subspace::Echelon;
 use crate::error::{BijectionError, Error, MatrixError};
 use crate::word::Word;
 
-/// A square matrix of bits, of up to 64 rows and columns, over the field GF(2): sums are exclusive
-/// ors, and products ands.
+/// A square matrix of bits, with up to 64 rows and columns, over the field GF(2): addition is
+/// exclusive or, and multiplication is and.
 ///
-/// It is kept as its columns, one word each: bit `i` of column `j` is the entry in row `i`. A
-/// product with a vector, whose bit `j` is its entry `j`, is the sum of the columns at the vector's
-/// set bits.
+/// It is stored as its columns, one word each: bit `i` of column `j` is the entry in row `i`. In a
+/// vector, bit `j` is entry `j`. The product with a vector is the sum of the columns at the
+/// vector's set bits.
 ///
 /// # Examples
 ///
@@ -30,21 +30,21 @@ use crate::word::Word;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BitMatrix {
     bits: u32,
-    /// Those from `bits` on are zero.
+    /// Columns from `bits` on are zero.
     columns: [u64; 64],
 }
 
 impl BitMatrix {
-    /// The most rows and columns there may be.
+    /// The largest number of rows and columns.
     pub const MAX_BITS: u32 = 64;
 
-    /// The matrix with these columns, the first one first; as many rows as columns.
+    /// The matrix with the given columns, first to last. It has as many rows as columns.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64,
-    /// and [`MatrixError::ColumnTooWide`](crate::MatrixError::ColumnTooWide) if a column has a bit
-    /// in a row that there is not.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// columns, and [`MatrixError::ColumnTooWide`](crate::MatrixError::ColumnTooWide) if a column
+    /// has a bit below the last row.
     ///
     /// # Examples
     ///
@@ -68,11 +68,11 @@ impl BitMatrix {
         Ok(matrix)
     }
 
-    /// The matrix with these rows, whose bit `j` is the entry in column `j`.
+    /// The matrix with the given rows, first to last; bit `j` of a row is the entry in column `j`.
     ///
     /// # Errors
     ///
-    /// As [`from_columns`](Self::from_columns), where the column is the row.
+    /// Those of [`from_columns`](Self::from_columns), with rows in place of columns.
     pub fn from_rows(rows: &[u64]) -> Result<Self, Error> {
         Ok(Self::from_columns(rows)?.transpose())
     }
@@ -94,7 +94,7 @@ impl BitMatrix {
         Ok(Self { bits, columns: [0; 64] })
     }
 
-    /// The matrix with a column for every number below its width.
+    /// The matrix whose column `j` is `column(j)`.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl BitMatrix {
         Ok(matrix)
     }
 
-    /// How many rows and columns there are.
+    /// The number of rows and of columns.
     pub const fn bits(&self) -> u32 {
         self.bits
     }
@@ -119,12 +119,12 @@ impl BitMatrix {
         &self.columns[..self.bits as usize]
     }
 
-    /// The columns, to be changed in the rows that there are.
+    /// The columns, for writing. The caller must not set bits below the last row.
     pub(super) fn columns_mut(&mut self) -> &mut [u64] {
         &mut self.columns[..self.bits as usize]
     }
 
-    /// The entry in a row and a column, counted from 0.
+    /// The entry in the given row and column, counted from 0.
     ///
     /// # Panics
     ///
@@ -140,7 +140,7 @@ impl BitMatrix {
         self.columns().iter().copied().enumerate().fold(0, product)
     }
 
-    /// The matrix with rows and columns exchanged.
+    /// The transpose: the matrix with rows and columns exchanged.
     #[must_use]
     pub fn transpose(&self) -> Self {
         let mut transposed = Self { bits: self.bits, columns: [0; 64] };
@@ -156,8 +156,7 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::WidthMismatch`](crate::MatrixError::WidthMismatch) if they are of different
-    /// widths.
+    /// [`MatrixError::WidthMismatch`](crate::MatrixError::WidthMismatch) if the widths differ.
     pub fn product(&self, other: &Self) -> Result<Self, Error> {
         if self.bits != other.bits {
             return Err(Error::Matrix(MatrixError::WidthMismatch {
@@ -168,27 +167,27 @@ impl BitMatrix {
         Self::from_fn(self.bits, |j| self.apply(other.columns[j as usize]))
     }
 
-    /// The dimension of what the columns span.
+    /// The rank: the dimension of the columns' span.
     pub fn rank(&self) -> u32 {
         let mut span = Echelon::default();
         self.columns().iter().filter(|&&column| span.insert(column)).count() as u32
     }
 
-    /// Whether there is an [`inverse`](Self::inverse).
+    /// Whether the matrix has an [`inverse`](Self::inverse).
     pub fn is_invertible(&self) -> bool {
         self.rank() == self.bits
     }
 
-    /// Whether the matrix moves bits only: it has one 1 in every row and every column.
+    /// Whether the matrix only moves bits: every row and every column has exactly one 1.
     pub fn is_bit_permutation(&self) -> bool {
         self.columns().iter().all(|column| column.is_power_of_two()) && self.is_invertible()
     }
 
-    /// The matrix that undoes this one, by the elimination of Gauss and Jordan.
+    /// The inverse matrix, by Gauss-Jordan elimination.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if there is none.
+    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the matrix has no inverse.
     pub fn inverse(&self) -> Result<Self, Error> {
         let mut rest = *self;
         let mut inverse = Self::from_fn(self.bits, |j| 1 << j)?;
@@ -225,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Any matrix of any width, most of them singular.
+    /// Any matrix of any width; most are singular.
     pub(super) fn any_matrix() -> impl Strategy<Value = BitMatrix> {
         (0..=64_u32).prop_flat_map(matrix_of)
     }

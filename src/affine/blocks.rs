@@ -1,15 +1,15 @@
-//! [`Blocks`]: tiles brought into the target's order by squares of 8 lines of 8 items, as arrays
-//! are transposed.
+//! [`Blocks`]: brings tiles into the target's order by transposing squares of 8 lines of 8 items.
 //!
-//! Let a line be 8 consecutive items. If the items of a line of the target come from 8 different
-//! lines of the source, and so the other way round, these 8 lines of the source are 8 whole lines
-//! of the target, in some order and with their items exchanged: with `l_k` the lowest bits of the
-//! index that item `k` of the first one comes from, item `k` of line `j` is item `j ^ l_k` of the
-//! `k`-th of the source's lines. So a square takes its lines by the exclusive or with `l_k`, is
-//! transposed, and has its items exchanged again. Where vectors are as long as lines that is an
-//! instruction an item, and item by item it is four.
+//! A line is 8 consecutive items. Suppose that the items of a line of the target come from 8
+//! different lines of the source, and vice versa. Then these 8 lines of the source become 8 whole
+//! lines of the target, in some order and with their items exchanged. If `l_k` denotes the lowest
+//! bits of the index that item `k` of the first line comes from, then item `k` of line `j` is item
+//! `j ^ l_k` of the `k`-th of the source's lines. A square is therefore loaded with each line's
+//! items permuted by the exclusive or with `l_k`, transposed, and stored with its items permuted
+//! again. Where a vector holds a line, that takes one instruction for each item, and copying items
+//! one by one takes four.
 //!
-//! Each line is read once, and so straight from the source: a tile needs no slots.
+//! Each line is read once, straight from the source, so a tile needs no slots.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -24,24 +24,24 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::base::stream;
 use crate::bijection::Bijection;
 
-/// Items of a square's side, and their bits.
+/// The number of items in a side of a square, and its logarithm.
 const SIDE: usize = 8;
 const SIDE_BITS: usize = SIDE.ilog2() as usize;
 
-/// How the squares of every tile of a tiling lie. Indexes are added to each other.
+/// The positions of the squares in every tile of a tiling. Offsets are combined by exclusive or.
 pub(super) struct Blocks {
     map: Affine,
-    /// Where the items of one of the target's lines come from.
+    /// The offsets that the items of one of the target's lines come from.
     line: [u64; SIDE],
-    /// Where the lines of a square belong on the stage, the runs of a group one after the other;
-    /// and by what the places of their items are exchanged.
+    /// Where the lines of a square go on the stage, which holds the runs of a group one after
+    /// another; and the exclusive or that exchanges the items within each line.
     lines: [(u32, u32); SIDE],
-    /// The squares of a group: where their first lines belong on the stage, and where they come
-    /// from.
+    /// The squares of a group: where their first lines go on the stage, and the offsets that they
+    /// come from.
     squares: Vec<(u32, u64)>,
-    /// The groups of a tile: where they belong, and where they come from.
+    /// The groups of a tile: the offsets that they go to, and those that they come from.
     groups: Vec<(u64, u64)>,
-    /// The runs of a group.
+    /// The offsets of a group's runs.
     runs: Vec<u64>,
     target_run: u32,
     ahead: Ahead,
@@ -49,7 +49,7 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The squares of a tiling, if all of its tiles consist of such.
+    /// The squares of a tiling, or `None` unless all of its tiles consist of squares.
     pub(super) fn new(map: &Affine, tiling: &Tiling) -> Option<Self> {
         let run = tiling.target_run as usize;
         if run < SIDE_BITS || (tiling.source_run as usize) < SIDE_BITS {
@@ -62,8 +62,8 @@ impl Blocks {
         if !units.into_iter().chain(line).all(|vector| span.insert(vector)) {
             return None;
         }
-        // What the items of the source's lines belong to. A square's lines may lie in several runs,
-        // at most 8.
+        // Finds where the items of the source's lines go. The lines of a square may lie in up to 8
+        // runs.
         let (low, in_run) = (SIDE as u64 - 1, (1 << run) - 1);
         let images = units.map(|unit| a.apply(unit));
         let mut apart = Echelon::default();
@@ -74,7 +74,8 @@ impl Blocks {
             let run = which.of(image & !in_run) << run | (image & in_run & !low) as u32;
             (run, (image & low) as u32)
         };
-        // What else a tile has: first the squares along a group's runs, and then the groups.
+        // The remaining dimensions of a tile: first those of squares along a group's runs, then
+        // those of groups.
         let (in_group, others) = tiling.target[SIDE_BITS..].split_at(run - SIDE_BITS);
         let mut new = |vectors: &[u64]| -> Vec<(u64, u64)> {
             let vectors = vectors.iter().copied();
@@ -99,18 +100,18 @@ impl Blocks {
         })
     }
 
-    /// How many items of working memory a thread needs.
+    /// The working memory that a thread needs, in items.
     pub(super) fn room(&self) -> usize {
         self.runs.len() << self.target_run
     }
 
-    /// Copies the items of some tiles to their places, past the caches.
+    /// Copies the items of some tiles to their places with non-temporal stores.
     ///
     /// # Safety
     ///
-    /// The tiling is that of these squares, and there are as many items at `source`, and places at
-    /// `out`, as the map has points; the source is not written to, and nobody else uses the places
-    /// of these tiles.
+    /// `tiling` is the one that these squares were made for, and `tiles` are numbers of its tiles.
+    /// `source` has an item, and `out` a place, for every point of the map. Nobody writes to the
+    /// source, and nobody else uses the places of these tiles.
     pub(super) unsafe fn copy<T>(
         &self,
         tiling: &Tiling,
@@ -121,7 +122,8 @@ impl Blocks {
     ) {
         let stage = &mut memory[..self.room()];
         let mut tile = tiling.tile(tiles.start);
-        // SAFETY: one of the tiles.
+        // SAFETY: the index is that of a tile of the tiling, the caller promises an item for every
+        // point of the map, and part 0 of one part is the whole tile.
         unsafe { self.ahead.ask(tile.source, 0, 0, source) };
         for number in tiles {
             let next = tiling.next(tile, number);
@@ -137,9 +139,13 @@ impl Blocks {
                 };
                 self.level.run(squares);
                 for (stage, run) in stage.chunks_exact(1 << self.target_run).zip(&self.runs) {
-                    // SAFETY: a point of the map, where a run of the tile's image begins.
+                    // SAFETY: the exclusive or of the tile's image, a group and a run is a point of
+                    // the map, where a run of the image begins. The caller promises a place for
+                    // every point.
                     let run = unsafe { out.at((tile.target ^ to ^ run) as usize) };
-                    // SAFETY: so many places are the run's, and this tile's alone.
+                    // SAFETY: a run has `2^target_run` places, which is the stage's length here.
+                    // They belong to this tile's image, and the caller promises that nobody else
+                    // uses them.
                     let run = unsafe { core::slice::from_raw_parts_mut(run.cast(), stage.len()) };
                     stream::stream(stage, run);
                 }
@@ -150,27 +156,29 @@ impl Blocks {
     }
 }
 
-/// The squares of a group. Made in [`Blocks::copy`] alone, so that all that its indexes add up to
-/// are points of the map, of which there are items at `source`, and places of the stage.
+/// The squares of a group. Only [`Blocks::copy`] makes them, so all sums of their offsets are
+/// points of the map, for which there are items at `source`, or places of the stage.
 struct Squares<'a, T> {
     blocks: &'a Blocks,
     /// The number of the first square in the tile.
     first: usize,
     from: u64,
-    /// The index of the tile that is asked for meanwhile.
+    /// The index of the tile to be prefetched meanwhile.
     next: u64,
     source: &'a SharedPtr<T>,
     stage: &'a mut [MaybeUninit<T>],
 }
 
 impl<T> Squares<'_, T> {
-    /// The squares' places and where they come from; with each, a part of the next tile is asked
-    /// for.
+    /// Calls `square` with the stage offset, the source index and the stage of each square, and
+    /// prefetches a part of the next tile each time.
     #[inline(always)]
     fn each(&mut self, mut square: impl FnMut(u32, u64, &mut [MaybeUninit<T>])) {
         let all = (self.blocks.groups.len() * self.blocks.squares.len()).ilog2();
         for (number, &(to, from)) in self.blocks.squares.iter().enumerate() {
-            // SAFETY: the index of one of the tiling's tiles.
+            // SAFETY: `next` is the index of a tile of the tiling, for whose points there are items
+            // at `source`. The square's number in the tile is below the number of squares, which is
+            // `2^all` and at most the number of items.
             unsafe { self.blocks.ahead.ask(self.next, self.first + number, all, self.source) };
             square(to, self.from ^ from, self.stage);
         }
@@ -187,10 +195,12 @@ impl<T> SimdKernel for Squares<'_, T> {
             for (j, &(line, flip)) in (0..).zip(&blocks.lines) {
                 let line = &mut stage[(to ^ line) as usize..][..SIDE];
                 for (k, &of_line) in blocks.line.iter().enumerate() {
-                    // SAFETY: a point of the map.
+                    // SAFETY: the square's index, a line and an item of the line add up to a point
+                    // of the map, and there is an item at `source` for each.
                     let item = unsafe { source.at((from ^ j ^ of_line) as usize) };
                     let place = &mut line[(k ^ flip as usize) % SIDE];
-                    // SAFETY: an item, and a place that is elsewhere.
+                    // SAFETY: the source has an item there, which nobody writes to, and the place
+                    // is on the stage, which is separate memory.
                     unsafe { ptr::copy_nonoverlapping(item.cast(), place, 1) };
                 }
             }
@@ -201,7 +211,7 @@ impl<T> SimdKernel for Squares<'_, T> {
     #[inline(always)]
     unsafe fn run_avx512(self) {
         if size_of::<T>() == size_of::<u64>() {
-            // SAFETY: the caller's word, and items of 8 bytes.
+            // SAFETY: the caller promises AVX-512, and the items have 8 bytes, as was just checked.
             unsafe { avx512::transpose(self) }
         } else {
             self.run();
@@ -219,7 +229,7 @@ mod avx512 {
 
     use super::{SIDE, Squares};
 
-    /// Places of items, for each exclusive or.
+    /// The permutation of a line's places for each exclusive or.
     #[repr(align(64))]
     struct Flips([[u64; SIDE]; SIDE]);
 
@@ -237,27 +247,30 @@ mod avx512 {
         Flips(all)
     };
 
-    /// The places that items are exchanged with.
+    /// The permutation of places by the exclusive or with `flip`.
     #[inline]
     #[target_feature(enable = "avx512f")]
     fn places(flip: u32) -> __m512i {
         let places = &FLIPS.0[flip as usize % SIDE];
-        // SAFETY: a line, which is aligned.
+        // SAFETY: `places` is an array of 64 bytes, and it is aligned to them, since `Flips` is and
+        // each of its rows has that size.
         unsafe { _mm512_load_si512(places.as_ptr().cast()) }
     }
 
-    /// A line with its items exchanged. Not by an intrinsic, since items may have bytes that are
-    /// not initialised.
+    /// Loads a line and exchanges its items. It is assembly, since an intrinsic would form a vector
+    /// of items that may have uninitialised bytes.
     ///
     /// # Safety
     ///
-    /// There is a line at the address, and the machine has AVX-512F.
+    /// A line may be read at the address, and the machine has AVX-512F.
     #[inline]
     #[target_feature(enable = "avx512f")]
     unsafe fn load<T>(from: *const T, flip: u32) -> __m512i {
         let places = places(flip);
         let line;
-        // SAFETY: reads a line.
+        // SAFETY: the instruction reads the 64 bytes at `from`, which the caller promises may be
+        // read, and needs AVX-512F, which the caller promises, too. It writes only the output
+        // register.
         unsafe {
             asm!(
                 "vpermq {line}, {places}, [{from}]",
@@ -270,16 +283,17 @@ mod avx512 {
         line
     }
 
-    /// Writes a line with its items exchanged.
+    /// Exchanges the items of a line and stores it.
     ///
     /// # Safety
     ///
-    /// There is room for a line at the address, and the machine has AVX-512F.
+    /// A line may be written at the address, and the machine has AVX-512F.
     #[inline]
     #[target_feature(enable = "avx512f")]
     unsafe fn store<T>(line: __m512i, flip: u32, to: *mut T) {
         let line = _mm512_permutexvar_epi64(places(flip), line);
-        // SAFETY: writes a line.
+        // SAFETY: the instruction writes the 64 bytes at `to`, which the caller promises may be
+        // written, and needs AVX-512F, which the caller promises, too. It changes no register.
         unsafe {
             asm!(
                 "vmovdqu64 [{to}], {line}",
@@ -290,11 +304,11 @@ mod avx512 {
         }
     }
 
-    /// Does as [`Squares::run`](super::SimdKernel::run).
+    /// Does the same as [`Squares::run`](super::SimdKernel::run).
     ///
     /// # Safety
     ///
-    /// The machine has AVX-512F, and items are of 8 bytes.
+    /// The machine has AVX-512F, and items have 8 bytes.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) unsafe fn transpose<T>(mut squares: Squares<'_, T>) {
@@ -302,15 +316,17 @@ mod avx512 {
         squares.each(|to, from, stage| {
             let rows = blocks.line.map(|of_line| {
                 let item = from ^ of_line;
-                // SAFETY: a point of the map: the first of a line of points, as the array has whole
-                // lines.
+                // SAFETY: `item` is a point of the map. Arrays consist of whole lines, so the first
+                // point of its line is one as well, and there is an item for it.
                 let line = unsafe { source.at((item & !(SIDE as u64 - 1)) as usize) };
-                // SAFETY: all of the line are points.
+                // SAFETY: all 8 points of the line are points of the map, with items of 8 bytes,
+                // and the caller promises AVX-512F.
                 unsafe { load(line.cast_const(), item as u32) }
             });
             for (column, (line, flip)) in transposed(rows).into_iter().zip(blocks.lines) {
                 let line = &mut stage[(to ^ line) as usize..][..SIDE];
-                // SAFETY: of the length of a line.
+                // SAFETY: `line` is a slice of 8 places of 8 bytes, and the caller promises
+                // AVX-512F.
                 unsafe { store(column, flip, line.as_mut_ptr()) };
             }
         });
@@ -351,7 +367,8 @@ mod tests {
     use super::*;
     use crate::affine::BitMatrix;
 
-    /// Whether there are squares; if so, they do what the map says at every level.
+    /// Returns whether the tiles consist of squares. If so, asserts that they do what the map says,
+    /// at every level.
     fn check<T: Copy + PartialEq>(matrix: &BitMatrix, run: u32, item: impl Fn(u64) -> T) -> bool {
         let map = Affine::new(matrix, 0x2B ^ 0x55 << (matrix.bits() / 2)).unwrap();
         let tiling = Tiling::new(&map, run, 2 * run);
@@ -363,7 +380,8 @@ mod tests {
             let mut memory = vec![MaybeUninit::uninit(); blocks.room()];
             let (from, to) =
                 (SharedPtr::new(source.as_ptr().cast_mut()), SharedPtr::new(out.as_mut_ptr()));
-            // SAFETY: all tiles, of arrays that are as long as the map.
+            // SAFETY: the tiling is the one that the squares were made for, its tiles are all used
+            // once, and both arrays are as long as the map has points.
             unsafe { blocks.copy(&tiling, 0..tiling.tiles(), &from, &to, &mut memory) };
             let right =
                 (0..=map.last()).all(|x| out[map.forward(x) as usize] == source[x as usize]);
@@ -392,7 +410,7 @@ mod tests {
             }
         }
         assert!(with_squares > 100, "{with_squares}");
-        // No two lines are needed for what stays in one.
+        // A Gray code maps each line to a line, so it has no squares.
         assert!(!check(&BitMatrix::gray_code(12).unwrap(), 6, |x| x));
         assert!(check(&BitMatrix::bit_reversal(12).unwrap(), 6, |x| x));
     }

@@ -3,8 +3,8 @@
 use super::BitMatrix;
 use crate::error::{Error, MatrixError};
 
-/// The factors of a matrix `A = P L U`: a bit permutation, and unit triangular matrices, lower and
-/// upper.
+/// The factorisation `A = P L U` of a matrix into a bit permutation, a unit lower triangular matrix
+/// and a unit upper triangular matrix.
 ///
 /// # Examples
 ///
@@ -19,7 +19,7 @@ use crate::error::{Error, MatrixError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Plu {
-    /// `P`, which has one 1 in every row and column.
+    /// `P`, which has exactly one 1 in every row and column.
     pub permutation: BitMatrix,
     /// `L`, which has ones on the diagonal and zeros above it.
     pub lower: BitMatrix,
@@ -27,10 +27,10 @@ pub struct Plu {
     pub upper: BitMatrix,
 }
 
-/// The factors of a matrix `A = U L P`: unit triangular matrices, upper and lower, and a bit
-/// permutation.
+/// The factorisation `A = U L P` of a matrix into a unit upper triangular matrix, a unit lower
+/// triangular matrix and a bit permutation.
 ///
-/// With the bit reversal `R`, `A = (U R)(R L P)` is a product of two matrices that tile
+/// With the bit reversal `R`, `A = (U R)(R L P)` is a product of two matrices that can be tiled
 /// (Bouverot-Dupuis and Sheeran 2023, section 5.2).
 ///
 /// # Examples
@@ -50,20 +50,20 @@ pub struct Ulp {
     pub upper: BitMatrix,
     /// `L`, which has ones on the diagonal and zeros above it.
     pub lower: BitMatrix,
-    /// `P`, which has one 1 in every row and column.
+    /// `P`, which has exactly one 1 in every row and column.
     pub permutation: BitMatrix,
 }
 
 impl BitMatrix {
-    /// The factors of `A = P L U`.
+    /// Factorises the matrix as `A = P L U`.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](crate::MatrixError::Singular).
+    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the matrix has no inverse.
     pub fn plu(&self) -> Result<Plu, Error> {
-        // Of the transpose with rows and columns in reverse order, B = J A^T J, which has the
-        // factors U L P. Then A = J B^T J = (J P^T J) (J L^T J) (J U^T J): transposing exchanges
-        // upper and lower, and the reversal exchanges them back.
+        // Factorise the transpose with rows and columns in reverse order, B = J A^T J = U L P. Then
+        // A = J B^T J = (J P^T J) (J L^T J) (J U^T J): the transposition exchanges upper and lower,
+        // and the reversal exchanges them back.
         let Ulp { upper, lower, permutation } = self.transpose().reversed().ulp()?;
         Ok(Plu {
             permutation: permutation.reversed().transpose(),
@@ -72,15 +72,15 @@ impl BitMatrix {
         })
     }
 
-    /// The factors of `A = U L P`.
+    /// Factorises the matrix as `A = U L P`.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](crate::MatrixError::Singular).
+    /// [`MatrixError::Singular`](crate::MatrixError::Singular) if the matrix has no inverse.
     pub fn ulp(&self) -> Result<Ulp, Error> {
-        // From the last row up, its pivot's column comes to the diagonal, and the row is added to
-        // all those above that have a 1 there. What is left is lower triangular: L = U' A P' with
-        // the steps collected in U' and P'.
+        // From the last row up: move the column of the row's pivot to the diagonal, and add the row
+        // to all rows above that have a 1 there. The remainder is lower triangular: L = U' A P',
+        // where U' and P' collect the steps.
         let bits = self.bits();
         let mut lower = *self;
         let mut upper = Self::identity(bits)?;
@@ -96,7 +96,7 @@ impl BitMatrix {
             for column in lower.columns_mut() {
                 *column ^= above & (*column >> i & 1).wrapping_neg();
             }
-            // The step is its own inverse, so that U = U'^-1 is their product in this order.
+            // Each step is its own inverse, so U = U'^-1 is the product of the steps in this order.
             upper.columns_mut()[i] |= above;
         }
         Ok(Ulp { upper, lower, permutation: permutation.transpose() })

@@ -1,4 +1,4 @@
-//! The families of matrices that have a name.
+//! The named families of matrices.
 
 use rand_core::Rng;
 
@@ -9,7 +9,7 @@ use crate::seed::{KeyDomain, Seed};
 use crate::word::Word;
 
 impl BitMatrix {
-    /// The matrix that changes nothing.
+    /// The identity matrix.
     ///
     /// # Errors
     ///
@@ -19,13 +19,13 @@ impl BitMatrix {
         Self::from_fn(bits, |j| 1 << j)
     }
 
-    /// Moves bit `j` to place `to[j]`, for every `j`.
+    /// The matrix that moves bit `j` to place `to[j]`, for every `j`.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange), and
-    /// [`MatrixError::NotABitPermutation`](crate::MatrixError::NotABitPermutation) if a place comes
-    /// twice or there is no such place.
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
+    /// bits, and [`MatrixError::NotABitPermutation`](crate::MatrixError::NotABitPermutation) if a
+    /// place is repeated or does not exist.
     ///
     /// # Examples
     ///
@@ -52,7 +52,7 @@ impl BitMatrix {
         Self::from_fn(matrix.bits(), |j| 1 << to[j as usize])
     }
 
-    /// Reverses the order of the bits.
+    /// The matrix that reverses the order of the bits.
     ///
     /// # Errors
     ///
@@ -62,10 +62,10 @@ impl BitMatrix {
         Self::from_fn(bits, |j| 1 << (bits - 1 - j))
     }
 
-    /// Rotates the bits towards the higher ones by `by` places.
+    /// The matrix that rotates the bits by `by` places towards the higher ones.
     ///
-    /// As a permutation of an array it is a stride: with `by = 1` a perfect shuffle of its two
-    /// halves.
+    /// As a permutation of an array it is a stride permutation; `by = 1` is the perfect shuffle of
+    /// the array's two halves.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl BitMatrix {
         Self::from_fn(bits, |j| 1 << ((j + by) % bits))
     }
 
-    /// Transposes an array of `2^row_bits` rows and `2^column_bits` columns that is stored row by
-    /// row: index `row * 2^column_bits + column` becomes `column * 2^row_bits + row`.
+    /// The matrix that transposes an array of `2^row_bits` rows and `2^column_bits` columns, stored
+    /// row by row: index `row * 2^column_bits + column` becomes `column * 2^row_bits + row`.
     ///
     /// # Errors
     ///
@@ -107,8 +107,8 @@ impl BitMatrix {
         Self::rotation(row_bits.saturating_add(column_bits), row_bits)
     }
 
-    /// The reflected binary Gray code, `x ^ x >> 1`: consecutive indexes become such that differ in
-    /// one bit.
+    /// The reflected binary Gray code, `x ^ x >> 1`: consecutive indexes become numbers that differ
+    /// in one bit.
     ///
     /// # Errors
     ///
@@ -118,9 +118,9 @@ impl BitMatrix {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
     }
 
-    /// Sorts indexes by their parity: those with an even number of ones come to the lower half,
-    /// those with an odd number to the upper half, in order. It is [`partition`](Self::partition)
-    /// by all the bits.
+    /// The matrix that sorts indexes by parity: those with an even number of ones go to the lower
+    /// half, those with an odd number to the upper half, in order. It is
+    /// [`partition`](Self::partition) with all bits in the mask.
     ///
     /// # Errors
     ///
@@ -131,12 +131,12 @@ impl BitMatrix {
         Self::partition(bits, u64::low_mask(bits))
     }
 
-    /// Brings the indexes `x` whose product with a mask, the parity of `x & mask`, is 0 to the
-    /// lower half, and those where it is 1 to the upper half, both in order (Bouverot-Dupuis and
+    /// The matrix that partitions indexes by a mask: those `x` for which `x & mask` has even parity
+    /// go to the lower half, the others to the upper half, both in order (Bouverot-Dupuis and
     /// Sheeran 2023, section 7.2).
     ///
-    /// The half is the highest bit of the result. Below it stand the bits of `x` but for the mask's
-    /// lowest one, which the others and the half determine.
+    /// The highest bit of the result is the half. The bits below it are those of `x` without the
+    /// mask's lowest bit, which the half and the other bits determine.
     ///
     /// # Errors
     ///
@@ -171,8 +171,8 @@ impl BitMatrix {
         })
     }
 
-    /// The invertible matrix that a seed chooses, each with the same probability. It is the same
-    /// for ever.
+    /// The invertible matrix for a seed. All invertible matrices have the same probability, and the
+    /// matrix for a seed is the same for ever.
     ///
     /// # Errors
     ///
@@ -192,13 +192,14 @@ impl BitMatrix {
         Ok(Self::random_from(bits, &mut seed.into().key_stream(KeyDomain::Bits(bits))))
     }
 
-    /// The invertible matrix that a generator chooses, for at most 64 bits: each column is a 64-bit
-    /// word, cut to the width, and drawn again as long as the columns before it span it.
+    /// The invertible matrix drawn by a generator, for at most 64 bits. Each column is a 64-bit
+    /// word, truncated to the width, and drawn again while it lies in the span of the columns
+    /// before it.
     ///
-    /// At most half of all words are in such a span. After [`DRAWS`](Self::DRAWS) of them in a row,
-    /// for which a random generator has a chance of `2^-256` at most, a column is the lowest unit
-    /// vector that is not in it: so there is an invertible matrix even if the generator always
-    /// answers the same.
+    /// At most half of all words lie in that span. After [`DRAWS`](Self::DRAWS) such words in a
+    /// row, which for a random generator has a probability of at most `2^-256`, the column is the
+    /// lowest unit vector outside the span. So the function ends with an invertible matrix even if
+    /// the generator always returns the same word.
     pub(crate) fn random_from<R: Rng + ?Sized>(bits: u32, rng: &mut R) -> Self {
         let mut span = Echelon::default();
         let column = |_| {
@@ -209,7 +210,7 @@ impl BitMatrix {
         Self::from_fn(bits, column).expect("the width is one that there is")
     }
 
-    /// How many words are drawn for a column.
+    /// The largest number of words drawn for a column.
     const DRAWS: u32 = 256;
 }
 
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn all_matrices_are_drawn_alike() {
-        // The six invertible matrices of two bits, 1000 times each in the mean; 5 degrees of
+        // The six invertible matrices of two bits, with 1000 expected draws each; 5 degrees of
         // freedom.
         let mut counts = std::collections::HashMap::<_, f64>::new();
         for seed in 0..6000 {

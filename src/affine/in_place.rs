@@ -1,4 +1,10 @@
-//! Arrays permuted by affine maps where they are.
+//! Permutes arrays by affine maps in place.
+//!
+//! An involution swaps tiles, because `V = <e_0, ..> + A <e_0, ..>` is then its own image. A
+//! permutation of bits is a product of two involutions, since each of its cycles is a rotation and
+//! so two reflections; the added constant takes one more. Any other map uses a copy of the items,
+//! as a shuffle does. To do it with less memory one would have to find its cycles of tiles, which
+//! are few and long, or use its triangular factors, which takes many passes.
 
 use core::mem::MaybeUninit;
 
@@ -13,17 +19,16 @@ use crate::base::memory::{Buffer, SharedPtr, assume_init};
 use crate::bijection::Bijection;
 use crate::error::Error;
 
-/// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`.
+/// Permutes an array in place by an affine map: item `x` moves to place `A x ^ c`.
 ///
-/// A map that is an involution exchanges tiles, and takes no memory to speak of; nothing at all
-/// happens for the map that changes nothing. A permutation of the index's bits, such as a
-/// transpose, is two or three involutions. Any other map goes through a copy of the items, which
-/// takes as much memory as they do.
+/// The identity does nothing. A map that is an involution swaps tiles, with hardly any working
+/// memory. A permutation of the index's bits, such as a transpose, takes two or three involutions.
+/// Any other map uses a copy of the items, which takes as much memory as they do.
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slice is not of `2^bits` items, and [`Error::OutOfMemory`]; the
-/// items are where they were.
+/// [`Error::LengthMismatch`] if the slice does not have `2^bits` items, and [`Error::OutOfMemory`].
+/// The items are then where they were.
 ///
 /// # Examples
 ///
@@ -43,17 +48,17 @@ pub fn permute_in_place<T: Copy + Send + Sync>(map: &Affine, items: &mut [T]) ->
     plan.run(items, &mut memory)
 }
 
-/// Working memory of plans, one after the other.
+/// Working memory for plans that run one after another.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Of all items.
+    /// The copy of all items.
     copies: Buffer,
-    /// Of the threads.
+    /// The threads' buffers.
     held: Buffer,
 }
 
 impl Memory {
-    /// Gets what a plan needs, so that it cannot fail.
+    /// Allocates what a plan needs, so that it cannot fail later.
     pub(super) fn reserve<T>(&mut self, plan: &InPlace) -> Result<(), Error> {
         self.copies.room::<T>(plan.copies())?;
         self.held.room::<T>(plan.held())?;
@@ -61,22 +66,22 @@ impl Memory {
     }
 }
 
-/// How the items of an array are brought into a map's order where they are.
+/// A plan for permuting an array in place.
 pub(super) struct InPlace {
-    /// How many items there are.
+    /// The number of items.
     len: usize,
     way: Way,
 }
 
 enum Way {
-    /// Involutions, one after the other; none if nothing moves.
+    /// Involutions in order; none if nothing moves.
     Exchanges(Vec<Exchange>),
-    /// A copy of all items, and the way back.
+    /// A copy of all items, and the copy back.
     Copies(Box<[Copying; 2]>),
 }
 
 impl InPlace {
-    /// For items that are of one size with `T`.
+    /// The plan for a map, and for items of the size of `T`.
     pub(super) fn new<T>(map: &Affine) -> Self {
         let len = map.last() as usize + 1;
         let involutions = if size_of::<T>() == 0 { Some(Vec::new()) } else { involutions(map) };
@@ -90,12 +95,12 @@ impl InPlace {
         Self { len, way }
     }
 
-    /// How many items it copies.
+    /// How many items the plan copies.
     fn copies(&self) -> usize {
         if let Way::Copies(..) = self.way { self.len } else { 0 }
     }
 
-    /// How many items of working memory the threads need.
+    /// The threads' working memory, in items.
     fn held(&self) -> usize {
         match &self.way {
             Way::Exchanges(all) => all.iter().map(|one| one.shares.room()).max().unwrap_or(0),
@@ -103,15 +108,16 @@ impl InPlace {
         }
     }
 
-    /// Moves the items, with memory that has been [reserved](Memory::reserve).
+    /// Moves the items, using memory that has been [reserved](Memory::reserve).
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if it has not, and the items are where they were.
+    /// [`Error::OutOfMemory`] if it has not been reserved and cannot be allocated. The items are
+    /// then where they were.
     ///
     /// # Panics
     ///
-    /// If there are not as many items as the map has points.
+    /// If the number of items is not the map's number of points.
     pub(super) fn run<T: Copy + Send + Sync>(
         &self,
         items: &mut [T],
@@ -129,12 +135,14 @@ impl InPlace {
                 let [there, back] = &**both;
                 let copies = memory.copies.room::<T>(self.len)?;
                 let (from, to) = (items.as_ptr(), copies.as_mut_ptr().cast());
-                // SAFETY: there is room for as many items as the map has points, apart from the
-                // items.
+                // SAFETY: `from` has an item and `to` a place for every point of the map; `to` is a
+                // separate buffer, which only this call uses.
                 unsafe { there.run(from, to, &mut held[..there.room()]) };
-                // SAFETY: an item has been written to every place.
+                // SAFETY: the copy has written an item to every place, since the map is a
+                // bijection.
                 let copies = unsafe { assume_init(copies) };
-                // SAFETY: as many items, and elsewhere.
+                // SAFETY: both arrays have as many items as the map has points, the copies are in a
+                // separate buffer, and `items` is borrowed for writing.
                 unsafe { back.run(copies.as_ptr(), items.as_mut_ptr(), &mut held[..back.room()]) };
             }
         }
@@ -142,9 +150,9 @@ impl InPlace {
     }
 }
 
-/// Involutions that make a map, one after the other: none for the identity, one for an involution,
-/// two for a permutation of bits, and one more for what is added then. For other maps it is not
-/// known how few there are.
+/// Involutions whose product, in order, is the map: none for the identity, one for an involution,
+/// two for a permutation of bits, and one more if a constant is added. `None` for all other maps,
+/// for which no short product is known.
 fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     if map.is_identity() {
         return Some(Vec::new());
@@ -156,8 +164,8 @@ fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     if !matrix.is_bit_permutation() {
         return None;
     }
-    // A rotation of a circle is two reflections, and each of the permutation's cycles is one: from
-    // its place i to -i, and from there to 1 - (-i) = i + 1.
+    // A rotation of a circle is two reflections. Each cycle of the permutation is a rotation: place
+    // i goes to -i, and from there to 1 - (-i) = i + 1.
     let bits = map.bits();
     let to: Vec<u32> = matrix.columns().iter().map(|column| column.trailing_zeros()).collect();
     let (mut first, mut second) = (vec![u32::MAX; to.len()], vec![0; to.len()]);
@@ -179,8 +187,8 @@ fn involutions(map: &Affine) -> Option<Vec<Affine>> {
     Some(all.into_iter().filter(|map| !map.is_identity()).collect())
 }
 
-/// Exchanges the tiles of an involution: its `V` is its own image, so that each tile belongs to one
-/// place, whose items belong where the tile is.
+/// Swaps the tiles of an involution. `V` is its own image, so the image of a tile is a tile, and
+/// the items of the one belong in the other.
 struct Exchange {
     map: Affine,
     mover: Mover,
@@ -190,7 +198,8 @@ struct Exchange {
 
 impl Exchange {
     fn new<T>(map: &Affine) -> Self {
-        // No more than the runs, since more bits would have to come in pairs.
+        // Tiles no larger than the runs require, since further dimensions would have to be added in
+        // pairs.
         let mover = Mover::new(Tiling::new(map, tuning::run_bits::<T>(), 0));
         let span = Echelon::span(mover.tiling.source.iter().copied());
         let (tiles, items) = (mover.tiling.tiles(), 1 << mover.tiling.tile_bits());
@@ -210,26 +219,30 @@ impl Exchange {
                 let next = mover.tiling.next(tile, number);
                 core::mem::replace(&mut tile, next)
             });
-            // Of two tiles the lower one's thread does both.
+            // Of two tiles that are swapped, the thread of the lower one does both.
             let places =
                 |tile: &super::tiles::Tile| (span.reduce(tile.source), span.reduce(tile.target));
             let mut all =
                 all.map(|tile| (tile, places(&tile))).filter(|(_, (a, b))| a <= b).peekable();
             while let Some((tile, (here, there))) = all.next() {
                 let next = all.peek().map(|(tile, _)| tile);
-                // SAFETY: the tile is one of the map's, and there is room for it in the buffer.
-                // Nobody else touches the two tiles, as they are each other's image, and only the
-                // lower one's thread gets here.
+                // SAFETY: the tile is one of the map's, `items` has an item for each of its points,
+                // and the buffer has room for the tile. Only the thread of the lower of two tiles
+                // gets here, and each is the other's image, so nobody else touches them.
                 unsafe { mover.fetch(tile.source, &base, ours) };
                 if here < there {
                     let back = mover.tile_at(map, tile.target);
-                    // SAFETY: the image of this tile is one of the map's tiles as well, the other
-                    // buffer has room for it, and only this thread touches the two.
+                    // SAFETY: the image of this tile is one of the map's tiles, too, and the other
+                    // buffer has room for it. Only this thread touches the two tiles.
                     unsafe { mover.fetch(back.source, &base, theirs) };
-                    // SAFETY: as above, and all of this tile's items are in the other buffer.
+                    // SAFETY: `theirs` holds the whole tile `back`. Its image is this tile, whose
+                    // items are all in the other buffer and which only this thread touches. The
+                    // next tile is one of the map's.
                     unsafe { mover.put(back, theirs, &base, next.map(|next| next.target)) };
                 }
-                // SAFETY: as above, and all of the other tile's items have been fetched.
+                // SAFETY: `ours` holds the whole tile. Its image is the tile itself or the other
+                // tile, whose items have been fetched; only this thread touches them. The next tile
+                // is one of the map's.
                 unsafe { mover.put(tile, ours, &base, next.map(|next| next.source)) };
             }
         });
@@ -241,7 +254,7 @@ mod tests {
     use super::*;
     use crate::bijection::FromSeed;
 
-    /// The bits' places, and what is added.
+    /// Checks the map that moves bit `j` to place `to[j]` and adds `offset`.
     fn check(to: &[u32], offset: u64) {
         let map = Affine::new(&BitMatrix::bit_permutation(to).unwrap(), offset).unwrap();
         let all = involutions(&map).unwrap();

@@ -14,8 +14,8 @@ use crate::word::{Word, bits_for};
 /// GF(2): a bit matrix multiply complement permutation (Cormen 1993; Bouverot-Dupuis and Sheeran,
 /// FHPNC 2023).
 ///
-/// A member that is drawn at random is a poor shuffle: `f(x) ^ f(y)` depends on `x ^ y` alone. It
-/// is here for the permutations that are of this form, such as bit reversal and transposes;
+/// A random member is a poor shuffle, since `f(x) ^ f(y)` depends only on `x ^ y`. The type is for
+/// permutations that have this form, such as bit reversal and transposition; the module
 /// [`affine`](crate::affine) has their matrices.
 ///
 /// # Examples
@@ -28,7 +28,7 @@ use crate::word::{Word, bits_for};
 /// assert_eq!((0..8).map(|x| f.forward(x)).collect::<Vec<_>>(), [1, 5, 3, 7, 0, 4, 2, 6]);
 /// assert_eq!(f.inverse(5), 1);
 ///
-/// // As every bijection it shuffles any number of items up to 2^b, by compaction.
+/// // Like every bijection it shuffles any number of items up to 2^b, by compaction.
 /// let mut items = ['a', 'b', 'c', 'd', 'e'];
 /// items.par_bijective_shuffle_with(&f)?;
 /// assert_eq!(items, ['b', 'd', 'a', 'e', 'c']);
@@ -40,7 +40,7 @@ pub struct Affine<N = u64> {
     inverse: Part<N>,
 }
 
-/// One direction: as many columns as bits, and what is added.
+/// One direction of the map: one column for each bit, and the constant that is added.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Part<N> {
     columns: Box<[N]>,
@@ -48,7 +48,7 @@ struct Part<N> {
 }
 
 impl Affine {
-    /// The map `x -> matrix * x ^ offset`, with the offset modulo `2^bits`.
+    /// The map `x -> matrix * x ^ offset`, where the offset is taken modulo `2^bits`.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Affine {
         })
     }
 
-    /// The map `x -> x ^ offset`, an exchange of butterflies.
+    /// The map `x -> x ^ offset`, a butterfly exchange.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Affine {
         Self::new(&BitMatrix::identity(bits)?, offset)
     }
 
-    /// The map `x -> 2^bits - 1 - x`: an array from its end to its beginning.
+    /// The map `x -> 2^bits - 1 - x`, which reverses an array.
     ///
     /// # Errors
     ///
@@ -87,18 +87,19 @@ impl Affine {
         BitMatrix::from_columns(&self.forward.columns).expect("it came from a matrix")
     }
 
-    /// The matrix of the inverse.
+    /// The matrix of the inverse map, `A^-1`.
     pub fn inverse_matrix(&self) -> BitMatrix {
         BitMatrix::from_columns(&self.inverse.columns).expect("it came from a matrix")
     }
 
-    /// The inverse, which is affine as well.
+    /// The inverse map, which is affine as well.
     #[must_use]
     pub fn inverted(&self) -> Self {
         Self { forward: self.inverse.clone(), inverse: self.forward.clone() }
     }
 
-    /// This map, and then another one, as a single map: `A (B x ^ d) ^ c = A B x ^ (A d ^ c)`.
+    /// The composition as a single map: this map first, then `next`.
+    /// `A (B x ^ d) ^ c = A B x ^ (A d ^ c)`.
     ///
     /// # Errors
     ///
@@ -127,14 +128,14 @@ impl Affine {
         Self::new(&next.matrix().product(&self.matrix())?, next.forward(self.offset()))
     }
 
-    /// Whether the map undoes itself.
+    /// Whether the map is its own inverse.
     pub fn is_involution(&self) -> bool {
         self.forward == self.inverse
     }
 }
 
 impl Affine {
-    /// Whether the map changes nothing.
+    /// Whether the map is the identity.
     pub(crate) fn is_identity(&self) -> bool {
         let columns = self.forward.columns.iter().enumerate();
         self.forward.offset == 0 && columns.into_iter().all(|(j, &column)| column == 1 << j)
@@ -147,7 +148,7 @@ impl<N: Word> Affine<N> {
         self.forward.columns.len() as u32
     }
 
-    /// What is added to every product, `c`.
+    /// The constant `c` that is added to every product.
     pub fn offset(&self) -> N {
         self.forward.offset
     }
@@ -168,11 +169,11 @@ impl<N: Word> Affine<N> {
     }
 }
 
-/// How many values are tabulated for a run: 2 to this power. The others differ from them by a
-/// constant.
+/// The logarithm of how many values are tabulated for a run. All other values differ from these by
+/// a constant.
 const RUN_BITS: usize = 8;
 
-/// Fewer points than this are evaluated one by one.
+/// Fewer points than this are evaluated one at a time.
 const FEW: usize = 8;
 
 impl<N: Word> Part<N> {
@@ -185,9 +186,9 @@ impl<N: Word> Part<N> {
         value
     }
 
-    /// Writes the values at consecutive points: those of a block of points that is aligned to its
-    /// length are the values of the low bits, a table that doubles with every bit, added to the
-    /// value of its first point.
+    /// Writes the values at consecutive points. In a block of points that is aligned to its length,
+    /// each value is the sum of the value of the block's first point and a value of the low bits.
+    /// The latter are in a table, built by doubling it once for each bit.
     fn run<M: Word>(&self, first: N, out: &mut [M]) {
         let mut point = first.widen();
         if out.len() < FEW {
@@ -288,7 +289,7 @@ impl<N: Word> Bijection<N> for Affine<N> {
     fn device_source(&self) -> Option<DeviceSource> {
         let text = include_str!("../../gpu/bijection/affine.cuh");
         let words = |part: &Part<N>| {
-            // An array of no columns has one that is not used.
+            // An array cannot have 0 columns, so with 0 bits it has one unused column.
             let unused = self.bits() == 0;
             let columns = part.columns.iter().map(|column| column.widen());
             let columns: Vec<u64> = columns.chain(unused.then_some(0)).collect();
@@ -299,15 +300,15 @@ impl<N: Word> Bijection<N> for Affine<N> {
     }
 }
 
-// SAFETY: a matrix with an inverse permutes the vectors of its width, and so does adding a
-// constant; the constructor has the inverse from the matrix itself, by elimination that refuses a
-// singular one, and the offsets belong together: A^-1 (A x ^ c) ^ A^-1 c = x. A run is the sum of
-// two parts of the same product. The fields are private and never change.
+// SAFETY: an invertible matrix permutes the vectors of its width, and so does adding a constant.
+// The constructor computes the inverse from the matrix by an elimination that rejects singular
+// matrices, and the offsets match: A^-1 (A x ^ c) ^ A^-1 c = x. A run adds two parts of the same
+// product. The fields are private and never change.
 unsafe impl<N: Word> TrustedBijection<N> for Affine<N> {}
 
 impl FromSeed for Affine {
-    /// The columns in order, as [`BitMatrix::random`] draws them, and then the offset, a 64-bit
-    /// word. The narrowest width that holds the length.
+    /// Draws the columns in order, as [`BitMatrix::random`] does, and then the offset, a 64-bit
+    /// word. The width is the smallest that holds the length.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let matrix = BitMatrix::random_from(bits_for(len), rng);
         Self::new(&matrix, rng.next_u64()).expect("it was drawn to be invertible")
@@ -363,7 +364,7 @@ mod tests {
         assert!(Affine::reversal(20).unwrap().is_involution());
         let reversal = BitMatrix::bit_reversal(7).unwrap();
         assert!(Affine::new(&reversal, 0).unwrap().is_involution());
-        // A c ^ c is not 0.
+        // A c ^ c is not 0, so the map is not an involution.
         assert!(!Affine::new(&reversal, 1).unwrap().is_involution());
         assert!(!Affine::new(&BitMatrix::gray_code(7).unwrap(), 0).unwrap().is_involution());
     }

@@ -1,24 +1,28 @@
-//! Affine maps of indexes over GF(2): matrices, the families of permutations that they make, and
-//! arrays permuted by them.
+//! Affine maps of indexes over GF(2): the matrices, the families of permutations that they make,
+//! and functions that permute arrays by them.
 //!
-//! An index below `2^n` is a vector of `n` bits, and `y = A x ^ c`, with an invertible matrix `A`
-//! of bits, permutes the indexes: a *bit matrix multiply complement* permutation, BMMC (Cormen,
+//! An index below `2^n` is a vector of `n` bits, and `y = A x ^ c`, with an invertible bit matrix
+//! `A`, permutes the indexes. It is a *bit matrix multiply complement* permutation, BMMC (Cormen,
 //! *Fast permuting on disk arrays*, 1993). Bit reversal, transposes of arrays whose sides are
-//! powers of two, strides, butterflies and Gray codes are of this kind. If `A` permutes the bits,
-//! the permutation is a *bit permute complement*, BPC.
+//! powers of two, strides, butterflies and Gray codes are of this kind. If `A` only permutes the
+//! bits, it is a *bit permute complement* permutation, BPC.
 //!
 //! | for | see |
 //! | --- | --- |
-//! | matrices over GF(2) and the families of them | [`BitMatrix`] |
+//! | matrices over GF(2), and named families of them | [`BitMatrix`] |
 //! | their triangular factors | [`Plu`], [`Ulp`] |
-//! | arrays permuted by them | [`permute()`], [`permute_in_place`], [`permuted`] |
-//! | transposes of arrays of any sides | [`transpose`] |
-//! | a function on both parts of an array | [`parm()`], [`Affine::parm`] |
-//! | sorting networks and their like | [`Network`] |
+//! | permuting arrays by them | [`permute()`], [`permute_in_place`], [`permuted`] |
+//! | transposing arrays with sides of any length | [`transpose`] |
+//! | applying a function to both parts of an array | [`parm()`], [`Affine::parm`] |
+//! | sorting networks and similar networks | [`Network`] |
 //! | arrays on a GPU | `CudaWorkspace`: `permute_into`, `permute_in_place`, `parm`, `order_by_network` |
 //! | the map `x -> A x ^ c` as a bijection | [`Affine`] |
 //!
-//! What a call needs is had before anything is moved: after
+//! [`permute()`] scatters, `out[A x ^ c] = source[x]`. That is the convention of the literature,
+//! and it composes as matrices do. A shuffle by the bijection [`Affine`] gathers, as with every
+//! bijection, so it is the inverse permutation.
+//!
+//! Each function allocates all of its memory before it moves anything: after
 //! [`Error::OutOfMemory`](crate::Error::OutOfMemory) on the CPU all items are where they were.
 //!
 //! # Sources

@@ -1,4 +1,8 @@
-//! [`Network`]: a function of pairs applied to an array by affine permutations.
+//! [`Network`]: applies a function to pairs of items, between affine permutations of the array.
+//!
+//! A network stores maps and no nested calls. `parm` of a permutation is a permutation, and `parm`
+//! of a layer of pairs is that layer between two permutations. So a nest of `parm`s becomes a list
+//! with one permutation for each layer, before anything moves.
 
 use rayon::prelude::*;
 
@@ -9,13 +13,13 @@ use super::{BitMatrix, tuning};
 use crate::affine::Affine;
 use crate::error::Error;
 
-/// Steps that permute an array by affine maps, and apply a function to pairs of neighbours in
-/// between.
+/// A sequence of steps that permute an array by affine maps and, in between, apply a function to
+/// pairs of neighbours.
 ///
-/// It is what nested uses of [`parm`](super::parm()) compile to: `parm` of a step is that step on
-/// twice as many items, between two permutations, and neighbouring permutations fuse
-/// (Bouverot-Dupuis and Sheeran 2023, sections 3 and 7.2). So a network of `d` layers takes at most
-/// `d + 1` permutations, however deeply it is nested.
+/// Nested uses of [`parm`](super::parm()) compile to a network: `parm` of a step is that step on
+/// twice as many items, between two permutations, and adjacent permutations fuse (Bouverot-Dupuis
+/// and Sheeran 2023, sections 3 and 7.2). So a network of `d` layers takes at most `d + 1`
+/// permutations, however deeply it is nested.
 ///
 /// # Examples
 ///
@@ -36,28 +40,28 @@ pub struct Network {
     bits: u32,
     /// The map before each layer of pairs.
     before: Vec<Affine>,
-    /// And the one after the last.
+    /// The map after the last layer.
     after: Affine,
 }
 
 impl Network {
-    /// A single pair: the function applied to two items.
+    /// A network of a single pair: the function is applied to two items.
     pub fn pair() -> Self {
         let identity = Affine::translation(1, 0).expect("there are words of one bit");
         Self { bits: 1, before: vec![identity.clone()], after: identity }
     }
 
-    /// A permutation alone.
+    /// A network that only permutes.
     pub fn permutation(map: Affine) -> Self {
         Self { bits: map.bits(), before: Vec::new(), after: map }
     }
 
-    /// This network, and then another one.
+    /// This network, followed by another one.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if they are of
-    /// different widths.
+    /// [`BijectionError::DomainMismatch`](crate::BijectionError::DomainMismatch) if the widths
+    /// differ.
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         let mut all = self.clone();
         let mut maps = next.before.iter().chain([&next.after]);
@@ -73,17 +77,17 @@ impl Network {
         Ok(all)
     }
 
-    /// This network on both of the parts that a mask divides twice as many items into.
+    /// Applies this network to both parts of an array of twice as many items, divided by a mask.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask is 0, and
     /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) beyond 64 bits.
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
-        // Pairs of each half are pairs of the whole, so that only the maps change: on halves they
-        // keep the highest bit. All stays in the order of the parts until the end.
+        // Pairs of each half are pairs of the whole array, so only the maps change: on the halves
+        // they keep the highest bit. The items stay in the order of the parts until the end.
         let top = 1 << self.bits;
         let on_halves = |map: &Affine| map.parm(top);
         let maps = self.before.iter().map(on_halves).collect::<Result<Vec<_>, _>>()?;
@@ -93,13 +97,13 @@ impl Network {
             .then(&Self::permutation(to_parts.inverted()))
     }
 
-    /// A sorting network of `2^bits` items: merge sort by the balanced periodic merger (Dowd, Perl,
-    /// Saks and Rudolph 1983), in the form of Bouverot-Dupuis and Sheeran (2023, section 7.1). Its
-    /// pairs are to be put in order.
+    /// A sorting network for `2^bits` items: merge sort by the balanced periodic merger (Dowd,
+    /// Perl, Saks and Rudolph 1983), in the form of Bouverot-Dupuis and Sheeran (2023, section
+    /// 7.1). Run it with a function that puts a pair in order.
     ///
     /// It sorts if the function orders any two items. With floating-point numbers compared by `>`,
-    /// a NaN is in order with everything: all items are still there, and where there is a NaN the
-    /// order of all of them is unspecified. With `f64::total_cmp` they are sorted.
+    /// a NaN counts as in order with everything: no item is lost, but if there is a NaN, the order
+    /// of all items is unspecified. With `f64::total_cmp` they are sorted.
     ///
     /// # Errors
     ///
@@ -107,7 +111,7 @@ impl Network {
     /// bits.
     pub fn sorting(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
-        // The items at even places and those at odd ones are sorted, and then merged.
+        // Sorts the items at even places and those at odd places, and then merges them.
         let mut sorter = Self::permutation(Affine::translation(0, 0)?);
         for width in 1..=bits {
             sorter = sorter.parm(1)?.then(&Self::merger(width)?)?;
@@ -115,7 +119,8 @@ impl Network {
         Ok(sorter)
     }
 
-    /// Merges the items at even places and those at odd ones, both of which are sorted.
+    /// A network that merges the items at even places with those at odd places, both already
+    /// sorted.
     ///
     /// # Errors
     ///
@@ -134,34 +139,34 @@ impl Network {
         Ok(merger)
     }
 
-    /// How many bits an index has; the network is for `2^bits` items.
+    /// The width of an index in bits; the network is for `2^bits` items.
     pub fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// How many times the function is applied to each item.
+    /// The number of layers: how many times the function is applied to each item.
     pub fn layers(&self) -> usize {
         self.before.len()
     }
 
-    /// The permutations in order: one before each layer, and one after the last.
+    /// The permutations in order: one before each layer, and one after the last layer.
     pub fn maps(&self) -> impl ExactSizeIterator<Item = &Affine> {
         (0..self.before.len() + 1).map(|k| self.before.get(k).unwrap_or(&self.after))
     }
 
-    /// Runs the network on the threads of the current rayon pool, with a function of the pairs of
-    /// items at places `2 k` and `2 k + 1`.
+    /// Runs the network on the threads of the current rayon pool. The function is applied to the
+    /// pairs of items at places `2 k` and `2 k + 1`.
     ///
-    /// If the function panics, the items stay where the layer had them: all are there, as the
-    /// function left them, in an order that is neither the first nor the last.
+    /// If the function panics, the items stay in the order of that layer: none is lost, each is as
+    /// the function left it, but the order is neither the original nor the final one.
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
-    /// [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]; the
-    /// items are where they were. Memory is had for all layers together: that of a copy of the
-    /// items, unless all maps are such as [`permute_in_place`](super::permute_in_place) needs none
-    /// for.
+    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo) or
+    /// [`Error::LengthMismatch`] if there are not `2^bits` items, and [`Error::OutOfMemory`]. The
+    /// items are then where they were. Memory is allocated once for all layers: that of a copy of
+    /// the items, unless [`permute_in_place`](super::permute_in_place) needs none for any of the
+    /// maps.
     pub fn run<T: Copy + Send + Sync>(
         &self,
         items: &mut [T],
@@ -201,7 +206,7 @@ mod tests {
         }
     }
 
-    /// The definitions of section 7.1, word by word.
+    /// The definitions of section 7.1, taken literally.
     fn column(items: &mut [u32]) -> Result<(), Error> {
         match items {
             [] | [_] => Ok(()),
@@ -236,8 +241,8 @@ mod tests {
                 Network::sorting(bits).unwrap().run(&mut b, order).unwrap();
                 assert_eq!(a, b);
                 assert!(a.is_sorted());
-                // What comes of the merger alone is that of its definition too, on items that are
-                // not sorted.
+                // The merger alone must agree with its definition, too, on items that are not
+                // sorted.
                 merge(&mut c).unwrap();
                 let mut d = items;
                 Network::merger(bits).unwrap().run(&mut d, order).unwrap();
@@ -248,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_array_of_zeros_and_ones_is_sorted() {
-        // By the 0-1 principle all arrays are, then.
+        // By the 0-1 principle, all arrays are then sorted.
         for bits in 0..=4 {
             let network = Network::sorting(bits).unwrap();
             for word in 0..1_u32 << (1 << bits) {

@@ -1,28 +1,30 @@
-//! [`parm`]: a function applied to the two parts that a mask divides an array into.
+//! [`parm`]: applies a function to the two parts into which a mask divides an array.
 
 use super::in_place::{InPlace, Memory};
 use super::{BitMatrix, tuning};
 use crate::affine::Affine;
 use crate::error::{Error, MatrixError};
 
-/// Applies a function to the two parts of an array whose indexes have an even and an odd product
-/// with a mask, each in order and in a piece, and puts them back: the combinator `parm` of
-/// Bouverot-Dupuis and Sheeran (2023, section 7).
+/// Applies a function to the two parts into which a mask divides an array, and puts the items back:
+/// the combinator `parm` of Bouverot-Dupuis and Sheeran (2023, section 7).
 ///
-/// An index `x` is in the first part if `x & mask` has an even number of ones. So mask 1 takes the
-/// items at even and at odd places, and the highest bit the two halves. The parts are brought
-/// together by [`BitMatrix::partition`]. They may be worked on at the same time.
+/// Index `x` is in the first part if `x & mask` has an even number of ones. Mask 1 thus divides the
+/// items at even places from those at odd places, and the highest bit alone divides the two halves.
+/// Each part is contiguous and in order when the function sees it; [`BitMatrix::partition`] brings
+/// the parts together. The function may run on both parts at the same time.
 ///
 /// # Errors
 ///
 /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
 /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the index's
-/// bits, and [`Error::OutOfMemory`]; the items are where they were. Whatever the function answers:
-/// then, and if it panics, the parts are put back as it left them, and the other part's call is
-/// done, or not begun.
+/// bits, and [`Error::OutOfMemory`]. The items are then where they were. The function's own error
+/// is passed on. In that case, and if the function panics, the parts are put back as the function
+/// left them, and its call for the other part has either finished or not begun.
 ///
-/// Unless the mask is a single bit, or there are just two items, the memory of a copy of the items
-/// is held until the end.
+/// # Memory
+///
+/// The call holds memory for a copy of the items until it returns, unless the mask is a single bit
+/// or there are just two items.
 ///
 /// # Examples
 ///
@@ -56,7 +58,7 @@ pub fn parm<T: Copy + Send + Sync>(
     }
 }
 
-/// Items in the order of their parts; in the end, however that comes about, they are put back.
+/// Items in the order of their parts. Dropping this puts them back, also during a panic.
 struct Parts<'a, T: Copy + Send + Sync> {
     items: &'a mut [T],
     back: InPlace,
@@ -69,7 +71,7 @@ impl<T: Copy + Send + Sync> Drop for Parts<'_, T> {
     }
 }
 
-/// How many bits the indexes of an array of a power of two of items have.
+/// The width in bits of the indexes of an array whose length is a power of two.
 pub(crate) fn index_bits(len: usize) -> Result<u32, Error> {
     if len.is_power_of_two() {
         Ok(len.ilog2())
@@ -79,14 +81,15 @@ pub(crate) fn index_bits(len: usize) -> Result<u32, Error> {
 }
 
 impl Affine {
-    /// This map on each of the two parts that a mask divides twice as many indexes into, as a
-    /// single map: `parm m (bmmc A c) = bmmc A' c'` (Bouverot-Dupuis and Sheeran 2023, section 3).
+    /// A single map that applies this map to each of the two parts into which a mask divides twice
+    /// as many indexes: `parm m (bmmc A c) = bmmc A' c'` (Bouverot-Dupuis and Sheeran 2023, section
+    /// 3).
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask), and
-    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the map has 64
-    /// bits already.
+    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask) if the mask has none of the
+    /// index's bits, and [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange)
+    /// if the map already has 64 bits.
     ///
     /// # Examples
     ///
@@ -104,7 +107,7 @@ impl Affine {
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits() + 1;
         let to_parts = Self::new(&BitMatrix::partition(bits, mask)?, 0)?;
-        // On the two halves: the highest bit stays.
+        // On the two halves the highest bit stays.
         let mut columns = self.matrix().columns().to_vec();
         columns.push(1 << self.bits());
         let on_halves = Self::new(&BitMatrix::from_columns(&columns)?, self.offset())?;
@@ -137,7 +140,7 @@ mod tests {
                     original.iter().copied().filter(belongs).collect::<Vec<u64>>()
                 };
                 assert_eq!(seen.into_inner().unwrap(), [part(0), part(1)]);
-                // Each part, and it alone, is reversed.
+                // Each part is reversed on its own.
                 for odd in [0, 1] {
                     let places = part(odd);
                     let now: Vec<u64> = places.iter().map(|&x| items[x as usize]).collect();
@@ -158,7 +161,7 @@ mod tests {
                 assert_eq!(items, expected, "{map:?}, mask {mask:b}");
             }
         }
-        // Over all but two of the points of 64 bits there is no such map.
+        // The result for 63 bits has all 64-bit words as points, and there is no map for more.
         assert_eq!(Affine::reversal(63).unwrap().parm(1).unwrap().last(), u64::MAX);
         assert!(Affine::reversal(64).unwrap().parm(1).is_err());
     }
@@ -188,7 +191,7 @@ mod tests {
             for mask in [0b1, 0b100, 0b101] {
                 let original: Vec<u64> = (0..1 << bits).collect();
                 let odd = |x: &u64| (x & mask).count_ones() % 2 == 1;
-                // What the function did to the first part stays done.
+                // What the function has done to the first part remains.
                 let mut expected = original.clone();
                 expected.iter_mut().filter(|x| !odd(x)).for_each(|x| *x += 1 << 40);
                 for panics in [false, true] {

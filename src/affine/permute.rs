@@ -1,4 +1,4 @@
-//! Arrays permuted by affine maps, on the threads of the current rayon pool.
+//! Permutes arrays by affine maps, on the threads of the current rayon pool.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -13,16 +13,16 @@ use crate::base::memory::{Buffer, SharedPtr};
 use crate::bijection::Bijection;
 use crate::error::Error;
 
-/// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
+/// Permutes an array into another by an affine map: `out[A x ^ c] = source[x]`.
 ///
-/// Every matrix takes one pass, in tiles that are read and written by whole lines of the cache. The
-/// direction is that of scattering: [`Compactor::shuffle`](crate::Compactor::shuffle) by the same
-/// bijection is [`permute`] by its inverse.
+/// Every matrix takes one pass, in tiles that are read and written in whole cache lines. The
+/// direction is a scatter: [`Compactor::shuffle`](crate::Compactor::shuffle) by the same bijection
+/// is [`permute`] by its inverse.
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slices are not of `2^bits` items, and [`Error::OutOfMemory`];
-/// `out` is as it was.
+/// [`Error::LengthMismatch`] if the slices do not have `2^bits` items, and [`Error::OutOfMemory`].
+/// `out` is then unchanged.
 ///
 /// # Examples
 ///
@@ -46,18 +46,18 @@ pub fn permute<T: Copy + Send + Sync>(
     check_length(map, out.len())?;
     let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
     let memory = memory.room(copy.room())?;
-    // SAFETY: there are as many places as the map has points, and the source is elsewhere. Only
-    // items are written.
+    // SAFETY: both slices have as many items as the map has points. They do not overlap, since
+    // `out` is borrowed for writing, and only items are written to it.
     unsafe { copy.run(source.as_ptr(), out.as_mut_ptr(), memory) };
     Ok(())
 }
 
-/// A copy of an array in the order of an affine map: item `x` of the source is item `A x ^ c` of
-/// the result.
+/// Returns a permuted copy of an array: item `x` of the source becomes item `A x ^ c` of the
+/// result.
 ///
 /// # Errors
 ///
-/// [`Error::LengthMismatch`] if the slice is not of `2^bits` items, and [`Error::OutOfMemory`].
+/// [`Error::LengthMismatch`] if the slice does not have `2^bits` items, and [`Error::OutOfMemory`].
 ///
 /// # Examples
 ///
@@ -73,14 +73,15 @@ pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec
     let mut out = crate::base::check::try_with_capacity(source.len())?;
     let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
     let memory = memory.room(copy.room())?;
-    // SAFETY: there is room for as many items as the map has points, apart from the source.
+    // SAFETY: `out` has room for as many items as the map has points, in memory of its own.
     unsafe { copy.run(source.as_ptr(), out.as_mut_ptr(), memory) };
-    // SAFETY: an item has been written to every place.
+    // SAFETY: the vector has room for them, and the copy has written an item to every place, since
+    // the map is a bijection.
     unsafe { out.set_len(source.len()) };
     Ok(out)
 }
 
-/// Checks that an array has as many items as a map has points.
+/// Checks that an array has as many items as the map has points.
 pub(crate) fn check_length(map: &Affine, len: usize) -> Result<(), Error> {
     let (last, actual) = (map.last(), len as u64);
     if actual.checked_sub(1) == Some(last) {
@@ -89,16 +90,16 @@ pub(crate) fn check_length(map: &Affine, len: usize) -> Result<(), Error> {
     Err(Error::LengthMismatch { expected: last.saturating_add(1), actual })
 }
 
-/// How the items of an array are copied in a map's order.
+/// A plan for copying an array into a map's order.
 pub(super) struct Copying {
     way: Way,
-    /// Of tiles, or pieces if nothing moves.
+    /// Shares of tiles, or of pieces if nothing moves.
     shares: Shares,
 }
 
 #[allow(clippy::large_enum_variant, reason = "there is one of it at a time")]
 enum Way {
-    /// Nothing moves: pieces of so many items, the last of which is shorter.
+    /// Nothing moves: copies pieces of `piece` items, of which the last may be shorter.
     Plain {
         piece: usize,
         len: usize,
@@ -108,11 +109,11 @@ enum Way {
 }
 
 impl Copying {
-    /// For items that are of one size with `T`, with as many as the map has points in an array.
+    /// The plan for arrays with an item of the size of `T` for each of the map's points.
     pub(super) fn new<T>(map: &Affine) -> Self {
         let len = map.last() as usize + 1;
         if map.is_identity() || size_of::<T>() == 0 {
-            // Large pieces, which the C library copies faster.
+            // Large pieces, since `memcpy` is faster on those.
             let piece = tuning::piece::<T>().max(len.div_ceil(rayon::current_num_threads()));
             let shares = Shares::new::<T>(len.div_ceil(piece) as u64, piece.min(len), 0);
             return Self { way: Way::Plain { piece, len }, shares };
@@ -130,7 +131,7 @@ impl Copying {
         Self { way: Way::Slots(mover), shares }
     }
 
-    /// How many items of working memory it takes.
+    /// The working memory that it takes, in items.
     pub(super) fn room(&self) -> usize {
         self.shares.room()
     }
@@ -139,36 +140,40 @@ impl Copying {
     ///
     /// # Safety
     ///
-    /// At both addresses there is room for as many items as the map has points, which do not
-    /// overlap; those of the source are initialised, and nobody writes to either meanwhile.
+    /// `source` and `out` each point to room for as many items as the map has points, and the two
+    /// do not overlap. The source's items are initialised. Nobody writes to either while this runs.
     ///
     /// # Panics
     ///
-    /// If the memory is not of [`room`](Self::room) items.
+    /// If the memory does not have [`room`](Self::room) items.
     pub(super) unsafe fn run<T: Copy + Send>(
         &self,
         source: *const T,
         out: *mut T,
         memory: &mut [MaybeUninit<T>],
     ) {
-        // Only read through.
+        // The source is only read through this pointer.
         let (source, out) = (SharedPtr::new(source.cast_mut()), SharedPtr::new(out));
         self.shares.run(memory, |tiles, memory| match &self.way {
             Way::Plain { piece, len } => {
                 let (start, end) = (tiles.start as usize * piece, tiles.end as usize * piece);
-                // SAFETY: below the length, as there is a piece.
+                // SAFETY: `tiles` are numbers of pieces, so `start` is below the length, and the
+                // source has that many items.
                 let from = unsafe { source.at(start) };
-                // SAFETY: the target is as long as the source, so `start` is below its length too.
+                // SAFETY: `start` is below the length, and the target has as many places as the
+                // source has items.
                 let to = unsafe { out.at(start) };
-                // SAFETY: within both arrays, which do not overlap.
+                // SAFETY: the piece ends at the length or before, so it is within both arrays,
+                // which do not overlap. No other thread has this piece.
                 unsafe { ptr::copy_nonoverlapping(from, to, end.min(*len) - start) };
             }
-            // SAFETY: the caller's word; a tile's image is its alone.
+            // SAFETY: the caller promises items and places for all points of the map. No two
+            // threads have the same tile, so no two write to the same image.
             Way::Blocks(tiling, blocks) => unsafe {
                 blocks.copy(tiling, tiles, &source, &out, memory);
             },
-            // SAFETY: the caller vouches for both arrays, and no two threads have the same tile, so
-            // no two write the same image.
+            // SAFETY: the caller promises items and places for all points of the map. No two
+            // threads have the same tile, so no two write to the same image.
             Way::Slots(mover) => unsafe { mover.copy(tiles, &source, &out, memory) },
         });
     }
@@ -179,7 +184,7 @@ mod tests {
     use super::*;
     use crate::affine::{BitMatrix, permute_in_place};
 
-    /// Maps of a width: involutions and others, with tiles of all sizes.
+    /// Maps of a width: involutions and other maps, with tiles of all sizes.
     fn maps(bits: u32) -> Vec<Affine> {
         let families = [
             BitMatrix::identity(bits),
@@ -190,7 +195,7 @@ mod tests {
             BitMatrix::random(bits, 1),
         ];
         let random = BitMatrix::random(bits, 2).unwrap();
-        // A conjugate of a bit reversal is an involution of no particular form.
+        // A conjugate of a bit reversal is an involution without any special form.
         let conjugate = random
             .product(&BitMatrix::bit_reversal(bits).unwrap())
             .and_then(|a| a.product(&random.inverse().unwrap()))
@@ -214,7 +219,7 @@ mod tests {
             }
             let what = format!("{map:?}, items of {} bytes", size_of::<T>());
             let mut out = vec![item(0); source.len() + 3];
-            // At every distance from a line's beginning, by and by.
+            // Over all widths, arrays start at every offset from a line.
             let shift = bits as usize % 4;
             permute(&map, &source, &mut out[shift..][..source.len()]).unwrap();
             assert!(out[shift..][..source.len()] == expected[..], "{what}");
@@ -246,7 +251,7 @@ mod tests {
         }
     }
 
-    /// How many shares an array's copying in the current pool has.
+    /// The number of shares of an array's copy in the current pool.
     fn shares<T>(bits: u32) -> u64 {
         let map = Affine::new(&BitMatrix::bit_reversal(bits).unwrap(), 0).unwrap();
         Copying::new::<T>(&map).shares.count()

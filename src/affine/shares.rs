@@ -1,5 +1,5 @@
-//! [`Shares`]: tiles divided among threads, with working memory that is had before anything is
-//! moved.
+//! [`Shares`]: divides tiles among threads, with working memory that is allocated before anything
+//! moves.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -13,36 +13,38 @@ use crate::base::stream;
 /// How tiles are divided among the threads of the current rayon pool.
 pub(super) struct Shares {
     tiles: u64,
-    /// Tiles of a share.
+    /// The number of tiles in a share.
     share: u64,
     workers: usize,
-    /// Items of working memory of a worker.
+    /// The working memory of a worker, in items.
     room: usize,
 }
 
 impl Shares {
-    /// So many tiles of so many items, with room for some more items for each thread.
+    /// Divides `tiles` tiles of `items` items each, with working memory of `room` items for each
+    /// thread.
     pub(super) fn new<T>(tiles: u64, items: usize, room: usize) -> Self {
         let all = usize::try_from(tiles).unwrap_or(usize::MAX).saturating_mul(items);
         let threads =
             if tuning::is_sequential::<T>(all) { 1 } else { rayon::current_num_threads() };
         let share = tuning::share::<T>(tiles, items, threads);
         let workers = tiles.div_ceil(share).min(threads as u64) as usize;
-        // Whole lines, and not none, so that there are as many pieces of it as workers.
+        // Whole lines, and at least one, so that the memory splits into as many pieces as there are
+        // workers.
         let line = stream::LINE >> size_of::<T>().trailing_zeros().min(stream::LINE.ilog2());
         Self { tiles, share, workers, room: room.max(1).next_multiple_of(line) }
     }
 
-    /// How many items of working memory there have to be.
+    /// The working memory of all workers, in items.
     pub(super) fn room(&self) -> usize {
         self.workers * self.room
     }
 
-    /// Runs something for ranges of tiles that together are all tiles.
+    /// Calls a function with ranges of tiles that together cover all tiles.
     ///
     /// # Panics
     ///
-    /// If the memory is not of [`room`](Self::room) items.
+    /// If the memory does not have [`room`](Self::room) items.
     pub(super) fn run<T: Send>(
         &self,
         memory: &mut [MaybeUninit<T>],
@@ -52,8 +54,8 @@ impl Shares {
         if self.workers == 1 {
             return run(0..self.tiles, memory);
         }
-        // Shares are few, so a `usize` counts them; not every processor has atomic integers of 64
-        // bits.
+        // There are few shares, so a `usize` counts them; some processors have no 64-bit atomic
+        // integers.
         let next = AtomicUsize::new(0);
         memory.par_chunks_exact_mut(self.room).with_max_len(1).for_each(|memory| {
             loop {
@@ -67,7 +69,7 @@ impl Shares {
         });
     }
 
-    /// How many shares there are, if there are several threads.
+    /// The number of shares, if there are several threads.
     #[cfg(test)]
     pub(super) fn count(&self) -> u64 {
         if self.workers == 1 { 1 } else { self.tiles.div_ceil(self.share) }
@@ -123,11 +125,11 @@ mod tests {
 
     #[test]
     fn there_are_no_more_shares_than_threads_and_work_ask_for() {
-        // 32 MiB.
+        // An array of 32 MiB.
         assert_eq!(check(1, 1 << 10, 1 << 12), 1);
         assert_eq!(check(2, 1 << 10, 1 << 12), 32);
         assert_eq!(check(16, 1 << 10, 1 << 12), 32);
-        // 1 GiB: a number of shares for each thread, however long the array is.
+        // An array of 1 GiB. The number of shares of a thread does not grow with the length.
         assert_eq!(check(2, 1 << 15, 1 << 12), 2 * tuning::SHARES_A_THREAD);
         assert_eq!(check(16, 1 << 15, 1 << 12), 16 * tuning::SHARES_A_THREAD);
     }

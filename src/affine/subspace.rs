@@ -1,14 +1,14 @@
-//! [`Echelon`]: subspaces of the vectors of 64 bits.
+//! [`Echelon`]: subspaces of the space of 64-bit vectors.
 
-/// A subspace by a basis in reduced echelon form: no two of its vectors share their highest bit,
-/// and no vector has the highest bit of another.
+/// A subspace, given by a basis in reduced echelon form: each basis vector has a highest bit that
+/// no other basis vector has set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Echelon {
     basis: Vec<u64>,
 }
 
 impl Echelon {
-    /// The span of vectors.
+    /// The span of the given vectors.
     pub(crate) fn span(vectors: impl IntoIterator<Item = u64>) -> Self {
         let mut span = Self::default();
         for vector in vectors {
@@ -17,15 +17,16 @@ impl Echelon {
         span
     }
 
-    /// The representative of a vector's coset that has none of the highest bits; zero just for the
-    /// vectors of the subspace.
+    /// The representative of the vector's coset in which the highest bit of every basis vector
+    /// is 0. It is zero exactly for the vectors of the subspace.
     pub(crate) fn reduce(&self, vector: u64) -> u64 {
         self.basis.iter().fold(vector, |rest, &basis| {
             if rest & highest_bit(basis) == 0 { rest } else { rest ^ basis }
         })
     }
 
-    /// Adds a vector; `false`, and nothing changes, if it was in the subspace.
+    /// Adds a vector to the basis. Returns `false`, and changes nothing, if the subspace already
+    /// contains it.
     pub(crate) fn insert(&mut self, vector: u64) -> bool {
         let vector = self.reduce(vector);
         if vector == 0 {
@@ -76,7 +77,7 @@ mod tests {
             prop_assert_eq!(sums.len(), 1 << span.dimension());
             for x in 0..256 {
                 prop_assert_eq!(span.contains(x), sums.contains(&x));
-                // One representative for a coset.
+                // All vectors of a coset have the same representative.
                 prop_assert!(sums.iter().all(|sum| span.reduce(x ^ sum) == span.reduce(x)));
                 prop_assert!(sums.contains(&(span.reduce(x) ^ x)));
             }

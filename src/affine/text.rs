@@ -1,4 +1,4 @@
-//! Matrices as text: a line of digits for every row, the first row first.
+//! Matrices as text: one line of digits for each row, the first row first.
 
 use core::fmt::{self, Write as _};
 use core::str::FromStr;
@@ -20,7 +20,7 @@ impl fmt::Display for BitMatrix {
     }
 }
 
-/// Reads a row for every line that is not blank: digits 0 and 1, with or without blanks between
+/// Reads one row from each line that is not blank: digits 0 and 1, with or without spaces between
 /// them.
 ///
 /// # Examples
@@ -42,8 +42,8 @@ impl FromStr for BitMatrix {
 
     /// # Errors
     ///
-    /// [`MatrixError::Text`](crate::MatrixError::Text) with the number of a row that is not as many
-    /// digits as there are rows, and
+    /// [`MatrixError::Text`](crate::MatrixError::Text) with the number of the first row that does
+    /// not have one digit, 0 or 1, for each row of the matrix, and
     /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) for more than 64
     /// rows.
     fn from_str(text: &str) -> Result<Self, Error> {

@@ -1,20 +1,27 @@
-//! [`Tiling`]: how an array is divided so that any affine map reads and writes it in whole runs.
+//! [`Tiling`]: divides an array so that any affine map reads and writes it in whole runs.
 //!
 //! A tile is a coset of `V = <e_0, .., e_(s-1)> + A^-1 <e_0, .., e_(t-1)>`, where `e_j` is the
-//! vector of bit `j` alone. With an index `x` the coset has all those that differ from it in the
-//! lowest `s` bits, so that it consists of runs of `2^s` items; and its image, a coset of `A V`,
-//! has all those that differ in the lowest `t` bits from one that it has, so it consists of runs of
-//! `2^t`. `V` has at most `s + t` dimensions, so that a tile fits a core's cache or a GPU's shared
-//! memory. This holds for every invertible `A`, where the kernel of Bouverot-Dupuis and Sheeran
-//! (2023, section 5.1) needs one that maps `t` unit vectors to the lowest `t`, and two passes for
-//! all others.
+//! vector with bit `j` alone. With an index `x` the coset contains all indexes that differ from `x`
+//! only in the lowest `s` bits, so it consists of runs of `2^s` items. Its image is a coset of
+//! `A V`. With an index it contains all those that differ only in the lowest `t` bits, so it
+//! consists of runs of `2^t` items. `V` has at most `s + t` dimensions, so a tile fits a core's
+//! first-level cache or a GPU's shared memory.
 //!
-//! Within a tile, an item's place is its *slot*, a linear function of its coordinates; across tiles
-//! it is shifted by a constant, since the coset's image may have other low bits than the coset.
-//! Tiles are numbered by the vectors of a complement of `V`, in the order of the Gray code: from
-//! one to the next a single vector is added.
+//! This holds for every invertible `A`, since `V` contains both summands by construction. The
+//! kernel of Bouverot-Dupuis and Sheeran (2023, section 5.1) tiles by bits of the index. That needs
+//! a matrix that maps `t` unit vectors to the lowest `t`; all others they factor in two, which
+//! takes two passes. Here there is one pass, no factorisation, and nothing to compile for a matrix.
+//!
+//! Within a tile, an item's place is its *slot*, a linear function of its coordinates. From tile to
+//! tile it is shifted by a constant, since the low bits of the coset's image may differ. Tiles are
+//! numbered by the vectors of a complement of `V`, in the order of the Gray code, so each step from
+//! a tile to the next adds a single vector.
+//!
+//! A tile's number begins with bits that are adjacent in the source and in the target in turn, so
+//! tiles that are processed at the same time continue each other's runs on both sides.
 
-// CPUs have no banks, do better in the order of both sides, and take no kernel's argument.
+// Only the GPU engine uses the rest: CPUs have no memory banks, are faster with the order of both
+// sides, and need no kernel arguments.
 #![cfg_attr(
     not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))),
     allow(dead_code, reason = "only the GPU engine needs all of it")
@@ -25,33 +32,33 @@ use super::subspace::Echelon;
 use crate::affine::Affine;
 use crate::word::Word;
 
-/// The tiles of an affine map.
+/// The tiling of an affine map.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiling {
-    /// The lowest index bits that a run of the source has, and of the target.
+    /// The number of lowest index bits that a run covers, in the source and in the target.
     pub(crate) source_run: u32,
     pub(crate) target_run: u32,
-    /// A basis of `V`: the unit vectors of a run, then others, in which these bits are zero. As
-    /// many as a tile has bits.
+    /// A basis of `V`: the unit vectors of a run, then others in which those bits are zero. It has
+    /// one vector for each bit of a tile.
     pub(crate) source: Vec<u64>,
     /// A basis of `A V` of the same kind.
     pub(crate) target: Vec<u64>,
-    /// The slots of the source's vectors, and of the target's.
+    /// The slots of the source's basis vectors, and of the target's.
     pub(crate) source_slots: Vec<u32>,
     pub(crate) target_slots: Vec<u32>,
     /// The first tile.
     start: Tile,
-    /// What every bit of a tile's number adds.
+    /// What each bit of a tile's number adds.
     steps: Vec<Tile>,
 }
 
-/// Where a tile is: the item at `tile.source ^ v`, for a combination `v` of the source's basis,
-/// belongs to the slot `tile.shift ^ (the same combination of the source's slots)`; and from a
-/// slot, a combination of the target's slots, it goes to
+/// The position of a tile. For a combination `v` of the source's basis, the item at
+/// `tile.source ^ v` goes to the slot `tile.shift ^ (the same combination of the source's slots)`.
+/// From a slot, a combination of the target's slots, it goes to
 /// `tile.target ^ (the same combination of the target's basis)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tile {
-    /// An index whose lowest bits are zero, as many as a run of the source has.
+    /// An index whose lowest bits, those of a run of the source, are zero.
     pub(crate) source: u64,
     /// The same for the target.
     pub(crate) target: u64,
@@ -59,8 +66,8 @@ pub(crate) struct Tile {
 }
 
 impl Tile {
-    /// What a vector adds, where slots are the target's coordinates and `low` has the bits of a
-    /// run.
+    /// The difference that a vector makes to a tile, where slots are the target's coordinates and
+    /// `low` masks the bits of a run.
     fn step(a: &BitMatrix, source: u64, low: u64) -> Self {
         let image = a.apply(source);
         Self { source, target: image & !low, shift: (image & low) as u32 }
@@ -76,11 +83,12 @@ impl Tile {
 }
 
 impl Tiling {
-    /// Tiles with runs of `2^run` items on both sides and at least `2^least` items, if there are as
-    /// many; the slots are the target's coordinates, so that slots count through the target's runs.
+    /// The tiling with runs of `2^run` items on both sides and tiles of at least `2^least` items,
+    /// or as many as there are. The slots are the target's coordinates, so slots are numbered along
+    /// the target's runs.
     ///
-    /// Beyond what the runs need, tiles grow by the next bits of both sides in turn, which makes
-    /// longer runs; and in this order they also follow each other.
+    /// If the runs need fewer dimensions than that, tiles grow by the next bits of both sides in
+    /// turn, which makes the runs longer. The same order numbers the tiles.
     pub(crate) fn new(map: &Affine, run: u32, least: u32) -> Self {
         let run = run.min(map.bits());
         let (a, inverse) = (map.matrix(), map.inverse_matrix());
@@ -89,8 +97,8 @@ impl Tiling {
         let low = u64::low_mask(run);
         for vector in (0..run).map(|j| 1 << j).chain((0..run).map(|j| inverse.apply(1 << j))) {
             if span.insert(vector) {
-                // The runs' vectors come first, so that whatever follows can have these bits taken
-                // away.
+                // The runs' own vectors come first, so these bits can be cleared in all later
+                // vectors.
                 source.push(if source.len() < run as usize { vector } else { vector & !low });
             }
         }
@@ -126,8 +134,8 @@ impl Tiling {
         }
     }
 
-    /// Lets the tiles follow each other in the order of the source alone. The slots have to be
-    /// those of [`new`](Self::new) still.
+    /// Numbers the tiles in the order of the source alone, which was faster for words of 2 and 4
+    /// bytes on a GPU. The slots must still be those of [`new`](Self::new).
     pub(crate) fn in_order_of_source(&mut self, map: &Affine) {
         let (a, low) = (map.matrix(), u64::low_mask(self.source_run));
         let mut span = Echelon::span(self.source.iter().copied());
@@ -136,18 +144,20 @@ impl Tiling {
         self.steps = steps.map(|vector| Tile::step(&a, vector, low)).collect();
     }
 
-    /// Changes the slots so that shared memory can be read and written without conflicts of banks.
+    /// Changes the slots so that shared memory is read and written without bank conflicts.
     ///
-    /// In a phase of an access, `2^lanes` threads each use a bank, whose number is the slot's bits
-    /// from `word` on. On both sides the threads of a phase differ in the bits from `first` on of
-    /// their coordinates. The slots with bank 0 then have to be a complement of two subspaces of
-    /// equal dimension, `P` of the source and `Q` of the target, and such a complement there always
-    /// is: with `P = (P & Q) + <p_i>` and `Q = (P & Q) + <q_i>` it is spanned by the `p_i ^ q_i`
-    /// and a complement of `P + Q`.
+    /// In one phase of an access, `2^lanes` threads each use a bank, whose number is the slot's
+    /// bits from `word` on. On both sides, the threads of a phase differ in the bits from `first`
+    /// on of their coordinates. The slots of bank 0 must therefore be a complement both of a
+    /// subspace `P` of the source and of a subspace `Q` of the target, which have the same
+    /// dimension. Such a common complement always exists: with `P = (P & Q) + <p_i>` and
+    /// `Q = (P & Q) + <q_i>`, the `p_i ^ q_i` and a complement of `P + Q` span one. Bouverot-Dupuis
+    /// and Sheeran shift the rows of a tile by a sum instead. The change costs one exclusive or for
+    /// each item.
     ///
     /// # Panics
     ///
-    /// If there are fewer coordinates than that.
+    /// If a tile has fewer than `first + lanes` coordinates.
     pub(crate) fn avoid_conflicts(&mut self, first: u32, lanes: u32, word: u32) {
         let phase = first as usize..(first + lanes) as usize;
         let wide = |slots: &[u32]| slots[phase.clone()].iter().map(|&slot| slot.into()).collect();
@@ -158,15 +168,15 @@ impl Tiling {
         self.change_slots(&basis);
     }
 
-    /// Makes the slots the source's coordinates, so that slots count through the source's runs. A
-    /// slot's items then come in order, if the tile's shift is added on the way out and not on the
-    /// way in.
+    /// Makes the slots the source's coordinates, so that slots are numbered along the source's
+    /// runs. A tile's items then enter the slots in order, provided that the tile's shift is added
+    /// when items leave the slots, not when they enter.
     pub(crate) fn count_by_source(&mut self) {
         let basis: Vec<u64> = self.source_slots.iter().map(|&slot| slot.into()).collect();
         self.change_slots(&basis);
     }
 
-    /// Replaces the slots by their coordinates by a basis.
+    /// Replaces each slot with its coordinates in a basis.
     fn change_slots(&mut self, basis: &[u64]) {
         let coordinates = Coordinates::new(basis);
         let renew = |slot: &mut u32| *slot = coordinates.of((*slot).into());
@@ -176,43 +186,43 @@ impl Tiling {
         self.steps.iter_mut().for_each(|step| renew(&mut step.shift));
     }
 
-    /// The slots' change for an image's low bits: what [`Tile::shift`] is where `low` are those of
-    /// the tile's image.
+    /// The change of the slots for an image whose low bits are `low`: the value of [`Tile::shift`]
+    /// there.
     pub(crate) fn shift(&self, low: u64) -> u32 {
         let slots = self.target_slots[..self.target_run as usize].iter().enumerate();
         slots.filter(|(j, _)| low >> j & 1 == 1).fold(0, |sum, (_, slot)| sum ^ slot)
     }
 
-    /// The first tile, and what every bit of the Gray code of a tile's number adds.
+    /// The first tile, and what each bit of the Gray code of a tile's number adds.
     pub(crate) fn start_and_steps(&self) -> (Tile, &[Tile]) {
         (self.start, &self.steps)
     }
 
-    /// How many bits a slot has.
+    /// The number of bits in a slot.
     pub(crate) fn tile_bits(&self) -> u32 {
         self.source.len() as u32
     }
 
-    /// How many tiles there are.
+    /// The number of tiles.
     pub(crate) fn tiles(&self) -> u64 {
         1 << self.steps.len()
     }
 
-    /// A tile by its number.
+    /// The tile with the given number.
     pub(crate) fn tile(&self, number: u64) -> Tile {
         let gray = number ^ number >> 1;
         let steps = self.steps.iter().enumerate().filter(|(j, _)| gray >> j & 1 == 1);
         steps.fold(self.start, |tile, (_, &step)| tile.plus(step))
     }
 
-    /// The tile after one with a number; after the last one, it again.
+    /// The tile after the one with the given number; after the last tile, the same tile again.
     pub(crate) fn next(&self, tile: Tile, number: u64) -> Tile {
         let step = self.steps.get((number + 1).trailing_zeros() as usize);
         tile.plus(step.copied().unwrap_or_default())
     }
 }
 
-/// All combinations of vectors: that with number `k` is the sum of the vectors at the set bits of
+/// All combinations of the vectors. Combination `k` is the sum of the vectors at the set bits of
 /// `k`.
 pub(crate) fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(
     vectors: &[V],
@@ -229,9 +239,9 @@ pub(crate) fn combinations<V: Copy + Default + core::ops::BitXor<Output = V>>(
 }
 
 /// A basis of a common complement of two subspaces of equal dimension, each given by a basis, in
-/// the vectors of so many bits.
+/// the space of vectors of `bits` bits.
 fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
-    // The p_i that are independent of Q, and what the others are in Q.
+    // The p_i that are independent of Q, and for the others what they are in Q.
     let q_span = Echelon::span(q.iter().copied());
     let mut rests: Vec<(u64, u64)> = Vec::new();
     let (mut p_only, mut both) = (Vec::new(), Echelon::default());
@@ -256,9 +266,9 @@ fn common_complement(p: &[u64], q: &[u64], bits: u32) -> Vec<u64> {
     complement
 }
 
-/// The coordinates of vectors by a basis.
+/// Computes the coordinates of vectors in a basis.
 pub(crate) struct Coordinates {
-    /// Vectors in reduced echelon form, each with its coordinates.
+    /// Vectors in reduced echelon form, each with its coordinates in the basis.
     rows: Vec<(u64, u32)>,
 }
 
@@ -276,7 +286,7 @@ impl Coordinates {
         Self { rows }
     }
 
-    /// Of a vector in the basis's span.
+    /// The coordinates of a vector in the basis's span.
     pub(crate) fn of(&self, vector: u64) -> u32 {
         let rows = self.rows.iter().filter(|row| vector >> row.0.ilog2() & 1 == 1);
         rows.fold(0, |sum, row| sum ^ row.1)
@@ -289,7 +299,7 @@ mod tests {
     use crate::affine::BitMatrix;
     use crate::bijection::Bijection;
 
-    /// Follows every item through the tiles.
+    /// Follows every item through its tile.
     fn check(map: &Affine, run: u32, least: u32) {
         follow(map, run, least, &Tiling::new(map, run, least));
         let mut tiling = Tiling::new(map, run, least);

@@ -1,4 +1,4 @@
-//! [`transpose`]: of arrays whose sides are no powers of two, for which there is no affine map.
+//! [`transpose`]: for arrays whose sides need not be powers of two, so that no affine map does it.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -9,17 +9,17 @@ use crate::base::memory::{Buffer, SharedPtr};
 use crate::base::stream;
 use crate::error::{Error, MatrixError};
 
-/// Copies an array of `rows` rows and `columns` columns, stored row by row, column by column:
+/// Transposes an array of `rows` rows and `columns` columns, stored row by row, into another:
 /// `out[column * rows + row] = source[row * columns + column]`.
 ///
-/// The sides may be of any length. If both are powers of two it is [`permute`](super::permute()) by
-/// [`BitMatrix::array_transpose`](super::BitMatrix::array_transpose).
+/// The sides may have any length. If both are powers of two, this is [`permute`](super::permute())
+/// by [`BitMatrix::array_transpose`](super::BitMatrix::array_transpose).
 ///
 /// # Errors
 ///
-/// [`MatrixError::SidesTooLong`](crate::MatrixError::SidesTooLong) if no array has so many items,
-/// [`Error::LengthMismatch`] if the slices are not of `rows * columns` items, and
-/// [`Error::OutOfMemory`]; `out` is as it was.
+/// [`MatrixError::SidesTooLong`](crate::MatrixError::SidesTooLong) if the number of items does not
+/// fit the address space, [`Error::LengthMismatch`] if the slices do not have `rows * columns`
+/// items, and [`Error::OutOfMemory`]. `out` is then unchanged.
 ///
 /// # Examples
 ///
@@ -59,38 +59,39 @@ pub fn transpose<T: Copy + Send + Sync>(
     let mut memory = Buffer::default();
     let memory = memory.room(shares.room())?;
     let array = Array { source, rows, columns, side, out: SharedPtr::new(out.as_mut_ptr()) };
-    // Down the columns, so that a thread writes on where it has written.
+    // Down the columns, so that each thread writes consecutive memory.
     shares.run(memory, |blocks, buffer| {
         for k in blocks.start as usize..blocks.end as usize {
-            // SAFETY: a block of the array, and this thread's alone.
+            // SAFETY: `out` has as many places as the source has items, `k` is the number of a
+            // block of the array, and no other thread has this block.
             unsafe { array.copy(k % down, k / down, &mut buffer[..room]) };
         }
     });
     Ok(())
 }
 
-/// An array that is being transposed, in square blocks.
+/// An array to be transposed in square blocks.
 struct Array<'a, T> {
     source: &'a [T],
     rows: usize,
     columns: usize,
-    /// Of a block, in items; those at the end may be smaller.
+    /// The side of a block, in items. Blocks at the edges may be smaller.
     side: usize,
-    /// As many places as the source has items.
+    /// One place for each of the source's items.
     out: SharedPtr<T>,
 }
 
 impl<T: Copy> Array<'_, T> {
-    /// Copies a block to its place.
+    /// Transposes one block to its place.
     ///
     /// # Safety
     ///
-    /// There are as many places at `out` as the source has items, which is the product of the
-    /// sides, and they are elsewhere. Nobody else uses those of this block meanwhile.
+    /// `out` has as many places as the source has items, which is the product of the sides, and
+    /// does not overlap the source. Nobody else uses the places of this block while this runs.
     ///
     /// # Panics
     ///
-    /// If there is no such block, or the buffer has less room than a block.
+    /// If there is no such block, or the buffer is smaller than a block.
     unsafe fn copy(&self, down: usize, across: usize, buffer: &mut [MaybeUninit<T>]) {
         let rows = down * self.side..self.rows.min((down + 1) * self.side);
         let columns = across * self.side..self.columns.min((across + 1) * self.side);
@@ -107,15 +108,17 @@ impl<T: Copy> Array<'_, T> {
             }
         }
         for (run, column) in buffer.chunks_exact(height).zip(columns) {
-            // SAFETY: the column and the rows are there, so it is below the product of the sides.
+            // SAFETY: `column` is below the number of columns and `rows.start` below the number of
+            // rows, so the index is below the product of the sides.
             let to = unsafe { self.out.at(column * self.rows + rows.start) };
-            // SAFETY: a column of the source is a row of the target, which goes on for as many
-            // places; they are this block's alone.
+            // SAFETY: a column of the source is a row of the target, so `height` consecutive places
+            // starting here are those of this block's rows. Nobody else uses them.
             let to = unsafe { core::slice::from_raw_parts_mut(to.cast(), height) };
             if size_of_val(to) >= stream::LINE {
                 stream::stream(run, to);
             } else {
-                // SAFETY: of one length, and the buffer is elsewhere.
+                // SAFETY: `run` and `to` both have `height` items, and the buffer is separate
+                // memory.
                 unsafe { ptr::copy_nonoverlapping(run.as_ptr(), to.as_mut_ptr(), height) };
             }
         }
@@ -159,7 +162,7 @@ mod tests {
         for threads in [1, 3, 16] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
-                // Of several shares each, the last of which is smaller than the others.
+                // Several shares in each direction, the last of which is smaller than the others.
                 check(2051, 1201, |k| k as u64);
                 check(3, 1_000_001, |k| k as u8);
                 check(1_000_003, 3, |k| k as u16);
@@ -191,8 +194,8 @@ mod tests {
             transpose(&[0; 0], usize::MAX, usize::MAX, &mut []),
             error(usize::MAX, usize::MAX)
         );
-        // Not even of items without a size, however many of them there are: 2^64 - 1 is the product
-        // of no such sides.
+        // Fails even for items of size zero, of which a slice can have any number: 2^64 - 1 is no
+        // product of these sides.
         let (many, mut out) = (vec![(); usize::MAX], vec![(); usize::MAX]);
         assert_eq!(transpose(&many, usize::MAX, 2, &mut out), error(usize::MAX, 2));
         assert_eq!(transpose(&many, usize::MAX, 1, &mut out), Ok(()));

@@ -1,5 +1,4 @@
-//! Checks of lengths, widths and indexes, memory that is asked for and not assumed, and errors as
-//! panics.
+//! Checks of lengths, widths and indexes, fallible allocation, and panics made from errors.
 
 use crate::error::{BijectionError, Defect, Error};
 use crate::word::Word;
@@ -12,7 +11,7 @@ pub(crate) fn check_length(len: u64, last: u64) -> Result<(), Error> {
     }
 }
 
-/// Checks that the indexes below `len` fit a word.
+/// Checks that all indexes below `len` can be held in a word.
 pub(crate) fn check_word<N: Word>(len: usize) -> Result<(), Error> {
     let len = len as u64;
     if len.saturating_sub(1) > N::max_value().widen() {
@@ -21,7 +20,7 @@ pub(crate) fn check_word<N: Word>(len: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Checks that a family has a width, in bits, and its word does.
+/// Checks that a width in bits is at least the family's minimum and at most the word's width.
 pub(crate) fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
     if (min..=N::BITS).contains(&bits) {
         Ok(())
@@ -30,12 +29,14 @@ pub(crate) fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
     }
 }
 
-/// Checks, on the calling thread, that indexes are the numbers from 0 to their count, each once.
+/// Checks, on the calling thread, that the indexes are the numbers from 0 up to their count, each
+/// once.
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range,
-/// and with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
+/// [`Error::NotABijection`] names the first index, in order, that is out of range or a repeat; its
+/// slots are positions in the slice. [`Error::OutOfMemory`] if the bitmap, one bit per index,
+/// cannot be allocated.
 pub(crate) fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
     let len = indices.len() as u64;
     let words = indices.len().div_ceil(64);
@@ -66,7 +67,7 @@ pub(crate) fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vec)
 }
 
-/// The value of a result, or a panic with the error's message.
+/// Unwraps a result, or panics with the error's message.
 #[track_caller]
 pub(crate) fn or_panic<R>(result: Result<R, Error>) -> R {
     match result {

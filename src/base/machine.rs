@@ -1,13 +1,13 @@
-//! What has to be known of the machine to choose a strategy.
+//! What the choice of a strategy needs to know about the machine.
 
 use std::sync::OnceLock;
 
-/// Taken for the last-level cache where nothing is known of it: what a core complex of a server
-/// has.
+/// The assumed size of the last-level cache where it cannot be found out: that of one core complex
+/// of a server.
 const USUAL_CACHE: usize = 32 << 20;
 
-/// The size of the last-level cache that a thread shares with its neighbours, in bytes; looked up
-/// once.
+/// The size in bytes of the last-level cache that a thread shares with its neighbours. It is looked
+/// up once.
 pub(crate) fn cache_bytes() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| last_level_cache().unwrap_or(USUAL_CACHE))

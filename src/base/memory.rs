@@ -1,4 +1,4 @@
-//! Working memory that is kept and used again.
+//! Working memory that is reused from call to call.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -8,11 +8,11 @@ use memmap2::MmapMut;
 use crate::base::check::try_with_capacity;
 use crate::error::Error;
 
-/// From this number of bytes on memory is mapped by itself, and huge pages are asked for: a few of
-/// them.
+/// Buffers of at least this many bytes, a few huge pages, are mapped on their own, and the system
+/// is asked for huge pages.
 const MAPPED_BYTES: usize = 8 << 20;
 
-/// Bytes without a type, which grow when more are asked for.
+/// Untyped bytes that grow on demand.
 #[derive(Default)]
 pub(crate) struct Buffer(Memory);
 
@@ -35,7 +35,7 @@ impl Buffer {
         Self(Memory::None)
     }
 
-    /// How many bytes it holds.
+    /// The buffer's size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match &self.0 {
             Memory::None => 0,
@@ -44,7 +44,7 @@ impl Buffer {
         }
     }
 
-    /// Room for `len` values, uninitialised, after which whatever was in the buffer is lost.
+    /// Returns uninitialised room for `len` values. The buffer's former contents are lost.
     ///
     /// # Errors
     ///
@@ -53,21 +53,20 @@ impl Buffer {
         let out_of_memory =
             || Error::OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)?;
-        // Alignment of the largest vectors and of a line of the cache, so that lines can be written
-        // whole.
+        // Aligned to the widest vectors and to a cache line, so that whole lines can be written.
         let align = align_of::<T>().max(64);
         let needed = bytes.checked_add(align).ok_or_else(out_of_memory)?;
         if self.bytes() < needed {
-            // First give back what there is.
+            // Frees the old memory first.
             self.0 = Memory::None;
             self.0 = Memory::new(needed)?;
         }
         let start = self.0.bytes();
         let offset = start.as_ptr().align_offset(align);
         let start = start[offset..][..bytes].as_mut_ptr().cast::<MaybeUninit<T>>();
-        // SAFETY: there are `len` times the size of T bytes from `start` on, which is aligned for
-        // T, and borrowed from `self` as long as the result is. That they are uninitialised is what
-        // the result's type says.
+        // SAFETY: the buffer has at least `len * size_of::<T>()` bytes from `start` on, and `start`
+        // is aligned for T. The result borrows `self`, so nothing else reaches these bytes while it
+        // lives. They may be uninitialised, which `MaybeUninit` permits.
         Ok(unsafe { core::slice::from_raw_parts_mut(start, len) })
     }
 }
@@ -77,8 +76,8 @@ impl Memory {
         if bytes >= MAPPED_BYTES
             && let Ok(mapped) = MmapMut::map_anon(bytes)
         {
-            // Random places in 4 KiB pages cost a TLB miss each. Where the advice
-            // is not taken, all works as well, and more slowly.
+            // Random accesses to 4 KiB pages cost a TLB miss each. If the system ignores the
+            // advice, everything still works, only more slowly.
             #[cfg(target_os = "linux")]
             let _ = mapped.advise(memmap2::Advice::HugePage);
             return Ok(Self::Mapped(mapped));
@@ -94,41 +93,43 @@ impl Memory {
             Self::Heap(bytes) => bytes,
             Self::Mapped(bytes) => {
                 let (start, len) = (bytes.as_mut_ptr().cast(), bytes.len());
-                // SAFETY: the same bytes for as long as they are borrowed. Nobody reads them as
-                // bytes again, so that they may become uninitialised.
+                // SAFETY: pointer and length are those of the mapping, which stays borrowed as long
+                // as the result. Nothing reads the mapping through its `u8` view again, so its
+                // bytes may become uninitialised.
                 unsafe { core::slice::from_raw_parts_mut(start, len) }
             }
         }
     }
 }
 
-/// The values in a slice that are all initialised.
+/// Views a slice as its values.
 ///
 /// # Safety
 ///
-/// They are.
+/// All values of the slice are initialised.
 pub(crate) unsafe fn assume_init<T>(slice: &[MaybeUninit<T>]) -> &[T] {
     // SAFETY: `MaybeUninit<T>` has the layout of T, and the caller promises that all values are
     // initialised. The result borrows the slice.
     unsafe { &*(core::ptr::from_ref(slice) as *const [T]) }
 }
 
-/// The values in a slice that are all initialised.
+/// Views a slice as its values, for writing.
 ///
 /// # Safety
 ///
-/// They are.
+/// All values of the slice are initialised.
 pub(crate) unsafe fn assume_init_mut<T>(slice: &mut [MaybeUninit<T>]) -> &mut [T] {
     // SAFETY: `MaybeUninit<T>` has the layout of T, and the caller promises that all values are
     // initialised. The result borrows the slice for writing, and writes values.
     unsafe { &mut *(core::ptr::from_mut(slice) as *mut [T]) }
 }
 
-/// The start of a slice that several threads copy bits from or to.
+/// The start of a slice that several threads copy items' bits from or to.
 pub(crate) struct SharedPtr<T>(*mut T);
 
-// SAFETY: sharing the pointer is no more than copying it; code that follows it answers for that.
-// Copying an item's bits on another thread moves the item there, hence `Send`.
+// SAFETY: sharing a `SharedPtr` only lets other threads copy the pointer; each access through it
+// has its own argument. Copying an item's bits on another thread moves the item to that thread, so
+// T has to be `Send`.
 unsafe impl<T: Send> Sync for SharedPtr<T> {}
 
 impl<T> SharedPtr<T> {
@@ -143,8 +144,8 @@ impl<T> SharedPtr<T> {
     /// `index` is below the slice's length.
     #[inline]
     pub(crate) unsafe fn at(&self, index: usize) -> *mut T {
-        // SAFETY: the caller promises that the index is below the slice's length, so that the
-        // address is within the slice.
+        // SAFETY: the caller promises that `index` is below the slice's length, so the address is
+        // within the slice.
         unsafe { self.0.add(index) }
     }
 }

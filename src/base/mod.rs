@@ -1,4 +1,4 @@
-//! The ground floor: what every other room stands on, and what needs none of them.
+//! The foundation: every other room may use it, and it uses none of them but the errors and words.
 
 pub(crate) mod check;
 pub(crate) mod machine;

@@ -1,12 +1,11 @@
-//! Numbers that a program saves and gives back later: their text, and the check that tells whether
-//! they were changed.
+//! Numbers that a program saves and restores: their text, and the checksum that detects changes.
 
 use core::fmt;
 
-/// Hashes numbers in order.
+/// Hashes a sequence of numbers.
 pub(crate) fn check(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().fold(0, |hash, number| {
-        // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which takes in a number a
+        // The finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), which absorbs one number a
         // round.
         let mut x = (hash ^ number).wrapping_add(0x9E37_79B9_7F4A_7C15);
         x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -15,14 +14,15 @@ pub(crate) fn check(numbers: impl IntoIterator<Item = u64>) -> u64 {
     })
 }
 
-/// Sixteen points all over `[0, last]`: by a map's values there a check tells it from others.
+/// Sixteen points spread over `[0, last]`. A checksum of a map's values there distinguishes it from
+/// other maps.
 pub(crate) fn sample_points(last: u64) -> impl Iterator<Item = u64> {
     const SAMPLES: u64 = 16;
-    // At most `last`.
+    // Each quotient is at most `last`, so it fits 64 bits.
     (0..SAMPLES).map(move |k| (u128::from(last) * u128::from(k) / u128::from(SAMPLES - 1)) as u64)
 }
 
-/// Writes numbers as text: in hexadecimal, with dashes between.
+/// Writes numbers as hexadecimal text, separated by dashes.
 pub(crate) fn write(f: &mut fmt::Formatter<'_>, words: &[u64]) -> fmt::Result {
     for (k, word) in words.iter().enumerate() {
         let dash = if k == 0 { "" } else { "-" };
@@ -31,13 +31,13 @@ pub(crate) fn write(f: &mut fmt::Formatter<'_>, words: &[u64]) -> fmt::Result {
     Ok(())
 }
 
-/// Reads what [`write`] wrote; `None` if the text is not that of `N` numbers.
+/// Reads what [`write`] wrote. Returns `None` unless the text consists of exactly `N` such numbers.
 pub(crate) fn read<const N: usize>(text: &str) -> Option<[u64; N]> {
     let mut parts = text.split('-');
     let mut words = [0; N];
     for word in &mut words {
         let part = parts.next()?;
-        // A sign is read as part of a number otherwise.
+        // The standard parser would accept a sign.
         if !part.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             return None;
         }

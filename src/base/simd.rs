@@ -1,19 +1,25 @@
-//! Which vector instructions are used: chosen when the program runs, in this one place.
+//! Chooses the vector instructions at run time. Nothing else in the crate does.
 //!
-//! A [`SimdKernel`] is plain code, loops over arrays mostly, that is compiled once for every
-//! [`SimdLevel`]. The compiler vectorises it for the instructions that the level has.
+//! A [`SimdKernel`] is plain code, mostly loops over arrays, that is compiled once for every
+//! [`SimdLevel`]. The compiler vectorises it with the instructions of that level.
+//!
+//! A vector crate such as `wide` picks its instructions at compile time, and users compile for the
+//! oldest machine. The loops are as fast as its vectors with SSE2, and four to seven times as fast
+//! where there is AVX-512 (`benches/wide.rs`, `docs/results/cpu.md`). Intrinsics are used only to
+//! pack survivors, since compilers turn no loop into that instruction.
 
 use std::sync::OnceLock;
 
-/// A set of vector instructions that this machine has: a value of the type is the proof.
+/// A set of vector instructions that this machine has. A value of the type is the proof that it
+/// does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SimdLevel(Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// What every machine of the target has: SSE2 on x86-64, NEON on aarch64.
+    /// What every machine of the target architecture has: SSE2 on x86-64, NEON on aarch64.
     Portable,
-    /// AVX2, with the bit manipulation that came with it.
+    /// AVX2, with the bit-manipulation instructions that came with it.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 with the byte, word, doubleword and quadword instructions.
@@ -21,15 +27,16 @@ enum Kind {
     Avx512,
 }
 
-/// Code that is compiled for every level. Everything that [`run`](Self::run) calls has to be
-/// inlined into it, or it is compiled for the portable level alone.
+/// Code that is compiled for every level. Everything that [`run`](Self::run) calls must be inlined
+/// into it; what is not inlined is compiled for the portable level only.
 pub(crate) trait SimdKernel {
     type Output;
 
-    /// Runs the code. Has to be `#[inline(always)]`.
+    /// Runs the code. Implementations must be `#[inline(always)]`.
     fn run(self) -> Self::Output;
 
-    /// Runs the code with AVX2: the same, unless written with its instructions.
+    /// Runs the code with AVX2. By default this is [`run`](Self::run); a kernel may override it
+    /// with intrinsics.
     ///
     /// # Safety
     ///
@@ -43,7 +50,8 @@ pub(crate) trait SimdKernel {
         self.run()
     }
 
-    /// Runs the code with AVX-512: the same, unless written with its instructions.
+    /// Runs the code with AVX-512. By default this is [`run`](Self::run); a kernel may override it
+    /// with intrinsics.
     ///
     /// # Safety
     ///
@@ -58,11 +66,12 @@ pub(crate) trait SimdKernel {
     }
 }
 
-/// The variable that limits the level: `portable`, `avx2` or `avx512`; for measurements.
+/// The environment variable that limits the level, for measurements: `portable`, `avx2` or
+/// `avx512`.
 const LIMIT: &str = "BIJECTIVE_SHUFFLE_SIMD";
 
 impl SimdLevel {
-    /// The levels that this machine has, the lowest first.
+    /// The levels that this machine has, lowest first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let portable = [Kind::Portable];
         #[cfg(target_arch = "x86_64")]
@@ -88,8 +97,8 @@ impl SimdLevel {
         portable.into_iter().chain(more.into_iter().flatten()).map(Self)
     }
 
-    /// The highest level that this machine has and that the environment variable
-    /// `BIJECTIVE_SHUFFLE_SIMD`, if it is set, allows; looked up once.
+    /// The highest level that this machine has, limited by the environment variable
+    /// `BIJECTIVE_SHUFFLE_SIMD` if that is set. It is looked up once.
     #[inline]
     pub(crate) fn current() -> Self {
         static CURRENT: OnceLock<SimdLevel> = OnceLock::new();
@@ -105,7 +114,7 @@ impl SimdLevel {
         })
     }
 
-    /// The name, as in the environment variable.
+    /// The level's name, as the environment variable spells it.
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
             Kind::Portable => "portable",
@@ -121,10 +130,12 @@ impl SimdLevel {
     pub(crate) fn run<K: SimdKernel>(self, kernel: K) -> K::Output {
         match self.0 {
             Kind::Portable => kernel.run(),
-            // SAFETY: the level is only made where the machine was found to have these features.
+            // SAFETY: `Kind::Avx2` is only constructed after the machine was found to have AVX2 and
+            // the other features of `run_avx2`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { run_avx2(kernel) },
-            // SAFETY: this kind is only made where the machine was found to have AVX-512.
+            // SAFETY: `Kind::Avx512` is only constructed after the machine was found to have all
+            // features of `run_avx512`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => unsafe { run_avx512(kernel) },
         }
@@ -141,12 +152,12 @@ pub(crate) struct PerLevel {
 }
 
 impl PerLevel {
-    /// The one of the level that is used.
+    /// The figure for the level in use.
     pub(crate) fn current(self) -> u32 {
         self.at(SimdLevel::current())
     }
 
-    /// The one of a level.
+    /// The figure for the given level.
     pub(crate) fn at(self, level: SimdLevel) -> u32 {
         match level.0 {
             Kind::Portable => self.portable,
@@ -161,15 +172,15 @@ impl PerLevel {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx2<K: SimdKernel>(kernel: K) -> K::Output {
-    // SAFETY: `run_avx2` asks for the features that this function is compiled for, and so was
-    // called with.
+    // SAFETY: this function has the target features that the kernel's method requires, and its
+    // caller has ensured that the machine has them.
     unsafe { kernel.run_avx2() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
 fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
-    // SAFETY: `run_avx512` asks for the features that this function is compiled for, and so was
-    // called with.
+    // SAFETY: this function has the target features that the kernel's method requires, and its
+    // caller has ensured that the machine has them.
     unsafe { kernel.run_avx512() }
 }

@@ -1,28 +1,31 @@
-//! Copying to memory past the caches, for what will not be read again soon: the lines are not
-//! fetched before they are overwritten, and nothing that is needed is pushed out of the cache. And
-//! fetching what will be read soon.
+//! Non-temporal copies and prefetches.
+//!
+//! A non-temporal store goes to memory past the caches. It suits data that will not be read again
+//! soon: the target's lines need not be fetched before they are overwritten, and nothing useful is
+//! evicted from the cache. The stores are inline assembly, since items may have padding: the
+//! intrinsics take vectors, and Rust must not form a vector of uninitialised bytes. Assembly forms
+//! none.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
-/// The size of a line of the cache, in bytes.
+/// The size of a cache line in bytes.
 pub(crate) const LINE: usize = 64;
 
-/// Copies whole lines. Other threads see them after [`publish`].
+/// Copies whole cache lines. Other threads see them only after [`publish`].
 ///
 /// # Safety
 ///
-/// There are `lines` lines at both places, which do not overlap; they may be read from and written
-/// to. The target is aligned to a line.
+/// `lines` lines at `from` may be read, and `lines` lines at `to` may be written. They do not
+/// overlap, and `to` is aligned to a line.
 #[inline(always)]
 pub(crate) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
-        // Not with the intrinsics, since items may have bytes that are not initialised, such as
-        // padding: values with those must not be made, and here none are.
+        // Intrinsics would form vectors of bytes that may be uninitialised, such as padding.
         //
-        // SAFETY: copies a line from and to where there is one, which is aligned where it has to
-        // be.
+        // SAFETY: the caller promises that this line may be read at `from` and written at `to`, and
+        // that `to` is aligned, which the non-temporal stores require.
         unsafe {
             core::arch::asm!(
                 "movups {a}, [{from}]",
@@ -44,68 +47,69 @@ pub(crate) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    // SAFETY: the caller promises that there are `lines` lines at both places, which do not
-    // overlap.
+    // SAFETY: the caller promises that `lines` lines may be read at `from` and written at `to`, and
+    // that they do not overlap.
     unsafe {
         ptr::copy_nonoverlapping(from, to, lines * LINE);
     }
 }
 
-/// Copies items, bit by bit. Other threads see them after [`publish`].
+/// Copies items' bits with non-temporal stores. Other threads see them only after [`publish`].
 ///
 /// # Panics
 ///
-/// If the slices are not of one length.
+/// If the slices differ in length.
 pub(crate) fn stream<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len());
     let bytes = size_of_val(from);
     let (from, to) = (from.as_ptr().cast::<u8>(), to.as_mut_ptr().cast::<u8>());
-    // Up to the next line of the target, and then lines as long as there are whole ones.
+    // The head ends where the target's first whole line begins.
     let head = to.align_offset(LINE).min(bytes);
     let lines = (bytes - head) / LINE;
     let tail = head + lines * LINE;
-    // SAFETY: within the slices, which do not overlap, being borrowed apart.
+    // SAFETY: `head` is at most `bytes`, the size of both slices. They do not overlap, since one of
+    // them is borrowed for writing.
     unsafe { ptr::copy_nonoverlapping(from, to, head) };
-    // SAFETY: `lines` whole lines are within both after the head, which the target is aligned
-    // after.
+    // SAFETY: `head + lines * LINE` is at most `bytes`, so the lines are within both slices, which
+    // do not overlap. The target is aligned to a line after the head.
     unsafe { stream_lines(from.wrapping_add(head), to.wrapping_add(head), lines) };
-    // SAFETY: head and lines end at `tail`, which is at most `bytes`, so that the rest is within
-    // both slices; they do not overlap.
+    // SAFETY: `tail` is at most `bytes`, so the remaining bytes are within both slices, which do
+    // not overlap.
     unsafe {
         let (from, to) = (from.wrapping_add(tail), to.wrapping_add(tail));
         ptr::copy_nonoverlapping(from, to, bytes - tail);
     }
 }
 
-/// Asks for some lines that will be read soon. Nothing happens if there are none at the address.
+/// Prefetches lines that will be read soon. Any address is allowed, also one without memory.
 #[inline(always)]
 pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 machine has SSE; it is a hint, for which every address will do.
+        // SAFETY: every x86-64 machine has SSE, and a prefetch is a hint that faults at no address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.wrapping_add(line * LINE).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (from, lines);
 }
 
-/// Asks for some lines that will be read a little later: they come to the second-level cache only.
-/// Nothing happens if there are none at the address.
+/// Prefetches lines that will be read a little later, into the second-level cache only. Any address
+/// is allowed, also one without memory.
 #[inline(always)]
 pub(crate) fn prefetch_lines_l2(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
         use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: every x86-64 machine has SSE; it is a hint, for which every address will do.
+        // SAFETY: every x86-64 machine has SSE, and a prefetch is a hint that faults at no address.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(from.wrapping_add(line * LINE).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (from, lines);
 }
 
-/// Calls [`publish`] in the end, also when a panic is the end: a thread that streamed has to do so
-/// itself.
+/// Calls [`publish`] when it is dropped, so also during a panic: the thread that stored has to do
+/// it itself.
 pub(crate) struct Publish;
 
 impl Drop for Publish {
@@ -114,11 +118,11 @@ impl Drop for Publish {
     }
 }
 
-/// Orders what this thread has streamed before what it does next, such as telling others that it is
-/// done.
+/// Orders this thread's non-temporal stores before everything that it does next, such as reporting
+/// to other threads that it is done.
 pub(crate) fn publish() {
-    // SAFETY: every x86-64 machine has SSE, which the instruction is of; a fence reads and writes
-    // nothing, but orders what others do.
+    // SAFETY: every x86-64 machine has SSE, and a fence accesses no memory: it only orders other
+    // accesses.
     #[cfg(target_arch = "x86_64")]
     unsafe {
         core::arch::x86_64::_mm_sfence();

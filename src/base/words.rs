@@ -1,12 +1,12 @@
-//! Numbers of 64 bits as two words, the low one first.
+//! 64-bit numbers as pairs of 32-bit words, the low word first.
 
-/// The two words of a number.
+/// Splits a number into its two words.
 #[inline(always)]
 pub(crate) const fn halves(x: u64) -> [u32; 2] {
     [x as u32, (x >> 32) as u32]
 }
 
-/// The number of two words.
+/// Joins two words to a number.
 #[inline(always)]
 pub(crate) const fn joined([low, high]: [u32; 2]) -> u64 {
     (high as u64) << 32 | low as u64

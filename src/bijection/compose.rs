@@ -4,7 +4,7 @@ use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
 use crate::error::{BijectionError, Error};
 use crate::word::Word;
 
-/// One bijection after another on the same domain: `forward(x)` is
+/// The composition of two bijections on the same domain: `forward(x)` is
 /// `second.forward(first.forward(x))`.
 ///
 /// # Examples
@@ -20,8 +20,8 @@ use crate::word::Word;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A composition is not [trusted](TrustedBijection) by its type, only by its
-/// [`trusted`](Bijection::trusted) form:
+/// The type itself is not [trusted](TrustedBijection); only its [`trusted`](Bijection::trusted)
+/// form is:
 ///
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;
@@ -38,7 +38,7 @@ pub struct Compose<A, B> {
 }
 
 impl<A, B> Compose<A, B> {
-    /// `first`, then `second`.
+    /// Applies `first`, then `second`.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl<A, B> Compose<A, B> {
         }
     }
 
-    /// The two parts, in the order in which they act.
+    /// The two parts, in the order in which they are applied.
     pub fn into_parts(self) -> (A, B) {
         (self.first, self.second)
     }
@@ -104,8 +104,8 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        // A part may hand out another bijection than itself, hence the constructor's check once
-        // more.
+        // A part's trusted form may be a different bijection, so the constructor checks the domains
+        // again.
         let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;
         Some(Trusted::from_owned(parts))
     }
@@ -116,11 +116,12 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     }
 }
 
-// Only of `Trusted` parts, as `trusted` makes them, and not of any trusted parts: the constructor's
-// check holds for the word it was made in, and for the values it was made of. A type may be trusted
-// in two words with different domains, and its clone may have another domain.
+// This is implemented for `Trusted` parts, as `trusted` makes them, and not for all trusted parts.
+// The constructor checked the domains in one word and for the values that it was given. A type may
+// be trusted in two words with different domains, and a clone may have a different domain from its
+// original.
 //
-// SAFETY: the constructor saw to it that the domains are equal. A `Trusted` has one word and cannot
-// be cloned or exchanged for another, and its domain does not change. A composition of bijections
-// on one domain is a bijection, and its inverse undoes the parts in turn.
+// SAFETY: the constructor checked that the domains are equal. A `Trusted` has one word, cannot be
+// cloned or replaced by another, and never changes its domain. A composition of bijections on one
+// domain is a bijection, and its inverse undoes the parts in reverse order.
 unsafe impl<N: Word> TrustedBijection<N> for Compose<Trusted<'_, N>, Trusted<'_, N>> {}

@@ -7,19 +7,19 @@ use crate::error::{BijectionError, Error};
 use crate::seed::KeyDomain;
 use crate::word::Word;
 
-/// A bijection on `[0, n)` restricted to `[0, m)`: values from `m` on are sent through it again
-/// until one falls below (Black and Rogaway, *Ciphers with arbitrary finite domains*, CT-RSA 2002,
-/// "cycle walking").
+/// A bijection on `[0, n)` restricted to `[0, m)`: values of `m` or more are mapped again until one
+/// falls below `m` (Black and Rogaway, *Ciphers with arbitrary finite domains*, CT-RSA 2002, "cycle
+/// walking").
 ///
-/// Every point below `m` lies on a cycle of the inner bijection, and walking along it must come
-/// back below `m`, so this is a bijection, with an inverse that walks the other way. On average a
-/// value takes `n / m` steps, fewer than two where `n` is the next power of two. It needs no memory
+/// Every point below `m` lies on a cycle of the inner bijection, and a walk along the cycle must
+/// come back below `m`. So this is a bijection, and its inverse walks the other way. A value takes
+/// `n / m` steps on average, fewer than two where `n` is the next power of two. It needs no memory
 /// and no scan, but its permutation is *not* that of a compaction to the same length.
 ///
-/// If the inner bijection keeps every requirement, so does this one. If it does not, a walk gives
-/// up after `n - m + 1` steps, which is as many as any can take, and the value lies outside the
-/// domain; with `n` the size that it has at that time, so that after one step if it has shrunk
-/// below `m`.
+/// Over a map that is not a bijection a walk could run for ever. No walk passes more points than
+/// lie outside the domain, so a walk gives up after `n - m + 1` steps and returns a value outside
+/// the domain, which the check rejects. Here `n` is the size of the inner domain at the time of the
+/// call. If that has shrunk below `m`, a walk gives up after one step.
 ///
 /// # Examples
 ///
@@ -38,7 +38,7 @@ pub struct CycleWalk<B, N = u64> {
 }
 
 impl<B, N: Word> CycleWalk<B, N> {
-    /// The restriction of a bijection to `[0, last]`.
+    /// Restricts a bijection to `[0, last]`.
     ///
     /// # Errors
     ///
@@ -57,14 +57,14 @@ impl<B, N: Word> CycleWalk<B, N> {
         Ok(Self { inner, last })
     }
 
-    /// The bijection that is walked along.
+    /// The inner bijection.
     pub fn into_inner(self) -> B {
         self.inner
     }
 }
 
 impl<B: Bijection<u64>> CycleWalk<B> {
-    /// The restriction of a bijection to `[0, len)`.
+    /// Restricts a bijection to `[0, len)`.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     }
 }
 
-/// Steps from `point` until a value is at most `last`.
+/// Applies `step` to `point` until the value is at most `last`, or no more steps are allowed.
 #[inline]
 fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
     let mut value = step(point);
@@ -89,14 +89,14 @@ fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
 }
 
 impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
-    /// How many points of the inner domain lie outside this one: the longest detour there is. None
-    /// if the inner bijection has fewer points by now, and so breaks its requirements.
+    /// How many points of the inner domain lie outside this one, which is the length of the longest
+    /// detour. 0 if the inner domain has shrunk below this one, which breaks its requirements.
     fn outside(&self) -> N {
         let inner_last = self.inner.last();
         if inner_last > self.last { inner_last - self.last } else { N::zero() }
     }
 
-    /// Walks on from the values that are outside, all together.
+    /// Continues the walks of all values that are outside, together.
     fn walk_each(&self, values: &mut [N], step_each: impl Fn(&mut [N])) {
         for values in values.chunks_mut(WALKERS) {
             let mut points = [N::zero(); WALKERS];
@@ -162,14 +162,14 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     }
 
     fn evaluation_picoseconds(&self) -> u32 {
-        // So many steps are made on average.
+        // The average number of steps.
         let steps = (self.inner.last().widen() / self.last.widen().max(1)).saturating_add(1);
         self.inner.evaluation_picoseconds().saturating_mul(steps.min(1 << 16) as u32)
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        // The part may hand out another bijection than itself, hence the constructor's check once
-        // more.
+        // The part's trusted form may be a different bijection, so the constructor checks its
+        // domain again.
         let inner = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
         Some(Trusted::from_owned(inner))
     }
@@ -180,22 +180,22 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     }
 }
 
-// Only of a `Trusted` part, as `trusted` makes it, and not of any trusted part: the clone of
-// another type may have another domain than the one that the constructor checked.
+// This is implemented for a `Trusted` part, as `trusted` makes it, and not for every trusted part:
+// a clone of another type may have a different domain from the one that the constructor checked.
 //
-// SAFETY: [0, last] is within the inner domain by the constructor's check, and a `Trusted` cannot
-// be cloned or exchanged for another. A point there lies on a cycle of the inner bijection, and the
-// first point after it on that cycle that is in [0, last] again is its value: a bijection, whose
-// inverse walks the cycle the other way. At most all the points outside come in between, which is
-// the number of further steps that are allowed.
+// SAFETY: the constructor checked that [0, last] is within the inner domain, and a `Trusted` cannot
+// be cloned or replaced by another. A point of [0, last] lies on a cycle of the inner bijection,
+// and its value is the next point on that cycle that is in [0, last]. That is a bijection, whose
+// inverse walks the cycle the other way. At most all the points outside lie in between, and the
+// walk allows that number of further steps.
 unsafe impl<N: Word> TrustedBijection<N> for CycleWalk<Trusted<'_, N>, N> {}
 
 impl<B: FromSeed + Bijection<u64>> FromSeed for CycleWalk<B> {
-    /// A member of the inner family, restricted to the length; a length of 0 is taken as 1.
+    /// A member of the inner family, restricted to the length. A length of 0 counts as 1.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let inner = B::from_rng(len, rng);
-        // A family that draws too small a domain breaks its promise; its own domain is then the
-        // widest there is.
+        // A family that draws too small a domain breaks its promise. The walk is then restricted to
+        // that domain, the widest possible.
         let last = len.saturating_sub(1).min(inner.last());
         Self { inner, last }
     }

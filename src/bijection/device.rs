@@ -1,6 +1,16 @@
 //! [`DeviceSource`]: a bijection as CUDA C++.
+//!
+//! [`DeviceSource::new`] is unsafe, unlike the rest of a bijection, because device code can write
+//! to any memory of the context and need not end. No check of its results prevents that, so safe
+//! code must not be able to run it. The author of a text guarantees what it *touches*. What it
+//! *returns* is still checked, so a wrong formula is an error and no more. The fields are private
+//! and read by functions, since public fields would bypass the constructor.
+//!
+//! The parameters are bytes. The driver copies as many bytes as the kernel's parameter has,
+//! whatever the host holds, so a `static_assert` in each program checks that the struct has the
+//! size of the bytes.
 
-/// A bijection's text and parameters for a GPU: what [`Bijection::device_source`] returns.
+/// A bijection's code and parameters for a GPU, as [`Bijection::device_source`] returns them.
 ///
 /// The text defines a trivially copyable struct with two members,
 ///
@@ -9,17 +19,17 @@
 /// __device__ uint64_t inverse(uint64_t index) const;
 /// ```
 ///
-/// that answer as the Rust methods do. Its size is a multiple of 8 bytes and its alignment at most
-/// 8, so that combinators can put structs side by side; one without parameters has a word that is
-/// not used. It stands after [`PRELUDE`](Self::PRELUDE), outside of any namespace and perhaps more
-/// than once, hence wants an include guard and names that nobody else has. It is C++17 without
-/// headers. The crate's own texts are also plain C++, for compilers without CUDA.
+/// that return what the Rust methods return. Its size is a multiple of 8 bytes and its alignment at
+/// most 8, so that combinators can put structs side by side; a struct without parameters has one
+/// unused word. The text is placed after [`PRELUDE`](Self::PRELUDE), outside any namespace and
+/// possibly more than once, so it needs an include guard and globally unique names. It is C++17 and
+/// includes no headers. The crate's own texts are also plain C++, for compilers without CUDA.
 ///
-/// Text and name decide what is compiled, and may depend on what is worth compiling for, such as
-/// the width; the parameters are for the rest, such as the key, so that one kernel serves every
-/// key. A struct that is not as large as the parameters does not compile, and what does not compile
-/// is [`GpuError::Compile`](crate::GpuError::Compile). docs/writing-a-bijection.md has an example
-/// with all that belongs to it.
+/// The text and the name determine what is compiled. They may depend on what is worth compiling
+/// separately, such as the width. The parameters hold the rest, such as the key, so that one kernel
+/// serves every key. A struct whose size differs from that of the parameters does not compile, and
+/// a text that does not compile is [`GpuError::Compile`](crate::GpuError::Compile).
+/// docs/writing-a-bijection.md has a complete example.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source
 ///
@@ -50,26 +60,28 @@ pub struct DeviceSource {
 }
 
 impl DeviceSource {
-    /// What every text may rely on: fixed-width integers and the markers of device functions, for
+    /// What every text may use: fixed-width integers and the markers of device functions, for
     /// NVRTC, for nvcc and for a plain C++ compiler.
     pub const PRELUDE: &str = include_str!("../../gpu/prelude.cuh");
 
-    /// A bijection in CUDA C++: the struct's name, with its namespace and template arguments; the
-    /// text that defines it; and the struct's bytes as it lies in memory, little endian, each field
+    /// A bijection in CUDA C++.
+    ///
+    /// `type_name` is the struct's name, with its namespace and template arguments, and `text`
+    /// defines it. `params` are the struct's bytes as they lie in memory: little endian, each field
     /// aligned to its size, padding included.
     ///
     /// # Safety
     ///
     /// The text runs on the GPU, in this process's context, where nothing checks what it does. For
-    /// any argument, all 2^64 of them, its functions end, read nothing but the struct's members,
-    /// their arguments and constants, do nothing that C++ leaves undefined, and write nothing. Not
-    /// only slots and indexes of the domain come as arguments: in a combinator the argument is what
-    /// another bijection answers, which may be anything, and a kernel may evaluate whole tiles of
-    /// slots beyond the last. An array among the members is therefore looked at only after the
-    /// argument has been compared with its length.
+    /// every argument, of all 2^64, its functions must end, read only the struct's members, their
+    /// arguments and constants, do nothing that C++ leaves undefined, and write nothing. Arguments
+    /// need not be slots or indexes of the domain. In a combinator the argument is what another
+    /// bijection returned, which may be any number, and a kernel may evaluate whole tiles of slots
+    /// beyond the last. A function must therefore compare its argument with the length of a member
+    /// array before it reads from that array.
     ///
-    /// What the functions answer may be wrong, and outside the domain means nothing: it is checked,
-    /// unless the bijection is [trusted](crate::TrustedBijection).
+    /// The returned values may be wrong, and those outside the domain are unspecified: they are
+    /// checked, unless the bijection is [trusted](crate::TrustedBijection).
     pub unsafe fn new(
         type_name: impl Into<String>,
         text: impl Into<String>,
@@ -83,7 +95,7 @@ impl DeviceSource {
         &self.type_name
     }
 
-    /// The CUDA C++ that defines it.
+    /// The CUDA C++ text that defines the struct.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -93,7 +105,7 @@ impl DeviceSource {
         &self.params
     }
 
-    /// A struct of this crate's namespace whose parameters are 64-bit words.
+    /// A struct of the crate's own namespace, with 64-bit words as parameters.
     pub(crate) fn own(
         type_name: String,
         text: &str,
@@ -106,7 +118,7 @@ impl DeviceSource {
         }
     }
 
-    /// A combinator's struct: those of its parts side by side, and words of its own.
+    /// The struct of a combinator: those of its parts side by side, then its own words.
     pub(super) fn combine<const PARTS: usize>(
         template: &str,
         parts: [Self; PARTS],
@@ -115,7 +127,7 @@ impl DeviceSource {
         let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
         let type_name = format!("{template}<{}>", names.join(", "));
         let own = Self::own(type_name, include_str!("../../gpu/bijection/combinators.cuh"), params);
-        // A text may end without a newline, in the middle of a preprocessor's line.
+        // A text may end without a newline, in the middle of a preprocessor line.
         let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
         Self {
             text: texts.flat_map(|text| [text, "\n"]).collect(),
@@ -130,7 +142,7 @@ impl DeviceSource {
     }
 }
 
-/// Two 32-bit words as one of 64 bits, the first one first in memory.
+/// Packs two 32-bit words into one of 64 bits, with the first one first in memory.
 pub(super) fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) | u64::from(second) << 32
 }

@@ -1,11 +1,11 @@
-//! [`FromSeed`]: draws a member of a family.
+//! [`FromSeed`]: families of bijections that can be drawn from a key.
 
 use rand_core::Rng;
 
 use crate::seed::{KeyDomain, Seed};
 use crate::word::bits_for;
 
-/// A family of bijections from which a key draws a member.
+/// A family of bijections from which a seed or a random generator draws a member.
 ///
 /// # Examples
 ///
@@ -20,16 +20,16 @@ use crate::word::bits_for;
 /// assert_eq!(from_rng.last(), 1023);
 /// ```
 pub trait FromSeed: Sized {
-    /// The member that the next words of a generator choose, with a domain of at least `len`
-    /// points.
+    /// Draws a member with a domain of at least `len` points, using the next words of a generator.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self;
 
-    /// The member that a seed chooses for a length: the same for ever.
+    /// Draws the member for a seed and a length. It is the same for ever.
     fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
         Self::from_rng(len, &mut seed.into().key_stream(Self::key_domain(len)))
     }
 
-    /// The lengths that share a key with this one: by default those whose power of two is the same.
+    /// The lengths that share a key with this one. By default they are those with the same next
+    /// power of two.
     fn key_domain(len: u64) -> KeyDomain {
         KeyDomain::Bits(bits_for(len))
     }

@@ -1,4 +1,4 @@
-//! [`Inverse`]: a bijection backwards.
+//! [`Inverse`]: a bijection with its directions exchanged.
 
 use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
 use crate::word::Word;
@@ -8,9 +8,9 @@ use crate::word::Word;
 /// # It does not undo a shuffle of fewer items than points
 ///
 /// A shuffle of `m` items by a bijection on `n > m` points keeps the slots whose values are below
-/// `m`. Its inverse keeps others, so a shuffle by `Inverse` is another permutation of the `m`
-/// items, and not the one that puts them back. Only where `m = n` is it that. To undo a shuffle of
-/// any length, call the method that undoes it, with the bijection itself:
+/// `m`. The inverse keeps other slots, so a shuffle by `Inverse` is a different permutation of the
+/// `m` items and does not put them back, unless `m = n`. To undo a shuffle of any length, call the
+/// method that undoes it, with the bijection itself:
 /// [`par_bijective_unshuffle_with`](crate::ParBijectiveShuffle::par_bijective_unshuffle_with),
 /// [`Workspace::unshuffle`](crate::Workspace::unshuffle) or
 /// [`Compactor::unshuffle`](crate::Compactor::unshuffle). The inverse of the permutation of `m`
@@ -60,7 +60,7 @@ impl<B> Inverse<B> {
         Self(inner)
     }
 
-    /// The bijection this is the inverse of.
+    /// The inner bijection, of which this is the inverse.
     pub fn into_inner(self) -> B {
         self.0
     }
@@ -116,5 +116,6 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
     }
 }
 
-// SAFETY: the inverse of a bijection is a bijection on the same domain.
+// SAFETY: the inner bijection keeps the requirements. Its inverse is a bijection on the same
+// domain, and each method here calls the inner method of the opposite direction.
 unsafe impl<N: Word, B: TrustedBijection<N>> TrustedBijection<N> for Inverse<B> {}

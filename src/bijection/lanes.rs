@@ -1,51 +1,52 @@
-//! Evaluating many points at once: what the families' vectorised evaluators have in common.
+//! Evaluates many points at once: the common part of the families' vectorised evaluators.
 //!
-//! A family brings [`Lanes`], which replaces a block of points by their values: the rounds are its
-//! outer loop and the points the inner one, which the compiler turns into vector instructions.
-//! [`run`] and [`each`] do the rest.
+//! Each family provides [`Lanes`], which replaces a block of points with their values. Its outer
+//! loop is over the rounds and its inner loop over the points, so that the compiler vectorises the
+//! inner one. [`run`] and [`each`] do the rest.
 
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub, Zero};
 
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::word::Word;
 
-/// How many points are evaluated together. Eight vectors of AVX-512 with 16-bit lanes: as many keep
-/// the multipliers busy through their latency, and more would not fit the registers. (On two cores
-/// of an AMD EPYC with AVX-512, half as many were a quarter slower, and a quarter as many took
-/// twice as long.)
+/// How many points are evaluated together: eight vectors of AVX-512 with 16-bit lanes. That is
+/// enough to keep the multipliers busy through their latency, and more would not fit the registers.
+/// (On two cores of an AMD EPYC with AVX-512, half as many were a quarter slower, and a quarter as
+/// many took twice as long.)
 pub(crate) const BLOCK: usize = 256;
 
-/// Fewer points than this are evaluated one by one.
+/// Fewer points than this are evaluated one at a time.
 const FEW: usize = 8;
 
 /// A bijection that is evaluated on a block of points at once.
 pub(crate) trait Lanes {
-    /// The words that points are held in, wide enough for the domain.
+    /// The word type of the points, wide enough for the domain.
     type Point: Word;
 
-    /// Replaces points by their values. What comes of words that are no points is unspecified, but
-    /// nothing breaks. Has to be `#[inline(always)]`, as everything that it calls. `LARGE` says
-    /// that a block fits the registers, with room for more, as it does with AVX-512.
+    /// Replaces points with their values. For words that are not points the result is unspecified,
+    /// but nothing else goes wrong. The function and everything that it calls must be
+    /// `#[inline(always)]`. `LARGE` says that a block fits the registers with room to spare, as it
+    /// does with AVX-512.
     fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
 
     /// The value at one point.
     fn evaluate_one(&self, point: Self::Point) -> Self::Point;
 }
 
-/// A word that a vector has lanes of.
+/// A word type that vectors have lanes of.
 pub(crate) trait Lane:
     PrimInt + WrappingAdd + WrappingSub + WrappingMul + AsPrimitive<u64>
 {
-    /// The points of a block are words of this type.
+    /// The word type of the points in a block.
     type Point: Word + AsPrimitive<Self>;
 
-    /// How many lanes are in the registers together: eight vectors of AVX-512.
+    /// As many lanes as the registers hold together: eight vectors of AVX-512.
     type Lanes: AsMut<[Self]>;
 
     /// Lanes that are all zero.
     const ZERO: Self::Lanes;
 
-    /// The low bits of a value.
+    /// Truncates a value to its low bits.
     fn wrap(value: u64) -> Self;
 }
 
@@ -68,8 +69,9 @@ lane!(u16, u32, 256);
 lane!(u32, u32, 128);
 lane!(u64, u64, 64);
 
-/// Rounds whose number the compiler does not know. Else it unrolls them, and makes all the rounds
-/// of one vector after another, each waiting for the one before (measured: 1.4 to 2 times slower).
+/// Hides the number of rounds from the compiler. If it knew the number, it would unroll the rounds
+/// and compute all rounds of one vector after another, each waiting for the one before (measured:
+/// 1.4 to 2 times slower).
 #[inline(always)]
 pub(crate) fn uncounted<R>(rounds: &[R]) -> &[R] {
     core::hint::black_box(rounds)
@@ -80,17 +82,17 @@ pub(crate) fn run<L: Lanes, M: Word>(lanes: &L, first: u64, out: &mut [M]) {
     run_at(SimdLevel::current(), lanes, first, out);
 }
 
-/// Replaces points by their values, in words of any width that holds them.
+/// Replaces points with their values, in words of any width that holds them.
 pub(crate) fn each<L: Lanes, M: Word>(lanes: &L, values: &mut [M]) {
     each_at(SimdLevel::current(), lanes, values);
 }
 
-/// [`run`] with certain instructions.
+/// [`run`] at a given level of vector instructions.
 pub(crate) fn run_at<L: Lanes, M: Word>(level: SimdLevel, lanes: &L, first: u64, out: &mut [M]) {
     level.run(Run { lanes, first: L::Point::wrap(first), out });
 }
 
-/// [`each`] with certain instructions.
+/// [`each`] at a given level of vector instructions.
 pub(crate) fn each_at<L: Lanes, M: Word>(level: SimdLevel, lanes: &L, values: &mut [M]) {
     level.run(Each { lanes, values });
 }
@@ -203,8 +205,7 @@ impl<L: Lanes, M: Word> Each<'_, L, M> {
     }
 }
 
-/// Checks a family's lanes against its single points, with all the instructions that this machine
-/// has.
+/// Checks a family's lanes against its single points, at every level that this machine has.
 #[cfg(test)]
 pub(crate) fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
     const LENGTHS: [u64; 12] =

@@ -12,8 +12,8 @@ use crate::word::{Word, bits_for};
 /// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al.,
 /// 2022, section 3.1).
 ///
-/// It costs one multiplication and is a poor shuffle: there are far too few members, and the lowest
-/// bit only ever alternates. It is here to measure against, and to build on.
+/// It costs one multiplication and is a poor shuffle: the family has far too few members, and the
+/// lowest bit merely alternates. It serves as a baseline for measurements and as a building block.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ pub struct Lcg<N = u64> {
     bits: u32,
     multiplier: N,
     increment: N,
-    /// The multiplier's inverse modulo `2^bits`.
+    /// The inverse of the multiplier modulo `2^bits`.
     undo: N,
 }
 
@@ -82,7 +82,7 @@ impl<N: Word> Lcg<N> {
         ))
     }
 
-    /// The member with a width in range and an odd multiplier.
+    /// The member for a width in range and an odd multiplier.
     fn reduced(bits: u32, multiplier: N, increment: N) -> Self {
         let mask = N::low_mask(bits);
         Self {
@@ -94,7 +94,8 @@ impl<N: Word> Lcg<N> {
     }
 }
 
-/// The map on many points at once: so short that the word's own lanes will do.
+/// The map on many points at once. It is so short that lanes of the word's own width are fast
+/// enough.
 struct Forward<N>(Lcg<N>);
 
 /// The inverse on many points at once.
@@ -177,12 +178,13 @@ impl<N: Word> Bijection<N> for Lcg<N> {
     }
 }
 
-// SAFETY: the constructors let only odd multipliers through, and those have an inverse modulo every
-// power of two, which `undo` is; the increment cancels. The fields are private and never change.
+// SAFETY: the constructors accept only odd multipliers. Those have an inverse modulo every power of
+// two, which is `undo`, and the increment cancels. The fields are private and never change.
 unsafe impl<N: Word> TrustedBijection<N> for Lcg<N> {}
 
 impl FromSeed for Lcg {
-    /// The multiplier, made odd, and the increment, a 64-bit word each; at least 1 bit.
+    /// Draws the multiplier, which is made odd, and the increment, a 64-bit word each. The width is
+    /// at least 1 bit.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let multiplier = rng.next_u64() | 1;
         let increment = rng.next_u64();

@@ -2,21 +2,29 @@
 //!
 //! | family | domain | for |
 //! | --- | --- | --- |
-//! | [`Standard`] | at least the length | the default: what a seed chooses |
-//! | [`VariablePhilox`] | `2^b`, `b` from 2 to 64 | exactly the paper's cipher |
-//! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good one |
-//! | [`GridFeistel`] | hardly more than the length | one evaluation an item at any length |
+//! | [`Standard`] | at least the length | the default, which a seed chooses |
+//! | [`VariablePhilox`] | `2^b`, `b` from 2 to 64 | the paper's cipher, exactly |
+//! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good family |
+//! | [`GridFeistel`] | hardly more than the length | one evaluation for each item, at any length |
 //! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
-//! | [`Affine`](crate::affine::Affine) | `2^b`, `b` from 0 to 64 | bit reversal, transposes and their like |
-//! | [`Table`] | any | a permutation that is given, or drawn exactly |
+//! | [`Affine`](crate::affine::Affine) | `2^b`, `b` from 0 to 64 | bit reversal, transposition and similar maps |
+//! | [`Table`] | any | a given permutation, or one drawn exactly |
 //!
-//! | combinator | what it is |
+//! | combinator | meaning |
 //! | --- | --- |
-//! | [`Compose`] | one after another |
-//! | [`Inverse`] | backwards |
-//! | [`RandomSign`] | the same and, for half of the keys, one swap more |
+//! | [`Compose`] | one bijection after another |
+//! | [`Inverse`] | the two directions exchanged |
+//! | [`RandomSign`] | for half of the keys, two values exchanged |
 //! | [`CycleWalk`] | restricted to `[0, m)` by walking |
 //! | [`BlockShuffle`] | whole blocks, then the items of a few blocks at a time |
+//!
+//! # Words
+//!
+//! A family's word is part of its type, with `u64` as the default: `VariablePhilox<24>` is a
+//! `Bijection<u64>` and `VariablePhilox<24, u32>` a `Bijection<u32>`. If one type implemented both,
+//! every call of `last()` on it would be ambiguous, and a width of 40 bits would break the
+//! requirements in 32-bit words. Constructors exist for `u64`; `to_word` checks the width and
+//! converts.
 
 mod block_shuffle;
 mod compose;

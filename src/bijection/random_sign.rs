@@ -8,11 +8,12 @@ use crate::word::Word;
 
 /// A bijection, followed for half of the keys by an exchange of the values 0 and 1.
 ///
-/// Some ciphers only ever make even permutations of their whole domain; [`VariablePhilox`] is one.
-/// Half of all orders then never come, which shows whenever the length fills the domain or falls
-/// one short of it. An exchange is odd, so a fair key bit makes both signs equally likely; and
-/// where the inner bijection was uniform over the even permutations, the result is uniform over
-/// all. 0 and 1 are the values exchanged because they survive any compaction to two or more items.
+/// Some ciphers make only even permutations of their whole domain; [`VariablePhilox`] is one. Half
+/// of all orders then never occur, which shows whenever the length equals the size of the domain or
+/// is one less. An exchange is odd, so a fair key bit makes both signs equally likely. If the inner
+/// bijection was uniform over the even permutations, the result is uniform over all. Any fixed pair
+/// would balance the signs on the whole domain. 0 and 1 survive compaction to any length of at
+/// least two, so the signs are balanced there, too.
 ///
 /// [`VariablePhilox`]: crate::bijection::VariablePhilox
 ///
@@ -33,19 +34,19 @@ pub struct RandomSign<B> {
 }
 
 impl<B> RandomSign<B> {
-    /// The bijection itself or, with `swap`, the bijection followed by the exchange of 0 and 1. A
-    /// domain of one point has nothing to exchange and is left as it is.
+    /// The bijection itself or, if `swap` is set, the bijection followed by the exchange of 0
+    /// and 1. A domain of one point is left unchanged.
     pub const fn new(inner: B, swap: bool) -> Self {
         Self { inner, swap }
     }
 
-    /// The bijection within, and whether two of its values are exchanged.
+    /// The inner bijection, and whether the values 0 and 1 are exchanged.
     pub fn into_parts(self) -> (B, bool) {
         (self.inner, self.swap)
     }
 }
 
-/// What is xored to 0 and 1 to exchange them.
+/// The mask that exchanges 0 and 1 by exclusive or; 0 if nothing is exchanged.
 fn mask<N: Word>(swap: bool, last: N) -> N {
     if swap && last >= N::one() { N::one() } else { N::zero() }
 }
@@ -75,7 +76,8 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
 
     fn inverse_run(&self, first: N, out: &mut [N]) {
         self.inner.inverse_run(first, out);
-        // Only the indexes 0 and 1 lead elsewhere than within: their slots change places.
+        // Only the indexes 0 and 1 have other slots than in the inner bijection: theirs are
+        // exchanged.
         for (index, slot) in (first.widen()..=1).zip(out) {
             *slot = self.inverse(N::wrap(index));
         }
@@ -119,12 +121,12 @@ impl<B> RandomSign<B> {
     }
 }
 
-// SAFETY: the exchange of two points of the domain is a bijection on it, and its own inverse; with
-// fewer than two points it is the identity.
+// SAFETY: the inner bijection keeps the requirements. The exchange of two points of the domain is a
+// bijection on it and its own inverse; with fewer than two points it is the identity.
 unsafe impl<N: Word, B: TrustedBijection<N>> TrustedBijection<N> for RandomSign<B> {}
 
 impl<B: FromSeed> FromSeed for RandomSign<B> {
-    /// The inner key, then one word, whose lowest bit decides.
+    /// Draws the inner key, then one word, whose lowest bit decides on the exchange.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let inner = B::from_rng(len, rng);
         let swap = rng.next_u32() & 1 == 1;

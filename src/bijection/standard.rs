@@ -1,16 +1,18 @@
-//! [`Standard`]: the family that a plain seed chooses from, and the rule for small lengths.
+//! [`Standard`]: the family from which a plain seed chooses, and the rule for small lengths.
 
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
 use crate::seed::KeyDomain;
 
-/// The default family: what [`Permutation::new`](crate::Permutation::new) and
+/// The default family, which [`Permutation::new`](crate::Permutation::new) and
 /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle) use.
 ///
 /// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for
-/// more it is a [`MulXorshift`] of 10 rounds. The rule is part of the stable values;
-/// `docs/quality.md` has the evidence for it.
+/// more it is a [`MulXorshift`] of 10 rounds. The default is not the paper's cipher, since
+/// `MulXorshift` passes every test and costs less.
+/// [`VariablePhilox`](crate::bijection::VariablePhilox) is available by name. The rule is part of
+/// the stable values, and `docs/quality.md` has the evidence for it and the margin.
 ///
 /// # Examples
 ///
@@ -30,15 +32,15 @@ enum Kind {
     Cipher(StandardCipher),
 }
 
-/// What serves the lengths above [`Standard::EXACT_MAX`].
+/// The family for lengths above [`Standard::EXACT_MAX`].
 pub(crate) type StandardCipher = MulXorshift<10>;
 
 impl Standard {
-    /// The largest length that is drawn exactly.
+    /// The largest length for which the permutation is drawn exactly.
     ///
     /// On very few bits no cipher is uniform enough: this one fails on 4 bits and needs 7 rounds on
-    /// 5 (`docs/quality.md`), and lengths up to 256 take at most 8. A table is small and quick to
-    /// draw.
+    /// 5 (`docs/quality.md`), and lengths up to 256 take at most 8 bits. A table of that size is
+    /// small and quick to draw.
     pub const EXACT_MAX: u64 = 256;
 
     fn inner(&self) -> &dyn TrustedBijection {
@@ -88,7 +90,8 @@ impl Bijection for Standard {
     }
 }
 
-// SAFETY: both kinds are trusted, and which of them it is never changes.
+// SAFETY: each kind passes every call on to a bijection that is trusted, and the kind never
+// changes.
 unsafe impl TrustedBijection for Standard {}
 
 impl FromSeed for Standard {

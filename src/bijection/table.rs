@@ -1,4 +1,7 @@
 //! [`Table`]: a permutation written out.
+//!
+//! It is a bijection like any other, so that an exact draw for few items is no special case in any
+//! engine or view.
 
 use rand_core::Rng;
 
@@ -8,13 +11,13 @@ use crate::error::{BijectionError, Error};
 use crate::seed::KeyDomain;
 use crate::word::Word;
 
-/// A permutation held as its values, and the values of its inverse: two words a point.
+/// A permutation stored as its values and the values of its inverse: two words for each point.
 ///
-/// Beyond its domain every point is its own value.
+/// Outside its domain every point is its own value.
 ///
-/// [`FromSeed`] draws one exactly: every permutation of the length has the same probability, as far
-/// as the words that key it are random. That is what [`Standard`](crate::bijection::Standard) does
-/// for small lengths.
+/// [`FromSeed`] draws a table exactly: every permutation of the length has the same probability, as
+/// far as the words that key it are random. [`Standard`](crate::bijection::Standard) does that for
+/// small lengths.
 ///
 /// # Examples
 ///
@@ -35,13 +38,13 @@ pub struct Table<N = u64> {
 }
 
 impl Table {
-    /// The permutation with these values: `values[x]` is `forward(x)`.
+    /// The permutation with the given values: `values[x]` is `forward(x)`.
     ///
     /// # Errors
     ///
-    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if there are none,
-    /// [`Error::NotABijection`] if they are not the numbers from 0 to their count, each once, and
-    /// [`Error::OutOfMemory`].
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if there are no values,
+    /// [`Error::NotABijection`] if they are not the numbers from 0 up to their count, each once,
+    /// and [`Error::OutOfMemory`].
     pub fn new(values: Vec<u64>) -> Result<Self, Error> {
         if values.is_empty() {
             return Err(Error::Bijection(BijectionError::EmptyDomain));
@@ -57,7 +60,8 @@ impl<N: Word> Table<N> {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooWide`] if the word does not hold its values, and [`Error::OutOfMemory`].
+    /// [`Error::IndexTooWide`] if the word is too narrow for the values, and
+    /// [`Error::OutOfMemory`].
     pub fn to_word<M: Word>(&self) -> Result<Table<M>, Error> {
         check_word::<M>(self.forward.len())?;
         let mut values = try_with_capacity(self.forward.len())?;
@@ -66,7 +70,7 @@ impl<N: Word> Table<N> {
         Ok(Table::inverted(values, inverse))
     }
 
-    /// The table of values that are a permutation, with a vector to put the inverse in.
+    /// Makes the table of values that are a permutation, writing the inverse to the given vector.
     fn inverted(values: Vec<N>, mut inverse: Vec<N>) -> Self {
         inverse.resize(values.len(), N::zero());
         for (slot, value) in values.iter().enumerate() {
@@ -81,7 +85,7 @@ impl<N: Word> Table<N> {
     }
 }
 
-/// The value at a point; the point itself beyond the table.
+/// The value at a point, or the point itself if it is outside the table.
 #[inline]
 fn look_up<N: Word>(values: &[N], point: N) -> N {
     let place = usize::try_from(point.widen()).ok();
@@ -141,8 +145,8 @@ impl<N: Word> Bijection<N> for Table<N> {
         Some(Trusted::new(self))
     }
 
-    /// A byte a value; so only for up to 256 points, beyond which a table is no parameter of a
-    /// kernel.
+    /// The parameters have one byte for each value. Tables of more than 256 points have no source:
+    /// they are too large for a kernel's parameter.
     fn device_source(&self) -> Option<DeviceSource> {
         let len = self.forward.len();
         if len > 256 {
@@ -159,20 +163,23 @@ impl<N: Word> Bijection<N> for Table<N> {
     }
 }
 
-// SAFETY: the constructors see to it that `forward` has each value from 0 to its length once, and
-// make `inverse` from it; there is at least one value. The fields are private and never change.
+// SAFETY: the constructors check that `forward` has each value from 0 to its length exactly once,
+// and compute `inverse` from it; there is at least one value. The fields are private and never
+// change.
 unsafe impl<N: Word> TrustedBijection<N> for Table<N> {}
 
 impl FromSeed for Table {
-    /// A permutation of exactly `len` points, 1 if `len` is 0, by the method of Fisher and Yates:
-    /// from the last place down, each is exchanged with one up to and including itself.
+    /// Draws a permutation of exactly `len` points (of 1 point if `len` is 0) by the method of
+    /// Fisher and Yates: each place, from the last down, is exchanged with a random one up to and
+    /// including itself.
     ///
-    /// The places are drawn in batches of one 64-bit word (Brackett-Rozinsky and Lemire, *Batched
+    /// The places are drawn in batches from one 64-bit word (Brackett-Rozinsky and Lemire, *Batched
     /// ranged random integer generation*, 2024): as many ranges as have a product of at most
+    /// `2^56`, without bias.
     /// `2^56`, without bias.
     ///
     /// # Panics
-    ///
+    /// If the table does not fit the address space.
     /// If the table does not fit the memory's addresses.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let len = usize::try_from(len.max(1)).expect("a table has to fit the memory");
@@ -186,11 +193,11 @@ impl FromSeed for Table {
     }
 }
 
-/// The largest product of ranges that one word is spent on: leaves a chance of at most 2^-8 that a
-/// word has to be drawn again.
+/// The largest product of ranges for one word. The chance that a word is rejected is then at most
+/// 2^-8.
 const BATCH: u64 = 1 << 56;
 
-/// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they are to
+/// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they must
 /// be made.
 pub(crate) fn draw_exchanges<R: Rng + ?Sized>(
     len: usize,
@@ -223,12 +230,13 @@ pub(crate) fn batch(range: u64) -> (u64, u64) {
     (count, product)
 }
 
-/// A word from which the ranges are drawn without bias: those whose last remainder falls below
-/// `2^64 mod product` are rejected.
+/// Draws a word from which the ranges can be drawn without bias. Words whose last remainder is
+/// below `2^64 mod product` are rejected.
 fn accepted<R: Rng + ?Sized>(product: u64, rng: &mut R) -> u64 {
     loop {
         let word = rng.next_u64();
-        // The remainder after all the multiplications is that of a single one by their product.
+        // The remainder after all multiplications is that of a single multiplication by the
+        // product.
         let remainder = word.wrapping_mul(product);
         if remainder >= product || remainder >= rejected(product) {
             return word;
@@ -236,8 +244,8 @@ fn accepted<R: Rng + ?Sized>(product: u64, rng: &mut R) -> u64 {
     }
 }
 
-/// How many of the `2^64` remainders are rejected, so that of the others equally many belong to
-/// each outcome: all that are smaller.
+/// How many of the `2^64` remainders are rejected, the smallest ones, so that each outcome keeps
+/// the same number of the others.
 pub(crate) fn rejected(product: u64) -> u64 {
     product.wrapping_neg() % product
 }
@@ -256,7 +264,7 @@ mod tests {
             assert_eq!(u128::from(product), expected);
             assert!(product <= BATCH);
         }
-        // A range beyond the batch's limit is drawn alone.
+        // A range above the batch's limit is drawn alone.
         assert_eq!(batch(u64::MAX), (1, u64::MAX));
     }
 }

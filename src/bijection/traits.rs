@@ -1,4 +1,15 @@
-//! [`Bijection`], and [`TrustedBijection`], the marker with which an author vouches for one.
+//! [`Bijection`], and [`TrustedBijection`], the marker by which an author vouches for one.
+//!
+//! `forward_each` and `inverse_each` stand beside the methods for runs because of compositions. A
+//! composition evaluates its first part on consecutive slots, but its second part on whatever
+//! values the first returns. Without a method for arbitrary points the second part could never be
+//! vectorised.
+//!
+//! Trust is asked for at run time: [`Bijection::trusted`] returns the bijection as a [`Trusted`],
+//! and only a [`TrustedBijection`] can become one. Rust has no specialisation, so a generic
+//! function cannot ask whether a type has a marker, and a `Box<dyn Bijection>` should be able to
+//! skip the check, too. Combinators are rebuilt from their parts' trusted forms by their checked
+//! constructors.
 
 use core::fmt;
 
@@ -6,31 +17,32 @@ use super::DeviceSource;
 use crate::word::Word;
 
 /// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate
-/// at any point on its own.
+/// at any point independently.
 ///
 /// Implement [`last`](Self::last), [`forward`](Self::forward) and [`inverse`](Self::inverse); that
-/// is enough for every back end that runs on the CPU. The trait is object safe, and `&B`, `Box<B>`
-/// and `Arc<B>` are bijections, also for `B = dyn Bijection<u64>`.
+/// is enough for every back end that runs on the CPU. The trait is object safe. `&B`, `Box<B>` and
+/// `Arc<B>` are bijections, also for `B = dyn Bijection<u64>`.
 ///
 /// # Requirements
 ///
 /// With `n = last() + 1`, for every `x < n`:
 ///
-/// * `last()` is always the same;
+/// * `last()` always returns the same value;
 /// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
 /// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
-/// * the methods for runs and slices agree with the single ones, and `trusted` and `device_source`,
-///   if they give anything, give the same map; what `uncompacted` gives compacts to the same
-///   permutations.
+/// * the methods for runs and slices agree with those for single points; `trusted` and
+///   `device_source`, if they return anything, return the same map; and what `uncompacted` returns
+///   compacts to the same permutations.
 ///
 /// The values for `x >= n` are unspecified. The families of this crate do not panic there.
 ///
-/// The trait is safe: code that uses it must not rely on these requirements for memory safety.
-/// Where the crate moves items by a bijection it first checks the whole permutation, and answers
-/// [`Error::NotABijection`](crate::Error::NotABijection) with every item still in its place if the
-/// values below the length are not a permutation. An implementation that is proved right may skip
-/// the check with [`TrustedBijection`]. What the engines do not need they do not check, such as
-/// whether `inverse` fits `forward`: [`verify()`](crate::bijection::verify()) does, in a test.
+/// The trait is safe, so code that uses it must not rely on these requirements for memory safety.
+/// Before the crate moves items by a bijection, it checks the whole permutation. If the values
+/// below the length are not a permutation, it returns
+/// [`Error::NotABijection`](crate::Error::NotABijection), with every item still in its place. An
+/// implementation that is proved right may skip the check with [`TrustedBijection`]. The engines do
+/// not check what they do not need, such as whether `inverse` fits `forward`. Call
+/// [`verify()`](crate::bijection::verify()) in a test to check everything.
 ///
 /// # Examples
 ///
@@ -66,16 +78,16 @@ use crate::word::Word;
             that ends in `_by_seed`, such as `Workspace::shuffle_by_seed(42, ..)`"
 )]
 pub trait Bijection<N: Word = u64>: Send + Sync {
-    /// The last point of the domain, `n - 1`; so a domain of `2^64` points has a name too.
+    /// The last point of the domain, `n - 1`, so that a domain of `2^64` points can be expressed.
     fn last(&self) -> N;
 
-    /// The value at a slot: the index of the item that comes there.
+    /// The value at a slot: the index of the item that goes there.
     fn forward(&self, slot: N) -> N;
 
-    /// The slot at which an index is the value.
+    /// The slot whose value is the given index.
     fn inverse(&self, index: N) -> N;
 
-    /// Writes `forward(first + k)` to `out[k]`. All the slots are in the domain.
+    /// Writes `forward(first + k)` to `out[k]`. All of these slots are in the domain.
     fn forward_run(&self, first: N, out: &mut [N]) {
         let mut slot = first;
         for value in out {
@@ -84,7 +96,7 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
-    /// Writes `inverse(first + k)` to `out[k]`. All the indexes are in the domain.
+    /// Writes `inverse(first + k)` to `out[k]`. All of these indexes are in the domain.
     fn inverse_run(&self, first: N, out: &mut [N]) {
         let mut index = first;
         for value in out {
@@ -93,55 +105,58 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
-    /// Writes `forward(first + k)` to `out[k]`, in 32 bits, for a domain of at most `2^32` points.
-    /// All the slots are in the domain.
+    /// Writes `forward(first + k)` to `out[k]` as 32-bit words, for a domain of at most `2^32`
+    /// points. All of these slots are in the domain.
     ///
-    /// The engines ask for this where they can, since it halves what is written and read. The
-    /// default goes through [`forward_run`](Self::forward_run).
+    /// The engines call this where they can, since it halves the memory traffic. The default calls
+    /// [`forward_run`](Self::forward_run).
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
         narrow_run(first, out, |first, run| self.forward_run(first, run));
     }
 
-    /// Writes `inverse(first + k)` to `out[k]`, in 32 bits, as
-    /// [`forward_run_u32`](Self::forward_run_u32) does.
+    /// Writes `inverse(first + k)` to `out[k]` as 32-bit words, like
+    /// [`forward_run_u32`](Self::forward_run_u32).
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
         narrow_run(first, out, |first, run| self.inverse_run(first, run));
     }
 
-    /// Replaces each value `x` by `forward(x)`.
+    /// Replaces each value `x` with `forward(x)`.
     fn forward_each(&self, values: &mut [N]) {
         for value in values {
             *value = self.forward(*value);
         }
     }
 
-    /// Replaces each value `x` by `inverse(x)`.
+    /// Replaces each value `x` with `inverse(x)`.
     fn inverse_each(&self, values: &mut [N]) {
         for value in values {
             *value = self.inverse(*value);
         }
     }
 
-    /// About how long an evaluation takes, in picoseconds, when one core evaluates a long run.
+    /// An estimate of the time for one evaluation, in picoseconds, when one core evaluates a long
+    /// run.
     ///
-    /// It is a hint: the engines weigh with it whether to evaluate every slot or every index. The
-    /// default is that of a cipher that is evaluated point by point.
+    /// It is a hint, by which the engines decide whether to evaluate every slot or every index. It
+    /// is not measured at run time: if it were, the same call would take different ways on
+    /// different days, and a benchmark of it would mean little. The default is right for a cipher
+    /// that is evaluated point by point.
     #[doc(hidden)]
     fn evaluation_picoseconds(&self) -> u32 {
         10_000
     }
 
-    /// The same bijection with its author's word that it is one, or `None`, the default, if it has
-    /// to be checked. See [`TrustedBijection`] for how to override it.
+    /// The same bijection as one that its author vouches for, or `None`, the default, if it has to
+    /// be checked. [`TrustedBijection`] shows how to override it.
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         None
     }
 
-    /// A bijection on more points that compacts to the same permutation as this one for every
-    /// length up to this one's number of points, or `None`, the default.
+    /// A bijection on more points that compacts to the same permutation as this one, for every
+    /// length up to this one's number of points; or `None`, the default.
     ///
     /// It is for a bijection that is itself a compaction, such as a [`Permutation`], whose values
-    /// have to be looked for: the CPU engine then compacts the other one, once, instead of
+    /// have to be searched for. The CPU engine then compacts the larger bijection once, instead of
     /// evaluating this one.
     ///
     /// [`Permutation`]: crate::Permutation
@@ -149,16 +164,17 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         None
     }
 
-    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only; a GPU engine
-    /// then answers [`GpuError::NoSource`](crate::GpuError::NoSource). What the text answers is
-    /// checked as the Rust methods' values are, for a permutation, and not for being the same one;
-    /// that it does no harm is its author's word, see [`DeviceSource::new`].
+    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
+    /// source, a GPU engine returns [`GpuError::NoSource`](crate::GpuError::NoSource). The engine
+    /// checks that the device code's values are a permutation, as it does for the Rust methods, but
+    /// not that it is the same permutation. The author of the text promises that it does no harm;
+    /// see [`DeviceSource::new`].
     fn device_source(&self) -> Option<DeviceSource> {
         None
     }
 }
 
-/// Makes a run in 32 bits, by runs in another word.
+/// Makes a run of 32-bit words from runs in another word.
 fn narrow_run<N: Word>(first: N, out: &mut [u32], run: impl Fn(N, &mut [N])) {
     let mut wide = [N::zero(); 256];
     let mut first = first;
@@ -172,7 +188,7 @@ fn narrow_run<N: Word>(first: N, out: &mut [u32], run: impl Fn(N, &mut [N])) {
     }
 }
 
-/// Hands every method of [`Bijection`] to what a pointer points at.
+/// Forwards every method of [`Bijection`] to a pointer's target.
 macro_rules! forward_bijection {
     ($($pointer:ty),*) => {$(
         impl<N: Word, B: Bijection<N> + ?Sized> Bijection<N> for $pointer {
@@ -223,8 +239,8 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 
 /// A bijection whose author vouches for it, so that items may be moved by it without a check.
 ///
-/// The check costs a pass over the permutation's indexes and a bit an item. To skip it, implement
-/// this trait and hand the bijection out from [`Bijection::trusted`]:
+/// The check costs a pass over the permutation's indexes, and one bit of memory for each item. To
+/// skip it, implement this trait and return the bijection from [`Bijection::trusted`]:
 ///
 /// ```
 /// use bijective_shuffle::{Bijection, Trusted, TrustedBijection};
@@ -254,19 +270,20 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 ///
 /// # Safety
 ///
-/// The [requirements](Bijection#requirements) hold without exception, for every value of the type
-/// that safe code can make, for as long as it lives; for every method that the type overrides, the
-/// runs forwards and backwards and those in 32 bits among them, and for the functions of its
-/// [`device_source`](Bijection::device_source): engines rely on any of them for memory safety. A
-/// method may panic.
+/// The [requirements](Bijection#requirements) hold without exception, for as long as a value lives,
+/// for every value of the type that safe code can make. They hold for every method that the type
+/// overrides, including the runs in both directions and those in 32 bits, and for the functions of
+/// its [`device_source`](Bijection::device_source). Engines rely on each of these for memory
+/// safety. A method may panic.
 ///
-/// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` rest on
-/// a check of their parts, so it is their [`trusted`](Bijection::trusted) form, made of checked
-/// parts, that is.
+/// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` depend
+/// on a check of their parts, so only their [`trusted`](Bijection::trusted) forms, made of checked
+/// parts, are. A blanket implementation for trusted parts would be unsound: one type may be trusted
+/// in two words with different domains, and a clone may have a different domain from its original.
 ///
 /// # Examples
 ///
-/// The word is given with `unsafe`, never by accident:
+/// Vouching takes the keyword `unsafe`, so nobody does it by accident:
 ///
 /// ```compile_fail,E0200
 /// use bijective_shuffle::{Bijection, TrustedBijection};
@@ -283,21 +300,21 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 /// ```
 pub unsafe trait TrustedBijection<N: Word = u64>: Bijection<N> {}
 
-// SAFETY: the pointers pass every call on to B, which keeps the requirements; a shared pointer
-// gives nobody the means to change B behind it.
+// SAFETY: the reference passes every call on to B, which keeps the requirements, and nobody can
+// change B while it is shared.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for &B {}
-// SAFETY: the box passes every call on to B, and its methods take `&self`, by which a B that keeps
-// the requirements answers always the same.
+// SAFETY: the box passes every call on to B. All methods take `&self`, through which a B that keeps
+// the requirements always returns the same values.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for Box<B> {}
-// SAFETY: the shared pointer passes every call on to B. Other owners can only share B too, and
-// sharing does not change what a trusted bijection answers.
+// SAFETY: the `Arc` passes every call on to B. Its other owners can only share B as well, and
+// sharing does not change what a trusted bijection returns.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for std::sync::Arc<B> {}
 
-/// A [`TrustedBijection`] of whatever type.
+/// A [`TrustedBijection`] of any type.
 ///
-/// Whoever moves items without a check asks the bijection for its [`trusted`](Bijection::trusted)
-/// form and from then on evaluates that, and no longer the bijection itself. So a bijection that
-/// hands out another one fools nobody but itself.
+/// Code that moves items without a check asks a bijection for its [`trusted`](Bijection::trusted)
+/// form and from then on evaluates only that, never the original. So a bijection that returns a
+/// different one there does no harm.
 pub struct Trusted<'a, N: Word = u64>(Inner<'a, N>);
 
 enum Inner<'a, N: Word> {
@@ -308,7 +325,7 @@ enum Inner<'a, N: Word> {
 impl<'a, N: Word> Trusted<'a, N> {
     /// Wraps a reference.
     ///
-    /// Only what is vouched for can be wrapped:
+    /// Only a [`TrustedBijection`] can be wrapped:
     ///
     /// ```compile_fail,E0277
     /// use bijective_shuffle::{Bijection, Trusted};
@@ -326,7 +343,7 @@ impl<'a, N: Word> Trusted<'a, N> {
         Self(Inner::Borrowed(bijection))
     }
 
-    /// Wraps a value. Combinators need it: they are made anew from their parts' trusted forms.
+    /// Wraps a value. Combinators use this to rebuild themselves from their parts' trusted forms.
     pub fn from_owned<B: TrustedBijection<N> + 'a>(bijection: B) -> Self {
         Self(Inner::Owned(Box::new(bijection)))
     }
@@ -381,7 +398,7 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     }
 }
 
-// SAFETY: every call goes to the wrapped bijection, which is trusted.
+// SAFETY: every call goes to the wrapped bijection, which the constructors require to be trusted.
 unsafe impl<N: Word> TrustedBijection<N> for Trusted<'_, N> {}
 
 impl<N: Word> fmt::Debug for Trusted<'_, N> {

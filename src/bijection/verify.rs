@@ -1,36 +1,37 @@
-//! [`verify`]: looks for points at which a bijection breaks its requirements.
+//! [`verify`]: searches for points at which a bijection breaks its requirements.
 
 use super::Bijection;
 use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
 use crate::word::Word;
 
-/// Looks for points at which a bijection breaks its [requirements](Bijection#requirements): for
-/// tests of bijections of your own.
+/// Searches for points at which a bijection breaks its [requirements](Bijection#requirements). Call
+/// it in the tests of a bijection of your own.
 ///
-/// The engines check what would lose an item, and nothing else. So a shuffle does not see a wrong
-/// `inverse`, which shows in wrong answers of
-/// [`Permutation::position`](crate::Permutation::position) and of
+/// The engines check only what would lose an item. A shuffle therefore does not notice a wrong
+/// `inverse`, which then shows in wrong results of
+/// [`Permutation::position`](crate::Permutation::position) and
 /// [`Inverse`](crate::bijection::Inverse).
 ///
-/// If the domain has at most `samples` points, all of them are looked at, in order, and a bijection
-/// that passes is one. Else it is the first and last points, those in the middle and around `2^32`,
-/// and `samples` points drawn from a generator with a fixed key, the same in every call; a
-/// bijection that is wrong at few points may pass then. In both cases this is looked at:
+/// If the domain has at most `samples` points, all of them are checked, in order, and a map that
+/// passes is a bijection. For a larger domain the function checks the first and last points, those
+/// in the middle and around `2^32`, and `samples` points from a generator with a fixed key, the
+/// same in every call. A map that is wrong at few points may then pass. In both cases it checks
+/// that
 ///
 /// * `forward` and `inverse` stay in the domain and undo each other;
 /// * `forward_run`, `inverse_run` and their 32-bit forms, for runs of 1 to 1024 points, and
 ///   `forward_each` and `inverse_each` agree with them;
-/// * so do all of these of the [`trusted`](Bijection::trusted) form, if there is one;
-/// * `last` and `forward` and `inverse` answer the same when they are asked again.
+/// * all of these agree in the [`trusted`](Bijection::trusted) form, if there is one;
+/// * `last`, `forward` and `inverse` return the same when they are called again.
 ///
-/// What [`uncompacted`](Bijection::uncompacted) and [`device_source`](Bijection::device_source)
-/// give is not looked at. It takes about ten evaluations a sample, on the calling thread, twice if
-/// there is a trusted form, and almost no memory.
+/// It does not check [`uncompacted`](Bijection::uncompacted) and
+/// [`device_source`](Bijection::device_source). It costs about ten evaluations for each sample,
+/// twice that if there is a trusted form, all on the calling thread, and almost no memory.
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] with the first [`Defect`] that was met.
+/// [`Error::NotABijection`] with the first [`Defect`] found.
 ///
 /// # Panics
 ///
@@ -42,7 +43,7 @@ use crate::word::Word;
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::{Defect, bijection};
 ///
-/// /// Turns the points by so many places; the inverse is wrong.
+/// /// Rotates the points by `by` places; the inverse is wrong.
 /// struct Rotate {
 ///     points: u64,
 ///     by: u64,
@@ -80,7 +81,7 @@ where
     N: Word,
     B: Bijection<N> + ?Sized,
 {
-    // The reference is itself a bijection, and has a size.
+    // `B` may be unsized, but `&B` is sized and is itself a bijection.
     let alone: &dyn Bijection<N> = &bijection;
     let last = alone.last();
     Check { alone, form: alone, methods: &PLAIN, last }.all(samples)?;
@@ -101,7 +102,7 @@ where
     Ok(())
 }
 
-/// The names of the methods that are compared.
+/// The names of the methods to be compared.
 struct Methods {
     forward: &'static str,
     inverse: &'static str,
@@ -135,17 +136,17 @@ const TRUSTED: Methods = Methods {
     inverse_each: "trusted().inverse_each",
 };
 
-/// The lengths of runs, one after the other: the engines' longest, and some that no vector divides.
+/// The lengths of the runs, in turn: the engines' longest, and some that no vector length divides.
 const RUNS: [u64; 7] = [1, 2, 3, 17, 64, 255, 1024];
 
-/// How many random points are looked at together, from the first of which a run goes on.
+/// How many random points are checked together. A run starts from the first of them.
 const BATCH: u64 = 64;
 
-/// A form of a bijection that is compared with its values at single points.
+/// A form of a bijection, to be compared with the values at single points.
 struct Check<'a, N: Word> {
-    /// Evaluated point by point.
+    /// The bijection that is evaluated point by point.
     alone: &'a dyn Bijection<N>,
-    /// Evaluated in every way: the bijection itself or its trusted form.
+    /// The bijection that is evaluated by every method: the original or its trusted form.
     form: &'a dyn Bijection<N>,
     methods: &'static Methods,
     last: N,
@@ -194,7 +195,7 @@ impl<N: Word> Check<'_, N> {
         Ok(())
     }
 
-    /// Checks so many points in a row, or as many as there are, and gives their number.
+    /// Checks a run of up to `length` consecutive points, and returns how many there were.
     fn run(&self, first: u64, length: u64) -> Result<u64, Error> {
         let count = (self.last.widen() - first).min(length - 1) + 1;
         let points: Vec<N> = (0..count).map(|k| N::wrap(first + k)).collect();
@@ -219,7 +220,7 @@ impl<N: Word> Check<'_, N> {
         Ok(count)
     }
 
-    /// Checks any points, and gives the values and the slots that belong to them.
+    /// Checks arbitrary points, and returns the values and the slots that belong to them.
     fn points(&self, points: &[N]) -> Result<(Vec<N>, Vec<N>), Error> {
         let (form, methods) = (self.form, self.methods);
         let (mut forward, mut inverse) = (Vec::new(), Vec::new());
@@ -240,7 +241,7 @@ impl<N: Word> Check<'_, N> {
         Ok((forward, inverse))
     }
 
-    /// The value at a slot, whose inverse is the slot.
+    /// Returns the value at a slot, after checking that its inverse is the slot.
     fn value_of(&self, slot: N) -> Result<N, Error> {
         let index = self.forward(slot)?;
         let inverse = self.inverse(index)?;
@@ -257,7 +258,7 @@ impl<N: Word> Check<'_, N> {
         })
     }
 
-    /// The inverse of an index, whose value is the index.
+    /// Returns the inverse of an index, after checking that its value is the index.
     fn slot_of(&self, index: N) -> Result<N, Error> {
         let slot = self.inverse(index)?;
         let value = self.forward(slot)?;
@@ -268,7 +269,7 @@ impl<N: Word> Check<'_, N> {
         found(Defect::WrongSlot { index, slot, value })
     }
 
-    /// The value at a slot, which is in the domain.
+    /// Returns the value at a slot, after checking that it is in the domain.
     fn forward(&self, slot: N) -> Result<N, Error> {
         let index = self.alone.forward(slot);
         if index <= self.last {
@@ -278,7 +279,7 @@ impl<N: Word> Check<'_, N> {
         found(Defect::OutOfRange { slot, index, last })
     }
 
-    /// The slot of an index, which is in the domain.
+    /// Returns the slot of an index, after checking that it is in the domain.
     fn inverse(&self, index: N) -> Result<N, Error> {
         let slot = self.alone.inverse(index);
         if slot <= self.last {
@@ -289,12 +290,13 @@ impl<N: Word> Check<'_, N> {
     }
 }
 
-/// Other values than these, one by one: what is left where a method does not write.
+/// Values that all differ from the given ones, to prefill a buffer: they show where a method does
+/// not write.
 fn others<N: Word>(values: &[N]) -> Vec<N> {
     values.iter().map(|&value| value ^ N::one()).collect()
 }
 
-/// Checks that a method gives the values at points that they have alone.
+/// Checks that a method returned the same values as `forward` or `inverse` did point by point.
 fn agree<N: Word, M: Word>(
     method: &'static str,
     points: &[N],

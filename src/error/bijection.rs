@@ -1,18 +1,18 @@
-//! [`BijectionError`]: what is wrong with the numbers that a bijection is made of.
+//! [`BijectionError`]: why a bijection cannot be constructed from the given numbers.
 
 use core::fmt;
 
-/// Why a bijection cannot be made.
+/// Why a bijection cannot be constructed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BijectionError {
-    /// A bijection was asked for with a width that its family or its word does not have.
+    /// The width is outside the range that the bijection's family or its word allows.
     BitsOutOfRange {
         /// The width asked for, in bits.
         bits: u32,
-        /// The smallest width there is.
+        /// The smallest width allowed.
         min: u32,
-        /// The largest.
+        /// The largest width allowed.
         max: u32,
     },
     /// The multiplier of an [`Lcg`](crate::bijection::Lcg) is even, so the map is not a bijection.
@@ -22,15 +22,15 @@ pub enum BijectionError {
     },
     /// A domain of no points was asked for.
     EmptyDomain,
-    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items a block, or
-    /// no blocks a window.
+    /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items in a block,
+    /// or no blocks in a window.
     EmptyBlock {
-        /// The items a block.
+        /// The items in a block.
         block: u64,
-        /// The blocks a window.
+        /// The blocks in a window.
         window: u64,
     },
-    /// Two bijections that should be composed have different domains.
+    /// Two bijections to be composed have different domains.
     DomainMismatch {
         /// The last point of the first domain.
         first: u64,
@@ -46,12 +46,13 @@ impl fmt::Display for BijectionError {
                 write!(f, "a width of {bits} bits was asked for: it must be from {min} to {max}")
             }
             Self::EvenMultiplier { multiplier } => {
-                write!(f, "the multiplier {multiplier} is even: only an odd one can be undone")
+                write!(f, "the multiplier {multiplier} is even: only an odd one has an inverse")
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
             Self::EmptyBlock { block, window } => write!(
                 f,
-                "blocks of {block} items in windows of {window} blocks were asked for: both must be at least 1"
+                "blocks of {block} items in windows of {window} blocks were asked for: both must be at \
+                 least 1"
             ),
             Self::DomainMismatch { first, second } => write!(
                 f,

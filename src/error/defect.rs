@@ -1,82 +1,82 @@
-//! [`Defect`]: how a map was seen not to be a bijection.
+//! [`Defect`]: the evidence that a map is not a bijection.
 
 use core::fmt;
 
-/// How a map was seen not to be a bijection.
+/// The evidence that a map is not a bijection.
 ///
-/// [`verify`](crate::bijection::verify()) looks for all of them, and so tells more than the
-/// engines, which only look for what would lose an item.
+/// [`verify`](crate::bijection::verify()) looks for every defect. The engines look only for those
+/// that would lose an item, so they may accept a map that `verify` rejects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Defect {
     /// Two slots have the same value.
     Repeats {
-        /// The value that came again.
+        /// The repeated value.
         index: u64,
-        /// The first two slots that have it, in order. `None` if they were not found again, because
-        /// the map answered otherwise when it was asked once more, or because a GPU evaluated it.
+        /// The first two slots that have it, in order. `None` if a second search did not find them,
+        /// because the map then answered differently, or if a GPU evaluated the map.
         slots: Option<[u64; 2]>,
     },
     /// A value is not below the length, or not in the domain.
     OutOfRange {
-        /// The slot that has it.
+        /// The slot with this value.
         slot: u64,
         /// The value.
         index: u64,
-        /// The last value that there may be.
+        /// The largest value allowed.
         last: u64,
     },
-    /// The number of slots with a value below the length is not the length: some values repeat, or
-    /// lie outside of the domain. [`verify`](crate::bijection::verify()) finds the slots.
+    /// The number of slots with a value below the length is not the length, so some values repeat
+    /// or lie outside the domain. [`verify`](crate::bijection::verify()) finds the slots.
     Survivors {
         /// The permutation's length.
         expected: u64,
-        /// How many slots survived; the length and one more if there are too many.
+        /// How many slots survived. If there are too many, this is the length plus one.
         actual: u64,
     },
-    /// The inverse of an index is no slot of the domain.
+    /// The inverse of an index is not a slot of the domain.
     SlotOutOfRange {
         /// The index.
         index: u64,
-        /// What `inverse` gave for it.
+        /// What `inverse(index)` returned.
         slot: u64,
         /// The last slot of the domain.
         last: u64,
     },
-    /// `inverse(forward(slot))` is another slot, which has another value.
+    /// `inverse(forward(slot))` is a different slot, with a different value.
     WrongInverse {
         /// The slot.
         slot: u64,
         /// Its value, `forward(slot)`.
         index: u64,
-        /// What `inverse(index)` gave instead of the slot.
+        /// What `inverse(index)` returned instead of the slot.
         inverse: u64,
     },
-    /// `forward(inverse(index))` is another index.
+    /// `forward(inverse(index))` is a different index.
     WrongSlot {
         /// The index.
         index: u64,
         /// Its slot, `inverse(index)`.
         slot: u64,
-        /// What `forward(slot)` gave instead of the index.
+        /// What `forward(slot)` returned instead of the index.
         value: u64,
     },
-    /// A method gives another value than `forward` or `inverse` does at the same point.
+    /// A method returned a different value from `forward` or `inverse` at the same point.
     Disagrees {
         /// The method, such as `forward_run`.
         method: &'static str,
         /// The slot or the index.
         point: u64,
-        /// What `forward` or `inverse` gave.
+        /// What `forward` or `inverse` returned.
         expected: u64,
-        /// What the method gave.
+        /// What the method returned.
         actual: u64,
     },
-    /// `last` gave two answers.
+    /// Two calls of `last` returned different values.
     DomainChanges {
-        /// The first.
+        /// The first value.
         before: u64,
-        /// The other.
+        /// The other value.
         after: u64,
     },
 }
@@ -89,17 +89,20 @@ impl fmt::Display for Defect {
             }
             Self::Repeats { index, slots: None } => write!(f, "two slots have the value {index}"),
             Self::OutOfRange { slot, index, last } => {
-                write!(f, "the slot {slot} has the value {index}, and the last one is {last}")
+                write!(
+                    f,
+                    "the slot {slot} has the value {index}, but the largest value allowed is {last}"
+                )
             }
             Self::Survivors { expected, actual } => write!(
                 f,
-                "{actual} {more}slots have values below the length {expected}, which must be as many: \
-                 `bijection::verify` finds out which are wrong",
+                "{actual} {more}slots have values below the length {expected}, and the numbers must be \
+                 equal: `bijection::verify` finds the wrong slots",
                 more = if actual > expected { "or more " } else { "" }
             ),
             Self::SlotOutOfRange { index, slot, last } => write!(
                 f,
-                "the inverse of the index {index} is given as {slot}, and the last slot is {last}"
+                "the inverse of the index {index} is given as {slot}, but the last slot is {last}"
             ),
             Self::WrongInverse { slot, index, inverse } => write!(
                 f,
@@ -107,11 +110,12 @@ impl fmt::Display for Defect {
             ),
             Self::WrongSlot { index, slot, value } => write!(
                 f,
-                "the inverse of the index {index} is given as the slot {slot}, which has the value {value}"
+                "the inverse of the index {index} is given as the slot {slot}, which has the value \
+                 {value}"
             ),
             Self::Disagrees { method, point, expected, actual } => write!(
                 f,
-                "`{method}` gives {actual} at point {point}, which alone has given {expected}"
+                "`{method}` gives {actual} at point {point}, which on its own gives {expected}"
             ),
             Self::DomainChanges { before, after } => {
                 write!(f, "the last point of the domain was {before} and then {after}")

@@ -1,35 +1,34 @@
-//! [`GeneratorError`]: what is wrong with the numbers that a generator is made of.
+//! [`GeneratorError`]: why a generator cannot be constructed from the given numbers.
 
 use core::fmt;
 
-/// Why a generator of random numbers, or an ensemble of them, cannot be made.
+/// Why a random number generator, or an ensemble of generators, cannot be constructed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GeneratorError {
     /// An ensemble of no streams was asked for.
     NoStreams,
-    /// The number of a leapfrog stream is not below the number of streams.
+    /// A leapfrog stream's number is not below the number of streams.
     NoSuchStream {
-        /// The number of the stream, which must be below the number of streams.
+        /// The stream's number.
         stream: u64,
         /// The number of streams.
         streams: u64,
     },
-    /// A multiplier `a` does not give a [`Mwc`](crate::rng::Mwc) its full period: `2^32 a - 1` is
-    /// no safe prime.
+    /// The multiplier `a` does not give a [`Mwc`](crate::rng::Mwc) its full period, because
+    /// `2^32 a - 1` is not a safe prime.
     NotASafePrime {
         /// The multiplier asked for.
         multiplier: u32,
     },
-    /// A generator cannot start from this state: it is none of its cycle, such as a xorshift of
-    /// zeros.
+    /// The state is not on the generator's cycle; a xorshift generator, for example, cannot start
+    /// from all zeros.
     InvalidState,
-    /// An ensemble of more streams with multipliers of their own was asked for than there are
-    /// multipliers.
+    /// More streams were asked for than there are multipliers, and each stream needs its own.
     TooFewMultipliers {
-        /// The streams asked for.
+        /// The number of streams asked for.
         streams: usize,
-        /// The multipliers that there are.
+        /// The number of multipliers available.
         multipliers: usize,
     },
 }
@@ -44,16 +43,18 @@ impl fmt::Display for GeneratorError {
             Self::NotASafePrime { multiplier } => {
                 write!(
                     f,
-                    "the multiplier {multiplier} is not good: 2^32 times it, less 1, must be a safe prime"
+                    "the multiplier {multiplier} does not give the full period: 2^32 times it, minus 1, \
+                     must be a safe prime"
                 )
             }
             Self::InvalidState => f.write_str(
-                "the state is none of the generator's cycle, such as a xorshift of zeros",
+                "the state is not on the generator's cycle: a xorshift, for example, cannot start from \
+                 zeros",
             ),
             Self::TooFewMultipliers { streams, multipliers } => {
                 write!(
                     f,
-                    "{streams} streams with multipliers of their own were asked for: there are {multipliers} multipliers"
+                    "{streams} streams need a multiplier each, and there are only {multipliers}"
                 )
             }
         }

@@ -1,4 +1,4 @@
-//! [`GpuError`]: what is wrong with a job for the GPU, or with the GPU.
+//! [`GpuError`]: why the GPU cannot do a job.
 
 use core::fmt;
 
@@ -9,59 +9,58 @@ pub enum GpuError {
     /// The bijection has no [`device_source`](crate::Bijection::device_source), so it cannot run on
     /// a GPU.
     NoSource,
-    /// A bijection's device text, or its use in a kernel, does not compile; or a kernel of a user's
-    /// does not.
+    /// The device text of a bijection, its use in a kernel, or a user's kernel does not compile.
     Compile {
-        /// The type, or the kernel, that the text should define.
+        /// The type or kernel that the text should define.
         type_name: String,
-        /// What the compiler says.
+        /// The compiler's log.
         log: String,
     },
-    /// A bijection's device parameters are too many for a kernel's.
+    /// A bijection has more bytes of device parameters than a kernel can take.
     Params {
-        /// The type that they are of.
+        /// The bijection's device type.
         type_name: String,
-        /// Their size in bytes.
+        /// The parameters' size in bytes.
         bytes: usize,
-        /// The most there may be.
+        /// The largest size allowed, in bytes.
         most: usize,
     },
-    /// Two arrays overlap that must not.
+    /// Two arrays overlap that must not overlap.
     Overlap,
-    /// A slice is on another GPU, or in another context, than the engine.
+    /// A slice belongs to another GPU, or to another context, than the engine.
     WrongDevice {
         /// The engine's device.
         expected: usize,
-        /// The slice's.
+        /// The slice's device.
         actual: usize,
     },
-    /// More arrays at once than the engine moves.
+    /// More arrays were given than the engine can move in one call.
     TooManyArrays {
         /// How many were given.
         arrays: usize,
-        /// The most there may be.
+        /// The largest number allowed.
         most: usize,
     },
     /// An item is too large for the GPU engine.
     ItemTooLarge {
-        /// Its size in bytes.
+        /// The item's size in bytes.
         bytes: usize,
-        /// The largest size there may be.
+        /// The largest size allowed, in bytes.
         most: usize,
     },
-    /// The bijection's domain has more slots than the GPU engine can go through.
+    /// The bijection's domain has more slots than the GPU engine can count.
     DomainTooWide,
-    /// The engine's stream is being captured in a CUDA graph, and the engine is not one that
-    /// `Cuda::with_capture` made.
+    /// The engine's stream is being captured in a CUDA graph, but the engine was not made by
+    /// `Cuda::with_capture`.
     Captured,
-    /// The GPU has not enough memory; what was to be shuffled is as it was.
+    /// The GPU does not have enough memory. The items to be shuffled are unchanged.
     OutOfMemory,
-    /// The GPU's driver failed. What was to be shuffled in host memory is as it was; device memory
-    /// holds unspecified values.
+    /// The GPU's driver failed. Items in host memory are unchanged; device memory holds unspecified
+    /// values.
     Driver {
-        /// The driver's number of the error, a `CUresult`.
+        /// The driver's error number, a `CUresult`.
         code: u32,
-        /// What was being done.
+        /// What the engine was doing.
         during: &'static str,
     },
 }
@@ -76,28 +75,29 @@ impl fmt::Display for GpuError {
                 write!(f, "the device text of {type_name} does not compile:\n{log}")
             }
             Self::Params { type_name, bytes, most } => {
-                write!(f, "the parameters of {type_name} are {bytes} bytes, and {most} may be")
+                write!(f, "the parameters of {type_name} are {bytes} bytes: at most {most} are allowed")
             }
-            Self::Overlap => f.write_str("an array to be written overlaps the one to be read"),
+            Self::Overlap => f.write_str("an array to be written overlaps an array to be read"),
             Self::WrongDevice { expected, actual } => write!(
                 f,
-                "a slice is on device {actual} or in another context than the engine, which is on {expected}"
+                "a slice is on device {actual} or in another context than the engine, which is on \
+                 device {expected}"
             ),
             Self::TooManyArrays { arrays, most } => {
-                write!(f, "{arrays} arrays at once are too many: at most {most} may be")
+                write!(f, "{arrays} arrays are too many for one call: at most {most} are allowed")
             }
             Self::ItemTooLarge { bytes, most } => {
-                write!(f, "items of {bytes} bytes are too large for the GPU: {most} may be")
+                write!(f, "items of {bytes} bytes are too large for the GPU: the limit is {most}")
             }
             Self::DomainTooWide => f.write_str(
-                "the bijection's domain has more slots than the GPU can go through: use a narrower one",
+                "the bijection's domain has more slots than the GPU can count: use a narrower one",
             ),
             Self::Captured => f.write_str(
-                "the stream is being captured in a graph: only an engine made by `Cuda::with_capture` may be",
+                "the stream is being captured in a graph: use an engine made by `Cuda::with_capture`",
             ),
-            Self::OutOfMemory => f.write_str("the GPU has not enough memory"),
+            Self::OutOfMemory => f.write_str("the GPU does not have enough memory"),
             Self::Driver { code, during } => {
-                write!(f, "the GPU's driver failed with error {code} while it was to {during}")
+                write!(f, "the GPU's driver failed to {during}: error {code}")
             }
         }
     }

@@ -1,8 +1,8 @@
-//! [`MatrixError`]: what is wrong with a matrix over GF(2), or with what it is applied to.
+//! [`MatrixError`]: what is wrong with a matrix over GF(2), or with its argument.
 
 use core::fmt;
 
-/// Why a matrix, or a map or a network of matrices, cannot be made or applied.
+/// Why a matrix, or a map or network of matrices, cannot be constructed or applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MatrixError {
@@ -10,49 +10,50 @@ pub enum MatrixError {
     Singular {
         /// The matrix's width in bits.
         bits: u32,
-        /// Its rank, which is less.
+        /// Its rank, which is less than its width.
         rank: u32,
     },
-    /// Two matrices that should be multiplied have different widths.
+    /// Two matrices to be multiplied have different widths.
     WidthMismatch {
-        /// The width of the one that is applied first, in bits.
+        /// The width of the matrix that is applied first, in bits.
         first: u32,
-        /// The width of the other.
+        /// The width of the other matrix, in bits.
         second: u32,
     },
-    /// A matrix's column has a bit in a row that there is not.
+    /// A column of a matrix has a bit below the last row.
     ColumnTooWide {
-        /// The column.
+        /// The column's number.
         column: u32,
-        /// How many rows there are.
+        /// The number of rows.
         bits: u32,
     },
-    /// What should be a permutation of bits has a place twice, or one that there is not.
+    /// A list that should be a permutation of bits has a place twice, or a place that does not
+    /// exist.
     NotABitPermutation {
-        /// The place.
+        /// The offending place.
         place: u32,
-        /// How many places there are.
+        /// The number of places.
         bits: u32,
     },
-    /// A row of a matrix's text is not as many digits 0 or 1 as there are rows.
+    /// A row of a matrix's text does not have one digit, 0 or 1, for each column.
     Text {
-        /// The row, counted from 0.
+        /// The row's number, counted from 0.
         row: u32,
-        /// How many rows there are.
+        /// The number of rows and of columns.
         bits: u32,
     },
-    /// A mask has none of the index's bits, so it divides nothing.
+    /// A mask selects none of the index's bits, so it divides nothing.
     EmptyMask,
     /// A slice's length is not a power of two.
     NotAPowerOfTwo {
         /// The length.
         len: u64,
     },
-    /// An array of two sides would have more items than any array has.
+    /// An array of this many rows and columns would have more items than fit an address space.
     SidesTooLong {
-        /// Its rows.
+        /// The number of rows.
         rows: u64,
-        /// Its columns.
+        /// The number of columns.
         columns: u64,
     },
 }
@@ -63,12 +64,13 @@ impl fmt::Display for MatrixError {
             Self::Singular { bits, rank } => {
                 write!(
                     f,
-                    "a matrix of {bits} bits is of rank {rank}: only one of full rank can be undone"
+                    "a matrix of {bits} bits has rank {rank}: only one of full rank has an inverse"
                 )
             }
             Self::WidthMismatch { first, second } => write!(
                 f,
-                "matrices of {first} and of {second} bits cannot be multiplied: their widths must be equal"
+                "matrices of {first} and of {second} bits cannot be multiplied: their widths must be \
+                 equal"
             ),
             Self::ColumnTooWide { column, bits } => {
                 write!(f, "column {column} of a matrix has bits beyond its {bits} rows")
@@ -76,7 +78,7 @@ impl fmt::Display for MatrixError {
             Self::NotABitPermutation { place, bits } => {
                 write!(
                     f,
-                    "{bits} bits cannot be permuted with place {place} twice or not among them"
+                    "no permutation of {bits} bits: place {place} is repeated or does not exist"
                 )
             }
             Self::Text { row, bits } => {
@@ -86,11 +88,12 @@ impl fmt::Display for MatrixError {
             Self::NotAPowerOfTwo { len } => {
                 write!(
                     f,
-                    "a slice of {len} items is no array of bits' indexes: its length must be a power of two"
+                    "a slice of {len} items has no whole number of index bits: its length must be a \
+                     power of two"
                 )
             }
             Self::SidesTooLong { rows, columns } => {
-                write!(f, "no array has as many items as {rows} rows of {columns} are")
+                write!(f, "{rows} rows of {columns} items are too many for an array")
             }
         }
     }

@@ -1,5 +1,5 @@
-//! [`Error`]: everything that can go wrong. What belongs to one room of the crate is in a type of
-//! its own, in a file of its own.
+//! [`Error`]: everything that can go wrong. Errors that belong to one room of the crate have a type
+//! and a file of their own.
 
 mod bijection;
 mod defect;
@@ -25,8 +25,8 @@ pub use view::ViewError;
 
 use core::fmt;
 
-/// What went wrong. Items that were passed in are where they were, unless the function says
-/// otherwise; a slice that indexes should be written to may hold unspecified values.
+/// What went wrong. Unless the function's documentation says otherwise, items that were passed in
+/// are where they were. A slice that was to receive indexes may hold unspecified values.
 ///
 /// # Examples
 ///
@@ -49,25 +49,25 @@ pub enum Error {
         /// The last point of the domain.
         last: u64,
     },
-    /// A slice is not as long as the permutation, or as the other one.
+    /// A slice differs in length from the permutation, or from another slice.
     LengthMismatch {
-        /// The length that it should have.
+        /// The length that the slice should have.
         expected: u64,
-        /// The slice's length.
+        /// The slice's actual length.
         actual: u64,
     },
-    /// A permutation's indexes do not fit the word they should be written in.
+    /// A permutation's indexes do not fit the word that should hold them.
     IndexTooWide {
         /// The permutation's length.
         len: u64,
         /// The word's width in bits.
         bits: u32,
     },
-    /// What claims to be a bijection is none; nothing was moved.
+    /// A map that claims to be a bijection is not one. Nothing was moved.
     NotABijection(Defect),
-    /// Memory could not be had; nothing was moved.
+    /// Memory could not be allocated. Nothing was moved.
     OutOfMemory {
-        /// How much was asked for, in bytes; `u64::MAX` if the number does not fit.
+        /// The size asked for, in bytes; `u64::MAX` if the number does not fit.
         bytes: u64,
     },
     /// The GPU cannot be used here.
@@ -75,26 +75,26 @@ pub enum Error {
         /// What is missing.
         reason: Unavailable,
     },
-    /// A bijection cannot be made.
+    /// A bijection cannot be constructed.
     Bijection(BijectionError),
-    /// A matrix cannot be made, or does not suit what it is applied to.
+    /// A matrix cannot be constructed, or does not fit what it is applied to.
     Matrix(MatrixError),
-    /// A generator of random numbers, or an ensemble of them, cannot be made.
+    /// A random number generator, or an ensemble of generators, cannot be constructed.
     Generator(GeneratorError),
-    /// A part of a permutation cannot be looked at.
+    /// A view of a permutation is not possible.
     View(ViewError),
     /// Rows of a batch cannot be written or moved.
     Rows(RowsError),
-    /// A text is not what a program saves.
+    /// A text does not have the form that a program saves.
     Saved(SavedError),
-    /// A [`Sampler`](crate::Sampler) cannot be made, or cannot go on from a state.
+    /// A [`Sampler`](crate::Sampler) cannot be constructed, or cannot continue from a state.
     Sampler(SamplerError),
-    /// The GPU engine cannot do it.
+    /// The GPU engine cannot do the job.
     Gpu(GpuError),
 }
 
 impl Error {
-    /// The GPU cannot be had.
+    /// The error for a GPU that cannot be used.
     pub(crate) fn no_cuda(reason: Unavailable) -> Self {
         Self::BackendUnavailable { reason }
     }
@@ -111,7 +111,8 @@ impl fmt::Display for Error {
             ),
             Self::LengthMismatch { expected, actual } => write!(
                 f,
-                "a slice of {actual} items was given for {expected} items: the lengths must be equal"
+                "a slice of {actual} items was given for {expected} items: the lengths must be \
+                 equal"
             ),
             Self::IndexTooWide { len, bits } => {
                 write!(f, "indexes below {len} do not fit words of {bits} bits: use u64")
@@ -137,7 +138,7 @@ impl fmt::Display for Error {
 
 impl core::error::Error for Error {}
 
-/// The room's own error as that of the crate.
+/// Converts the error of one room to that of the crate.
 macro_rules! from {
     ($($group:ident($error:ident);)*) => {$(
         impl From<$error> for Error {

@@ -1,25 +1,25 @@
-//! [`RowsError`]: what is wrong with rows of a batch.
+//! [`RowsError`]: what is wrong with the rows of a batch.
 
 use core::fmt;
 
-/// Why rows of a batch cannot be written or moved.
+/// Why the rows of a batch cannot be written or moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RowsError {
-    /// A slice does not consist of whole rows, or rows of no items were asked for.
+    /// A slice does not consist of whole rows, or the rows would have no items.
     NotWhole {
-        /// A row's length.
+        /// The length of a row.
         len: u64,
-        /// The slice's.
+        /// The length of the slice.
         actual: u64,
     },
-    /// Rows that a batch does not have.
+    /// The range of rows is not within the batch.
     OutOfRange {
         /// The first row asked for.
         first: u64,
-        /// How many were asked for.
+        /// The number of rows asked for.
         rows: u64,
-        /// How many there are in all.
+        /// The number of rows in the batch.
         count: u64,
     },
 }
@@ -30,10 +30,10 @@ impl fmt::Display for RowsError {
             Self::NotWhole { len, actual } => write!(
                 f,
                 "a slice of {actual} items does not consist of rows of {len}: \
-                 its length must be a multiple of that"
+                 its length must be a multiple of {len}"
             ),
             Self::OutOfRange { first, rows, count } => {
-                write!(f, "{rows} rows from row {first} on were asked for, and there are {count}")
+                write!(f, "{rows} rows from row {first} on are not within a batch of {count} rows")
             }
         }
     }

@@ -1,26 +1,26 @@
-//! [`SamplerError`]: what is wrong with a sampler's numbers, or with a saved state.
+//! [`SamplerError`]: what is wrong with a sampler's numbers or its saved state.
 
 use core::fmt;
 
-/// Why a [`Sampler`](crate::Sampler) cannot be made, or cannot go on from a state.
+/// Why a [`Sampler`](crate::Sampler) cannot be constructed, or cannot continue from a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SamplerError {
-    /// There are no items to take.
+    /// The sampler has no items.
     NoItems,
-    /// Batches of no items were asked for.
+    /// A batch would have no items.
     EmptyBatch,
-    /// The items that all ranks take in a step are more than 2^64 - 1.
+    /// All ranks together would take more than 2^64 - 1 items in a step.
     GlobalBatch {
         /// The number of ranks.
         world: u64,
-        /// The items a rank takes in a step.
+        /// The number of items that a rank takes in a step.
         batch: u64,
     },
-    /// A text is not that of a [`SamplerState`](crate::SamplerState).
+    /// The text is not a saved [`SamplerState`](crate::SamplerState).
     BadState,
-    /// A [`SamplerState`](crate::SamplerState) is of a sampler with another length, seed or order,
-    /// or was changed.
+    /// The [`SamplerState`](crate::SamplerState) belongs to a sampler with another length, seed or
+    /// order, or was altered.
     ForeignState,
 }
 
@@ -34,9 +34,9 @@ impl fmt::Display for SamplerError {
                 "{world} ranks with {batch} items each take more in a step than 64 bits count: \
                  use smaller batches"
             ),
-            Self::BadState => f.write_str("the text is not that of a sampler's state"),
+            Self::BadState => f.write_str("the text is not a saved state of a sampler"),
             Self::ForeignState => f.write_str(
-                "the state is of a sampler with another length, seed or order, or was changed",
+                "the state belongs to a sampler with another length, seed or order, or was altered",
             ),
         }
     }

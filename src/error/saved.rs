@@ -1,16 +1,16 @@
-//! [`SavedError`]: what is wrong with a text that was saved.
+//! [`SavedError`]: what is wrong with a saved text.
 
 use core::fmt;
 
-/// Why a text is refused that a program saved earlier.
+/// Why a saved text is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SavedError {
-    /// A text is not that of a [`Seed`](crate::Seed).
+    /// The text is not a saved [`Seed`](crate::Seed).
     Seed,
-    /// A text is not that of a [`Cursor`](crate::Cursor).
+    /// The text is not a saved [`Cursor`](crate::Cursor).
     Cursor,
-    /// A [`Cursor`](crate::Cursor) is of another permutation, or was changed.
+    /// The [`Cursor`](crate::Cursor) belongs to another permutation, or was altered.
     ForeignCursor,
 }
 
@@ -18,12 +18,12 @@ impl fmt::Display for SavedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seed => f.write_str(
-                "the text is not that of a seed: a number below 2^64 or 64 hexadecimal digits, and \
-                 then `@` and the epoch, if it is not 0",
+                "the text is not a seed: a number below 2^64 or 64 hexadecimal digits, and then `@` \
+                 and the epoch, if it is not 0",
             ),
-            Self::Cursor => f.write_str("the text is not that of a cursor"),
+            Self::Cursor => f.write_str("the text is not a saved cursor"),
             Self::ForeignCursor => {
-                f.write_str("the cursor is of another permutation, or was changed")
+                f.write_str("the cursor belongs to another permutation, or was altered")
             }
         }
     }

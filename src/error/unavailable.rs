@@ -1,62 +1,62 @@
-//! [`Unavailable`]: what is missing for a GPU to be used.
+//! [`Unavailable`]: why a GPU cannot be used.
 
 use core::fmt;
 
-/// What a back end lacks.
+/// What is missing for a back end to be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unavailable {
     /// The crate was built without the feature `cuda`.
     NotBuilt,
-    /// CUDA has no driver for this operating system: it has for Linux and for Windows.
+    /// CUDA has drivers for Linux and Windows only, not for this operating system.
     NoSuchSystem,
-    /// There is no library of the GPU's driver, or it is none.
+    /// The GPU driver's library was not found, or the file is not such a library.
     NoDriver,
     /// The driver's library is a stub, made for linking only.
     StubDriver,
-    /// The driver's library and the driver in the kernel are of different versions, or the hardware
+    /// The driver's library and the driver in the kernel have different versions, or the hardware
     /// is too old for them.
     DriverMismatch,
-    /// The driver is older than what the engine needs.
+    /// The driver is older than the engine requires.
     DriverTooOld {
-        /// Its version: a thousand times the major one, and ten times the minor one.
+        /// The driver's version: 1000 times the major number plus 10 times the minor number.
         version: u32,
-        /// The oldest that will do.
+        /// The oldest version that the engine can use, encoded the same way.
         oldest: u32,
     },
     /// There is no GPU.
     NoDevice,
-    /// There is no GPU of that number.
+    /// There is no GPU with that number.
     NoSuchDevice {
         /// The number asked for.
         ordinal: usize,
-        /// How many there are.
+        /// The number of GPUs.
         count: usize,
     },
     /// The driver could not be started.
     DriverFailed {
-        /// The driver's number of the error, a `CUresult`.
+        /// The driver's error number, a `CUresult`.
         code: u32,
     },
-    /// The library NVRTC, which compiles the kernels, was not found where the system looks for
-    /// libraries, nor in an installation of CUDA.
+    /// NVRTC, the library that compiles the kernels, was found neither where the system looks for
+    /// libraries nor in a CUDA installation.
     NoCompiler,
-    /// The environment variable `BIJECTIVE_SHUFFLE_NVRTC` has a path at which there is no library
-    /// that can be loaded. No other place is looked at then.
+    /// The environment variable `BIJECTIVE_SHUFFLE_NVRTC` is set, but no library can be loaded from
+    /// its path. No other place is searched then.
     CompilerNotLoaded {
         /// The path.
         path: String,
-        /// What the system's loader says.
+        /// What the system's loader reported.
         reason: String,
     },
     /// NVRTC is older than version 11.7.
     CompilerTooOld,
-    /// The kernels cannot be compiled for so old a GPU: its compute capability is below 7.0, or
-    /// what NVRTC knows.
+    /// The GPU is too old: its compute capability is below 7.0, or below the oldest that NVRTC
+    /// compiles for.
     DeviceTooOld {
-        /// The GPU's compute capability, before the point.
+        /// The major number of the GPU's compute capability.
         major: u32,
-        /// After it.
+        /// The minor number.
         minor: u32,
     },
 }
@@ -73,14 +73,14 @@ impl fmt::Display for Unavailable {
             }
             Self::DriverTooOld { version, oldest } => {
                 let (version, oldest) = (Version(*version), Version(*oldest));
-                write!(f, "the driver is for CUDA {version}, and {oldest} is needed")
+                write!(f, "the driver supports CUDA {version}, but {oldest} is needed")
             }
             Self::NoDevice => f.write_str("there is no GPU"),
             Self::NoSuchDevice { ordinal, count } => {
                 write!(f, "there is no GPU number {ordinal}, only {count} in all")
             }
             Self::DriverFailed { code } => {
-                write!(f, "the driver could not be started: it says {code}")
+                write!(f, "the driver could not be started: error {code}")
             }
             Self::NoCompiler => f.write_str(
                 "the library NVRTC was not found: install it, by `pip install nvidia-cuda-nvrtc`, \
@@ -90,7 +90,8 @@ impl fmt::Display for Unavailable {
             ),
             Self::CompilerNotLoaded { path, reason } => write!(
                 f,
-                "BIJECTIVE_SHUFFLE_NVRTC is {path}, which cannot be loaded as the library NVRTC: {reason}"
+                "BIJECTIVE_SHUFFLE_NVRTC is {path}, which cannot be loaded as the library NVRTC: \
+                 {reason}"
             ),
             Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.7"),
             Self::DeviceTooOld { major, minor } => {
@@ -103,7 +104,7 @@ impl fmt::Display for Unavailable {
     }
 }
 
-/// A version of CUDA as its driver says it.
+/// A CUDA version, encoded as the driver reports it.
 struct Version(u32);
 
 impl fmt::Display for Version {

@@ -1,39 +1,40 @@
-//! [`ViewError`]: what is wrong with a view of a permutation.
+//! [`ViewError`]: why a view of a permutation is not possible.
 
 use core::fmt;
 
-/// Why a part of a permutation cannot be looked at.
+/// Why a view of a permutation is not possible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// A range of places does not lie within the permutation.
+    /// A range of places is not within the permutation.
     OutOfRange {
-        /// Where it starts.
+        /// The range's first place.
         start: u64,
-        /// The first place after it.
+        /// The place after the range's last.
         end: u64,
         /// The permutation's length.
         len: u64,
     },
-    /// There is no such worker.
+    /// The rank is not below the number of workers.
     NoSuchShard {
-        /// The number of the worker, which must be below the number of workers.
+        /// The worker's rank.
         rank: u64,
         /// The number of workers.
         world: u64,
     },
-    /// A survivor index was asked for with a number of slots to a block that it does not have.
+    /// A survivor index cannot have blocks of this many slots.
     BlockSize {
-        /// The number of slots.
+        /// The number of slots in a block.
         slots: u64,
     },
-    /// There is no memory for a permutation's [`SurvivorIndex`](crate::SurvivorIndex).
+    /// A permutation's [`SurvivorIndex`](crate::SurvivorIndex) could not be allocated.
     IndexTooLarge {
-        /// How much one of its parts would take, in bytes; `u64::MAX` if the number does not fit.
+        /// The size of the part that could not be allocated, in bytes; `u64::MAX` if the number
+        /// does not fit.
         bytes: u64,
     },
-    /// A view of a permutation needs its [`SurvivorIndex`](crate::SurvivorIndex), which is over too
-    /// large a domain to be built unasked.
+    /// The view needs a [`SurvivorIndex`](crate::SurvivorIndex) over a domain so large that it is
+    /// not built implicitly.
     IndexNotBuilt {
         /// The last point of the domain.
         last: u64,
@@ -51,7 +52,8 @@ impl fmt::Display for ViewError {
             }
             Self::BlockSize { slots } => write!(
                 f,
-                "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to 32768"
+                "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to \
+                 32768"
             ),
             Self::IndexTooLarge { bytes } => write!(
                 f,
@@ -60,7 +62,7 @@ impl fmt::Display for ViewError {
             ),
             Self::IndexNotBuilt { last } => write!(
                 f,
-                "the view needs an index over {} points, more than are counted unasked: use \
+                "the view needs an index over {} points, too many to build it implicitly: use \
                  `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
                 u128::from(*last) + 1
             ),

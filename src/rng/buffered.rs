@@ -1,4 +1,7 @@
-//! [`Buffered`]: words that are drawn ahead.
+//! [`Buffered`]: a generator whose words are drawn ahead.
+//!
+//! Generators themselves have no buffer. Their state and position are exact at any time, which
+//! GPUs, `skip` and equality rely on.
 
 use core::convert::Infallible;
 use core::fmt;
@@ -9,20 +12,20 @@ use rand_core::{SeedableRng, TryRng};
 use super::Generator;
 use super::words::words;
 
-/// How many words are drawn at a time: a multiple of what each level of instructions makes of
-/// `Philox4x32Rng` side by side (48, 24 and 16 blocks of 4). No other number was tried.
+/// How many words are drawn at a time: a multiple of what each level of vector instructions makes
+/// of `Philox4x32Rng` in parallel (48, 24 and 16 blocks of 4). No other number was tried.
 const WORDS: usize = 192;
 
-/// A generator for code that takes its words one by one, through `rand` for example: 192 of them
-/// are drawn ahead. The words are the generator's own, in order.
+/// A generator for code that takes words one at a time, through `rand` for example. It draws 192
+/// words ahead. The words are the inner generator's own, in order.
 ///
-/// It is for generators that make 192 words faster than one by one: `Philox4x32Rng` (with AVX-512
+/// It suits generators that make 192 words faster than one at a time: `Philox4x32Rng` (with AVX-512
 /// four times as fast, and twice as fast as `ChaCha8Rng` of `rand`), `XorShift1024Weyl` and the
-/// lagged Fibonacci generators. `Lcg64` gains nothing; `Lcg32`, `Mwc` and `Xorwow` lose. Figures
-/// are in docs/results/rng.md.
+/// lagged Fibonacci generators. `Lcg64` gains nothing; `Lcg32`, `Mwc` and `Xorwow` become slower.
+/// Figures are in docs/results/rng.md.
 ///
-/// It is no [`Generator`] itself, and what is drawn ahead cannot be put back: whoever wants many
-/// numbers at once, or a place in the stream, keeps the generator and takes its
+/// It is not a [`Generator`] itself, and words that were drawn ahead cannot be put back. For many
+/// numbers at once, or for access to a position in the stream, keep the generator and use its
 /// [`Fill`](super::Fill), which is faster still.
 ///
 /// # Examples
@@ -40,12 +43,12 @@ const WORDS: usize = 192;
 #[derive(Clone)]
 pub struct Buffered<G: Generator>(BlockRng<Ahead<G>>);
 
-/// A generator that is ahead of the words that were taken.
+/// The inner generator, which is ahead of the words taken so far.
 #[derive(Clone, Debug)]
 struct Ahead<G>(G);
 
 impl<G: Generator> Buffered<G> {
-    /// Takes the words of a generator, from the next one on.
+    /// Buffers a generator, starting at its next word.
     pub fn new(generator: G) -> Self {
         Self(BlockRng::new(Ahead(generator)))
     }

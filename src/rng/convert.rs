@@ -6,7 +6,7 @@ use super::rectangle::Rectangle;
 use super::tuning::GROUPS;
 use crate::base::simd::{SimdKernel, SimdLevel};
 
-/// Turns words in the memory of numbers into the numbers, whole groups of them.
+/// Turns words that lie in the memory of numbers into those numbers, in whole groups.
 pub(super) fn in_order<D: Distribution>(level: SimdLevel, numbers: &mut [D::Number]) {
     level.run(InOrder::<D>(numbers));
 }
@@ -22,13 +22,13 @@ impl<D: Distribution> SimdKernel for InOrder<'_, D> {
     }
 }
 
-/// A fill takes a multiple of so many rows: pairs of normal numbers are in two rows, where a block
-/// is one word.
+/// A fill takes a multiple of this many rows. With blocks of one word, a pair of normal numbers is
+/// in two rows.
 pub(super) const fn rows<G: Generator, D: Distribution>() -> usize {
     if G::BLOCK == 1 { D::NUMBERS } else { 1 }
 }
 
-/// How many rows of words are needed for [`rows`] of numbers.
+/// How many rows of words make [`rows`] rows of numbers.
 pub(super) const fn rows_of_words<G: Generator, D: Distribution>() -> usize {
     D::WORDS * rows::<G, D>() / D::NUMBERS
 }
@@ -46,7 +46,7 @@ pub(super) fn run<G: Generator, D: Distribution>(
     }
 }
 
-/// Rows of words of generators with blocks of one word: each column by itself.
+/// Converts rows of words column by column, for generators with blocks of one word.
 struct ByColumns<'a, D: Distribution> {
     words: &'a [u32],
     out: Rectangle<'a, D::Number>,
@@ -88,7 +88,7 @@ impl<D: Distribution> SimdKernel for ByColumns<'_, D> {
     }
 }
 
-/// Rows of words of generators with longer blocks: each block by itself.
+/// Converts rows of words block by block, for generators with longer blocks.
 struct ByBlocks<'a, D: Distribution> {
     words: &'a [u32],
     block: usize,
@@ -106,7 +106,7 @@ impl<D: Distribution> SimdKernel for ByBlocks<'_, D> {
         for (row, words) in words.chunks_exact(per_number * columns).enumerate() {
             let numbers = out.row(row);
             let of = memory(numbers);
-            // A stream's next blocks, one after another.
+            // The next blocks of a stream, one after another.
             for (k, words) in words.chunks_exact(columns).enumerate() {
                 let blocks = of.chunks_exact_mut(per_number * block);
                 for (of, words) in blocks.zip(words.chunks_exact(block)) {

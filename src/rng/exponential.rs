@@ -1,18 +1,18 @@
 //! Exponential numbers by inversion: `-ln u`.
 //!
-//! `u` is never 0. It is made as for the radius of normal numbers, so that a logarithm is of one
-//! number of the same set, and the bits are the same everywhere for the same reasons.
+//! `u` is never 0. It is made like the `u` of the radius of normal numbers, so logarithms only ever
+//! see that one set of arguments, and the bits are the same everywhere for the same reasons.
 
 use super::normal::{ln_f32, ln_f64, open_f32, open_f64};
 
-/// An exponential number of mean 1, of a word.
+/// An exponential number of mean 1, from one word.
 #[inline(always)]
 pub(super) fn exponential_f32(word: u32) -> f32 {
-    // Not the negated logarithm, which would be -0 for that of 1.
+    // Subtracts instead of negating, since the negated logarithm of 1 would be -0.
     0.0 - ln_f32(open_f32(word))
 }
 
-/// An exponential number of mean 1, of two words.
+/// An exponential number of mean 1, from two words.
 #[inline(always)]
 pub(super) fn exponential_f64(words: u64) -> f64 {
     0.0 - ln_f64(open_f64(words))
@@ -36,7 +36,7 @@ mod tests {
             let words = k.wrapping_mul(0x9E37_79B9_7F4A_7C15);
             let u = (f64::from((words >> 33) as u32) + 0.5) / f64::from(1_u32 << 31);
             let number = f64::from(exponential_f32((words >> 32) as u32));
-            // `u` is rounded to 24 bits twice, and the logarithm to as many.
+            // `u` is rounded to 24 bits twice, and the logarithm once.
             assert!((number + u.ln()).abs() < 1.3e-7 + 1.3e-7 * number, "{u}");
             let u = 1.0 - (words >> 12) as f64 / (1_u64 << 52) as f64;
             let number = exponential_f64(words);

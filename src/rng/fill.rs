@@ -1,4 +1,7 @@
-//! [`Fill`]: numbers of several types for a whole slice.
+//! [`Fill`]: fills slices with numbers of several types and distributions.
+//!
+//! Words are drawn where the numbers will be. For all types, a group of words takes exactly the
+//! room of the numbers made from it, so there is no buffer between them (docs/results/rng.md).
 
 use rayon::prelude::*;
 
@@ -13,29 +16,29 @@ use super::tuning::{self, AT_ONCE};
 use super::words::NextWords;
 use crate::base::simd::SimdLevel;
 
-/// Fills slices with numbers.
+/// Fills slices with random numbers.
 ///
-/// A generator fills with its words in order, and goes on after them. [`Streams`](super::Streams)
-/// fill row by row.
+/// A generator uses its words in order, and continues after them. [`Streams`](super::Streams) fill
+/// row by row.
 ///
-/// | numbers | of | are |
+/// | numbers | words | values |
 /// | --- | --- | --- |
-/// | `u32` | 1 word | the word |
-/// | `u64` | 2 words | the first is the low half |
-/// | `f32` | 1 word | `word >> 8` in units of 2^-24: below 1 |
-/// | `f64` | 2 words | the `u64 >> 11` in units of 2^-53: below 1 |
-/// | normal `f32` | 2 words a pair | mean 0, standard deviation 1, by Box and Muller; up to 6.66 from 0 |
-/// | normal `f64` | 4 words a pair | likewise; up to 8.49 from 0 |
-/// | exponential `f32` | 1 word | mean 1, by inversion: -ln of a number from 2^-32 to 1, so up to 22.2 |
-/// | exponential `f64` | 2 words | likewise; of a number from 2^-52 to 1, so up to 36.04 |
+/// | `u32` | 1 | the word |
+/// | `u64` | 2 | the first word is the low half |
+/// | `f32` | 1 | `word >> 8` in units of 2^-24: below 1 |
+/// | `f64` | 2 | the `u64 >> 11` in units of 2^-53: below 1 |
+/// | normal `f32` | 2 for a pair | mean 0, standard deviation 1, by Box and Muller; at most 6.66 from 0 |
+/// | normal `f64` | 4 for a pair | the same; at most 8.49 from 0 |
+/// | exponential `f32` | 1 | mean 1, by inversion: -ln of a number from 2^-32 to 1, so at most 22.2 |
+/// | exponential `f64` | 2 | the same, of a number from 2^-52 to 1, so at most 36.04 |
 ///
-/// A logarithm is within 1.2e-7 of itself for `f32`, and 2.3e-16 for `f64`. The number that it is
-/// of has 24 bits, or 52: exponential numbers near 0 are multiples of about 2^-24, or 2^-52.
+/// The relative error of a logarithm is at most 1.2e-7 for `f32`, and 2.3e-16 for `f64`. Its
+/// argument has 24 bits, or 52: exponential numbers near 0 are multiples of about 2^-24, or 2^-52.
 ///
-/// The numbers are the same bits on every machine whose `f32` and `f64` are rounded as IEEE 754
-/// says (not on 32-bit x86 without SSE2), and on a GPU: they are made by such operations alone, and
-/// no library's logarithm or sine. Of the last pair of normal numbers the second is dropped if
-/// there is no room for it.
+/// The numbers have the same bits on every machine whose `f32` and `f64` are rounded as IEEE 754
+/// requires (not on 32-bit x86 without SSE2), and on a GPU. They are made by such operations alone,
+/// without any library's logarithm or sine. If the slice has no room for the second number of the
+/// last pair of normal numbers, it is dropped.
 ///
 /// # Examples
 ///
@@ -53,17 +56,17 @@ pub trait Fill: NumberSource {
         self.draw::<U32>(out);
     }
 
-    /// Fills with numbers of two words.
+    /// Fills with 64-bit integers, each of two words.
     fn fill_u64(&mut self, out: &mut [u64]) {
         self.draw::<U64>(out);
     }
 
-    /// Fills with numbers that are uniform in \[0, 1), of 24 bits.
+    /// Fills with numbers that are uniform in \[0, 1), with 24 random bits.
     fn fill_f32(&mut self, out: &mut [f32]) {
         self.draw::<F32>(out);
     }
 
-    /// Fills with numbers that are uniform in \[0, 1), of 53 bits.
+    /// Fills with numbers that are uniform in \[0, 1), with 53 random bits.
     fn fill_f64(&mut self, out: &mut [f64]) {
         self.draw::<F64>(out);
     }
@@ -78,10 +81,11 @@ pub trait Fill: NumberSource {
         self.draw::<NormalF64>(out);
     }
 
-    /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f32`](Self::fill_normal_f32), each times the deviation, plus the mean, both
-    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it
-    /// does into that sum.
+    /// Fills with normal numbers of the given mean and standard deviation.
+    ///
+    /// They are the numbers of [`fill_normal_f32`](Self::fill_normal_f32), each multiplied by the
+    /// deviation and added to the mean, with both results rounded. Neither parameter is checked:
+    /// negative, infinite and NaN values enter this arithmetic unchanged.
     ///
     /// # Examples
     ///
@@ -98,16 +102,17 @@ pub trait Fill: NumberSource {
         scale(out, mean, deviation);
     }
 
-    /// Fills with normal numbers of a mean and a standard deviation: those of
-    /// [`fill_normal_f64`](Self::fill_normal_f64), each times the deviation, plus the mean, both
-    /// rounded. Neither is checked: what is negative, infinite or NaN goes into the numbers as it
-    /// does into that sum.
+    /// Fills with normal numbers of the given mean and standard deviation.
+    ///
+    /// They are the numbers of [`fill_normal_f64`](Self::fill_normal_f64), each multiplied by the
+    /// deviation and added to the mean, with both results rounded. Neither parameter is checked:
+    /// negative, infinite and NaN values enter this arithmetic unchanged.
     fn fill_normal_f64_with(&mut self, mean: f64, deviation: f64, out: &mut [f64]) {
         self.fill_normal_f64(out);
         scale(out, mean, deviation);
     }
 
-    /// Fills with exponential numbers of mean 1; those of another mean are as many times as large.
+    /// Fills with exponential numbers of mean 1. Multiply them by any other mean.
     ///
     /// # Examples
     ///
@@ -123,13 +128,13 @@ pub trait Fill: NumberSource {
         self.draw::<ExponentialF32>(out);
     }
 
-    /// Fills with exponential numbers of mean 1; those of another mean are as many times as large.
+    /// Fills with exponential numbers of mean 1. Multiply them by any other mean.
     fn fill_exponential_f64(&mut self, out: &mut [f64]) {
         self.draw::<ExponentialF64>(out);
     }
 }
 
-/// The inner side of [`Fill`].
+/// The inner side of [`Fill`], which seals it.
 pub trait NumberSource {
     /// Fills with numbers of any distribution.
     fn draw<D: Distribution>(&mut self, out: &mut [D::Number]);
@@ -143,12 +148,12 @@ impl<G: Generator> NumberSource for G {
     }
 }
 
-/// How many words give so many numbers.
+/// How many words make `numbers` numbers.
 fn words_of<D: Distribution>(numbers: usize) -> usize {
     numbers.div_ceil(D::NUMBERS) * D::WORDS
 }
 
-/// Fills in order, with certain instructions.
+/// Fills in order, at a given level of vector instructions.
 pub(super) fn draw_at<G: Generator, D: Distribution>(
     level: SimdLevel,
     rng: &mut G,
@@ -183,7 +188,7 @@ fn draw_part<G: Generator, D: Distribution>(level: SimdLevel, rng: &mut G, out: 
     }
 }
 
-/// Fills with whole groups, whose words are drawn where the numbers will be.
+/// Fills with whole groups. The words are drawn where the numbers will be.
 fn draw_groups<G: Generator, D: Distribution>(
     level: SimdLevel,
     rng: &mut G,

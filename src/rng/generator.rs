@@ -8,13 +8,14 @@ use super::steps::Steps;
 use super::words::words;
 use crate::seed::{KeyDomain, Seed};
 
-/// A generator of 32-bit words that a seed and the number of a stream start.
+/// A generator of 32-bit words, started by a seed and the number of a stream.
 ///
-/// Its words come in *blocks* of [`BLOCK`](Self::BLOCK): so many its state gives in one step.
-/// Numbers of other types are made of the words by [`Fill`](super::Fill). It is a generator of the
-/// `rand_core` ecosystem as well, and in [`SeedableRng`](rand_core::SeedableRng) the stream is 0.
+/// Its words come in *blocks* of [`BLOCK`](Self::BLOCK) words, one block for each step of its
+/// state. [`Fill`](super::Fill) turns words into numbers of other types. Each generator is also one
+/// of the `rand_core` ecosystem; through [`SeedableRng`](rand_core::SeedableRng) it starts
+/// stream 0.
 ///
-/// The trait is sealed: the state's layout is known to the kernels for a GPU.
+/// The trait is sealed, since the kernels for a GPU depend on the layout of the state.
 ///
 /// # Examples
 ///
@@ -30,18 +31,18 @@ use crate::seed::{KeyDomain, Seed};
 /// assert!((400..600).contains(&heads::<Xorwow>(1, 7)));
 /// ```
 pub trait Generator: Steps + Rng + Clone + Debug + Send + Sync + 'static {
-    /// How many words the state gives in one step.
+    /// The number of words that the state gives in one step.
     const BLOCK: usize;
 
-    /// The generator of one of a seed's streams, at its start. The seed's epoch counts: other
-    /// epochs have other streams.
+    /// The generator at the start of one of a seed's streams. Other epochs of the seed have other
+    /// streams.
     fn new(seed: impl Into<Seed>, stream: u64) -> Self {
         Self::from_child(child::<Self>(seed), stream)
     }
 
-    /// Writes the next block of words. Where the state goes on by whole blocks, as those of
-    /// `Philox4x32Rng` and `XorShift1024Weyl` do, what is left of one that was begun word by word
-    /// is dropped.
+    /// Writes the next block of words. If the state advances by whole blocks, as those of
+    /// `Philox4x32Rng` and `XorShift1024Weyl` do, this drops the rest of a block that was begun
+    /// word by word.
     ///
     /// # Panics
     ///
@@ -58,7 +59,7 @@ pub(super) fn child<G: Steps>(seed: impl Into<Seed>) -> Seed {
     seed.into().child(KeyDomain::Generator(G::NUMBER))
 }
 
-/// The first words of a long state, as `Debug` shows them.
+/// Shows the first words of a long state in `Debug` output.
 pub(super) struct FirstWords<'a>(pub(super) &'a [u32]);
 
 impl Debug for FirstWords<'_> {
@@ -67,11 +68,12 @@ impl Debug for FirstWords<'_> {
     }
 }
 
-/// What all generators have: the traits of `rand_core` on top of a method `next_word`, and `new`.
+/// Implements what all generators have: `new`, and the traits of `rand_core` on top of a method
+/// `next_word`.
 macro_rules! generator {
     ([$($parameters:tt)*] $type:ty, new: [$($new:tt)*] $of_new:ty) => {
         impl<$($new)*> $of_new {
-            /// The generator of one of a seed's streams, at its start: see
+            /// The generator at the start of one of a seed's streams; see
             /// [`Generator::new`](crate::rng::Generator::new).
             pub fn new(seed: impl Into<$crate::Seed>, stream: u64) -> Self {
                 <Self as $crate::rng::Generator>::new(seed, stream)

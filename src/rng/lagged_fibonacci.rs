@@ -7,19 +7,19 @@ use super::{FirstWords, Generator, generator};
 use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
-/// `x[n] = x[n - R] + x[n - S]` modulo 2^32, for `R > S`, [`LaggedFibonacci521`] and
-/// [`LaggedFibonacci1279`].
+/// The generator `x[n] = x[n - R] + x[n - S]` modulo 2^32 with lags `R > S`, such as
+/// [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].
 ///
-/// Where `z^R + z^S + 1` is primitive modulo 2, as it is for these two, and one of the first words
-/// is odd, the period is `2^31 (2^R - 1)`. In [Manssen et al., 2012], section 4 (with numbers of
-/// floating point instead of words), `R = 521` fails two tests of Crush and a simulation, and
-/// `R = 1279` passes Crush and fails one of BigCrush, with a suspicious one in each.
+/// If `z^R + z^S + 1` is primitive modulo 2, as it is for these two, and one of the first words is
+/// odd, the period is `2^31 (2^R - 1)`. In [Manssen et al., 2012], section 4 (with floating-point
+/// numbers instead of words), `R = 521` fails two tests of Crush and a simulation. `R = 1279`
+/// passes Crush and fails one test of BigCrush, with one suspicious test in each.
 ///
-/// Streams have their first `R` words drawn from a seed: they lie anywhere on very many long
-/// cycles, and overlaps are out of the question.
+/// The first `R` words of a stream are drawn from the seed. Streams thus lie at random places of
+/// very many long cycles, and the chance of an overlap is negligible.
 ///
-/// A block is the largest power of two not above `S`, 512 at most: so many words do not need each
-/// other.
+/// A block has the largest power of two of words that is at most `S` and at most 512: so many words
+/// do not depend on each other.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -35,27 +35,30 @@ use crate::seed::{KeyDomain, Seed};
 /// ```
 #[derive(Clone)]
 pub struct LaggedFibonacci<const R: usize, const S: usize> {
-    /// The last `R` words, from `oldest` on around.
+    /// The last `R` words, as a ring that starts at `oldest`.
     ring: [u32; R],
     oldest: usize,
 }
 
-/// Lags 521 and 353.
+/// The generator with lags 521 and 353.
 pub type LaggedFibonacci521 = LaggedFibonacci<521, 353>;
 
-/// Lags 1279 and 861.
+/// The generator with lags 1279 and 861.
 pub type LaggedFibonacci1279 = LaggedFibonacci<1279, 861>;
 
-generator!([const R: usize, const S: usize] LaggedFibonacci<R, S>, new: [const R: usize, const S: usize] LaggedFibonacci<R, S>);
+generator!(
+    [const R: usize, const S: usize] LaggedFibonacci<R, S>,
+    new: [const R: usize, const S: usize] LaggedFibonacci<R, S>
+);
 
 impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
-    /// The generator in a given state: the words before the first one that it gives, the oldest
-    /// first. The lags are `0 < S < R < 4096`: others do not compile.
+    /// The generator in a given state: the `R` words that precede its first word, oldest first. The
+    /// lags must satisfy `0 < S < R < 4096`; others do not compile.
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if all words are even:
-    /// then all that follow are, and the period is shorter.
+    /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if all words are even.
+    /// All following words would then be even as well, and the period shorter.
     ///
     /// # Examples
     ///
@@ -63,7 +66,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     /// use bijective_shuffle::rand_core::Rng;
     /// use bijective_shuffle::rng::LaggedFibonacci;
     ///
-    /// // The numbers of Fibonacci.
+    /// // The Fibonacci numbers.
     /// let mut rng = LaggedFibonacci::<2, 1>::from_state([1, 1])?;
     /// assert_eq!([(); 5].map(|()| rng.next_u32()), [2, 3, 5, 8, 13]);
     /// # Ok::<(), bijective_shuffle::Error>(())
@@ -79,7 +82,7 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
         Err(Error::Generator(GeneratorError::InvalidState))
     }
 
-    /// The generator that continues these words, of which one is odd.
+    /// The generator that continues the given words, at least one of which is odd.
     const fn continuing(words: [u32; R]) -> Self {
         const { assert!(0 < S && S < R && R < 4096, "the lags are S < R < 4096") };
         Self { ring: words, oldest: 0 }
@@ -124,9 +127,9 @@ impl<const R: usize, const S: usize> Generator for LaggedFibonacci<R, S> {
 }
 
 impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
-    // The lags tell the key streams apart.
+    // The lags distinguish the key streams.
     const NUMBER: u32 = 1 << 24 | (R as u32) << 12 | S as u32;
-    // The words, the oldest first.
+    // The words, oldest first.
     const STATE: usize = R;
 
     fn from_child(child: Seed, stream: u64) -> Self {
@@ -153,7 +156,7 @@ impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
     fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
         let mut out = out;
         while !out.is_empty() {
-            // As far as neither run wraps and none needs the other's new words.
+            // As far as neither run wraps around nor depends on new words of the other.
             let (oldest, other) = (self.oldest, (self.oldest + (R - S)) % R);
             let count = out.len().min(R - oldest.max(other)).min(oldest.abs_diff(other));
             let (words, rest) = out.split_at_mut(count);
@@ -231,7 +234,8 @@ mod tests {
             assert_eq!(LaggedFibonacci521::from_state(words).unwrap().state(), words);
             words[place] ^= 1;
         }
-        // The whole cycle of the smallest one, z^2 + z + 1: 2^31 (2^2 - 1) in small, modulo 2^4.
+        // The whole cycle of the smallest such generator, with z^2 + z + 1. Modulo 2^4 its period
+        // is 2^3 (2^2 - 1), which corresponds to 2^31 (2^2 - 1).
         let period = |first: [u32; 2]| {
             let mut rng = LaggedFibonacci::<2, 1>::from_state(first).unwrap();
             let low = |rng: &LaggedFibonacci<2, 1>| rng.state().map(|word| word % 16);

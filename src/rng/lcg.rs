@@ -25,51 +25,51 @@ macro_rules! lcg {
         generator!([] $name, new: [] $name);
 
         impl $name {
-            /// The multiplier of the whole sequence.
+            /// The multiplier of the original sequence.
             pub const MULTIPLIER: $state = $multiplier;
-            /// The increment of the whole sequence.
+            /// The increment of the original sequence.
             pub const INCREMENT: $state = $increment;
 
-            /// The generator of the whole sequence, in a given state: the first word is of the
-            /// state after it.
+            /// The generator of the original sequence in a given state. Its first word comes from
+            /// the state after that one.
             pub const fn from_state(state: $state) -> Self {
                 Self { state, multiplier: Self::MULTIPLIER, increment: Self::INCREMENT }
             }
 
-            /// The state: that of the last word that was given.
+            /// The state, which is that of the last word returned.
             pub const fn state(&self) -> $state {
                 self.state
             }
 
-            /// Leaves out as many words, in a time that goes with the number's logarithm: \[Manssen
-            /// et al., 2012\], equations 2 and 3. The sum of equation 3 is misprinted: the exponent
-            /// of `a^i c` goes from 0 to `t - 1`, not from 1 to `t`.
+            /// Skips the given number of words, in time proportional to its logarithm: \[Manssen et
+            /// al., 2012\], equations 2 and 3. The sum in equation 3 is misprinted: the exponent of
+            /// `a^i c` goes from 0 to `t - 1`, not from 1 to `t`.
             pub const fn skip(&mut self, words: u64) {
                 let (multiplier, increment) = self.power(words);
                 self.state = multiplier.wrapping_mul(self.state).wrapping_add(increment);
             }
 
-            /// Of every `of` words that would come, the one with number `k`: `of` such generators
-            /// share a sequence, each with steps of its own. (*Leapfrog*; \[Manssen et al., 2012\],
-            /// the variant that is not *random*.)
+            /// The generator that returns every `of`-th word, starting with word `k`: `of` such
+            /// generators share a sequence, each with steps of its own (*leapfrog*; \[Manssen et
+            /// al., 2012\], the variant that is not *random*).
             ///
             /// # Errors
             ///
             /// [`GeneratorError::NoSuchStream`](crate::GeneratorError::NoSuchStream) if `k` is not
-            /// less than `of`.
+            /// below `of`.
             pub const fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
                 if k >= of {
                     return Err(Error::Generator(GeneratorError::NoSuchStream { stream: k, streams: of }));
                 }
                 let mut first = Self { ..*self };
-                // To word k, and one of the new steps back; steps are counted modulo 2^64, which is
-                // a multiple of the order of every such map.
+                // Goes to word k, and one of the new steps back. Steps are counted modulo 2^64,
+                // which is a multiple of the order of every such map.
                 first.skip(k.wrapping_add(1).wrapping_sub(of));
                 let (multiplier, increment) = self.power(of);
                 Ok(Self { state: first.state, multiplier, increment })
             }
 
-            /// Multiplier and increment of many steps in one.
+            /// The multiplier and increment of many steps combined into one.
             const fn power(&self, mut steps: u64) -> ($state, $state) {
                 let (mut multiplier, mut increment): ($state, $state) = (1, 0);
                 let (mut a, mut c) = (self.multiplier, self.increment);
@@ -93,11 +93,19 @@ macro_rules! lcg {
         }
 
         impl Streams<$name> {
-            #[doc = concat!("As many generators that share the sequence of `", stringify!($name), "::new(seed, 0)`: the rows one after another are the sequence itself ([`", stringify!($name), "::leapfrog`]).")]
+            /// An ensemble of `count` generators that share a sequence.
+            ///
+            #[doc = concat!(
+                "Its rows, one after another, are the sequence of `",
+                stringify!($name),
+                "::new(seed, 0)` itself; see [`",
+                stringify!($name),
+                "::leapfrog`]."
+            )]
             ///
             /// # Errors
             ///
-            /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0,
+            /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0, and
             /// [`Error::OutOfMemory`].
             pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
                 let first = $name::new(seed, 0);
@@ -111,7 +119,7 @@ macro_rules! lcg {
 
         impl Steps for $name {
             const NUMBER: u32 = $number;
-            // State, multiplier and increment.
+            // The state, the multiplier and the increment.
             const STATE: usize = 3 * size_of::<$state>() / 4;
             const SKIPS: bool = true;
 
@@ -138,7 +146,7 @@ macro_rules! lcg {
 
             #[inline(always)]
             fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]) {
-                // One lane a word, each of which leaps over the others.
+                // One lane for each word, each of which leaps over the others.
                 const LANES: usize = 2 * $lanes;
                 let (lanes, rest) = out.as_chunks_mut::<LANES>();
                 if lanes.len() > 1 {
@@ -213,18 +221,18 @@ macro_rules! lcg {
 }
 
 lcg!(
-    /// `x = 1664525 x + 1013904223` modulo 2^32, every word the whole state: *Numerical Recipes*'
-    /// `ranqd1`.
+    /// The generator `x = 1664525 x + 1013904223` modulo 2^32, with the whole state as the word:
+    /// `ranqd1` of *Numerical Recipes*.
     ///
-    /// The period is 2^32, and that of a word's bit `k` only 2^(k + 1). It is a bad generator and a
-    /// fast one: its words lie on few planes, most tests of SmallCrush find that, and no more than
-    /// the root of the period, 2^16 words, should be used ([Manssen et al., 2012], section 2, has a
-    /// simulation that goes wrong). It is here for comparison.
+    /// The period is 2^32, and that of bit `k` of the words only 2^(k + 1). It is fast and bad, and
+    /// here for comparison. Its words lie on few planes, which most tests of SmallCrush notice, and
+    /// a program should use no more than the square root of the period, 2^16 words ([Manssen et
+    /// al., 2012], section 2, has a simulation that goes wrong).
     ///
-    /// Streams of [`new`](Generator::new) start anywhere in the one sequence, the *random* variant
-    /// of the paper: `s` streams of `n` words overlap with a probability of about `s^2 n / 2^32`.
-    /// [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) part the sequence without overlap,
-    /// which the paper found to be worse still.
+    /// Streams of [`new`](Generator::new) start at random places of the one sequence, which is the
+    /// *random* variant of the paper: `s` streams of `n` words overlap with a probability of about
+    /// `s^2 n / 2^32`. [`leapfrog`](Self::leapfrog) and [`skip`](Self::skip) divide the sequence
+    /// without overlap, which the paper found to be even worse.
     ///
     /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
     ///
@@ -237,7 +245,7 @@ lcg!(
     /// let mut rng = Lcg32::from_state(0);
     /// assert_eq!([rng.next_u32(), rng.next_u32()], [0x3C6E_F35F, 0x4750_2932]);
     ///
-    /// // Four generators that share the sequence.
+    /// // Four generators share the sequence.
     /// let mut third = Lcg32::from_state(0).leapfrog(2, 4)?;
     /// assert_eq!(third.next_u32(), rng.next_u32());
     /// # Ok::<(), bijective_shuffle::Error>(())
@@ -249,14 +257,14 @@ lcg!(
 );
 
 lcg!(
-    /// `x = 2862933555777941757 x + 1442695040888963407` modulo 2^64; a word is the upper half of
-    /// the state.
+    /// The generator `x = 2862933555777941757 x + 1442695040888963407` modulo 2^64. A word is the
+    /// upper half of the state.
     ///
     /// The period is 2^64. It passes SmallCrush and fails some tests of Crush; as the *random*
-    /// variant it nearly passes ([Manssen et al., 2012], section 2). Streams of
-    /// [`new`](Generator::new) start anywhere in the one sequence: `s` streams of `n` words overlap
-    /// with a probability of about `s^2 n / 2^64`. [`leapfrog`](Self::leapfrog) and
-    /// [`skip`](Self::skip) part the sequence without overlap, which the paper found to be worse.
+    /// variant it nearly passes Crush ([Manssen et al., 2012], section 2). Streams of
+    /// [`new`](Generator::new) start at random places of the one sequence: `s` streams of `n` words
+    /// overlap with a probability of about `s^2 n / 2^64`. [`leapfrog`](Self::leapfrog) and
+    /// [`skip`](Self::skip) divide the sequence without overlap, which the paper found to be worse.
     ///
     /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
     ///
@@ -360,7 +368,7 @@ mod tests {
             }
             prop_assert_eq!(&narrow, &skipped_narrow);
             prop_assert_eq!(&wide, &skipped_wide);
-            // Skips compose, also those of a leapfrog.
+            // Skips compose, and so do those of a leapfrog generator.
             let mut frog = wide.leapfrog(far % of, of).unwrap();
             let mut same = frog.clone();
             frog.skip(far);

@@ -1,25 +1,25 @@
-//! How many streams are stepped at once: side by side, or one after another.
+//! Steps many streams at once: in parallel lanes, or one stream after another.
 
 use super::Generator;
 use super::rectangle::Rectangle;
 
-/// How a generator with blocks of one word steps many streams at once.
+/// How a generator with blocks of one word steps many streams in parallel lanes.
 pub(super) trait LockStep<const LANES: usize>: Generator {
-    /// The state of so many streams, the same word of all side by side.
+    /// The states of `LANES` streams, transposed: the same word of all streams side by side.
     type State;
 
-    /// Takes the state of streams.
+    /// Reads the states of streams.
     fn gather(streams: &[Self; LANES]) -> Self::State;
 
-    /// The next word of each.
+    /// Returns the next word of each stream.
     fn step(state: &mut Self::State) -> [u32; LANES];
 
-    /// Puts the state back.
+    /// Writes the states back.
     fn scatter(state: &Self::State, streams: &mut [Self; LANES]);
 }
 
-/// [`Steps::next_rows`](super::steps::Steps::next_rows) for blocks of one word, `LANES` streams at
-/// a time.
+/// [`Steps::next_rows`](super::steps::Steps::next_rows) for blocks of one word, with `LANES`
+/// streams at a time.
 #[inline(always)]
 pub(super) fn fill_columns<const LANES: usize, G: LockStep<LANES>>(
     streams: &mut [G],
@@ -36,7 +36,7 @@ pub(super) fn fill_columns<const LANES: usize, G: LockStep<LANES>>(
         G::scatter(&state, chunk);
     }
     if let Some(last) = rest.last() {
-        // Lanes to spare step as the last stream does, and are not written.
+        // Spare lanes repeat the last stream, and their words are not written.
         let mut padded: [G; LANES] =
             core::array::from_fn(|lane| rest.get(lane).unwrap_or(last).clone());
         let mut state = G::gather(&padded);
@@ -49,7 +49,7 @@ pub(super) fn fill_columns<const LANES: usize, G: LockStep<LANES>>(
     }
 }
 
-/// [`Steps::next_rows`](super::steps::Steps::next_rows), stream by stream, for blocks that are long
+/// [`Steps::next_rows`](super::steps::Steps::next_rows) stream by stream, for blocks that are long
 /// enough to be made in vectors.
 #[inline(always)]
 pub(super) fn fill_blocks<G: Generator, const VECTOR: usize>(

@@ -1,19 +1,22 @@
-//! Pairs of normal numbers by the method of Box and Muller (1958); gpu/rng/normal.cuh is the same
+//! Pairs of normal numbers by the method of Box and Muller (1958). gpu/rng/normal.cuh is the same
 //! for a GPU.
 //!
-//! `r = sqrt(-2 ln u)` and an angle, a whole turn of which is equally likely. Logarithm, sine and
-//! cosine are polynomials in additions, multiplications and a division, each of which IEEE 754
-//! rounds: the bits are the same everywhere, as long as no multiplication and addition are
-//! contracted into one. No result on the way is subnormal, so flushing those to zero changes
-//! nothing. Coefficients of `f64`'s logarithm and of `f32`'s: FreeBSD's msun (`e_log.c`,
-//! `e_logf.c`, Sun Microsystems, 1993); of sine and cosine: S. Moshier's Cephes (`sin.c`,
-//! `sinf.c`).
+//! The radius is `r = sqrt(-2 ln u)`, and the angle is uniform over a whole turn. The logarithms,
+//! sines and cosines of the C library and of CUDA differ in their last bits. Here they are
+//! polynomials in additions, multiplications and a division, each of which IEEE 754 rounds, so the
+//! bits are the same everywhere as long as no multiplication and addition are fused into one; old
+//! processors have no fused ones. No intermediate result is subnormal, so flushing those to zero
+//! changes nothing.
+//!
+//! The coefficients of the logarithms for `f64` and `f32` are from FreeBSD's msun (`e_log.c`,
+//! `e_logf.c`, Sun Microsystems, 1993); those of sine and cosine are from S. Moshier's Cephes
+//! (`sin.c`, `sinf.c`).
 
 #![expect(clippy::excessive_precision, reason = "coefficients are as in their sources")]
 
 use core::f64::consts::TAU;
 
-/// Two normal numbers of two words: the first gives the radius, the second the angle.
+/// Two normal numbers from two words: the first word gives the radius, the second the angle.
 #[inline(always)]
 pub(super) fn pair_f32(radius: u32, angle: u32) -> [f32; 2] {
     let radius = (-2.0 * ln_f32(open_f32(radius))).sqrt();
@@ -21,7 +24,7 @@ pub(super) fn pair_f32(radius: u32, angle: u32) -> [f32; 2] {
     [radius * cosine, radius * sine]
 }
 
-/// Two normal numbers of twice two words.
+/// Two normal numbers from two 64-bit values: the first gives the radius, the second the angle.
 #[inline(always)]
 pub(super) fn pair_f64(radius: u64, angle: u64) -> [f64; 2] {
     let radius = (-2.0 * ln_f64(open_f64(radius))).sqrt();
@@ -29,22 +32,22 @@ pub(super) fn pair_f64(radius: u64, angle: u64) -> [f64; 2] {
     [radius * cosine, radius * sine]
 }
 
-/// Uniform above 0, of 31 bits, in the middle of their intervals: from 2^-32 to 1.
+/// A uniform number above 0 with 31 random bits, in the middle of their interval: from 2^-32 to 1.
 #[inline(always)]
 pub(super) fn open_f32(word: u32) -> f32 {
     (word >> 1) as i32 as f32 * (1.0 / (1_u64 << 31) as f32) + 1.0 / (1_u64 << 32) as f32
 }
 
-/// Uniform above 0, of 52 bits: from 2^-52 to 1.
+/// A uniform number above 0 with 52 random bits: from 2^-52 to 1.
 #[inline(always)]
 pub(super) fn open_f64(words: u64) -> f64 {
     2.0 - f64::from_bits(words >> 12 | 0x3FF0_0000_0000_0000)
 }
 
-/// The natural logarithm of a normal number above 0.
+/// The natural logarithm of a positive number that is not subnormal.
 #[inline(always)]
 pub(super) fn ln_f32(x: f32) -> f32 {
-    // x = 2^k (1 + f), with 1 + f from the root of 1/2 to that of 2.
+    // x = 2^k (1 + f), with 1 + f between the square roots of 1/2 and of 2.
     const ROOT: i32 = 0x3F33_04F4;
     const ONE: i32 = 0x3F80_0000;
     let shifted = (x.to_bits() as i32).wrapping_add(ONE - ROOT);
@@ -61,13 +64,13 @@ pub(super) fn ln_f32(x: f32) -> f32 {
     k * 0.693_138_1 - ((half_square - rest) - f)
 }
 
-/// The natural logarithm of a normal number above 0.
+/// The natural logarithm of a positive number that is not subnormal.
 #[inline(always)]
 pub(super) fn ln_f64(x: f64) -> f64 {
     const ROOT: u64 = 0x3FE6_A09E_667F_3BCD;
     const ONE: u64 = 0x3FF0_0000_0000_0000;
     let shifted = x.to_bits().wrapping_add(ONE - ROOT);
-    // The exponent as a number, by way of the bits of 2^52 and more.
+    // The exponent as a number, through the bit pattern of 2^52 and above.
     let k =
         f64::from_bits(shifted >> 52 | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
     let f = f64::from_bits((shifted & 0x000F_FFFF_FFFF_FFFF) + ROOT) - 1.0;
@@ -86,10 +89,10 @@ pub(super) fn ln_f64(x: f64) -> f64 {
     k * 6.931_471_803_691_238_164_90e-1 - ((half_square - rest) - f)
 }
 
-/// Sine and cosine of an angle in units of 2^-32 turns.
+/// The sine and cosine of an angle in units of 2^-32 turns.
 #[inline(always)]
 fn turn_f32(angle: u32) -> (f32, f32) {
-    // The nearest quarter turn, and what is left: an eighth of a turn at most.
+    // The nearest quarter turn, and the remainder, which is at most an eighth of a turn.
     let quarter = angle.wrapping_add(1 << 29) >> 30;
     let x = (angle << 2) as i32 as f32 * (TAU / (1_u64 << 34) as f64) as f32;
     let z = x * x;
@@ -98,19 +101,19 @@ fn turn_f32(angle: u32) -> (f32, f32) {
         (1.0 - 0.5 * z) + z * z * (4.166_664_6e-2 + z * (-1.388_731_6e-3 + z * 2.443_315_7e-5));
     let odd = (quarter & 1).wrapping_neg();
     let (sine, cosine) = (sine.to_bits(), cosine.to_bits());
-    // An odd quarter exchanges them; signs follow the quarter.
+    // In an odd quarter, sine and cosine change places; the quarter also determines the signs.
     let swap = (sine ^ cosine) & odd;
     let sine = sine ^ swap ^ (quarter & 2) << 30;
     let cosine = cosine ^ swap ^ (quarter.wrapping_add(1) & 2) << 30;
     (f32::from_bits(sine), f32::from_bits(cosine))
 }
 
-/// Sine and cosine of an angle in units of 2^-64 turns, of which the upper 54 bits count.
+/// The sine and cosine of an angle in units of 2^-64 turns, of which the upper 54 bits count.
 #[inline(always)]
 fn turn_f64(angle: u64) -> (f64, f64) {
     let quarter = angle.wrapping_add(1 << 61) >> 62;
-    // What is left, from -2^51 up to 2^51 units of 2^-54 turns: a number by way of the bits of 1.5
-    // 2^52 and more.
+    // The remainder, from -2^51 to 2^51 units of 2^-54 turns, as a number, through the bit pattern
+    // of 1.5 * 2^52 and above.
     let rest = (angle.wrapping_add(1 << 61) << 2 >> 12).wrapping_add(0x4330_0000_0000_0000);
     let x = (f64::from_bits(rest) - (4_503_599_627_370_496.0 + 2_251_799_813_685_248.0))
         * (TAU / (1_u64 << 54) as f64);
@@ -180,7 +183,7 @@ mod tests {
         for word in spread(64) {
             let angle = (word >> 10) as f64 * (TAU / (1_u64 << 54) as f64);
             let (sine, cosine) = turn_f64(word);
-            // A large angle is known less exactly than its sine.
+            // A large angle has a larger rounding error than its sine.
             let most = if angle < 0.75 { 2.5e-16 } else { 1.2e-15 };
             assert!((sine - angle.sin()).abs() < most, "sine of {angle}");
             assert!((cosine - angle.cos()).abs() < most, "cosine of {angle}");

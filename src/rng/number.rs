@@ -1,5 +1,5 @@
-//! Numbers of other types, made of words; gpu/rng/number.cuh is the same for a GPU, without the
-//! exponential ones.
+//! Turns words into numbers of other types. gpu/rng/number.cuh is the same for a GPU, without the
+//! exponential distribution.
 
 use super::exponential;
 use super::normal;
@@ -9,37 +9,38 @@ use crate::base::words::joined;
 
 /// How words become numbers of a type and a distribution.
 ///
-/// A *group* of words gives a group of numbers: two words one `u64`, four words two normal `f64`.
-/// Groups are drawn side by side, one a lane.
+/// A *group* of words makes a group of numbers: two words make one `u64`, four words two normal
+/// `f64`. Groups are converted side by side, one to a lane.
 pub trait Distribution: Sized + Send + Sync + 'static {
     /// The type of the numbers.
     type Number: Bits;
 
-    /// Words of a group: up to [`MOST_WORDS`].
+    /// The number of words in a group, at most [`MOST_WORDS`].
     const WORDS: usize;
 
-    /// Numbers of a group: up to [`MOST_NUMBERS`].
+    /// The number of numbers in a group, at most [`MOST_NUMBERS`].
     const NUMBERS: usize;
 
-    /// Whether numbers are their words as they lie in memory, one after another.
+    /// Whether the numbers are their words as they lie in memory, in order.
     const IS_WORDS: bool = false;
 
-    /// Turns groups into numbers. Words and numbers that a group does not have are ignored.
+    /// Converts groups of words to groups of numbers. Ignores array elements beyond the sizes of a
+    /// group.
     fn draw<const LANES: usize>(words: &Words<LANES>, numbers: &mut Numbers<Self::Number, LANES>);
 
-    /// Turns words in the memory of numbers into the numbers, whole groups of them.
+    /// Turns words that lie in the memory of numbers into those numbers, in whole groups.
     #[inline(always)]
     fn convert(numbers: &mut [Self::Number]) {
         by_groups::<GROUPS, Self>(numbers);
     }
 
-    /// Rows of words, where each number is one.
+    /// The rows as rows of words, if each number is one word.
     fn rows_of_words(_rows: Rectangle<'_, Self::Number>) -> Option<Rectangle<'_, u32>> {
         None
     }
 }
 
-/// [`Distribution::convert`] by [`Distribution::draw`], so many groups side by side.
+/// [`Distribution::convert`] through [`Distribution::draw`], with `LANES` groups side by side.
 #[inline(always)]
 fn by_groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number]) {
     let mut chunks = numbers.chunks_exact_mut(D::NUMBERS * LANES);
@@ -52,7 +53,7 @@ fn by_groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number]) {
     }
 }
 
-/// Up to `LANES` groups.
+/// Converts up to `LANES` groups.
 #[inline(always)]
 fn groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number], count: usize) {
     const { assert!(D::WORDS * size_of::<u32>() == D::NUMBERS * size_of::<D::Number>()) };
@@ -72,90 +73,95 @@ fn groups<const LANES: usize, D: Distribution>(numbers: &mut [D::Number], count:
 ///
 /// # Safety
 ///
-/// All bits are valid, none is padding, and the size is a multiple of a word's, the alignment not
-/// below.
+/// Every bit pattern is a valid value, and there is no padding. The size is a multiple of a word's,
+/// and the alignment is at least a word's.
 pub unsafe trait Bits: Copy + Default + Send + Sync + 'static {}
 
-// SAFETY: every pattern of its 4 bytes is a value, and it is aligned as a word or more.
+// SAFETY: every pattern of its 4 bytes is a value, there is no padding, and it has a word's size
+// and alignment.
 unsafe impl Bits for u32 {}
 
-// SAFETY: every pattern of its 8 bytes is a value, and it is aligned as a word or more.
+// SAFETY: every pattern of its 8 bytes is a value, there is no padding, and it is aligned like a
+// word or more.
 unsafe impl Bits for u64 {}
 
-// SAFETY: every pattern of its 4 bytes is a value, and it is aligned as a word or more.
+// SAFETY: every pattern of its 4 bytes is a value, there is no padding, and it is aligned like a
+// word.
 unsafe impl Bits for f32 {}
 
-// SAFETY: every pattern of its 8 bytes is a value, and it is aligned as a word or more.
+// SAFETY: every pattern of its 8 bytes is a value, there is no padding, and it is aligned like a
+// word or more.
 unsafe impl Bits for f64 {}
 
-/// The memory of numbers, as words. A group of numbers has just the room for a group of words.
+/// Views the memory of numbers as words. A group of numbers takes exactly the room of a group of
+/// words.
 #[inline(always)]
 pub(super) fn memory<N: Bits>(numbers: &mut [N]) -> &mut [u32] {
     let len = size_of_val(numbers) / size_of::<u32>();
-    // SAFETY: the same memory, of which a word needs no more alignment; all bits are words, and
-    // numbers.
+    // SAFETY: the result borrows the same memory, `len` words long. `Bits` promises that it is
+    // aligned for words, has no padding, and that whatever is written as words is a valid number.
     unsafe { core::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), len) }
 }
 
-/// The most words of a group.
+/// The most words in a group.
 pub(crate) const MOST_WORDS: usize = 4;
 
-/// The most numbers of a group.
+/// The most numbers in a group.
 pub(crate) const MOST_NUMBERS: usize = 2;
 
-/// Groups of words, the same word of all lanes side by side.
+/// Groups of words, transposed: the same word of all lanes side by side.
 pub(crate) type Words<const LANES: usize> = [[u32; LANES]; MOST_WORDS];
 
-/// Groups of numbers, likewise.
+/// Groups of numbers, transposed in the same way.
 pub(crate) type Numbers<N, const LANES: usize> = [[N; LANES]; MOST_NUMBERS];
 
-/// Words as they are.
+/// Words, unchanged.
 #[derive(Debug)]
 pub(crate) struct U32;
 
-/// Two words, the low one first.
+/// 64-bit integers of two words, the low word first.
 #[derive(Debug)]
 pub(crate) struct U64;
 
-/// The top 24 bits of a word, below 1.
+/// Uniform numbers below 1, from the top 24 bits of a word.
 #[derive(Debug)]
 pub(crate) struct F32;
 
-/// The top 53 bits of two words, below 1.
+/// Uniform numbers below 1, from the top 53 bits of two words.
 #[derive(Debug)]
 pub(crate) struct F64;
 
-/// Normal numbers, two of two words.
+/// Normal numbers, two from two words.
 #[derive(Debug)]
 pub(crate) struct NormalF32;
 
-/// Normal numbers, two of four words.
+/// Normal numbers, two from four words.
 #[derive(Debug)]
 pub(crate) struct NormalF64;
 
-/// Exponential numbers, of a word.
+/// Exponential numbers, one from a word.
 #[derive(Debug)]
 pub(crate) struct ExponentialF32;
 
-/// Exponential numbers, of two words.
+/// Exponential numbers, one from two words.
 #[derive(Debug)]
 pub(crate) struct ExponentialF64;
 
-/// Two words that lie in memory as a number of this machine.
+/// Joins two words that lie in memory as one number of this machine, whatever its byte order.
 #[inline(always)]
 fn in_memory(number: u64) -> u64 {
     if cfg!(target_endian = "little") { number } else { number.rotate_left(32) }
 }
 
-/// Uniform from 24 bits.
+/// A uniform number with 24 random bits.
 #[inline(always)]
 fn unit_f32(word: u32) -> f32 {
     const UNIT: f32 = 1.0 / (1 << 24) as f32;
-    // Signed, as older vector instructions convert nothing else.
+    // Through a signed integer, the only kind that older vector instructions convert.
     (word >> 8) as i32 as f32 * UNIT
 }
 
-/// Uniform from 53 bits.
+/// A uniform number with 53 random bits.
 #[inline(always)]
 fn unit_f64(words: u64) -> f64 {
     const UNIT: f64 = 1.0 / (1_u64 << 53) as f64;
@@ -202,7 +208,7 @@ impl Distribution for U64 {
     }
 }
 
-/// Numbers that are made of one word each, by a function of its bits.
+/// Distributions whose numbers are functions of one word each.
 macro_rules! of_a_word {
     ($($kind:ident: $number:ty = $of:path;)*) => {$(
         impl Distribution for $kind {
@@ -225,7 +231,7 @@ macro_rules! of_a_word {
     )*};
 }
 
-/// Numbers that are made of two words each, by a function of the 64 bits.
+/// Distributions whose numbers are functions of two words each, joined to 64 bits.
 macro_rules! of_two_words {
     ($($kind:ident: $number:ty = $of:path;)*) => {$(
         impl Distribution for $kind {

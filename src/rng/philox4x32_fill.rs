@@ -1,13 +1,13 @@
-//! Many blocks of Philox4x32 at once: of one stream, or of several.
+//! Computes many blocks of Philox4x32 at once, of one stream or of several.
 
 use crate::base::philox4x32::lanes::{Counters, LOW, round, uncounted};
 use crate::base::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
 use crate::base::words::halves;
 
-/// The most rounds that are made in lanes.
+/// The largest number of rounds supported in lanes.
 pub(super) const MOST_ROUNDS: usize = 16;
 
-/// The key words of each round.
+/// The two key words of each round.
 #[inline(always)]
 fn round_keys(key: u64) -> [[u64; 2]; MOST_ROUNDS] {
     let mut keys = [[0; 2]; MOST_ROUNDS];
@@ -20,7 +20,7 @@ fn round_keys(key: u64) -> [[u64; 2]; MOST_ROUNDS] {
     keys
 }
 
-/// Blocks of one stream, from `first` on; blocks wrap.
+/// Writes blocks of one stream, from `first` on; block numbers wrap around.
 #[inline(always)]
 pub(super) fn fill_stream<const LANES: usize, const ROUNDS: usize>(
     key: u64,
@@ -34,7 +34,7 @@ pub(super) fn fill_stream<const LANES: usize, const ROUNDS: usize>(
         blocks_of_stream::<LANES, ROUNDS>(&keys, stream, first, blocks);
         first = first.wrapping_add(LANES as u64);
     }
-    // Fewer are not worth all lanes.
+    // Few blocks are not worth computing all lanes.
     if rest.len() > LANES / 8 {
         let mut blocks = [[0; 4]; LANES];
         blocks_of_stream::<LANES, ROUNDS>(&keys, stream, first, &mut blocks);
@@ -47,14 +47,14 @@ pub(super) fn fill_stream<const LANES: usize, const ROUNDS: usize>(
     }
 }
 
-/// A block of a stream.
+/// One block of a stream.
 #[inline(always)]
 pub(super) const fn block_at<const ROUNDS: usize>(key: u64, stream: u64, block: u64) -> [u32; 4] {
     let ([a, b], [c, d]) = (halves(block), halves(stream));
     Philox4x32::<ROUNDS>::new(halves(key)).block([a, b, c, d])
 }
 
-/// Blocks whose counters differ in the first word alone, but where that wraps.
+/// Computes blocks whose counters differ only in the first word, except where that wraps around.
 #[inline(always)]
 fn blocks_of_stream<const LANES: usize, const ROUNDS: usize>(
     keys: &[[u64; 2]; MOST_ROUNDS],
@@ -71,7 +71,7 @@ fn blocks_of_stream<const LANES: usize, const ROUNDS: usize>(
         }
         return;
     }
-    // Of the first two rounds, what is the same in all lanes is done once.
+    // In the first two rounds, what is the same in all lanes is computed once.
     let right = u64::from(stream_low) * u64::from(MULTIPLIERS[1]);
     let left = (right >> 32 ^ u64::from(high) ^ keys[0][0]) & LOW;
     let left = left * u64::from(MULTIPLIERS[0]);
@@ -108,7 +108,7 @@ fn pack<const LANES: usize>([a, b, c, d]: &Counters<LANES>, out: &mut [[u32; 4];
     }
 }
 
-/// The next block of each lane, of a key, a stream and a block's number.
+/// The next block of each lane, given each lane's key, stream and block number.
 #[inline(always)]
 pub(super) fn blocks_of_streams<const LANES: usize, const ROUNDS: usize>(
     columns: &mut [[u64; LANES]; 3],

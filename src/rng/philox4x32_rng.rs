@@ -9,18 +9,19 @@ use super::{Generator, generator};
 use crate::base::words::{halves, joined};
 use crate::seed::{KeyDomain, Seed};
 
-/// Philox4x32 ([R123]) as a generator: words are computed from their place, so there is no state
-/// but the place.
+/// Philox4x32 ([R123]) as a generator. Each word is computed from its position, so the only state
+/// is the position.
 ///
-/// Word `k` of stream `s` is word `k % 4` of the [block](super::Philox4x32::block) of the counter
-/// that has `k / 4` in its first two words and `s` in the others, the low word first. A stream has
-/// 2^66 words and starts again after them; a key has 2^64 streams. They share no counter, and no
-/// statistical test is known that tells them from unrelated ones: with 10 rounds, and with 7, the
-/// fewest that will do, all tests of TestU01 pass (\[R123\], and \[Manssen et al., 2012\], section
-/// 7).
+/// Word `k` of stream `s` is word `k % 4` of the [block](super::Philox4x32::block) for the counter
+/// that has `k / 4` in its first two words and `s` in the other two, low word first. A stream has
+/// 2^66 words and then repeats; a key has 2^64 streams. Streams share no counter, and no
+/// statistical test is known that tells them from unrelated ones: all tests of TestU01 pass with 10
+/// rounds, and with 7, the minimum (\[R123\], and \[Manssen et al., 2012\], section 7).
 ///
 /// [`from_key`](Self::from_key) gives the words that cuRAND's device functions give after
-/// `curand_init(key, stream, 0, &state)`; [`new`](Generator::new) draws the key from a seed.
+/// `curand_init(key, stream, 0, &state)`. [`new`](Generator::new) draws the key from a seed
+/// instead, so that a stream whose number is that of an epoch does not repeat the keys of a
+/// permutation.
 ///
 /// [R123]: https://doi.org/10.1145/2063384.2063405
 ///
@@ -34,7 +35,7 @@ use crate::seed::{KeyDomain, Seed};
 /// let block = Philox4x32::<10>::new([0, 0]).block([0, 0, 5, 0]);
 /// assert_eq!(block, [(); 4].map(|()| rng.next_u32()));
 ///
-/// // A million words further.
+/// // Skips a million words.
 /// rng.skip(1_000_000);
 /// assert_eq!(rng.position(), 1_000_004);
 /// ```
@@ -42,17 +43,18 @@ use crate::seed::{KeyDomain, Seed};
 pub struct Philox4x32Rng<const ROUNDS: usize = 10> {
     key: u64,
     stream: u64,
-    /// The block after the one in `block`.
+    /// The number of the block after the one in `block`.
     next: u64,
     block: [u32; 4],
-    /// How many words of `block` were given; 4 if it holds nothing.
+    /// How many words of `block` have been returned; 4 if it holds nothing.
     used: usize,
 }
 
 generator!([const ROUNDS: usize] Philox4x32Rng<ROUNDS>, new: [] Philox4x32Rng<10>);
 
 impl<const ROUNDS: usize> Philox4x32Rng<ROUNDS> {
-    /// A stream of a key, at its start. There are 2 to 16 rounds: others do not compile.
+    /// A stream of a key, at its start. The number of rounds must be from 2 to 16; others do not
+    /// compile.
     pub const fn from_key(key: u64, stream: u64) -> Self {
         const { assert!(2 <= ROUNDS && ROUNDS <= MOST_ROUNDS, "2 to 16 rounds") };
         Self { key, stream, next: 0, block: [0; 4], used: 4 }
@@ -63,18 +65,18 @@ impl<const ROUNDS: usize> Philox4x32Rng<ROUNDS> {
         self.key
     }
 
-    /// The number of the stream.
+    /// The stream's number.
     pub const fn stream(&self) -> u64 {
         self.stream
     }
 
-    /// Which word of the stream is next, below 2^66.
+    /// The position of the next word in the stream, below 2^66.
     pub const fn position(&self) -> u128 {
         let blocks = self.next as u128 * 4 + self.used as u128;
         blocks.wrapping_sub(4) % (1 << 66)
     }
 
-    /// Goes to a word of the stream, modulo 2^66.
+    /// Moves to a position in the stream, taken modulo 2^66.
     pub const fn set_position(&mut self, position: u128) {
         self.next = (position / 4) as u64;
         self.used = 4;
@@ -86,7 +88,7 @@ impl<const ROUNDS: usize> Philox4x32Rng<ROUNDS> {
         }
     }
 
-    /// Leaves out as many words, in constant time.
+    /// Skips the given number of words, in constant time.
     pub const fn skip(&mut self, words: u128) {
         self.set_position(self.position().wrapping_add(words));
     }
@@ -134,7 +136,7 @@ impl<const ROUNDS: usize> Generator for Philox4x32Rng<ROUNDS> {
 
 impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
     const NUMBER: u32 = 0;
-    // The key, the stream and the next block.
+    // The key, the stream and the next block, two words each.
     const STATE: usize = 6;
     const SKIPS: bool = true;
 
@@ -168,7 +170,7 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
         }
         let (blocks, rest) = out.as_chunks_mut::<4>();
         let (key, stream, first) = (self.key, self.stream, self.next);
-        // As many lanes as the registers hold: docs/results/rng.md.
+        // As many lanes as the registers hold; see docs/results/rng.md.
         match VECTOR {
             64 => fill_stream::<48, ROUNDS>(key, stream, first, blocks),
             32 => fill_stream::<24, ROUNDS>(key, stream, first, blocks),
@@ -194,7 +196,7 @@ impl<const ROUNDS: usize> Steps for Philox4x32Rng<ROUNDS> {
     }
 }
 
-/// Rows of words of several streams, one a lane.
+/// Writes rows of words of several streams, one stream to a lane.
 #[inline(always)]
 fn fill_streams<const LANES: usize, const ROUNDS: usize>(
     streams: &mut [Philox4x32Rng<ROUNDS>],
@@ -204,7 +206,7 @@ fn fill_streams<const LANES: usize, const ROUNDS: usize>(
     for chunk in streams.chunks_mut(LANES) {
         let (mut rows, others) = out.split(chunk.len() * BLOCK);
         out = others;
-        // Keys, streams and next blocks; lanes to spare are as the first.
+        // Keys, streams and next blocks. Spare lanes repeat the first.
         let mut columns = [[0; LANES]; 3];
         let [keys, streams, next] = &mut columns;
         for lane in 0..LANES {
@@ -238,8 +240,8 @@ mod tests {
     use super::super::{Fill, Streams};
     use super::*;
 
-    /// The known answers of Random123, which cuRAND's generator gives as well: the counter is the
-    /// stream and the place.
+    /// The known answers of Random123, which cuRAND's generator gives, too. The counter consists of
+    /// the stream and the position.
     #[test]
     fn known_answers() {
         let mut rng = Philox4x32Rng::<10>::from_key(0, 0);
@@ -261,7 +263,7 @@ mod tests {
         assert_eq!(rng.position(), 0);
     }
 
-    /// Runs of lanes where the counter's low word wraps, and its high word.
+    /// Runs of lanes in which the low word, and the high word, of the counter wraps.
     #[test]
     fn counters_carry() {
         for block in [1 << 32, 1 << 63, 0_u64] {

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-/// A rectangle of numbers: some columns of some rows.
+/// A rectangle of numbers: a range of columns of a range of rows.
 #[derive(Debug)]
 pub struct Rectangle<'a, N> {
     first: *mut N,
@@ -12,7 +12,8 @@ pub struct Rectangle<'a, N> {
     numbers: PhantomData<&'a mut [N]>,
 }
 
-// SAFETY: it is a mutable borrow of its numbers and nothing else.
+// SAFETY: a rectangle is an exclusive borrow of its numbers, like `&mut [N]`, and has no other
+// state; a mutable slice of `Send` numbers is `Send`.
 unsafe impl<N: Send> Send for Rectangle<'_, N> {}
 
 impl<'a, N> Rectangle<'a, N> {
@@ -22,46 +23,48 @@ impl<'a, N> Rectangle<'a, N> {
         Self { first: numbers.as_mut_ptr(), stride: columns, columns, rows, numbers: PhantomData }
     }
 
-    /// How many columns there are.
+    /// The number of columns.
     #[inline(always)]
     pub(super) fn columns(&self) -> usize {
         self.columns
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     #[inline(always)]
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The columns of one row.
+    /// The numbers of one row.
     #[inline(always)]
     pub(super) fn row(&mut self, row: usize) -> &mut [N] {
         assert!(row < self.rows);
-        // SAFETY: the row is one of those that were borrowed, so its first number is in bounds.
+        // SAFETY: `row` is below the number of rows, and all rows are within the slice that was
+        // borrowed, so the row's first number is in bounds.
         let first = unsafe { self.first.add(row * self.stride) };
-        // SAFETY: `columns` numbers from there on are this rectangle's alone, borrowed for as long
-        // as `self` is.
+        // SAFETY: the row has `columns` numbers from `first` on, which belong to this rectangle
+        // alone: splits share no numbers. The result borrows `self`, so there is one such slice at
+        // a time.
         unsafe { core::slice::from_raw_parts_mut(first, self.columns) }
     }
 
-    /// The same rectangle for a while.
+    /// Borrows the same rectangle for a shorter time.
     pub(super) fn reborrow(&mut self) -> Rectangle<'_, N> {
         Rectangle { numbers: PhantomData, ..*self }
     }
 
-    /// The first rows, and the others.
+    /// Splits off the first rows.
     pub(super) fn split_rows(self, rows: usize) -> (Self, Self) {
         assert!(rows <= self.rows);
-        // Wrapping, as it may be past the end.
+        // The addition wraps, since the second part may start past the end.
         let second = self.first.wrapping_add(rows * self.stride);
         (Self { rows, ..self }, Self { first: second, rows: self.rows - rows, ..self })
     }
 
-    /// The first columns, and the others.
+    /// Splits off the first columns.
     pub(super) fn split(self, columns: usize) -> (Self, Self) {
         assert!(columns <= self.columns);
-        // Wrapping, as it may be past the end where there are no rows.
+        // The addition wraps, since without rows the second part may start past the end.
         let second = self.first.wrapping_add(columns);
         let rest = self.columns - columns;
         (Self { columns, ..self }, Self { first: second, columns: rest, ..self })

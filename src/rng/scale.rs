@@ -1,4 +1,4 @@
-//! Normal numbers of another mean and standard deviation.
+//! Normal numbers of any mean and standard deviation.
 
 use core::ops::{Add, Mul};
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::tuning;
 use crate::base::simd::{SimdKernel, SimdLevel};
 
-/// Replaces each number `x` by `mean + deviation x`, with the product and the sum rounded.
+/// Replaces each number `x` with `mean + deviation * x`. The product and the sum are each rounded.
 pub(super) fn scale<N>(numbers: &mut [N], mean: N, deviation: N)
 where
     N: Copy + Add<Output = N> + Mul<Output = N> + Send + Sync,

@@ -1,4 +1,4 @@
-//! [`Steps`]: what the ensembles, the fills and the GPU ask of a generator.
+//! [`Steps`]: what ensembles, fills and GPUs need of a generator.
 
 use rayon::prelude::*;
 
@@ -6,21 +6,22 @@ use super::rectangle::Rectangle;
 use super::tuning;
 use crate::seed::Seed;
 
-/// The inner side of a [`Generator`](super::Generator). It is named nowhere outside, so that nobody
-/// else can implement it.
+/// The inner side of a [`Generator`](super::Generator). The crate does not export its name, so
+/// nobody else can implement it.
 ///
-/// Loops over words are `#[inline(always)]`, to be compiled for each level of `simd`.
+/// Loops over words must be `#[inline(always)]`, so that they are compiled for each level of
+/// `simd`.
 pub trait Steps: Sized {
-    /// Tells the generator's key stream from others'. For ever the same.
+    /// Distinguishes the generator's key stream from those of others. It never changes.
     const NUMBER: u32;
 
-    /// How many words of state a stream has.
+    /// The number of words in a stream's state.
     const STATE: usize;
 
-    /// The generator of a stream, of the seed that [`child`](super::generator::child) gives.
+    /// A stream's generator, from the seed that [`child`](super::generator::child) returns.
     fn from_child(child: Seed, stream: u64) -> Self;
 
-    /// Streams with consecutive numbers, of a range that does not wrap.
+    /// Appends streams with consecutive numbers; the range does not wrap.
     fn extend(child: Seed, first: u64, count: usize, streams: &mut Vec<Self>)
     where
         Self: Send,
@@ -33,27 +34,28 @@ pub trait Steps: Sized {
         }
     }
 
-    /// Drops what is left of a block that was begun.
+    /// Drops the rest of a block that was begun.
     fn start_block(&mut self) {}
 
     /// Writes the [`STATE`](Self::STATE) words of state at the start of the next block.
     fn save(&self, words: &mut [u32]);
 
-    /// The generator with these words of state.
+    /// Restores the generator from these words of state.
     fn load(words: &[u32]) -> Self;
 
-    /// Writes the next words, with vectors of so many bytes.
+    /// Writes the next words, with vectors of `VECTOR` bytes.
     fn next_words<const VECTOR: usize>(&mut self, out: &mut [u32]);
 
-    /// Whether [`skip_words`](Self::skip_words) is quick.
+    /// Whether [`skip_words`](Self::skip_words) is fast.
     const SKIPS: bool = false;
 
-    /// Leaves out as many words. Only called if [`SKIPS`](Self::SKIPS).
+    /// Skips the given number of words. Called only if [`SKIPS`](Self::SKIPS) is set.
     fn skip_words(&mut self, _count: u64) {
         unreachable!("a generator that skips says how");
     }
 
-    /// Writes rows of words of streams that are at the start of a block, with vectors of so many
-    /// bytes: `out` has one column of [`Generator::BLOCK`](super::Generator::BLOCK) words a stream.
+    /// Writes rows of words, with vectors of `VECTOR` bytes. All streams are at the start of a
+    /// block, and `out` has one column of [`Generator::BLOCK`](super::Generator::BLOCK) words for
+    /// each.
     fn next_rows<const VECTOR: usize>(streams: &mut [Self], out: Rectangle<'_, u32>);
 }

@@ -1,4 +1,9 @@
 //! [`Streams`]: an ensemble of streams that step together.
+//!
+//! In the literature, the order in which a parallel program draws depends on its threads. An
+//! ensemble fixes the order: blocks of words row by row, one stream after another. The number of
+//! streams is part of the result; threads, vector instructions and GPUs are not. It is also the
+//! order in which a GPU writes whole cache lines.
 
 use core::fmt;
 use core::ops::Range;
@@ -21,14 +26,15 @@ use crate::seed::Seed;
 ///
 /// # The order of the numbers
 ///
-/// A *row* is one block of [`BLOCK`](Generator::BLOCK) numbers of each stream, in the streams'
-/// order: with `S` streams, block `t` of stream `i` is at `out[(t * S + i) * BLOCK ..][.. BLOCK]`.
-/// So the numbers do not depend on the threads, nor on whether a CPU or a GPU makes them.
+/// A *row* is one block of [`BLOCK`](Generator::BLOCK) numbers of each stream, in the order of the
+/// streams: with `S` streams, block `t` of stream `i` is at
+/// `out[(t * S + i) * BLOCK ..][.. BLOCK]`. The numbers thus depend neither on the threads nor on
+/// whether a CPU or a GPU makes them.
 ///
-/// A [fill](Fill) takes whole rows; what is left of the last is dropped. Each stream turns its
-/// words into numbers by itself, as [`Fill`] says: where a number takes two words, a row takes two
-/// blocks of each stream. Normal numbers come in pairs, and a stream's pair is in two rows where a
-/// block is a single word; then a fill takes an even number of rows.
+/// A [fill](Fill) draws whole rows; what does not fit the slice is dropped. Each stream turns its
+/// own words into numbers, as [`Fill`] says: if a number takes two words, a row takes two blocks of
+/// each stream. Normal numbers come in pairs. If a block is a single word, a stream's pair lies in
+/// two rows, so a fill draws an even number of rows.
 ///
 /// # Examples
 ///
@@ -47,16 +53,16 @@ use crate::seed::Seed;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Streams<G> {
-    /// Each is at the start of a block.
+    /// All are at the start of a block.
     streams: Vec<G>,
 }
 
 impl<G: Generator> Streams<G> {
-    /// The streams of a seed that have these numbers.
+    /// The streams of a seed with the given numbers.
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none,
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if the range is empty, and
     /// [`Error::OutOfMemory`].
     pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
         if streams.is_empty() {
@@ -70,13 +76,13 @@ impl<G: Generator> Streams<G> {
         Ok(Self { streams: generators })
     }
 
-    /// These generators, in this order. Where a state goes on by whole blocks, as those of
-    /// `Philox4x32Rng` and `XorShift1024Weyl` do, what is left of a block that one of them began is
-    /// dropped.
+    /// An ensemble of the given generators, in this order. If their state advances by whole blocks,
+    /// as those of `Philox4x32Rng` and `XorShift1024Weyl` do, the rest of a block that one of them
+    /// has begun is dropped.
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are none.
+    /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if there are no generators.
     pub fn from_generators(mut generators: Vec<G>) -> Result<Self, Error> {
         if generators.is_empty() {
             return Err(Error::Generator(GeneratorError::NoStreams));
@@ -85,18 +91,18 @@ impl<G: Generator> Streams<G> {
         Ok(Self { streams: generators })
     }
 
-    /// How many streams there are; at least one.
+    /// The number of streams, which is at least one.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.streams.len()
     }
 
-    /// How many numbers a row has: a block of each stream.
+    /// The number of numbers in a row: a block of each stream.
     pub fn row_len(&self) -> usize {
         self.streams.len() * G::BLOCK
     }
 
-    /// A stream, which goes on after the last row that was drawn.
+    /// A stream, positioned after the last row drawn.
     pub fn get(&self, stream: usize) -> Option<&G> {
         self.streams.get(stream)
     }
@@ -108,14 +114,14 @@ impl<G: Generator> Streams<G> {
 }
 
 impl Streams<Mwc> {
-    /// Streams `0..count` of a seed, each with a multiplier of its own, the good ones from the
-    /// largest down ([`Multipliers`]).
+    /// Streams `0..count` of a seed, each with its own multiplier: the good ones from the largest
+    /// down ([`Multipliers`]).
     ///
     /// # Errors
     ///
     /// [`GeneratorError::NoStreams`](crate::GeneratorError::NoStreams) if `count` is 0,
     /// [`GeneratorError::TooFewMultipliers`](crate::GeneratorError::TooFewMultipliers) if there are
-    /// not so many, [`Error::OutOfMemory`].
+    /// fewer good multipliers, and [`Error::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()
@@ -133,7 +139,7 @@ impl Streams<Mwc> {
 }
 
 impl<G: Generator> Streams<G> {
-    /// The first generators of several.
+    /// Collects the first `count` generators of an iterator.
     pub(super) fn collect(
         count: usize,
         generators: impl Iterator<Item = Result<G, Error>>,
@@ -163,7 +169,7 @@ impl<G: Generator> NumberSource for Streams<G> {
     }
 }
 
-/// Fills row by row, with certain instructions.
+/// Fills row by row, at a given level of vector instructions.
 pub(super) fn draw_at<G: Generator, D: Distribution>(
     level: SimdLevel,
     streams: &mut Streams<G>,
@@ -214,7 +220,7 @@ fn draw_part<G: Generator, D: Distribution>(
     }
     let (rows, rows_of_words) = (convert::rows::<G, D>(), convert::rows_of_words::<G, D>());
     let lanes = (tuning::LANES / G::BLOCK).max(1);
-    // As many rows as a buffer holds of a few streams, and then as many streams as it holds.
+    // As many rows of a few streams as the buffer holds, and then as many streams as it holds.
     let groups = tuning::BUFFER / (rows_of_words * G::BLOCK * lanes);
     let groups = groups.min(out.rows() / rows).max(1);
     let together = tuning::BUFFER / (groups * rows_of_words * G::BLOCK) / lanes * lanes;
@@ -234,7 +240,7 @@ fn draw_part<G: Generator, D: Distribution>(
     }
 }
 
-/// Rows of words.
+/// Writes rows of words.
 struct NextRows<'a, G> {
     streams: &'a mut [G],
     out: Rectangle<'a, u32>,

@@ -1,4 +1,4 @@
-//! What all generators have in common.
+//! Tests of what all generators have in common.
 
 use proptest::prelude::*;
 use rand_core::SeedableRng;
@@ -27,12 +27,12 @@ macro_rules! for_each_generator {
     };
 }
 
-/// The first words of a generator, one by one.
+/// The next words of a generator, one at a time.
 fn words<G: Generator>(rng: &mut G, count: usize) -> Vec<u32> {
     (0..count).map(|_| rng.next_u32()).collect()
 }
 
-/// The numbers that a run of words gives, group by group.
+/// The numbers that a run of words makes, group by group.
 fn numbers<D: Distribution>(words: &[u32]) -> Vec<D::Number> {
     let mut all = Vec::new();
     for group in words.chunks_exact(D::WORDS) {
@@ -47,7 +47,7 @@ fn numbers<D: Distribution>(words: &[u32]) -> Vec<D::Number> {
     all
 }
 
-/// Numbers as bits, so that zeros of both signs differ.
+/// The bits of numbers, so that zeros of both signs differ.
 fn bits<N: Bits>(numbers: &[N]) -> Vec<u32> {
     memory(&mut numbers.to_vec()).to_vec()
 }
@@ -112,11 +112,11 @@ fn buffered_words_are_the_words<G: Generator>() {
     rng.next_u32();
     let mut buffered = Buffered::new(rng.clone());
     let mut bytes = [[0; 2000]; 2];
-    // A round takes 7 words, so that each request meets every place in the buffer, its end as well.
+    // A round takes 7 words, so each request meets every position in the buffer, including its end.
     for round in 0..400 {
         assert_eq!(buffered.next_u32(), rng.next_u32(), "{round}");
         assert_eq!(buffered.next_u64(), rng.next_u64(), "{round}");
-        // And once more than the buffer holds.
+        // One request for more than the buffer holds.
         let len = if round == 300 { 2000 } else { 13 };
         buffered.fill_bytes(&mut bytes[0][..len]);
         rng.fill_bytes(&mut bytes[1][..len]);
@@ -140,7 +140,7 @@ fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
         let mut at_levels: Vec<_> =
             SimdLevel::all().map(|level| (level, streams.clone())).collect();
         let paired = rows.next_multiple_of(D::NUMBERS);
-        // Whole rows and a part of one, twice.
+        // Whole rows and part of one, twice.
         for len in [rows * row, rows * row - row / 2, row / 3 + 1] {
             let rows = if len > row { paired } else { D::NUMBERS };
             let rows = if G::BLOCK == 1 { rows } else { len.div_ceil(row) };
@@ -212,7 +212,7 @@ fn seeds_epochs_and_streams_do_not_add_up() {
     for_each_generator!(streams_of_all_kinds_differ);
 }
 
-/// The same on any number of threads: so many numbers are shared among them.
+/// Fills give the same on any number of threads. There are enough numbers to be shared among them.
 #[test]
 fn long_fills_do_not_depend_on_the_threads() {
     fn check<F: Fill + Clone + Send + Sync>(what: &str, start: &F, len: usize) {
@@ -238,14 +238,14 @@ fn long_fills_do_not_depend_on_the_threads() {
         let what = core::any::type_name::<G>();
         let mut rng = G::new(1, 2);
         rng.next_u32();
-        // Of the normal numbers the last has no second.
+        // The last normal number is without the second of its pair.
         check(what, &rng, 300_002);
         check(what, &Streams::<G>::new(1, 7..307).unwrap(), 300 * G::BLOCK * 2 + 170_000);
     }
     for_each_generator!(both);
 }
 
-/// A long fill against words one by one.
+/// Compares a long fill with words taken one at a time.
 #[test]
 fn long_fills_are_in_order() {
     fn check<G: Generator>() {
@@ -264,20 +264,20 @@ fn states_are_complete<G: Generator>() {
     rng.save(&mut state);
     // A whole number of blocks.
     assert_eq!(words(&mut G::load(&state), 2560), words(&mut rng, 2560));
-    // What is left of a block is dropped.
+    // The rest of a block is dropped.
     let mut block = vec![0; G::BLOCK];
     let mut begun = rng.clone();
     begun.next_u32();
     begun.fill_block(&mut block);
     let mut expected = words(&mut rng, 2 * G::BLOCK + 1);
-    // A generator without blocks of its own drops nothing.
+    // A generator whose state advances word by word drops nothing.
     let first = if goes_on_by_blocks::<G>() { G::BLOCK } else { 1 };
     expected.drain(..first);
     assert_eq!(block, expected[..G::BLOCK]);
 }
 
-/// Whether the state goes on by whole blocks: that of Philox, and of the xorshift whose words are a
-/// block.
+/// Whether the state advances by whole blocks: Philox's does, and that of the xorshift whose words
+/// are a block.
 fn goes_on_by_blocks<G: Generator>() -> bool {
     matches!(G::BLOCK, 4 | 32)
 }
@@ -391,8 +391,9 @@ fn numbers_are_as_documented() {
     assert_eq!(numbers::<F64>(&[0, 1 << 31]), [0.5]);
 }
 
-/// The greatest distance of a sample's distribution from the exact one, times the root of its size:
-/// above 1.95 by chance once in a thousand times (Kolmogorov and Smirnov).
+/// The Kolmogorov-Smirnov statistic: the greatest distance between a sample's distribution and the
+/// exact one, times the square root of the sample's size. By chance it exceeds 1.95 once in a
+/// thousand times.
 fn distance(mut numbers: Vec<f64>, exact: impl Fn(f64) -> f64) -> f64 {
     numbers.sort_unstable_by(f64::total_cmp);
     let count = numbers.len() as f64;
@@ -414,7 +415,7 @@ fn exponential_numbers_have_their_distribution() {
     let singles: Vec<f64> = singles.into_iter().map(f64::from).collect();
     for numbers in [singles, doubles] {
         let moment = |k| numbers.iter().map(|x| x.powi(k)).sum::<f64>() / COUNT as f64;
-        // Five standard deviations: that of x is 1, and of x^2 the root of 20.
+        // Five standard deviations: that of x is 1, and that of x^2 the square root of 20.
         assert!((moment(1) - 1.0).abs() < 0.008, "mean {}", moment(1));
         assert!((moment(2) - 2.0).abs() < 0.036, "second moment {}", moment(2));
         assert!(distance(numbers, exact) < 1.95);
@@ -433,7 +434,7 @@ fn normal_numbers_have_their_mean_and_deviation() {
     for numbers in [singles.iter().copied().map(f64::from).collect(), doubles.clone()] {
         assert!(distance(numbers, |x| exact.cdf(x)) < 1.95);
     }
-    // They are the plain ones, scaled, also where many threads share them.
+    // They are the plain numbers, scaled, also where many threads share them.
     let mut rng = Philox4x32Rng::<10>::new(2, 0);
     let (mut plain_singles, mut plain) = (vec![0.0_f32; COUNT], vec![0.0; COUNT]);
     rng.fill_normal_f32(&mut plain_singles);
@@ -449,7 +450,10 @@ fn normal_numbers_have_their_mean_and_deviation() {
 
 proptest! {
     #[test]
-    fn words_in_order_become_numbers_in_order(pairs in 0_usize..100, words in prop::collection::vec(any::<u32>(), 400)) {
+    fn words_in_order_become_numbers_in_order(
+        pairs in 0_usize..100,
+        words in prop::collection::vec(any::<u32>(), 400),
+    ) {
         let mut out = vec![0.0; 2 * pairs];
         memory(&mut out).copy_from_slice(&words[..4 * pairs]);
         convert::in_order::<NormalF64>(SimdLevel::current(), &mut out);

@@ -1,4 +1,4 @@
-//! The next words of a generator, and the same as bytes.
+//! Writes the next words of a generator, also as bytes.
 
 use super::steps::Steps;
 use super::tuning::{AT_ONCE, WORDS_OF_BYTES};
@@ -9,7 +9,7 @@ pub(super) fn words<G: Steps>(rng: &mut G, out: &mut [u32]) {
     SimdLevel::current().run(NextWords { rng, out });
 }
 
-/// Writes the next words as bytes, the low one first. What is left of the last word is dropped.
+/// Writes the next words as bytes, low byte first. The rest of the last word is dropped.
 pub(super) fn bytes<G: Steps>(rng: &mut G, out: &mut [u8]) {
     if out.len() <= 4 * WORDS_OF_BYTES {
         bytes_by::<WORDS_OF_BYTES, G>(rng, out);
@@ -18,7 +18,7 @@ pub(super) fn bytes<G: Steps>(rng: &mut G, out: &mut [u8]) {
     }
 }
 
-/// The same, so many words at a time.
+/// Does the same, with `WORDS` words at a time.
 fn bytes_by<const WORDS: usize, G: Steps>(rng: &mut G, out: &mut [u8]) {
     let mut buffer = [0; WORDS];
     for out in out.chunks_mut(4 * WORDS) {
@@ -34,7 +34,7 @@ fn bytes_by<const WORDS: usize, G: Steps>(rng: &mut G, out: &mut [u8]) {
     }
 }
 
-/// Words in order.
+/// Writes words in order.
 pub(super) struct NextWords<'a, G> {
     pub(super) rng: &'a mut G,
     pub(super) out: &'a mut [u32],

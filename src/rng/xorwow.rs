@@ -8,17 +8,17 @@ use super::{Generator, generator};
 use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
-/// Marsaglia's xorwow: a xorshift generator of 160 bits, to which a Weyl sequence is added.
+/// Marsaglia's xorwow: a xorshift generator of 160 bits, combined with a Weyl sequence.
 ///
-/// The period is 2^192 - 2^32. It is the standard generator of cuRAND; it passes SmallCrush and
-/// Crush in [Manssen et al., 2012] and fails one to three tests of BigCrush (table 2); here it
-/// fails one of Crush, of the linear complexity of a low bit, which is 26,085
-/// (docs/results/testu01.md). Many streams of it in a simulation of the Ising model give an energy
-/// that is off by 7.4 standard errors (docs/results/ising.md), as in the paper.
+/// The period is 2^192 - 2^32. It is cuRAND's default generator. In [Manssen et al., 2012] it
+/// passes SmallCrush and Crush and fails one to three tests of BigCrush (table 2). Here it fails
+/// one test of Crush, of the linear complexity of a low bit, which is 26,085
+/// (docs/results/testu01.md). A simulation of the Ising model with many streams of it gives an
+/// energy that is off by 7.4 standard errors (docs/results/ising.md), as in the paper.
 ///
-/// Streams of [`new`](Generator::new) start anywhere in the sequence: `s` streams of `n` words
-/// overlap with a probability of about `s^2 n / 2^192`. cuRAND places its streams 2^67 words apart
-/// instead, and starts from other states.
+/// Streams of [`new`](Generator::new) start at random places of the sequence: `s` streams of `n`
+/// words overlap with a probability of about `s^2 n / 2^192`. cuRAND instead places its streams
+/// 2^67 words apart, and starts from different states.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -28,7 +28,7 @@ use crate::seed::{KeyDomain, Seed};
 /// use bijective_shuffle::rand_core::Rng;
 /// use bijective_shuffle::rng::Xorwow;
 ///
-/// // As Marsaglia starts it.
+/// // Marsaglia's own starting state.
 /// let state = [123456789, 362436069, 521288629, 88675123, 5783321];
 /// let mut rng = Xorwow::from_state(state, 6615241)?;
 /// assert_eq!(rng.next_u32(), 246875399);
@@ -41,7 +41,7 @@ pub struct Xorwow {
     weyl: u32,
 }
 
-/// What the Weyl sequence goes on by.
+/// The increment of the Weyl sequence.
 const INCREMENT: u32 = 362_437;
 
 generator!([] Xorwow, new: [] Xorwow);
@@ -78,8 +78,8 @@ impl Xorwow {
         self.weyl.wrapping_add(new)
     }
 
-    /// Writes the next words. Not inlined, and so without AVX, for which the compiler keeps the
-    /// state in a vector and takes three times as long: docs/results/rng.md.
+    /// Writes the next words. It is not inlined, so it is compiled without AVX, with which the
+    /// compiler keeps the state in a vector and takes three times as long (docs/results/rng.md).
     #[inline(never)]
     fn run(&mut self, out: &mut [u32]) {
         for word in out {
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
 
-    /// Marsaglia's seeds; the words are those of his C text.
+    /// Marsaglia's seeds; the words are those of his C program.
     #[test]
     fn known_answers() {
         let words = [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321];

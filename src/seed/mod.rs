@@ -1,4 +1,4 @@
-//! [`Seed`]: what a user gives, and [`KeyStream`]: the key material that is drawn from it.
+//! [`Seed`], the user's input, and [`KeyStream`], the key material drawn from it.
 //!
 //! # The key schedule
 //!
@@ -11,8 +11,9 @@
 //! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a [generator](crate::rng) |
 //! | counter words 2 and 3 | the epoch, low word first |
 //!
-//! so seed and epoch never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed
-//! applies the block function four times, once with each 64-bit quarter as the key, in order.
+//! Seed and epoch are separate inputs, so they never add up: (0, epoch 1) and (1, epoch 0) share no
+//! block. A 256-bit seed applies the block function four times, once with each 64-bit quarter as
+//! the key, in order.
 //!
 //! [`words`] draws the words of many epochs at once.
 //!
@@ -29,12 +30,13 @@ use crate::base::philox4x32::lanes::{Counters, encrypt};
 
 /// The seed and epoch that choose a permutation.
 ///
-/// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` will do. A `u32` goes
-/// in as `u64::from(x)`: if there were a conversion from it too, the type of a literal would be
-/// ambiguous. The epoch is a second number for the passes of a loop over one data set: all epochs
-/// of all seeds are unrelated.
+/// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` works. Convert a `u32`
+/// by `u64::from(x)`: with a second conversion the type of an integer literal would be ambiguous.
 ///
-/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is
+/// The epoch is a second number, for the passes of a loop over one data set. All epochs of all
+/// seeds are unrelated.
+///
+/// `Display` writes a seed as text and `FromStr` reads it. With the feature `serde`, a seed is
 /// serialised as that text.
 ///
 /// The same seed, epoch and length give the same permutation on every machine and back end, and in
@@ -71,8 +73,8 @@ impl Seed {
 
     /// A 256-bit seed, at epoch 0.
     ///
-    /// The permutations that a 256-bit seed chooses are unrelated to those of any 64-bit one, also
-    /// all zeros and 0.
+    /// The permutations of a 256-bit seed are unrelated to those of any 64-bit seed, even where one
+    /// is all zeros and the other is 0.
     ///
     /// # Examples
     ///
@@ -94,8 +96,8 @@ impl Seed {
 
     /// A 256-bit seed drawn from a generator.
     ///
-    /// So any generator of the `rand` ecosystem gives one, one that was seeded itself among them.
-    /// What seeds a generator such as `StdRng`, 32 bytes, is a seed by
+    /// Any generator of the `rand` ecosystem can thus choose a permutation, including one that was
+    /// itself seeded. The 32 bytes that seed a generator such as `StdRng` make a seed with
     /// [`from_bytes`](Self::from_bytes).
     ///
     /// # Examples
@@ -118,13 +120,13 @@ impl Seed {
         Self::from_bytes(bytes)
     }
 
-    /// The same seed at another epoch; the epoch replaces the one before it.
+    /// The same seed at another epoch, which replaces the current one.
     #[must_use]
     pub const fn epoch(self, epoch: u64) -> Self {
         Self { epoch, ..self }
     }
 
-    /// The epoch that the seed is at.
+    /// The seed's epoch.
     ///
     /// # Examples
     ///
@@ -139,12 +141,12 @@ impl Seed {
         self.epoch
     }
 
-    /// The key material for bijections on a domain.
+    /// The key material for the bijections on a domain.
     pub fn key_stream(&self, domain: KeyDomain) -> KeyStream {
         KeyStream { seed: *self, domain: domain.word(), next_block: 0, block: [0; 4], used: 4 }
     }
 
-    /// The keys with which the block function is applied, in order.
+    /// The keys for the block function, in the order in which they are applied.
     pub(crate) fn keys(&self) -> &[u64] {
         match &self.key {
             Key::Short(key) => core::slice::from_ref(key),
@@ -152,8 +154,8 @@ impl Seed {
         }
     }
 
-    /// The seed of the same width that the first words of the key stream for a purpose are, at
-    /// epoch 0.
+    /// A seed of the same width, at epoch 0, made of the first words of the key stream for a
+    /// purpose.
     pub(crate) fn child(&self, domain: KeyDomain) -> Self {
         let mut stream = self.key_stream(domain);
         let key = match self.key {
@@ -183,19 +185,19 @@ impl From<[u8; 32]> for Seed {
     }
 }
 
-/// What a key stream is for, so that different domains have unrelated keys.
+/// What a key stream is for. Different domains get unrelated keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyDomain {
     /// A domain of `2^bits` points, for `bits` up to 64.
     Bits(u32),
-    /// A domain of exactly this size or shape. Numbers below 2^31 are kept apart, larger ones are
+    /// A domain of exactly this size or shape. All numbers below 2^31 are distinct; larger ones are
     /// folded to 31 bits.
     Exact(u64),
     /// The seed from which a [`BlockShuffle`](crate::bijection::BlockShuffle) draws its keys.
     Blocks,
-    /// The seed and the states of a generator of [`rng`](crate::rng), by its number there, below
-    /// 2^29.
+    /// The seed and states of a generator of [`rng`](crate::rng), given by its number there, which
+    /// is below 2^29.
     Generator(u32),
 }
 
@@ -207,17 +209,17 @@ impl KeyDomain {
         match self {
             Self::Bits(bits) => bits & !EXACT,
             Self::Exact(size) => (size ^ size >> 31 ^ size >> 62) as u32 | EXACT,
-            // No width of a domain in bits is as large.
+            // Above every width in bits, so it is distinct from them.
             Self::Blocks => 1 << 30,
             Self::Generator(number) => number & (GENERATOR - 1) | GENERATOR,
         }
     }
 }
 
-/// The random words that a [`Seed`] gives for one domain, as a generator of the `rand_core`
-/// ecosystem.
+/// The stream of random words that a [`Seed`] gives for one domain, as a generator of the
+/// `rand_core` ecosystem.
 ///
-/// Good for 2^34 words, far more than any key needs; then it repeats.
+/// It repeats after 2^34 words, far more than any key needs.
 #[derive(Clone, Debug)]
 pub struct KeyStream {
     seed: Seed,
@@ -254,8 +256,8 @@ impl TryRng for KeyStream {
     }
 }
 
-/// Words `2 block` and `2 block + 1`, of 64 bits, of the streams of consecutive epochs, one a lane;
-/// epochs wrap.
+/// The 64-bit words `2 block` and `2 block + 1` of the streams of consecutive epochs, one epoch to
+/// a lane. Epochs wrap around.
 #[inline(always)]
 pub(crate) fn words<const LANES: usize>(
     keys: &[u64],
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn words_of_many_epochs_are_those_of_each() {
         for seed in [Seed::new(0x0123_4567_89AB_CDEF), Seed::from_bytes([0xA5; 32])] {
-            // Across the end of the low word, and of all epochs.
+            // Crosses the end of the low word, and the end of all epochs.
             for first in [0, u64::from(u32::MAX) - 2, u64::MAX - 1] {
                 for block in 0..3 {
                     let domain = KeyDomain::Exact(32);

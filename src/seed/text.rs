@@ -1,4 +1,4 @@
-//! A [`Seed`] as text.
+//! A [`Seed`] as text, and back.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,9 +6,11 @@ use core::str::FromStr;
 use super::{Key, Seed};
 use crate::error::{Error, SavedError};
 
-/// The text of a seed, which [`FromStr`] reads: a 64-bit seed as a decimal number, a 256-bit seed
-/// as the 64 hexadecimal digits of its bytes, in order. Then, if the epoch is not 0, `@` and the
-/// epoch as a decimal number. The form is as stable as the permutations.
+/// Writes a seed as the text that [`FromStr`] reads.
+///
+/// A 64-bit seed is a decimal number; a 256-bit seed is the 64 hexadecimal digits of its bytes, in
+/// order. If the epoch is not 0, `@` and the epoch as a decimal number follow. The form is as
+/// stable as the permutations.
 ///
 /// # Examples
 ///
@@ -38,9 +40,11 @@ impl fmt::Display for Seed {
     }
 }
 
-/// Reads what [`Display`](fmt::Display) writes; digits may be of either case, zeros may lead, and
-/// an epoch of 0 may be there. Exactly 64 digits are those of bytes, also if they are a decimal
-/// number with leading zeros.
+/// Reads what [`Display`](fmt::Display) writes.
+///
+/// Hexadecimal digits may be of either case, numbers may have leading zeros, and an epoch of 0 may
+/// be written out. Exactly 64 digits are always read as the bytes of a 256-bit seed, never as a
+/// decimal number with leading zeros.
 ///
 /// # Errors
 ///
@@ -70,14 +74,14 @@ impl FromStr for Seed {
     }
 }
 
-/// A decimal number.
+/// Reads a decimal number.
 fn number(text: &str) -> Result<u64, Error> {
-    // A sign is read as part of a number otherwise.
+    // The standard parser would accept a sign.
     let is_decimal = text.bytes().all(|digit| digit.is_ascii_digit());
     text.parse().ok().filter(|_| is_decimal).ok_or(Error::Saved(SavedError::Seed))
 }
 
-/// Bytes in 64 hexadecimal digits.
+/// Reads 64 hexadecimal digits as bytes.
 fn bytes(text: &str) -> Option<[u8; 32]> {
     let mut bytes = [0; 32];
     let digits = <&[u8; 64]>::try_from(text.as_bytes()).ok()?;
@@ -97,15 +101,15 @@ mod serialised {
 
     use super::Seed;
 
-    /// As its text, in every format.
+    /// Serialises the seed as its text, in every format.
     impl Serialize for Seed {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             serializer.collect_str(self)
         }
     }
 
-    /// From its text; a format for people may also have a number, which is a 64-bit seed at
-    /// epoch 0.
+    /// Deserialises the text. Human-readable formats may also have a number, which is a 64-bit seed
+    /// at epoch 0.
     impl<'de> Deserialize<'de> for Seed {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             if deserializer.is_human_readable() {
@@ -175,7 +179,7 @@ mod tests {
         }
     }
 
-    /// The form itself is for ever.
+    /// The form is promised for ever, so this test compares the text itself.
     #[test]
     fn texts_are_as_documented() {
         assert_eq!(Seed::new(0).to_string(), "0");
@@ -186,7 +190,7 @@ mod tests {
         assert_eq!(Seed::from_bytes(bytes).to_string(), text);
         assert_eq!(text.to_uppercase().parse(), Ok(Seed::from_bytes(bytes)));
         assert_eq!("007@00".parse(), Ok(Seed::new(7)));
-        // Digits that are a number too are those of bytes if there are 64.
+        // 64 digits are bytes even where they are a decimal number, too.
         assert_eq!("1".repeat(64).parse(), Ok(Seed::from_bytes([0x11; 32])));
     }
 

@@ -1,5 +1,5 @@
-//! The methods that slices get: [`ParBijectiveShuffle`] for one, [`ParBijectiveShuffleTogether`]
-//! for several at once.
+//! Extension traits for slices: [`ParBijectiveShuffle`] for one slice,
+//! [`ParBijectiveShuffleTogether`] for several at once.
 
 mod shuffle;
 mod together;

@@ -1,4 +1,4 @@
-//! [`ParBijectiveShuffle`]: the methods on slices.
+//! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
 use crate::base::check::or_panic;
 use crate::bijection::{Bijection, FromSeed, Standard};
@@ -8,9 +8,9 @@ use crate::permutation::Permutation;
 use crate::seed::Seed;
 
 mod sealed {
-    /// What the methods need of a type: that it is a slice.
+    /// Gives the provided methods access to the slice.
     pub trait Slice {
-        /// What the slice is of.
+        /// The slice's item type.
         type Item;
 
         fn items(&self) -> &[Self::Item];
@@ -31,11 +31,10 @@ mod sealed {
     }
 }
 
-/// Shuffles for slices, and so for vectors and arrays: deterministic, parallel, and undoable.
+/// Shuffles slices, and so vectors and arrays: deterministically, in parallel, and reversibly.
 ///
-/// The order depends on the seed and the length, and on nothing else: not on the number of threads,
-/// the items' type, the machine or the back end. It is that of
-/// [`Permutation::new`](crate::Permutation::new).
+/// The order is that of [`Permutation::new`](crate::Permutation::new). It depends only on the seed
+/// and the length, not on the number of threads, the item type, the machine or the back end.
 ///
 /// | by | in place | undone | a copy | a sample |
 /// | --- | --- | --- | --- | --- |
@@ -43,13 +42,13 @@ mod sealed {
 /// | a seed, returning failures | [`try_par_bijective_shuffle`] | [`try_par_bijective_unshuffle`] | [`try_par_bijective_shuffled`] | [`try_par_bijective_sample`] |
 /// | a bijection | [`par_bijective_shuffle_with`] | [`par_bijective_unshuffle_with`] | [`par_bijective_shuffled_with`] | [`Permutation::sample`] |
 ///
-/// A seed can only fail for want of memory, so there the plain form panics and a `try_` form
-/// returns the error. A bijection may be too small for the slice or wrong, so the forms `_with` a
-/// bijection always return a `Result`.
+/// With a seed only the allocation of memory can fail. The plain form then panics, and the `try_`
+/// form returns the error. A bijection may also be too small for the slice, or wrong, so the
+/// `_with` forms always return a `Result`.
 ///
-/// Several arrays in the same order, such as keys and their values, are for
+/// To give several arrays the same order, such as keys and their values, use
 /// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
-/// millions of items again and again should keep its memory in a [`Workspace`].
+/// millions of items repeatedly should reuse its working memory through a [`Workspace`].
 ///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
@@ -74,18 +73,20 @@ mod sealed {
 /// assert!(v.into_iter().eq(0..1000));
 /// ```
 ///
-/// The trait is sealed: more methods may come.
+/// The trait is sealed, so that methods can be added to it.
 pub trait ParBijectiveShuffle: sealed::Slice {
     /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or
     /// `Sync`.
     ///
+    /// The call copies the items to other memory and back, so it needs memory for one copy of them.
+    ///
     /// # Several arrays
     ///
-    /// An array of references is a slice too, and shuffling it moves the references: the vectors
-    /// behind them keep their order, and the array is gone at the end of the statement. To shuffle
-    /// the vectors in the same order, put the references into a tuple and call
-    /// [`par_bijective_shuffle_together`]. (The compiler cannot refuse the first form, as a slice
-    /// of references may be just what is to be shuffled.)
+    /// An array of references is a slice, too, and shuffling it moves only the references: the
+    /// vectors behind them keep their order, and the array is dropped at the end of the statement.
+    /// To shuffle the vectors themselves in the same order, put the references into a tuple and
+    /// call [`par_bijective_shuffle_together`]. (The compiler cannot reject the first form, since a
+    /// program may want to shuffle references.)
     ///
     /// ```
     /// use bijective_shuffle::prelude::*;
@@ -103,8 +104,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Panics
     ///
-    /// If there is no memory for a copy of the items' bytes, or rayon cannot start its threads; the
-    /// slice is then unchanged.
+    /// If memory for a copy of the items' bytes cannot be allocated, or rayon cannot start its
+    /// threads. The slice is then unchanged.
     ///
     /// # Examples
     ///
@@ -116,7 +117,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// assert_eq!(boxes.iter().map(|b| b()).sum::<u32>(), 3);
     /// ```
     ///
-    /// Items that must not change threads are refused:
+    /// Items that must not be sent to another thread are rejected:
     ///
     /// ```compile_fail,E0277
     /// use bijective_shuffle::prelude::*;
@@ -135,8 +136,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     ///
     /// # Panics
     ///
-    /// If there is no memory for a copy of the items' bytes, or rayon cannot start its threads; the
-    /// slice is then unchanged.
+    /// If memory for a copy of the items' bytes cannot be allocated, or rayon cannot start its
+    /// threads. The slice is then unchanged.
     ///
     /// # Examples
     ///
@@ -156,13 +157,13 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_unshuffle(seed));
     }
 
-    /// A shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) makes of a
-    /// clone.
+    /// Returns a shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) would
+    /// make of a clone.
     ///
     /// # Panics
     ///
-    /// If there is no memory for the copy and its indexes, if rayon cannot start its threads, or if
-    /// a clone panics.
+    /// If memory for the copy and its indexes cannot be allocated, if rayon cannot start its
+    /// threads, or if a clone panics.
     ///
     /// # Examples
     ///
@@ -184,17 +185,17 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_shuffled(seed))
     }
 
-    /// [`par_bijective_shuffle`](Self::par_bijective_shuffle), which returns an error where there
-    /// is no memory.
+    /// Shuffles the slice as [`par_bijective_shuffle`](Self::par_bijective_shuffle) does, but
+    /// returns an error if memory cannot be allocated.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is
-    /// then unchanged.
+    /// [`Error::OutOfMemory`] if memory for a copy of the items' bytes cannot be allocated. The
+    /// slice is then unchanged.
     ///
     /// # Panics
     ///
-    /// If rayon cannot start its threads; the slice is then unchanged, too.
+    /// If rayon cannot start its threads. The slice is then unchanged.
     ///
     /// # Examples
     ///
@@ -216,17 +217,17 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Workspace::new().reorder(&bijection, items, Direction::Shuffle)
     }
 
-    /// [`par_bijective_unshuffle`](Self::par_bijective_unshuffle), which returns an error where
-    /// there is no memory.
+    /// Undoes the shuffle as [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) does, but
+    /// returns an error if memory cannot be allocated.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for a copy of the items' bytes; the slice is
-    /// then unchanged.
+    /// [`Error::OutOfMemory`] if memory for a copy of the items' bytes cannot be allocated. The
+    /// slice is then unchanged.
     ///
     /// # Panics
     ///
-    /// If rayon cannot start its threads; the slice is then unchanged, too.
+    /// If rayon cannot start its threads. The slice is then unchanged.
     fn try_par_bijective_unshuffle(&mut self, seed: impl Into<Seed>) -> Result<(), Error>
     where
         Self::Item: Send,
@@ -236,12 +237,12 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Workspace::new().reorder(&bijection, items, Direction::Unshuffle)
     }
 
-    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), which returns an error where there
-    /// is no memory.
+    /// Returns a shuffled copy as [`par_bijective_shuffled`](Self::par_bijective_shuffled) does, or
+    /// an error if memory cannot be allocated.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for the copy and its indexes.
+    /// [`Error::OutOfMemory`] if memory for the copy and its indexes cannot be allocated.
     ///
     /// # Panics
     ///
@@ -254,20 +255,20 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(&Standard::from_seed(items.len() as u64, seed), items)
     }
 
-    /// Shuffles the slice by any bijection on at least as many points, of this crate or of your
-    /// own.
+    /// Shuffles the slice by a given bijection, from this crate or the user's own. Its domain must
+    /// have at least as many points as the slice has items.
     ///
     /// [`par_bijective_unshuffle_with`](Self::par_bijective_unshuffle_with) undoes it.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
-    /// length are not a permutation, and [`Error::OutOfMemory`]; the slice is then unchanged.
+    /// [`Error::LengthExceedsDomain`] if the domain has too few points, [`Error::NotABijection`] if
+    /// the bijection's values below the length are not a permutation, and [`Error::OutOfMemory`].
+    /// The slice is then unchanged.
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged,
-    /// too.
+    /// If the bijection panics, or rayon cannot start its threads. The slice is then unchanged.
     ///
     /// # Examples
     ///
@@ -280,7 +281,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// # Ok::<(), Error>(())
     /// ```
     ///
-    /// A seed is no bijection:
+    /// A seed is not a bijection:
     ///
     /// ```compile_fail,E0277
     /// use bijective_shuffle::prelude::*;
@@ -292,25 +293,26 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        // The reference is itself a bijection, and has a size.
+        // `B` may be unsized, but `&B` is sized and is itself a bijection.
         Workspace::new().reorder(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
     /// bijection.
     ///
-    /// It takes the bijection itself. A shuffle by its [`Inverse`](crate::bijection::Inverse) is
-    /// another permutation, unless the slice has as many items as the bijection has points.
+    /// Pass the same bijection, not its [`Inverse`](crate::bijection::Inverse): a shuffle by the
+    /// inverse is a different permutation, unless the slice has as many items as the bijection has
+    /// points.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
-    /// length are not a permutation, and [`Error::OutOfMemory`]; the slice is then unchanged.
+    /// [`Error::LengthExceedsDomain`] if the domain has too few points, [`Error::NotABijection`] if
+    /// the bijection's values below the length are not a permutation, and [`Error::OutOfMemory`].
+    /// The slice is then unchanged.
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the slice is then unchanged,
-    /// too.
+    /// If the bijection panics, or rayon cannot start its threads. The slice is then unchanged.
     ///
     /// # Examples
     ///
@@ -333,13 +335,13 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Workspace::new().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
-    /// A shuffled copy by any bijection: what
-    /// [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) makes of a clone.
+    /// Returns a copy shuffled by a given bijection: what
+    /// [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) would make of a clone.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
-    /// length are not a permutation, and [`Error::OutOfMemory`].
+    /// [`Error::LengthExceedsDomain`] if the domain has too few points, [`Error::NotABijection`] if
+    /// the bijection's values below the length are not a permutation, and [`Error::OutOfMemory`].
     ///
     /// # Panics
     ///
@@ -362,15 +364,17 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Cpu.shuffled(&bijection, self.items())
     }
 
-    /// A sample without replacement, in random order: clones of `count` items, or of all if there
-    /// are fewer.
+    /// Returns a sample without replacement, in random order: clones of `count` items, or of all
+    /// items if there are fewer.
     ///
-    /// They are the first `count` of [`par_bijective_shuffled`](Self::par_bijective_shuffled), at
-    /// the cost of the sample: 8 bytes and about two evaluations for each of its items.
+    /// The sample is the first `count` items of
+    /// [`par_bijective_shuffled`](Self::par_bijective_shuffled), but costs only 8 bytes and about
+    /// two evaluations of the bijection for each of them.
     ///
     /// # Panics
     ///
-    /// If there is no memory for the sample, if a clone panics, or rayon cannot start its threads.
+    /// If memory for the sample cannot be allocated, if a clone panics, or if rayon cannot start
+    /// its threads.
     ///
     /// # Examples
     ///
@@ -390,12 +394,12 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         or_panic(self.try_par_bijective_sample(count, seed))
     }
 
-    /// [`par_bijective_sample`](Self::par_bijective_sample), which returns an error where there is
-    /// no memory.
+    /// Returns a sample as [`par_bijective_sample`](Self::par_bijective_sample) does, or an error
+    /// if memory cannot be allocated.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if there is no memory for the sample.
+    /// [`Error::OutOfMemory`] if memory for the sample cannot be allocated.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! [`ParBijectiveShuffleTogether`]: the methods on several arrays at once.
+//! [`ParBijectiveShuffleTogether`]: the extension trait for several arrays at once.
 
 use crate::base::check::or_panic;
 use crate::bijection::Bijection;
@@ -6,12 +6,12 @@ use crate::compact::{Columns, Workspace};
 use crate::error::Error;
 use crate::seed::Seed;
 
-/// Shuffles for several arrays together, such as keys and their values: [`Columns`] says what they
-/// may be.
+/// Shuffles several arrays in the same order, such as keys and their values. [`Columns`] lists the
+/// types that can be shuffled together.
 ///
-/// Each array gets the order that [`ParBijectiveShuffle`](crate::ParBijectiveShuffle) with the same
-/// seed or bijection gives it alone. The forms by a seed panic where a `try_` form returns an
-/// error; the forms `_with` a bijection, which may be wrong, always return a `Result`.
+/// Each array gets the order that [`ParBijectiveShuffle`](crate::ParBijectiveShuffle) would give it
+/// alone, with the same seed or bijection. With a seed, the plain form panics where the `try_` form
+/// returns an error. A bijection may be wrong, so the `_with` forms always return a `Result`.
 ///
 /// # Examples
 ///
@@ -27,9 +27,9 @@ use crate::seed::Seed;
 /// assert!((0..1000).zip(&values).all(|(key, value)| key.to_string() == *value));
 /// ```
 ///
-/// Only [`Columns`] have these methods, which are sealed. The trait is there for every type, so
-/// that the compiler says of anything else what a column is, instead of that there is no such
-/// method:
+/// Only [`Columns`] have these methods, and they are sealed. The trait is implemented for every
+/// type, so that for any other type the compiler explains what a column is, instead of reporting
+/// that there is no such method:
 ///
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;
@@ -42,8 +42,8 @@ pub trait ParBijectiveShuffleTogether: Sized {
     ///
     /// # Panics
     ///
-    /// If they are not of one length, if there is no memory for a copy of the items' bytes, or if
-    /// rayon cannot start its threads; they are then unchanged.
+    /// If the arrays differ in length, if memory for a copy of the items' bytes cannot be
+    /// allocated, or if rayon cannot start its threads. The arrays are then unchanged.
     #[track_caller]
     fn par_bijective_shuffle_together(self, seed: impl Into<Seed>)
     where
@@ -57,8 +57,8 @@ pub trait ParBijectiveShuffleTogether: Sized {
     ///
     /// # Panics
     ///
-    /// If they are not of one length, if there is no memory for a copy of the items' bytes, or if
-    /// rayon cannot start its threads; they are then unchanged.
+    /// If the arrays differ in length, if memory for a copy of the items' bytes cannot be
+    /// allocated, or if rayon cannot start its threads. The arrays are then unchanged.
     ///
     /// # Examples
     ///
@@ -78,17 +78,18 @@ pub trait ParBijectiveShuffleTogether: Sized {
         or_panic(self.try_par_bijective_unshuffle_together(seed));
     }
 
-    /// [`par_bijective_shuffle_together`](Self::par_bijective_shuffle_together), which returns what
-    /// went wrong.
+    /// Shuffles the arrays as
+    /// [`par_bijective_shuffle_together`](Self::par_bijective_shuffle_together) does, but returns
+    /// an error where that panics.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the arrays are not of one length, and [`Error::OutOfMemory`] if
-    /// there is no memory for a copy of the items' bytes; they are then unchanged.
+    /// [`Error::LengthMismatch`] if the arrays differ in length, and [`Error::OutOfMemory`] if
+    /// memory for a copy of the items' bytes cannot be allocated. The arrays are then unchanged.
     ///
     /// # Panics
     ///
-    /// If rayon cannot start its threads; the arrays are then unchanged, too.
+    /// If rayon cannot start its threads. The arrays are then unchanged.
     ///
     /// # Examples
     ///
@@ -106,16 +107,17 @@ pub trait ParBijectiveShuffleTogether: Sized {
         Workspace::new().shuffle_together_by_seed(seed, self)
     }
 
-    /// [`par_bijective_unshuffle_together`](Self::par_bijective_unshuffle_together), which returns
-    /// what went wrong.
+    /// Undoes the shuffle as
+    /// [`par_bijective_unshuffle_together`](Self::par_bijective_unshuffle_together) does, but
+    /// returns an error where that panics.
     ///
     /// # Errors
     ///
-    /// As [`try_par_bijective_shuffle_together`](Self::try_par_bijective_shuffle_together).
+    /// Those of [`try_par_bijective_shuffle_together`](Self::try_par_bijective_shuffle_together).
     ///
     /// # Panics
     ///
-    /// If rayon cannot start its threads; the arrays are then unchanged.
+    /// If rayon cannot start its threads. The arrays are then unchanged.
     fn try_par_bijective_unshuffle_together(self, seed: impl Into<Seed>) -> Result<(), Error>
     where
         Self: Columns,
@@ -123,19 +125,18 @@ pub trait ParBijectiveShuffleTogether: Sized {
         Workspace::new().unshuffle_together_by_seed(seed, self)
     }
 
-    /// Shuffles the arrays by any bijection on at least as many points, of this crate or of your
-    /// own.
+    /// Shuffles the arrays by a given bijection, from this crate or the user's own. Its domain must
+    /// have at least as many points as an array has items.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the arrays are not of one length,
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] if the bijection's values below the
-    /// length are not a permutation, and [`Error::OutOfMemory`]; they are then unchanged.
+    /// [`Error::LengthMismatch`] if the arrays differ in length, [`Error::LengthExceedsDomain`] if
+    /// the domain has too few points, [`Error::NotABijection`] if the bijection's values below the
+    /// length are not a permutation, and [`Error::OutOfMemory`]. The arrays are then unchanged.
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the arrays are then unchanged,
-    /// too.
+    /// If the bijection panics, or rayon cannot start its threads. The arrays are then unchanged.
     ///
     /// # Examples
     ///
@@ -154,7 +155,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
         B: Bijection + ?Sized,
         Self: Columns,
     {
-        // The reference is itself a bijection, and has a size.
+        // `B` may be unsized, but `&B` is sized and is itself a bijection.
         Workspace::new().shuffle_together(&bijection, self)
     }
 
@@ -163,11 +164,11 @@ pub trait ParBijectiveShuffleTogether: Sized {
     ///
     /// # Errors
     ///
-    /// As [`par_bijective_shuffle_together_with`](Self::par_bijective_shuffle_together_with).
+    /// Those of [`par_bijective_shuffle_together_with`](Self::par_bijective_shuffle_together_with).
     ///
     /// # Panics
     ///
-    /// If the bijection panics, or rayon cannot start its threads; the arrays are then unchanged.
+    /// If the bijection panics, or rayon cannot start its threads. The arrays are then unchanged.
     ///
     /// # Examples
     ///

@@ -1,4 +1,4 @@
-//! [`Successors`] and [`Differences`]: what comes after what.
+//! [`Successors`] and [`Differences`]: tests of which index follows which.
 
 use super::counts::{Counts, Probabilities, inverse_factorial, no_fixed_point, probabilities};
 use super::tails::chi_squared;
@@ -7,14 +7,14 @@ use super::{Outcome, Test, check_len, check_sample};
 /// The test of the number of successors: places at which the next index is greater by 1,
 /// `p[i + 1] = p[i] + 1`.
 ///
-/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by
-/// Pearson's statistic and its upper tail; neighbouring numbers are pooled until 5 samples are
-/// expected. [`mean`](Self::mean) compares the mean.
+/// [`outcome`](Test::outcome) compares how often each number occurred with its exact distribution,
+/// by Pearson's statistic and its upper tail. It pools neighbouring numbers until 5 samples are
+/// expected. [`mean`](Self::mean) tests the mean.
 ///
 /// The number of permutations with `k` successors is `C(n - 1, k) (D(n - k) + D(n - k - 1))`, where
-/// `D(m)` are those of `m` items without a fixed point (Tanny, *Permutations and successions*,
-/// Journal of Combinatorial Theory A 21, 1976). The mean is `(n - 1) / n`, the variance
-/// `(n^2 - n - 1) / n^2`: it is close to a Poisson variable of mean 1.
+/// `D(m)` is the number of permutations of `m` items without a fixed point (Tanny, *Permutations
+/// and successions*, Journal of Combinatorial Theory A 21, 1976). The mean is `(n - 1) / n` and the
+/// variance `(n^2 - n - 1) / n^2`, close to those of a Poisson variable of mean 1.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct Successors {
 }
 
 impl Successors {
-    /// The test of `len` items.
+    /// A test for permutations of `len` items.
     ///
     /// # Panics
     ///
@@ -43,8 +43,8 @@ impl Successors {
         Self { len, counts: Counts::new() }
     }
 
-    /// The mean number against its expectation. The statistic is in standard deviations; the
-    /// p-value is two-sided and by the normal distribution, for which 50 samples are enough.
+    /// Compares the mean number with its expectation. The statistic is in standard deviations. The
+    /// p-value is two-sided and from the normal distribution, for which 50 samples are enough.
     pub fn mean(&self) -> Outcome {
         let n = self.len as f64;
         self.counts.mean((n - 1.0) / n, (n * n - n - 1.0) / (n * n))
@@ -53,7 +53,7 @@ impl Successors {
     fn probabilities(&self) -> Probabilities {
         let n = self.len;
         probabilities(n - 1, |k| {
-            // D(m) is m! times the probability of no fixed point; the factorials are divided out.
+            // D(m) is m! times the probability of no fixed point; the factorials cancel.
             let rest = n - k;
             let ways = rest as f64 * no_fixed_point(rest) + no_fixed_point(rest - 1);
             ways / n as f64 * inverse_factorial(k)
@@ -78,30 +78,31 @@ impl Test for Successors {
     }
 }
 
-/// The test of the differences `p[i + 1] - p[i]` modulo `n`, which should all come equally often.
+/// The test of the differences `p[i + 1] - p[i]` modulo `n`, which should all occur equally often.
 ///
-/// It holds `n` counts of 8 bytes. The statistic is Pearson's with other weights, derived below;
-/// the p-value is its upper tail, by the chi-squared distribution with `n - 2` degrees of freedom.
-/// 10 samples are enough.
+/// It stores `n` counts of 8 bytes. The statistic is Pearson's with different weights, derived
+/// below. The p-value is its upper tail, from the chi-squared distribution with `n - 2` degrees of
+/// freedom. 10 samples are enough.
 ///
 /// # Distribution
 ///
-/// Of one uniform permutation, let `N(d)` be the number of places with the difference `d`, for `d`
-/// from 1 to `n - 1`. Its expectation is 1. To come to the covariances, two places are either next
-/// to each other, where `d` and `e` can follow each other unless `d + e = 0`; or they are not,
-/// where the four indexes have to be different. Counting the ways gives, with `m = n - 1`,
+/// For one uniform permutation, let `N(d)` be the number of places with the difference `d`, for `d`
+/// from 1 to `n - 1`. Its expectation is 1. For the covariances, take two places. Either they are
+/// adjacent, and then `d` and `e` can follow each other unless `d + e = 0`; or they are not, and
+/// then the four indexes have to be different. Counting the ways gives, with `m = n - 1`,
 ///
 /// ```text
 /// Cov(N(d), N(e)) = (1 + 1/m) [d = e] - 1/m - 1/m [d + e = 0 mod n]
 /// ```
 ///
-/// The matrix keeps vectors apart that have the same value, and those that have opposite values, at
-/// `d` and `n - d`. It multiplies the opposite ones by `1 + 2/m = (n + 1) / (n - 1)`; the same ones
-/// by 1, except that the constant becomes 0. So for `N` samples with the total counts `O(d)`, split
-/// `O(d) - N` into the opposite part `a(d) = (O(d)
-/// - O(n - d)) / 2` and the rest `s(d)`. Then the sum of `s(d)^2 + a(d)^2 (n - 1) / (n +
-///   1)` over `d`, divided by `N`, is the squared length of a vector whose covariance is a projection to `n -
-///   2` dimensions: its mean is exactly `n - 2`, and its distribution tends to the chi-squared one.
+/// This matrix maps vectors with equal values at `d` and `n - d` to such vectors, and vectors with
+/// opposite values there to such vectors. It multiplies the opposite ones by
+/// `1 + 2/m = (n + 1) / (n - 1)`, and the equal ones by 1, except that it maps the constant vector
+/// to 0. So for `N` samples with total counts `O(d)`, split `O(d) - N` into the opposite part
+/// `a(d) = (O(d) - O(n - d)) / 2` and the rest `s(d)`. The sum of
+/// `s(d)^2 + a(d)^2 (n - 1) / (n + 1)` over `d`, divided by `N`, is then the squared length of a
+/// vector whose covariance is a projection to `n - 2` dimensions. Its mean is exactly `n - 2`, and
+/// its distribution tends to the chi-squared one.
 ///
 /// # Examples
 ///
@@ -115,24 +116,24 @@ impl Test for Successors {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Differences {
-    /// How often each difference came, from 0; the first stays 0.
+    /// How often each difference occurred, from 0; the first count stays 0.
     counts: Vec<u64>,
     samples: u64,
 }
 
 impl Differences {
-    /// The test of `len` items.
+    /// A test for permutations of `len` items.
     ///
     /// # Panics
     ///
-    /// If `len` is below 3, as two items have one difference only, or above `2^32`.
+    /// If `len` is below 3, since two items have only one difference, or above `2^32`.
     pub fn new(len: usize) -> Self {
         check_len(len);
         assert!(len >= 3, "of 2 items there is one difference only");
         Self { counts: vec![0; len], samples: 0 }
     }
 
-    /// How often each difference came, from 1 to `n - 1`.
+    /// How often each difference from 1 to `n - 1` occurred.
     pub fn counts(&self) -> &[u64] {
         &self.counts[1..]
     }

@@ -1,19 +1,20 @@
-//! [`Counts`]: how often a statistic had each of its values, against its exact distribution.
+//! [`Counts`]: compares how often a statistic had each of its values with its exact distribution.
 
 use super::Outcome;
 use super::tails::{chi_squared, mean_outcome};
 
-/// The values that are told apart: 0, 1, .., and the last stands for itself and all above.
+/// The number of cells: one for each of the values 0, 1, .., where the last is for all larger
+/// values, too.
 pub(super) const VALUES: usize = 64;
 
-/// The probabilities of the values, in the same cells as they are counted in.
+/// The probabilities of the values, in the same cells as the counts.
 pub(super) type Probabilities = [f64; VALUES];
 
-/// The fewest samples that are expected in a cell; neighbouring cells are pooled until they have so
-/// many.
+/// The smallest number of samples expected in a cell; neighbouring cells are pooled until they have
+/// it.
 const EXPECTED_MIN: f64 = 5.0;
 
-/// Counts of a small statistic of permutations of one length.
+/// Counts of the values of a small statistic, over permutations of one length.
 #[derive(Clone, Debug)]
 pub(super) struct Counts {
     cells: [u64; VALUES],
@@ -38,7 +39,7 @@ impl Counts {
         self.samples += other.samples;
     }
 
-    /// The mean against its expectation: two-sided, by the normal distribution.
+    /// Compares the mean with its expectation: two-sided, by the normal distribution.
     pub(super) fn mean(&self, expectation: f64, variance: f64) -> Outcome {
         let excess = self.sum as f64 - self.samples as f64 * expectation;
         mean_outcome(excess, variance, self.samples)
@@ -59,8 +60,8 @@ impl Counts {
         Outcome { statistic, p_value, samples: self.samples }
     }
 
-    /// The counts and expectations of runs of cells. Each run is as short as it can be; what is
-    /// left at the end goes to the last.
+    /// The counts and expectations of pooled runs of cells. Each run is as short as possible; the
+    /// cells left at the end belong to the last run.
     fn pooled(&self, probabilities: &Probabilities) -> Vec<(u64, f64)> {
         let mut runs: Vec<(u64, f64)> = Vec::new();
         let (mut count, mut expected) = (0, 0.0);
@@ -79,8 +80,8 @@ impl Counts {
     }
 }
 
-/// The probabilities of a statistic with the values `0..=max`. From 64 on, the statistics whose
-/// probabilities are given in this way are rarer than 1e-80.
+/// The probabilities of a statistic with the values `0..=max`. Values of 64 or more have a
+/// probability below 1e-80 for the statistics that use this.
 pub(super) fn probabilities(max: usize, probability: impl Fn(usize) -> f64) -> Probabilities {
     core::array::from_fn(|value| if value <= max { probability(value) } else { 0.0 })
 }
@@ -89,7 +90,7 @@ pub(super) fn probabilities(max: usize, probability: impl Fn(usize) -> f64) -> P
 /// series of `exp(-1)`.
 pub(super) fn no_fixed_point(m: usize) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
-    // The terms from the 20th on are below the last digit.
+    // The terms from the 20th on do not change the last digit.
     for k in 1..=m.min(32) {
         term /= -(k as f64);
         sum += term;

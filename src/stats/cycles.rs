@@ -1,19 +1,19 @@
-//! [`Cycles`] and [`FixedPoints`]: what permutations are when they are seen as maps.
+//! [`Cycles`] and [`FixedPoints`]: tests of permutations as maps.
 
 use super::counts::{
     Counts, Probabilities, VALUES, inverse_factorial, no_fixed_point, probabilities,
 };
 use super::{Outcome, Test, check_len, check_sample};
 
-/// Counts the cycles of permutations; holds a bit for each item.
+/// Counts the cycles of permutations. It stores one bit for each item.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CycleCounter {
     seen: Vec<u64>,
 }
 
 impl CycleCounter {
-    /// The number of cycles. On a slice that is not a permutation it ends too, or panics, with a
-    /// number that means nothing.
+    /// The number of cycles. For a slice that is not a permutation, it returns a meaningless number
+    /// or panics.
     pub(super) fn count(&mut self, permutation: &[u32]) -> u64 {
         self.seen.clear();
         self.seen.resize(permutation.len().div_ceil(64), 0);
@@ -28,7 +28,7 @@ impl CycleCounter {
         cycles
     }
 
-    /// Marks an item as seen; whether it was not before.
+    /// Marks an item as seen, and returns whether it was new.
     #[inline]
     fn mark(&mut self, item: usize) -> bool {
         let (word, bit) = (&mut self.seen[item / 64], 1_u64 << (item % 64));
@@ -40,18 +40,18 @@ impl CycleCounter {
 
 /// The test of the number of cycles, from 1 to `n`.
 ///
-/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by
-/// Pearson's statistic and its upper tail; neighbouring numbers are pooled until 5 samples are
-/// expected. [`mean`](Self::mean) compares the mean. The first sees more kinds of faults (even
-/// permutations alone have cycles of one parity, and hardly another mean), the second is the more
-/// sensitive where the mean is wrong.
+/// [`outcome`](Test::outcome) compares how often each number occurred with its exact distribution,
+/// by Pearson's statistic and its upper tail. It pools neighbouring numbers until 5 samples are
+/// expected. [`mean`](Self::mean) tests the mean. The first detects more kinds of faults (if all
+/// permutations are even, the numbers of cycles have one parity and almost the right mean). The
+/// second is more sensitive to a wrong mean.
 ///
-/// The number of cycles is distributed as the sum over `j` from 1 to `n` of independent bits that
-/// are 1 with probability `1 / j`: as item `j` is added, it closes a cycle of its own or goes into
-/// one of the others at any of `j - 1` places. (Feller, *An Introduction to Probability Theory and
-/// Its Applications*, volume 1, X.6.) So the mean is `H = 1 + 1/2 + .. + 1/n`, the variance
-/// `H - (1 + 1/4 + .. + 1/n^2)`, and the probabilities are the unsigned Stirling numbers of the
-/// first kind over `n!`.
+/// The number of cycles is distributed as the sum, over `j` from 1 to `n`, of independent bits that
+/// are 1 with probability `1 / j`: when item `j` is added, it either forms a cycle of its own or
+/// enters an existing cycle at one of `j - 1` places (Feller, *An Introduction to Probability
+/// Theory and Its Applications*, volume 1, X.6). So the mean is `H = 1 + 1/2 + .. + 1/n`, the
+/// variance is `H - (1 + 1/4 + .. + 1/n^2)`, and the probabilities are the unsigned Stirling
+/// numbers of the first kind over `n!`.
 ///
 /// # Examples
 ///
@@ -71,7 +71,7 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// The test of `len` items.
+    /// A test for permutations of `len` items.
     ///
     /// # Panics
     ///
@@ -81,15 +81,15 @@ impl Cycles {
         Self { len, counter: CycleCounter::default(), counts: Counts::new() }
     }
 
-    /// The mean number against its expectation. The statistic is in standard deviations; the
-    /// p-value is two-sided and by the normal distribution, for which 50 samples are enough.
+    /// Compares the mean number with its expectation. The statistic is in standard deviations. The
+    /// p-value is two-sided and from the normal distribution, for which 50 samples are enough.
     pub fn mean(&self) -> Outcome {
         let (mean, squares) = harmonic(self.len);
         self.counts.mean(mean, mean - squares)
     }
 
-    /// The probabilities of the numbers of cycles, by adding one item after the other. As the
-    /// number never decreases, those of 63 and more may share a cell. Time `64 n`.
+    /// The probabilities of the numbers of cycles, computed by adding one item after another. The
+    /// number never decreases, so 63 and more can share a cell. Time `64 n`.
     fn probabilities(&self) -> Probabilities {
         let mut p = [0.0; VALUES];
         p[1] = 1.0;
@@ -104,11 +104,11 @@ impl Cycles {
     }
 }
 
-/// Euler's constant; the standard library has it from Rust 1.94 on only.
+/// Euler's constant, which the standard library has only from Rust 1.94 on.
 const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
 
-/// The sums of `1 / j` and of `1 / j^2` for `j` from 1 to `n`. From 1000 on by their asymptotic
-/// series, which are then right to the last digits.
+/// The sums of `1 / j` and of `1 / j^2` for `j` from 1 to `n`. From 1000 on they come from
+/// asymptotic series, which are then right to the last digits.
 fn harmonic(n: usize) -> (f64, f64) {
     if n < 1000 {
         return (1..=n)
@@ -138,15 +138,15 @@ impl Test for Cycles {
     }
 }
 
-/// The test of the number of fixed points: indexes that are at their own place.
+/// The test of the number of fixed points: indexes that are in their own place.
 ///
-/// [`outcome`](Test::outcome) compares how often each number came with its exact distribution, by
-/// Pearson's statistic and its upper tail; neighbouring numbers are pooled until 5 samples are
-/// expected. [`mean`](Self::mean) compares the mean.
+/// [`outcome`](Test::outcome) compares how often each number occurred with its exact distribution,
+/// by Pearson's statistic and its upper tail. It pools neighbouring numbers until 5 samples are
+/// expected. [`mean`](Self::mean) tests the mean.
 ///
 /// The probability of `k` fixed points is `d(n - k) / k!`, where
-/// `d(m) = 1 - 1/1! + 1/2! - .. +- 1/m!` is that of none among `m` items: the matching problem of
-/// Montmort (Feller, volume 1, IV.4). Mean and variance are 1.
+/// `d(m) = 1 - 1/1! + 1/2! - .. +- 1/m!` is the probability of no fixed point among `m` items:
+/// Montmort's matching problem (Feller, volume 1, IV.4). Mean and variance are 1.
 ///
 /// # Examples
 ///
@@ -165,7 +165,7 @@ pub struct FixedPoints {
 }
 
 impl FixedPoints {
-    /// The test of `len` items.
+    /// A test for permutations of `len` items.
     ///
     /// # Panics
     ///
@@ -175,8 +175,8 @@ impl FixedPoints {
         Self { len, counts: Counts::new() }
     }
 
-    /// The mean number against its expectation. The statistic is in standard deviations; the
-    /// p-value is two-sided and by the normal distribution, for which 50 samples are enough.
+    /// Compares the mean number with its expectation. The statistic is in standard deviations. The
+    /// p-value is two-sided and from the normal distribution, for which 50 samples are enough.
     pub fn mean(&self) -> Outcome {
         self.counts.mean(1.0, 1.0)
     }

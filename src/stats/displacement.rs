@@ -3,29 +3,27 @@
 use super::tails::mean_outcome;
 use super::{Outcome, Test, check_len, check_sample};
 
-/// How the way of an item from place `i` to place `k` is measured.
+/// How to measure an item's move from place `i` to place `k`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Distance {
-    /// `|i - k|`, in places: the sum over all items is Spearman's footrule.
+    /// `|i - k|`, in places. The sum over all items is Spearman's footrule.
     Absolute,
-    /// `(i - k)^2`, in places squared: the sum over all items is what Spearman's rank correlation
-    /// is made of.
+    /// `(i - k)^2`, in places squared. Spearman's rank correlation is made of the sum over all
+    /// items.
     Squared,
 }
 
 /// The test of how far the items move in total.
 ///
-/// The statistic is the mean over the samples of the sum over the items, less its expectation, in
-/// standard deviations: negative if items stay too near. The p-value is two-sided and by the normal
-/// distribution, for which 30 samples are enough.
+/// The statistic is the mean over the samples of the sum over the items, minus its expectation, in
+/// standard deviations. It is negative if items stay too near to their places. The p-value is
+/// two-sided and from the normal distribution, for which 30 samples are enough.
 ///
 /// For one uniform permutation, the sum of the absolute distances has the mean `(n^2 - 1) / 3` and
-/// the variance `(n +
-/// 1) (2 n^2 + 7) /
-///    45` (Diaconis, Graham, *Spearman's footrule as a measure of disarray*, 1977). That of the squares has the mean `n
-///    (n^2 - 1) / 6` and the variance `n^2 (n - 1) (n + 1)^2 /
-///    36`, as rank correlations have the variance `1 / (n - 1)` (Kendall, *Rank Correlation
-///    Methods*, 1948).
+/// the variance `(n + 1) (2 n^2 + 7) / 45` (Diaconis, Graham, *Spearman's footrule as a measure of
+/// disarray*, 1977). The sum of the squares has the mean `n (n^2 - 1) / 6` and the variance
+/// `n^2 (n - 1) (n + 1)^2 / 36`, since rank correlations have the variance `1 / (n - 1)` (Kendall,
+/// *Rank Correlation Methods*, 1948).
 ///
 /// # Examples
 ///
@@ -45,7 +43,7 @@ pub struct Displacement {
 }
 
 impl Displacement {
-    /// The test of `len` items with a measure of distance.
+    /// A test for permutations of `len` items, with a measure of distance.
     ///
     /// # Panics
     ///
@@ -55,8 +53,8 @@ impl Displacement {
         Self { len, distance, sum: 0, samples: 0 }
     }
 
-    /// A multiple of the mean of one sample that is whole, and the multiplier; so that the excess
-    /// has no rounding.
+    /// The mean of one sample as a fraction: a whole numerator and its denominator, so that the
+    /// excess is exact.
     fn mean(&self) -> (u128, u128) {
         let n = self.len as u128;
         match self.distance {
@@ -74,8 +72,8 @@ impl Displacement {
         }
     }
 
-    /// The sum of the samples less its expectation. The difference of the multiples is exact: it is
-    /// far below 2^127, even where they are not.
+    /// The sum of the samples minus its expectation. The difference of the multiples is exact: it
+    /// is far below 2^127, even where they wrap.
     fn excess(&self) -> f64 {
         let (mean, multiplier) = self.mean();
         let expected = mean.wrapping_mul(u128::from(self.samples));
@@ -84,14 +82,14 @@ impl Displacement {
     }
 }
 
-/// The sum of the absolute distances of all items of a sample. At most `n^2 / 2`, so it fits at
-/// every length.
+/// The sum of the absolute distances of all items of a sample. It is at most `n^2 / 2`, so it fits
+/// at every length.
 fn absolute(permutation: &[u32]) -> u64 {
     (0_u32..).zip(permutation).map(|(place, &index)| u64::from(place.abs_diff(index))).sum()
 }
 
-/// The sum of the squared distances of all items of a sample: `n^3 / 3` at most, which up to 2^20
-/// items fits 64 bits.
+/// The sum of the squared distances of all items of a sample. It is at most `n^3 / 3`, which fits
+/// 64 bits for up to 2^20 items.
 fn squared(permutation: &[u32]) -> u128 {
     let square = |(place, &index): (u32, &u32)| u64::from(place.abs_diff(index)).pow(2);
     if permutation.len() <= 1 << 20 {
@@ -146,7 +144,7 @@ mod tests {
 
     #[test]
     fn long_permutations_do_not_overflow() {
-        // Backwards, the sum of squares is (n^3 - n) / 3, twice the mean.
+        // For the reversal, the sum of squares is (n^3 - n) / 3, twice the mean.
         for len in [1_u32 << 20, (1 << 20) + 1, 1 << 23] {
             let backwards: Vec<u32> = (0..len).rev().collect();
             let n = u128::from(len);

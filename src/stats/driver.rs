@@ -1,24 +1,25 @@
-//! [`run`]: samples in parallel, with an answer that no number of threads changes.
+//! [`run`]: draws and tests samples in parallel, with a result that does not depend on the number
+//! of threads.
 
 use core::ops::Range;
 
 use super::Test;
 
-/// Samples are judged in about this many chunks: enough for as many threads, and not more, as each
-/// costs a merge, and tables may be big.
+/// About how many chunks the samples are divided into: enough for as many threads, and no more,
+/// since each chunk costs a merge and tables may be big.
 const CHUNKS: u64 = 64;
 
-/// The most samples in a chunk; even, as [`chunk_size`] needs it to be.
+/// The most samples in a chunk. It is even, as [`chunk_size`] requires.
 const CHUNK_MAX: u64 = 1 << 16;
 
 /// Passes `samples` permutations of `len` items to a test, on all of rayon's threads, and returns
-/// it.
+/// the test.
 ///
 /// `fill(k, out)` writes sample `k`, from 0 to `samples - 1`, to a slice of `len` indexes. The
-/// slice holds whatever was left there by an earlier sample. `test` makes the test anew for each
-/// chunk of samples. The chunks are `[0, c), [c, 2c), ..` for an even `c` that depends on `samples`
-/// alone, and they are merged in order by a fixed scheme; so the answer is always the same if
-/// `fill` always writes the same.
+/// slice contains whatever an earlier sample left there. `test` creates a new test for each chunk
+/// of samples. The chunks are `[0, c), [c, 2c), ..` for an even `c` that depends only on `samples`,
+/// and they are merged in order by a fixed scheme. So the result is the same in every run, provided
+/// that `fill` always writes the same samples.
 ///
 /// # Examples
 ///
@@ -56,7 +57,7 @@ fn chunk_size(samples: u64) -> u64 {
     samples.div_ceil(CHUNKS).next_multiple_of(2).clamp(2, CHUNK_MAX)
 }
 
-/// The merged test of a range: of one chunk, or of two halves of whole chunks.
+/// The merged test of a range of samples: one chunk, or two halves made of whole chunks.
 fn merged<T: Test + Send>(
     range: Range<u64>,
     size: u64,
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
     use crate::stats::Outcome;
 
-    /// Keeps the samples.
+    /// Keeps all samples.
     struct Keep(Vec<u32>);
 
     impl Test for Keep {

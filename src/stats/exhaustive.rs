@@ -1,8 +1,8 @@
-//! Statistics of all `n!` permutations, that the formulas for uniform ones are held against.
+//! Statistics of all `n!` permutations, to check the formulas for uniform ones.
 
 use super::counts::VALUES;
 
-/// Calls for each permutation of `len` items.
+/// Calls a function for each permutation of `len` items.
 pub(super) fn for_all(len: usize, mut call: impl FnMut(&[u32])) {
     let mut p: Vec<u32> = (0..len as u32).collect();
     for_all_from(&mut p, 0, &mut call);

@@ -1,9 +1,9 @@
-//! [`DiscordantPairs`] and [`Mallows`]: how much two permutations differ in order, and the kernel
-//! made of it.
+//! [`DiscordantPairs`] and [`Mallows`]: how much two permutations differ in order, and a kernel of
+//! that distance.
 
 /// Counts the pairs of items that two permutations put in different order: Kendall's distance.
 ///
-/// It holds scratch memory of about `4.2 n` bytes, which is reused from call to call.
+/// It keeps about `4.2 n` bytes of scratch memory, which it reuses from call to call.
 ///
 /// # Examples
 ///
@@ -21,37 +21,37 @@ pub struct DiscordantPairs {
 }
 
 impl DiscordantPairs {
-    /// A counter without memory yet.
+    /// A counter, which has no memory yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of pairs of places `i < k` with `p[i] > p[k]`, from 0 to `n (n - 1) / 2`: the
-    /// inversions of `p`.
+    /// The number of inversions of `p`: pairs of places `i < k` with `p[i] > p[k]`. It is from 0 to
+    /// `n (n - 1) / 2`.
     ///
-    /// Time `n log(n / 64)`, from the ranks of the values among those before them. Measured, that
-    /// is 5 times as fast as counting in a merge sort (Knight, *A computer method for calculating
-    /// Kendall's tau with ungrouped data*, JASA 61, 1966) from 1000 items on, and neither is
-    /// clearly better below 50.
+    /// It takes time `n log(n / 64)`, using the rank of each value among the values before it. In
+    /// measurements that is 5 times as fast as counting in a merge sort (Knight, *A computer method
+    /// for calculating Kendall's tau with ungrouped data*, JASA 61, 1966) from 1000 items on; below
+    /// 50 items neither is clearly better.
     ///
     /// # Panics
     ///
-    /// If a value is not below the length. Values that come twice are not noticed, and the count
-    /// means nothing then.
+    /// If a value is not below the length. Repeated values are not detected, and then the count is
+    /// meaningless.
     pub fn from_identity(&mut self, permutation: &[u32]) -> u64 {
         self.ranks.inversions(permutation)
     }
 
-    /// The number of pairs of places `i < k` at which `a[i] < a[k]` and `b[i] > b[k]`, or the other
-    /// way round.
+    /// The number of pairs of places `i < k` at which `a[i] < a[k]` and `b[i] > b[k]`, or vice
+    /// versa.
     ///
-    /// Time and panics are as with [`from_identity`](Self::from_identity). Rearranging the places
-    /// of both in the same way does not change the count, so it is that of the inversions of `b`
-    /// rearranged to where `a` is sorted.
+    /// Rearranging the places of both in the same way does not change the count, so it equals the
+    /// number of inversions of `b` rearranged to where `a` is sorted. The time is that of
+    /// [`from_identity`](Self::from_identity).
     ///
     /// # Panics
     ///
-    /// Also if the lengths differ.
+    /// If the lengths differ, or as [`from_identity`](Self::from_identity) does.
     pub fn between(&mut self, a: &[u32], b: &[u32]) -> u64 {
         assert_eq!(a.len(), b.len(), "permutations of different lengths have no pairs in common");
         self.relabelled.resize(a.len(), 0);
@@ -62,18 +62,18 @@ impl DiscordantPairs {
     }
 }
 
-/// A set of numbers that knows how many of them are below a given one: one bit a number, and a
+/// A set of numbers that can count its members below a given number: one bit for each number, and a
 /// Fenwick tree over the counts of whole words (Fenwick, *A new data structure for cumulative
 /// frequency tables*, 1994).
 #[derive(Clone, Debug, Default)]
 struct Ranks {
     bits: Vec<u64>,
-    /// Node `k`, from 1, counts the words `k - (k & -k) .. k`.
+    /// Node `k`, counted from 1, counts the words `k - (k & -k) .. k`.
     tree: Vec<u32>,
 }
 
 impl Ranks {
-    /// The sum over all values of the number of greater values before them.
+    /// The sum, over all values, of the number of greater values before each.
     fn inversions(&mut self, values: &[u32]) -> u64 {
         self.clear(values.len());
         let mut inversions = 0;
@@ -91,7 +91,7 @@ impl Ranks {
         self.tree.resize(words + 1, 0);
     }
 
-    /// Puts a value into the set, and counts the lesser ones in it.
+    /// Inserts a value into the set, and returns the number of lesser values in it.
     #[inline]
     fn insert(&mut self, value: u32) -> u64 {
         let word = (value / 64) as usize;
@@ -112,8 +112,9 @@ impl Ranks {
     }
 }
 
-/// The Mallows kernel of permutations of one length, `K = exp(-lambda d / C(n, 2))` for two that
-/// differ in the order of `d` pairs, and its moments when one of the two is uniform.
+/// The Mallows kernel of permutations of one length, `K = exp(-lambda d / C(n, 2))` for two
+/// permutations that differ in the order of `d` pairs; and its moments when one of the two is
+/// uniform.
 ///
 /// `K` is 1 for equal permutations and `exp(-lambda)` for opposite ones. See Mitchell et al., 2022,
 /// section 5, and Jiao, Vert, *The Kendall and Mallows kernels for permutations*, ICML 2015.
@@ -123,7 +124,7 @@ impl Ranks {
 /// ```
 /// use bijective_shuffle::stats::Mallows;
 ///
-/// // Of two items, half of the pairs of permutations agree, and half differ in the only pair.
+/// // Of two items: half of the pairs of permutations agree, and half differ in the only pair.
 /// let kernel = Mallows::new(2, 5.0);
 /// let (same, opposite) = (kernel.value(0), kernel.value(1));
 /// assert_eq!((same, opposite), (1.0, (-5.0_f64).exp()));
@@ -142,7 +143,7 @@ impl Mallows {
     /// The `lambda` of the paper.
     pub const LAMBDA: f64 = 5.0;
 
-    /// The kernel of permutations of `len` items, with a sharpness `lambda`.
+    /// The kernel of permutations of `len` items with the sharpness `lambda`.
     ///
     /// # Panics
     ///
@@ -169,7 +170,7 @@ impl Mallows {
         self.lambda
     }
 
-    /// The kernel of two permutations that order so many pairs differently.
+    /// The kernel's value for two permutations that order `discordant` pairs differently.
     #[inline]
     pub fn value(&self, discordant: u64) -> f64 {
         (-self.rate * discordant as f64).exp()
@@ -178,11 +179,11 @@ impl Mallows {
     /// The kernel's expectation when one of the permutations is uniform, whatever the other is.
     ///
     /// It is the product over `j` from 1 to `n` of `(1 - q^j) / (j (1 - q))` with
-    /// `q = exp(-lambda / C(n, 2))`: what item `j` adds to the discordant pairs is uniform on
-    /// `0..j`, and independent of the others. With `y = lambda / (2 C(n, 2))` the factor is
-    /// `exp(-(j - 1) y) S(j y) / S(y)` for `S(y) = sinh(y) / y`, and the first parts of all factors
-    /// multiply to `exp(-lambda / 2)`. The logarithms of the others are positive and summed one by
-    /// one. The relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
+    /// `q = exp(-lambda / C(n, 2))`: the discordant pairs that item `j` adds are uniform on `0..j`,
+    /// and independent of the others. With `y = lambda / (2 C(n, 2))` each factor is
+    /// `exp(-(j - 1) y) S(j y) / S(y)` for `S(y) = sinh(y) / y`, and the exponentials multiply to
+    /// `exp(-lambda / 2)`. The logarithms of the rest are positive and are added one by one. The
+    /// relative error is about 1e-13 at most, for `n` up to 10^6 and `lambda` up to 100.
     ///
     /// Time `n`.
     pub fn mean(&self) -> f64 {
@@ -194,13 +195,13 @@ impl Mallows {
 
     /// The kernel's variance when one of the permutations is uniform, whatever the other is.
     ///
-    /// It is the difference of the mean at `2 lambda` and the square of the mean, which agree in
-    /// all but a few digits if `n` is great or `lambda` small. Here it is `mean^2 (exp(D) - 1)`
-    /// instead, where `D` is the difference of the logarithms. With the notation of
-    /// [`mean`](Self::mean) the factors `exp(-lambda)` cancel exactly, and as
-    /// `S(2 y) / S(y)^2 = y coth(y)`, what is left of `D` is the sum over `j` of
+    /// It is the difference between the mean at `2 lambda` and the square of the mean, which agree
+    /// in all but a few digits if `n` is large or `lambda` small. It is therefore computed as
+    /// `mean^2 (exp(D) - 1)`, where `D` is the difference of the logarithms. In the notation of
+    /// [`mean`](Self::mean) the factors `exp(-lambda)` cancel exactly. Since
+    /// `S(2 y) / S(y)^2 = y coth(y)`, the rest of `D` is the sum over `j` of
     /// `ln(j y coth(j y)) - ln(y coth(y))`, which has no negative terms. The relative error is
-    /// about 1e-13 at most, as with the mean.
+    /// about 1e-13 at most, as for the mean.
     ///
     /// Time `n`.
     pub fn variance(&self) -> f64 {
@@ -277,9 +278,9 @@ mod tests {
         DiscordantPairs::new().between(&[0, 1], &[0]);
     }
 
-    /// Length, lambda, mean and variance; by mpmath with 60 digits. At lengths 2 to 8 from the
-    /// number of permutations with each number of inversions (for 2 to 7 found by going through all
-    /// `n!`), above from the products.
+    /// Length, lambda, mean and variance, by mpmath with 60 digits. For lengths 2 to 8 they come
+    /// from the number of permutations with each number of inversions (for 2 to 7 by enumerating
+    /// all `n!`); for larger lengths, from the products.
     const MOMENTS: &[(usize, f64, f64, f64)] = &[
         (2, 5.0, 0.5033689734995427, 0.24664237648289788),
         (2, 0.001, 0.9995002499166875, 2.4975014577085485e-07),

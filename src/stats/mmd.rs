@@ -5,10 +5,10 @@ use statrs::function::erf::erfc_inv;
 use super::tails::two_sided;
 use super::{DiscordantPairs, Mallows, Outcome, Test, check_len, check_sample};
 
-/// What the samples of an [`Mmd`] are compared with.
+/// What an [`Mmd`] compares the samples with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Design {
-    /// Each other, by pairs: the first with the second, the third with the fourth, and so on.
+    /// Each other, in pairs: the first with the second, the third with the fourth, and so on.
     Pairs,
     /// The identity.
     Identity,
@@ -17,44 +17,44 @@ pub enum Design {
 /// The test of the squared maximum mean discrepancy with the [`Mallows`] kernel `K`: Mitchell,
 /// Stokes, Frank, Holmes, *Bandwidth-Optimal Random Shuffling for GPUs*, 2022, section 5.
 ///
-/// The statistic is the mean of `m` values of the kernel less its expectation under uniformity,
+/// The statistic is the mean of `m` values of the kernel, minus its expectation under uniformity,
 /// [`Mallows::mean`]. For `N` samples there are two designs:
 ///
-/// * [`Design::Pairs`], of the published version (equations 5 to 7): the kernel of samples
-///   `2 i - 1` and `2 i`, so `m = N / 2`; an odd last sample waits for another. Its expectation is
-///   the squared discrepancy of the two distributions, which is never negative, and 0 only if the
-///   samples are uniform. So with enough samples this design finds everything; but it takes many
-///   unless the permutations come in clusters.
-/// * [`Design::Identity`], of the first preprint (arXiv:2106.06161v1, equations 4 and 5): the
+/// * [`Design::Pairs`], from the published version (equations 5 to 7): the kernel of samples
+///   `2 i - 1` and `2 i`, so `m = N / 2`; an odd last sample waits for another. The expectation of
+///   the statistic is the squared discrepancy of the two distributions, which is never negative,
+///   and 0 only if the samples are uniform. With enough samples this design therefore detects every
+///   fault, but it takes many samples unless the permutations form clusters.
+/// * [`Design::Identity`], from the first preprint (arXiv:2106.06161v1, equations 4 and 5): the
 ///   kernel of each sample and the identity, so `m = N`. It is a test of the number of inversions,
-///   and a quick one. Its expectation is 0 also for many distributions that are not uniform, so it
-///   is no measure of discrepancy: shuffles that leave inversions alone pass it.
+///   and a fast one. The expectation is 0 for many non-uniform distributions, too, so it does not
+///   measure a discrepancy: shuffles with the right inversions pass it.
 ///
 /// # Distribution
 ///
-/// Under uniformity the kernel of a sample with the identity, and that of two independent samples,
-/// have the same distribution: `K(a, b)` depends on `a` and `b` only by way of `b a^-1`, which is
-/// uniform if `b` is, whatever `a` is. The `m` values are independent in both designs, since no
+/// Under uniformity the kernel of a sample and the identity has the same distribution as that of
+/// two independent samples: `K(a, b)` depends on `a` and `b` only through `b a^-1`, which is
+/// uniform if `b` is, whatever `a` is. In both designs the `m` values are independent, since no
 /// sample is in two of them. So the statistic has expectation 0 and variance `Var(K) / m`, with
-/// `Var(K)` from [`Mallows::variance`]: `2 Var(K) / N` for the pairs, and half of that,
-/// `Var(K) / N`, for the identity.
+/// `Var(K)` from [`Mallows::variance`]: `2 Var(K) / N` for pairs, and half of that, `Var(K) / N`,
+/// for the identity.
 ///
-/// Two bounds follow for the probability that it is at least `t` from 0:
+/// There are two bounds for the probability that it is at least `t` from 0:
 ///
-/// * Hoeffding's, as `K` is from 0 to 1: at most `2 exp(-2 m t^2)`; it holds for every number of
-///   samples, and is far too careful if `K` varies little;
-/// * the central limit theorem's: `erfc(t / sqrt(2 Var(K) / m))`, close if `m` is large. With a
-///   great `lambda` the kernel is rarely far from 0, and more samples are needed.
+/// * Hoeffding's inequality, since `K` is between 0 and 1: at most `2 exp(-2 m t^2)`. It holds for
+///   every number of samples, but is far too conservative if `K` varies little.
+/// * The central limit theorem: `erfc(t / sqrt(2 Var(K) / m))`, which is accurate if `m` is large.
+///   For a large `lambda` the kernel is rarely far from 0, and more samples are needed.
 ///
-/// [`outcome`](Test::outcome) takes Hoeffding's bound for fewer than 100 samples, as the authors
-/// advise, and the normal distribution from there on. Both are two-sided.
+/// [`outcome`](Test::outcome) uses Hoeffding's bound for fewer than 100 samples, as the authors
+/// recommend, and the normal distribution from there on. Both are two-sided.
 ///
 /// # Examples
 ///
 /// ```
 /// use bijective_shuffle::stats::{Mmd, Test, run};
 ///
-/// // A cut: everything moves, and the order in the two parts stays.
+/// // A cut: every item moves, but the order within each of the two parts stays.
 /// let cut = |sample: u64, out: &mut [u32]| {
 ///     (0..).zip(&mut *out).for_each(|(index, place)| *place = index);
 ///     out.rotate_left(fastrand::Rng::with_seed(sample).usize(..out.len()));
@@ -62,7 +62,7 @@ pub enum Design {
 /// let mmd = run(1000, 52, || Mmd::pairs(52), cut);
 /// let outcome = mmd.outcome();
 /// assert!(outcome.p_value < 1e-100);
-/// // That is to say that the statistic is far out of the acceptance region.
+/// // Equivalently, the statistic is far outside the acceptance region.
 /// assert!(outcome.statistic > mmd.normal_threshold(1e-100));
 /// ```
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ pub struct Mmd {
     kernel: Mallows,
     design: Design,
     pairs: DiscordantPairs,
-    /// The sample that waits for the second of its pair; none does if it is empty.
+    /// The sample that waits for the second of its pair; empty if none does.
     waiting: Vec<u32>,
     /// The sum of the kernel's values, and their number.
     sum: f64,
@@ -78,7 +78,7 @@ pub struct Mmd {
 }
 
 impl Mmd {
-    /// The test by pairs of samples of `len` items, with the paper's `lambda` of 5.
+    /// A test by pairs of samples of `len` items, with the paper's `lambda` of 5.
     ///
     /// # Panics
     ///
@@ -87,7 +87,7 @@ impl Mmd {
         Self::new(Design::Pairs, Mallows::new(len, Mallows::LAMBDA))
     }
 
-    /// The test against the identity of samples of `len` items, with the paper's `lambda` of 5.
+    /// A test of samples of `len` items against the identity, with the paper's `lambda` of 5.
     ///
     /// # Panics
     ///
@@ -96,11 +96,11 @@ impl Mmd {
         Self::new(Design::Identity, Mallows::new(len, Mallows::LAMBDA))
     }
 
-    /// The test with a kernel of a certain length and sharpness.
+    /// A test with a given design and kernel.
     ///
     /// # Panics
     ///
-    /// If the length is below 2.
+    /// If the kernel's length is below 2.
     pub fn new(design: Design, kernel: Mallows) -> Self {
         check_len(kernel.len());
         let pairs = DiscordantPairs::new();
@@ -135,7 +135,7 @@ impl Mmd {
         self.kernel.variance() / self.values as f64
     }
 
-    /// The outcome by Hoeffding's inequality: a p-value that is never too small, and mostly far too
+    /// The outcome by Hoeffding's inequality. Its p-value is never too small, and usually far too
     /// large.
     pub fn hoeffding(&self) -> Outcome {
         let statistic = self.statistic();
@@ -153,42 +153,42 @@ impl Mmd {
         Outcome { statistic, p_value: two_sided(statistic / variance.sqrt()), samples }
     }
 
-    /// The least distance from 0 that is significant at the level `alpha` by Hoeffding's
-    /// inequality: equation 6 of the paper, `sqrt(ln(2 / alpha) / N)` for `N` samples in pairs, and
-    /// equation 4 of the preprint, `sqrt(ln(2 / alpha) / (2 N))`, against the identity.
+    /// The smallest distance from 0 that is significant at the level `alpha` by Hoeffding's
+    /// inequality: equation 6 of the paper, `sqrt(ln(2 / alpha) / N)`, for `N` samples in pairs,
+    /// and equation 4 of the preprint, `sqrt(ln(2 / alpha) / (2 N))`, against the identity.
     ///
-    /// Infinite without samples.
+    /// It is infinite without samples.
     ///
     /// # Panics
     ///
-    /// If `alpha` is not above 0 and at most 1.
+    /// If `alpha` is not above 0, or is above 1.
     pub fn hoeffding_threshold(&self, alpha: f64) -> f64 {
         check_level(alpha);
         ((2.0 / alpha).ln() / (2.0 * self.values as f64)).sqrt()
     }
 
-    /// The least distance from 0 that is significant at the level `alpha` by the central limit
+    /// The smallest distance from 0 that is significant at the level `alpha` by the central limit
     /// theorem: equation 7 of the paper and equation 5 of the preprint,
-    /// `sqrt(2 Var) erf^-1(1 - alpha)`, written with `erfc^-1(alpha)` so that a small `alpha` keeps
-    /// its digits.
+    /// `sqrt(2 Var) erf^-1(1 - alpha)`. It is computed with `erfc^-1(alpha)`, which keeps the
+    /// digits of a small `alpha`.
     ///
-    /// Infinite without samples.
+    /// It is infinite without samples.
     ///
     /// # Panics
     ///
-    /// If `alpha` is not above 0 and at most 1.
+    /// If `alpha` is not above 0, or is above 1.
     pub fn normal_threshold(&self, alpha: f64) -> f64 {
         check_level(alpha);
         (2.0 * self.variance()).sqrt() * erfc_inv(alpha)
     }
 
-    /// Takes the kernel's value for two permutations that order so many pairs differently.
+    /// Adds the kernel's value for two permutations that order `discordant` pairs differently.
     fn take(&mut self, discordant: u64) {
         self.sum += self.kernel.value(discordant);
         self.values += 1;
     }
 
-    /// Takes a sample of a pair: the second if one waits, and else the first.
+    /// Takes a sample as the second of a pair if one is waiting, and otherwise as the first.
     fn take_in_pairs(&mut self, permutation: &[u32]) {
         if self.waiting.is_empty() {
             self.waiting.extend_from_slice(permutation);
@@ -220,7 +220,7 @@ impl Test for Mmd {
         }
     }
 
-    /// If a sample waits in each of the two, they become a pair.
+    /// If a sample waits in each of the two tests, they form a pair.
     fn merge(&mut self, other: Self) {
         assert_eq!(
             (self.kernel, self.design),
@@ -290,7 +290,7 @@ mod tests {
                 assert!((p / alpha - 1.0).abs() < 1e-9, "{p:e} instead of {alpha:e}");
             }
         }
-        // The paper's form, equation 6: 200 samples in pairs.
+        // The paper's form, equation 6, for 200 samples in pairs.
         let pairs = recorded(Mmd::pairs(3), &vec![[2, 1, 0]; 200]);
         assert_eq!(pairs.hoeffding_threshold(0.05), ((2.0 / 0.05_f64).ln() / 200.0).sqrt());
     }

@@ -1,46 +1,46 @@
-//! Statistical tests of shuffles: does every permutation come equally often?
+//! Statistical tests of shuffles: is every permutation equally likely?
 //!
-//! The tests see slices of indexes and nothing else, so they judge any shuffler. A sample is a
-//! permutation `p` of `0..n`, 1 <= `n` <= 2^32, as a `&[u32]`: `p[k]` is the index of the item that
-//! comes to place `k`. The hypothesis is always that the samples are independent and that each is
-//! uniform among the `n!` permutations.
+//! The tests see only slices of indexes, so they can judge any shuffler. A sample is a permutation
+//! `p` of `0..n`, 1 <= `n` <= 2^32, as a `&[u32]`: `p[k]` is the index of the item that moves to
+//! place `k`. The hypothesis is always that the samples are independent and that each is uniform
+//! among the `n!` permutations.
 //!
-//! | test | what it sees | time per sample | fewest sensible samples |
+//! | test | what it detects | time per sample | fewest sensible samples |
 //! | --- | --- | --- | --- |
-//! | [`Orders`] | everything, at `n` from 2 to 8 | `n` | 5 `n!` |
+//! | [`Orders`] | every fault, for `n` from 2 to 8 | `n` | 5 `n!` |
 //! | [`Mmd::pairs`] | clusters of similar orders; samples that depend on each other | `n log n` | 200 |
 //! | [`Mmd::identity`] | a wrong number of inversions | `n log n` | 100 |
-//! | [`Signs`] | even and odd permutations out of balance | `n` | 20 |
+//! | [`Signs`] | an imbalance of even and odd permutations | `n` | 20 |
 //! | [`Places::new`] | indexes that prefer certain places | `n`, and `n^2` counts | `n` |
 //! | [`Places::coarse`] | the same for ranges of indexes and places | `n`, and `b^2` counts for `b` bins | `b` |
 //! | [`Displacement`] | items that stay too near to their places, or move too far | `n` | 30 |
 //! | [`Successors`] | neighbours that stay neighbours | `n` | 50 |
-//! | [`Differences`] | steps from one index to the next, modulo `n`, that come too often | `n`, and `n` counts | 10 |
+//! | [`Differences`] | steps from one index to the next, modulo `n`, that occur too often | `n`, and `n` counts | 10 |
 //! | [`Cycles`] | a wrong number of cycles | `n` | 50 |
 //! | [`FixedPoints`] | items that stay in place | `n` | 50 |
 //!
-//! From the fewest samples on, and from 5 items on, a perfect shuffle was measured to get p-values
-//! below 0.05, 0.01 and 0.001 as often as that, but for a factor of 2 at the last. Much smaller
-//! p-values take more samples to mean what they say. How many it takes to *find* a fault depends on
-//! the fault: where it moves a mean by `s` standard deviations of a single sample, about
-//! `20 / s^2`. Which tests find which known faults, after how many samples, is listed in
-//! `tests/suite/stats.rs` of the repository.
+//! With at least the fewest samples, and at least 5 items, a perfect shuffle was measured to get
+//! p-values below 0.05, 0.01 and 0.001 with those frequencies, within a factor of 2 for the last.
+//! Much smaller p-values need more samples to be accurate. How many samples it takes to *detect* a
+//! fault depends on the fault: about `20 / s^2` if it shifts a mean by `s` standard deviations of a
+//! single sample. `tests/suite/stats.rs` of the repository lists which tests detect which known
+//! faults, and after how many samples.
 //!
 //! # Use
 //!
 //! [`run`] draws the samples, in parallel, and passes them to a test; a tuple of tests judges the
-//! same samples. Whoever has the samples already can call [`Test::record`] for each.
+//! same samples. If you already have the samples, call [`Test::record`] for each.
 //!
-//! A p-value is the probability that a perfect shuffle gives a statistic at least as extreme. One
-//! of 0.01 is nothing unusual where a hundred tests are made. Choose the smallest p-value that is
-//! still to pass before looking, and divide it by the number of tests.
+//! A p-value is the probability that a perfect shuffle gives a statistic at least as extreme. A
+//! p-value of 0.01 is nothing unusual among a hundred tests. Before looking at the results, choose
+//! the smallest p-value that should still pass, and divide it by the number of tests.
 //!
 //! # Examples
 //!
 //! ```
 //! use bijective_shuffle::stats::{Cycles, FixedPoints, Signs, Test, run};
 //!
-//! // Sattolo's algorithm, the classic slip in a shuffle: an item is never exchanged with itself.
+//! // Sattolo's algorithm, the classic mistake in a shuffle: no item is exchanged with itself.
 //! let sattolo = |sample: u64, out: &mut [u32]| {
 //!     let mut rng = fastrand::Rng::with_seed(sample);
 //!     (0..).zip(&mut *out).for_each(|(index, place)| *place = index);
@@ -87,20 +87,20 @@ pub use orders::Orders;
 pub use places::Places;
 pub use sign::Signs;
 
-/// What a test found.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// The test's statistic; what it is, and in which unit, is said at the test.
+    /// The test's statistic; the test documents its meaning and unit.
     pub statistic: f64,
     /// The probability, from 0 to 1, that uniform permutations give a statistic at least as
-    /// extreme. Values below about 1e-308 are given as 0.
+    /// extreme. Values below about 1e-308 are reported as 0.
     pub p_value: f64,
     /// The number of samples that the statistic is made of.
     pub samples: u64,
 }
 
 impl Outcome {
-    /// The outcome where nothing can be said: of no samples, or of too few.
+    /// The outcome of no samples, or of too few to say anything.
     const fn silent(samples: u64) -> Self {
         Self { statistic: 0.0, p_value: 1.0, samples }
     }
@@ -108,11 +108,11 @@ impl Outcome {
 
 /// A statistic of a stream of permutations, all of the same length.
 ///
-/// The results of a test do not depend on the order of the samples, unless it says so.
+/// Unless a test says otherwise, its results do not depend on the order of the samples.
 ///
 /// # Examples
 ///
-/// A test of one's own, that looks where item 0 goes:
+/// A custom test, which looks where item 0 goes:
 ///
 /// ```
 /// use bijective_shuffle::stats::{Outcome, Test};
@@ -148,16 +148,16 @@ impl Outcome {
 /// assert!(test.outcome().p_value < 0.001);
 /// ```
 pub trait Test {
-    /// Takes a sample.
+    /// Adds a sample.
     ///
     /// # Panics
     ///
-    /// If its length is not the test's. It should be a permutation of the indexes below its length.
-    /// That is not checked: if it is not, the call may panic, and else the outcome means nothing.
+    /// If its length is not the test's. The sample should be a permutation of the indexes below its
+    /// length. That is not checked: otherwise the call may panic, or the outcome is meaningless.
     fn record(&mut self, permutation: &[u32]);
 
-    /// Takes the samples of another test of the same kind, length and parameters as if they came
-    /// after the own.
+    /// Adds the samples of another test of the same kind, length and parameters, as if they came
+    /// after this test's own.
     ///
     /// # Panics
     ///
@@ -166,18 +166,18 @@ pub trait Test {
     where
         Self: Sized;
 
-    /// What the samples so far say. Without samples the statistic is 0 and the p-value 1.
+    /// The result of the samples so far. Without samples the statistic is 0 and the p-value 1.
     fn outcome(&self) -> Outcome;
 }
 
-/// Refuses lengths at which there is one permutation only, and those whose indexes do not fit.
+/// Rejects lengths that have only one permutation, and those whose indexes do not fit.
 #[track_caller]
 fn check_len(len: usize) {
     assert!(len >= 2, "a test needs at least 2 items: fewer have one order only");
     assert!(len as u64 <= 1 << 32, "indexes are held in 32 bits");
 }
 
-/// Refuses a sample of another length than the test's.
+/// Rejects a sample whose length is not the test's.
 #[track_caller]
 fn check_sample(permutation: &[u32], len: usize) {
     assert_eq!(permutation.len(), len, "the sample is not as long as the test was made for");

@@ -1,14 +1,14 @@
-//! [`Orders`]: how often each of the `n!` orders comes.
+//! [`Orders`]: tests how often each of the `n!` orders occurs.
 
 use super::tails::chi_squared;
 use super::{Outcome, Test, check_sample};
 
 /// The chi-squared test of all `n!` orders of `n` items, `n` from 2 to 8.
 ///
-/// It sees every fault there is, given enough samples. The statistic is Pearson's, and the p-value
-/// its upper tail, by the chi-squared distribution with `n! - 1` degrees of freedom; that takes
-/// about 5 samples an order or more. Counts that are *more* even than chance makes them give a
-/// p-value close to 1, and pass.
+/// Given enough samples, it detects every fault. The statistic is Pearson's. The p-value is its
+/// upper tail, from the chi-squared distribution with `n! - 1` degrees of freedom, for which about
+/// 5 samples for each order are enough. Counts that are *more* even than chance would make them
+/// have a p-value close to 1, and pass.
 ///
 /// # Examples
 ///
@@ -27,10 +27,10 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// The longest permutations whose orders are counted: 8! are 40320.
+    /// The longest permutations whose orders are counted: 8! is 40320.
     pub const LEN_MAX: usize = 8;
 
-    /// The test of `len` items.
+    /// A test for permutations of `len` items.
     ///
     /// # Panics
     ///
@@ -43,7 +43,7 @@ impl Orders {
         Self { len, counts: vec![0; (1..=len).product()] }
     }
 
-    /// How often each order came, in lexicographic order.
+    /// How often each order occurred, in lexicographic order.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -73,8 +73,8 @@ impl Test for Orders {
     }
 }
 
-/// The place of a permutation of at most 64 items among all of its length in lexicographic order,
-/// from 0: the number of values not used yet below each value, as digits in the mixed base
+/// The rank of a permutation of at most 64 items among all of its length in lexicographic order,
+/// from 0: the number of unused values below each value, as digits in the mixed base
 /// `n, n - 1, .., 1`.
 fn lexicographic_rank(permutation: &[u32]) -> usize {
     let mut unused = u64::MAX;
@@ -93,7 +93,7 @@ fn lexicographic_rank(permutation: &[u32]) -> usize {
 mod tests {
     use super::*;
 
-    /// Steps to the next permutation in lexicographic order; whether there is one.
+    /// Steps to the next permutation in lexicographic order, and returns whether there is one.
     fn step(p: &mut [u32]) -> bool {
         let Some(k) = p.windows(2).rposition(|pair| pair[0] < pair[1]) else {
             return false;

@@ -1,34 +1,35 @@
-//! [`Places`]: which index comes to which place.
+//! [`Places`]: tests which index moves to which place.
 
 use super::tails::chi_squared;
 use super::{Outcome, Test, check_len, check_sample};
 
-/// The test that every index comes to every place equally often: a table of indexes by places, each
-/// or in bins.
+/// The test that every index is equally likely to move to every place: a table of indexes by
+/// places, individually or in bins.
 ///
-/// The statistic is `(n - 1) / n` times Pearson's; the p-value is its upper tail, by the
+/// The statistic is `(n - 1) / n` times Pearson's. The p-value is its upper tail, from the
 /// chi-squared distribution with `(b - 1)^2` degrees of freedom for `b` bins. The table has `b^2`
-/// counts of 8 bytes, which sets the limit: 2000 items in bins of one take 32 MB a thread, and more
-/// samples than items are worth the while. `b` samples are enough to trust the p-value.
+/// counts of 8 bytes, which limits the size: with 2000 items in bins of one it takes 32 MB for each
+/// thread, and it pays to draw more samples than there are items. `b` samples are enough to trust
+/// the p-value.
 ///
 /// # Distribution
 ///
-/// Let `X(i, k)` be 1 if a uniform permutation brings index `i` to place `k`, and else 0. The
+/// Let `X(i, k)` be 1 if a uniform permutation moves index `i` to place `k`, and otherwise 0. Its
 /// expectation is `1 / n`, and
 ///
 /// ```text
 /// Cov(X(i, k), X(j, l)) = ([i = j] - 1/n) ([k = l] - 1/n) / (n - 1)
 /// ```
 ///
-/// as the permutations with both 1 are a `1 / n` of all, none, or a `1 / (n (n - 1))`. The count
-/// `N(B, C)` of a bin `B` of `r` indexes and a bin `C` of `c` places is the sum of `r c` of these.
-/// So `N(B, C) - r c / n`, divided by `sqrt(r c)`, has the covariance of
+/// since the fraction of permutations in which both are 1 is `1 / n`, 0 or `1 / (n (n - 1))`. The
+/// count `N(B, C)` of a bin `B` of `r` indexes and a bin `C` of `c` places is the sum of `r c` of
+/// these. So `N(B, C) - r c / n`, divided by `sqrt(r c)`, has the covariance
 /// `(I - u u') (x) (I - v v') / (n - 1)`, where `u` and `v` are the unit vectors of all
 /// `sqrt(r / n)` and `sqrt(c / n)`. That is `1 / (n - 1)` times a projection to `(b - 1)^2`
 /// dimensions. Pearson's statistic of `N` samples is the squared length of the sum of these
-/// vectors, times `n / N`; with `n - 1` instead of `n` its mean is exactly `(b - 1)^2`, and its
-/// distribution tends to the chi-squared one. (The factor is what sets whole permutations apart
-/// from independent indexes: without it, 2 items would give twice the statistic that they should.)
+/// vectors, times `n / N`. With `n - 1` instead of `n` its mean is exactly `(b - 1)^2`, and its
+/// distribution tends to the chi-squared one. (The factor distinguishes whole permutations from
+/// independent indexes: without it, 2 items would give twice the right statistic.)
 ///
 /// # Examples
 ///
@@ -43,17 +44,17 @@ use super::{Outcome, Test, check_len, check_sample};
 #[derive(Clone, Debug)]
 pub struct Places {
     len: usize,
-    /// The first place of each bin, and the length.
+    /// The first place of each bin, and at the end the length.
     starts: Vec<usize>,
     /// The bin of `x` is `x * scale >> 32`.
     scale: u64,
-    /// A row for each bin of places.
+    /// One row for each bin of places.
     counts: Vec<u64>,
     samples: u64,
 }
 
 impl Places {
-    /// The test of `len` items, with a cell for each index and place.
+    /// A test for permutations of `len` items, with a cell for each index and place.
     ///
     /// # Panics
     ///
@@ -62,8 +63,8 @@ impl Places {
         Self::coarse(len, len)
     }
 
-    /// The test of `len` items, with the indexes and the places in so many bins of nearly the same
-    /// size.
+    /// A test for permutations of `len` items, with the indexes and the places each in `bins` bins
+    /// of nearly equal size.
     ///
     /// # Panics
     ///
@@ -71,7 +72,7 @@ impl Places {
     pub fn coarse(len: usize, bins: usize) -> Self {
         check_len(len);
         assert!((2..=len).contains(&bins), "{bins} bins for {len} items");
-        // Rounded down, so that the last item is still in the last bin.
+        // Rounded down, so that the last item is in the last bin.
         let scale = ((bins as u64) << 32) / len as u64;
         // The first x with x * scale >= bin << 32.
         let start = |bin: usize| ((bin as u64) << 32).div_ceil(scale) as usize;
@@ -89,8 +90,8 @@ impl Places {
         self.starts.windows(2).map(|pair| pair[1] - pair[0])
     }
 
-    /// How often indexes of each bin came to places of each: row by row, each for one bin of
-    /// places.
+    /// How often indexes of each bin moved to places of each bin: row by row, with one row for each
+    /// bin of places.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }

@@ -1,15 +1,15 @@
-//! [`Signs`]: how many permutations are odd.
+//! [`Signs`]: tests how many permutations are odd.
 
 use super::cycles::CycleCounter;
 use super::tails::fair_coin;
 use super::{Outcome, Test, check_len, check_sample};
 
-/// The test that as many permutations are odd as are even.
+/// The test that odd and even permutations are equally frequent.
 ///
-/// A permutation is odd if it takes an odd number of exchanges to make it. The statistic is the
-/// number of odd ones, in samples; the p-value is twice the binomial tail (at most 1), exact at
-/// every number of samples. So it is somewhat too large rather than too small, as it must be where
-/// few values are possible.
+/// A permutation is odd if it is a product of an odd number of exchanges. The statistic is the
+/// number of odd samples. The p-value is twice the binomial tail (at most 1), which is exact for
+/// every number of samples. Since only few values are possible, the p-value is somewhat too large
+/// rather than too small.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// The test of `len` items.
+    /// A test for permutations of `len` items.
     ///
     /// # Panics
     ///

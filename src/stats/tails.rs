@@ -1,4 +1,4 @@
-//! p-values: the tails of the distributions that statistics have.
+//! p-values: the tails of the statistics' distributions.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 use statrs::function::factorial::ln_binomial;
@@ -7,25 +7,25 @@ use super::Outcome;
 
 /// The probability that a standard normal variable is at least as far from 0 as `z`.
 ///
-/// It is that of its square, which is chi-squared with one degree of freedom. (The library's `erfc`
-/// would do as well, but has only 10 right digits where its argument is from 0.5 to 0.75.) Small
-/// values keep their digits: 1e-300 is right, and what is below about 1e-308 is 0.
+/// It is the tail of the square, which is chi-squared with one degree of freedom. (The library's
+/// `erfc` would work, too, but has only 10 correct digits for arguments from 0.5 to 0.75.) Small
+/// values keep their digits: 1e-300 is accurate, and anything below about 1e-308 is 0.
 pub(super) fn two_sided(z: f64) -> f64 {
     chi_squared(z * z, 1.0)
 }
 
-/// The probability that a chi-squared variable with so many degrees of freedom is at least
-/// `statistic`; 1 without any.
+/// The probability that a chi-squared variable with `degrees` degrees of freedom is at least
+/// `statistic`; 1 if there are none.
 pub(super) fn chi_squared(statistic: f64, degrees: f64) -> f64 {
     if degrees <= 0.0 { 1.0 } else { ChiSquared::new(degrees).map_or(1.0, |x| x.sf(statistic)) }
 }
 
 /// The probability that `tosses` of a fair coin differ from their expectation at least as much as
-/// `heads` do; exact.
+/// `heads` does. It is exact.
 ///
-/// Twice the binomial tail, at most 1. It is summed outwards from its largest term, each the one
-/// before times a ratio: all terms are positive, and a few times `sqrt(tosses)` of them count. The
-/// relative error is that of the first, about 1e-16 times `tosses ln tosses`.
+/// It is twice the binomial tail, at most 1, summed outwards from its largest term, where each term
+/// is the one before times a ratio. All terms are positive, and a few times `sqrt(tosses)` of them
+/// matter. The relative error is that of the first term, about 1e-16 times `tosses ln tosses`.
 pub(super) fn fair_coin(heads: u64, tosses: u64) -> f64 {
     let more = heads.max(tosses - heads);
     let (mut term, mut sum) = (1.0, 1.0);
@@ -40,11 +40,11 @@ pub(super) fn fair_coin(heads: u64, tosses: u64) -> f64 {
     (2.0 * sum * first.exp()).min(1.0)
 }
 
-/// The outcome of a mean of `samples` independent values, against the normal distribution it tends
-/// to. The statistic is the number of standard deviations that the mean is off, and the p-value is
-/// two-sided.
+/// The outcome for a mean of `samples` independent values, by the normal distribution that it tends
+/// to. The statistic is the difference from the expectation in standard deviations, and the p-value
+/// is two-sided.
 ///
-/// `excess` is the sum of the values less its expectation, `variance` that of one value.
+/// `excess` is the sum of the values minus its expectation, and `variance` that of one value.
 pub(super) fn mean_outcome(excess: f64, variance: f64, samples: u64) -> Outcome {
     if samples == 0 || variance <= 0.0 {
         return Outcome::silent(samples);
@@ -61,7 +61,7 @@ mod tests {
         assert!((actual / expected - 1.0).abs() < tolerance, "{actual:e} instead of {expected:e}");
     }
 
-    // The expected values of this module are from mpmath with 50 digits: erfc(z / sqrt 2),
+    // The expected values in this module are from mpmath with 50 digits: erfc(z / sqrt 2),
     // 1 - P(df / 2, x / 2) by its power series in 400 digits, and sums of binomial(n, k) / 2^n.
 
     #[test]

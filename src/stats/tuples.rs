@@ -1,10 +1,10 @@
-//! Tuples of tests: several tests of the same samples.
+//! Tuples of tests, which judge the same samples.
 
 use super::{Outcome, Test};
 
-/// The outcome of several tests together: the smallest p-value times their number, but at most 1,
-/// with the statistic and the samples that belong to it. This correction (Bonferroni's) holds
-/// however the tests depend on each other.
+/// The joint outcome of several tests: the smallest p-value times their number, but at most 1, with
+/// the statistic and the samples of that test. This (Bonferroni's) correction is valid however the
+/// tests depend on each other.
 fn joint(outcomes: &[Outcome]) -> Outcome {
     let first = outcomes[0];
     let least = outcomes.iter().fold(first, |a, &b| if b.p_value < a.p_value { b } else { a });
@@ -14,8 +14,8 @@ fn joint(outcomes: &[Outcome]) -> Outcome {
 macro_rules! tuple {
     ($($test:ident $field:tt),+) => {
         /// Several tests of the same samples. The outcome is that of the test with the smallest
-        /// p-value, which is multiplied by the number of tests (Bonferroni's correction); those of
-        /// each are to be had from the fields.
+        /// p-value, which is multiplied by the number of tests (Bonferroni's correction). Each
+        /// test's own outcome can be read from its field.
         impl<$($test: Test),+> Test for ($($test,)+) {
             fn record(&mut self, permutation: &[u32]) {
                 $(self.$field.record(permutation);)+

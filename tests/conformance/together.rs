@@ -104,7 +104,7 @@ fn rows_must_be_whole() {
     }
     assert_eq!(
         error_text(&mut items),
-        "a slice of 12 items does not consist of rows of 5: its length must be a multiple of that"
+        "a slice of 12 items does not consist of rows of 5: its length must be a multiple of 5"
     );
     let mut none: [u8; 0] = [];
     assert!(Rows::new(&mut none, 0).is_err());

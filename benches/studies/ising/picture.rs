@@ -43,7 +43,8 @@ pub(crate) fn lattice(file: &Path, engine: Engine, seed: u64, sweeps: u64) -> Re
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"768\" height=\"768\" viewBox=\"0 0 {SIDE} {SIDE}\" \
              shape-rendering=\"crispEdges\">\n\
-             <title>{SIDE} x {SIDE} Ising spins at beta = {CRITICAL:.7} after {sweeps} sweeps; those that are down</title>\n\
+             <title>{SIDE} x {SIDE} Ising spins at beta = {CRITICAL:.7} after {sweeps} sweeps; \
+             those that are down</title>\n\
              <rect width=\"{SIDE}\" height=\"{SIDE}\" fill=\"#f4f1e8\"/><path fill=\"#1f3a5f\" d=\"{path}\"/>\n</svg>\n"
         ),
     )?;

@@ -18,7 +18,8 @@ pub(crate) fn print(
     timed: bool,
 ) -> Result<(), Failure> {
     println!(
-        "| generator | e | deviation | C_V | deviation | ns an update, k = 1 | k = 100 | tau of e, sweeps | sweeps | seconds |"
+        "| generator | e | deviation | C_V | deviation | ns an update, k = 1 | k = 100 \
+         | tau of e, sweeps | sweeps | seconds |"
     );
     // Without tiles there is no k, and one time.
     let timed_ks = match engine {

@@ -1,6 +1,11 @@
-//! Structure along the index, inside one permutation: what differences, pairs, single bits and
-//! linear functions of the values show. Every statistic is a number that is large where there is
-//! structure; what is usual is learnt from the reference.
+//! Statistics of the structure along the index inside one permutation: what differences, pairs,
+//! single bits and linear functions of the values show. Every statistic is a number that is large
+//! where there is structure.
+//!
+//! What is usual is learnt from a reference, an exact draw of the same size, and not from formulas.
+//! One can work out what a statistic of one large permutation is under uniformity. But values drawn
+//! without replacement, unequal cells and correlated counts make every formula slightly wrong, and
+//! tests with 10^8 values notice. An exact draw has the same quirks.
 
 use bijective_shuffle::prelude::*;
 

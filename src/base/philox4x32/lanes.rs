@@ -1,19 +1,20 @@
 //! Philox4x32 on many counters at once, as loops over arrays that become vector instructions.
 //!
-//! Lanes of 64 bits hold words of 32, since the instruction that multiplies two words has a lane of
-//! 64 bits for the product and looks at the low halves only. What is above the low halves is
-//! ignored before and unspecified after.
+//! Each 32-bit word has a lane of 64 bits, since the instruction that multiplies two words needs
+//! such a lane for the product and reads only the low halves. The high halves are ignored on entry
+//! and unspecified on return.
 
 use super::{MULTIPLIERS, WEYL};
 use crate::base::words::halves;
 
-/// Counters or blocks, the same word of all lanes side by side. A word is the low half of its lane.
+/// Counters or blocks, transposed: the same word of all lanes side by side. A word is the low half
+/// of its lane.
 pub(crate) type Counters<const LANES: usize> = [[u64; LANES]; 4];
 
-/// The word of a lane.
+/// Masks the word of a lane.
 pub(crate) const LOW: u64 = 0xFFFF_FFFF;
 
-/// Replaces counters by the blocks of ten rounds that belong to them under a key, low word first.
+/// Replaces counters with their blocks of ten rounds under a key, given low word first.
 #[inline(always)]
 pub(crate) fn encrypt<const LANES: usize>(key: u64, counters: &mut Counters<LANES>) {
     let mut x = *counters;
@@ -26,8 +27,7 @@ pub(crate) fn encrypt<const LANES: usize>(key: u64, counters: &mut Counters<LANE
     *counters = x;
 }
 
-/// One round, with the two key words of each lane. What is above the key words' low halves is
-/// ignored as well.
+/// One round, with two key words for each lane. The high halves of the key words are ignored, too.
 #[inline(always)]
 pub(crate) fn round<const LANES: usize>(
     [a, b, c, d]: &mut Counters<LANES>,
@@ -44,8 +44,8 @@ pub(crate) fn round<const LANES: usize>(
     }
 }
 
-/// A number of rounds that the compiler shall not know: else it makes all of them for one vector
-/// after another, each waiting for the one before.
+/// Hides a round count from the compiler. If the compiler knew it, it would unroll all rounds for
+/// one vector after another, each waiting for the one before.
 #[inline(always)]
 pub(crate) fn uncounted(rounds: usize) -> usize {
     core::hint::black_box(rounds)

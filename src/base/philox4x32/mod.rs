@@ -3,10 +3,10 @@
 
 pub(crate) mod lanes;
 
-/// The two multipliers, for the first and the third word.
+/// The two multipliers: for the first and the third word of the counter.
 pub(crate) const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
-/// What is added to the two key words after each round: the golden ratio and the square root of 3,
-/// less 1.
+/// The increments of the two key words after each round: the golden ratio less 1 and the square
+/// root of 3 less 1, as fractions of 2^32.
 pub(crate) const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// Philox4x32 with a 64-bit key: a bijection on 128-bit counters whose values are random numbers.
@@ -37,8 +37,8 @@ impl<const ROUNDS: usize> Philox4x32<ROUNDS> {
         self.key
     }
 
-    /// The four words that belong to a counter. Words are in the order of the reference
-    /// implementation, Random123: the first word of a counter is its least significant.
+    /// The block of four random words for a counter. Words are in the order of the reference
+    /// implementation, Random123: the first word of a counter is its least significant one.
     #[inline]
     pub const fn block(&self, counter: [u32; 4]) -> [u32; 4] {
         let mut x = counter;

@@ -1,5 +1,10 @@
 //! [`BlockShuffle`]: blocks in random order, and items in random order among the blocks of a
 //! window.
+//!
+//! The domain has exactly as many points as there are items. The alternative is to treat all blocks
+//! as full and leave the missing items of a short last block to the compaction. But then a window's
+//! slots would depend on how many earlier slots were left out, and a loader could not tell where a
+//! window begins. Only one block is short, so its place alone determines where all others begin.
 
 #[cfg(test)]
 mod tests;
@@ -14,45 +19,50 @@ use super::{
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
 
-/// A shuffle for data on disks and in object stores, where a block of neighbouring items costs
-/// hardly more to read than one of them.
+/// A shuffle for data on disk or in object storage, where reading a block of neighbouring items
+/// costs hardly more than reading one of them.
 ///
-/// The `len` items lie in *blocks* of `block` items; the last may be shorter. The blocks are put in
-/// random order. Of that order, each `window` consecutive blocks are a *window* (the last may have
-/// fewer), and the items of a window are shuffled among each other. So whoever goes through the
-/// slots in order reads each block once and whole, and holds the items of one window at a time. It
-/// is the shuffle of blocks and buffers that training loops use (Xu et al., *In-database machine
-/// learning with CorgiPile*, SIGMOD 2022), but as a bijection: it can be asked for any slot,
-/// undone, split among workers and composed like all others.
+/// The `len` items lie in *blocks* of `block` items; the last block may be shorter. The blocks are
+/// put in random order. Each `window` consecutive blocks of that order form a *window* (the last
+/// may have fewer), and the items of a window are shuffled among each other. A reader that takes
+/// the slots in order therefore reads each block once and whole, and holds the items of one window
+/// at a time. This is the shuffle of blocks and buffers that training loops use (Xu et al.,
+/// *In-database machine learning with CorgiPile*, SIGMOD 2022), but as a bijection: it has random
+/// access and an inverse, and can be split among workers and composed like any other.
 ///
-/// The domain has exactly `len` points, also where the last block is short. With blocks of one
-/// item, or with one window for all blocks, it is a shuffle of single items like any other. Else it
-/// is *not* uniform among all orders, as nothing that reads whole blocks can be: uniform, and
-/// independent of each other, are which blocks are in which window and the order of the items
-/// within each window.
+/// The domain has exactly `len` points, even where the last block is short. With blocks of one
+/// item, or with one window for all blocks, it is a shuffle of single items like any other.
+/// Otherwise it is *not* uniform among all orders; nothing that reads whole blocks can be. What is
+/// uniform, and independent of each other, are the assignment of blocks to windows and the order of
+/// the items within each window.
 ///
 /// # The key schedule
 ///
-/// From the seed and epoch that are given, a seed of the same width, 64 or 256 bits, is drawn: the
-/// first words of its key stream for [`KeyDomain::Blocks`]. With it, `CycleWalk::<F>::from_seed`
-/// draws all the rest: at epoch 0 the order of the blocks, as many points as there are blocks, and
-/// at epoch `w + 1` the order within window `w`, as many points as it has items. So the order of
-/// the blocks depends on their number and the seed alone.
+/// The given seed and epoch yield a seed of the same width, 64 or 256 bits: the first words of
+/// their key stream for [`KeyDomain::Blocks`]. `CycleWalk::<F>::from_seed` draws everything else
+/// with that seed: at epoch 0 the order of the blocks, on as many points as there are blocks, and
+/// at epoch `w + 1` the order within window `w`, on as many points as it has items. The order of
+/// the blocks thus depends only on their number and the seed.
 ///
 /// # Costs
 ///
-/// It holds the key of the blocks' order and nothing else. Evaluating a single point draws the key
-/// of its window, 0.3 us with the default family; a window of at most [`Standard::EXACT_MAX`] items
-/// is drawn as a table, which takes from 0.1 us to some microseconds. Runs draw less: forward the
-/// key of each window once, backward once a block, and 200 to 600 million items a second
-/// (`docs/results/blocks.md`).
+/// It stores only the key of the blocks' order; windows' keys are drawn on demand. Evaluating a
+/// single point draws the key of its window, which takes 0.3 us with the default family. A window
+/// of at most [`Standard::EXACT_MAX`] items is drawn as a table, which takes from 0.1 us to a few
+/// microseconds. Runs draw fewer keys: `forward_run` one for each window, `inverse_run` one for
+/// each block. Runs reach 200 to 600 million items a second (`docs/results/blocks.md`).
 ///
-/// It is not a [`FromSeed`]: a length and a key do not tell the sizes of block and window, which
-/// depend on where the items lie. Nor has it a [device source](Bijection::device_source), since the
-/// device would have to draw the window's key at every point. It is [trusted](Bijection::trusted)
-/// where the family is [`Standard`], `MulXorshift<10>`, `GridFeistel<12>`, `VariablePhilox<24>` or
-/// the latter with a [`RandomSign`]. Any other family may draw another member at every call, and is
-/// checked.
+/// # What it does not implement
+///
+/// It is not a [`FromSeed`], because a length and a key do not determine the sizes of blocks and
+/// windows, which depend on how the items are stored. It has no [device
+/// source](Bijection::device_source), since the device would have to run the key schedule at every
+/// point.
+///
+/// It is [trusted](Bijection::trusted) only where the family is [`Standard`], `MulXorshift<10>`,
+/// `GridFeistel<12>`, `VariablePhilox<24>` or the latter with a [`RandomSign`]. Nothing guarantees
+/// that any other family draws the same member twice for a length and a seed, so a shuffle over it
+/// is checked.
 ///
 /// # Examples
 ///
@@ -84,7 +94,7 @@ pub struct BlockShuffle<F = Standard> {
     window: u64,
     /// The number of blocks.
     blocks: u64,
-    /// How many items the last block has.
+    /// The number of items in the last block.
     last_items: u64,
     /// The position at which the last block is read.
     last_position: u64,
@@ -94,17 +104,17 @@ pub struct BlockShuffle<F = Standard> {
     seed: Seed,
 }
 
-// Three numberings of the items: an *index* is an item's number where it lies, a *place* its number
-// when the blocks are read one after another in their new order, and a *slot* its number in the
-// end. Blocks have a number where they lie, and a *position* in their new order. A window has the
-// same places as slots.
+// The code numbers the items in three ways. An *index* is an item's number in storage, a *place*
+// its number when the blocks are read one after another in their new order, and a *slot* its number
+// in the final order. A block's number is its number in storage, and its *position* is its number
+// in the new order. A window covers the same range of places and of slots.
 
 impl BlockShuffle {
-    /// The shuffle of `len` items in blocks of `block` items and windows of `window` blocks, by the
+    /// A shuffle of `len` items in blocks of `block` items and windows of `window` blocks, with the
     /// [`Standard`] family.
     ///
-    /// A block may have more items than there are, and a window more blocks; they are then as good
-    /// as all.
+    /// `block` may exceed the number of items, and `window` the number of blocks. They then mean
+    /// all of them.
     ///
     /// # Errors
     ///
@@ -116,11 +126,11 @@ impl BlockShuffle {
 }
 
 impl<F: FromSeed + Bijection> BlockShuffle<F> {
-    /// The same as [`new`](BlockShuffle::new), by another family.
+    /// The same shuffle as [`new`](BlockShuffle::new), with another family.
     ///
     /// # Errors
     ///
-    /// As [`new`](BlockShuffle::new).
+    /// Those of [`new`](BlockShuffle::new).
     ///
     /// # Examples
     ///
@@ -147,12 +157,12 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
         let last_items = len - (blocks - 1) * block;
         let seed = seed.into().child(KeyDomain::Blocks);
         let outer = CycleWalk::<F>::from_seed(blocks, seed.epoch(0));
-        // A family that lies may answer anything; the arithmetic on positions relies on this one.
+        // A wrong family may return any value; the arithmetic on positions needs this one in range.
         let last_position = outer.inverse(blocks - 1).min(blocks - 1);
         Ok(Self { len, block, window, blocks, last_items, last_position, outer, seed })
     }
 
-    /// The windows in the order of their slots.
+    /// The windows, in the order of their slots.
     ///
     /// # Examples
     ///
@@ -169,12 +179,12 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
         (0..self.window_count()).map(|number| self.numbered(number))
     }
 
-    /// The window with a number, from 0 on; `None` if there are fewer.
+    /// The window with the given number, counted from 0; `None` if there is no such window.
     pub fn window(&self, number: u64) -> Option<BlockWindow<'_, F>> {
         (number < self.window_count()).then(|| self.numbered(number))
     }
 
-    /// The window that a slot lies in; `None` if the slot is not below the length.
+    /// The window that contains a slot; `None` if the slot is not below the length.
     pub fn window_of(&self, slot: u64) -> Option<BlockWindow<'_, F>> {
         (slot < self.len).then(|| self.around(slot))
     }
@@ -186,19 +196,20 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
         BlockWindow { shuffle: self, number, positions, slots }
     }
 
-    /// The window of a place, or of a slot, which is the same; the last one's if there is none.
+    /// The window that contains a place or, which is the same, a slot. The last window if there is
+    /// none.
     fn around(&self, place: u64) -> BlockWindow<'_, F> {
         self.numbered(self.position(place) / self.window)
     }
 
-    /// The window in which an item is read, and the place at which it is.
+    /// The window in which an item is read, and its place.
     fn find(&self, index: u64) -> (BlockWindow<'_, F>, u64) {
         let position = self.outer.inverse(index / self.block).min(self.blocks - 1);
         let place = self.start(position).wrapping_add(index % self.block);
         (self.numbered(position / self.window), place)
     }
 
-    /// Replaces places by the indexes of the items that are read there.
+    /// Replaces each place with the index of the item that is read there.
     fn read(&self, places: &mut [u64]) {
         for places in places.chunks_mut(TOGETHER) {
             let mut blocks = [0; TOGETHER];
@@ -216,29 +227,29 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
 }
 
 impl<F> BlockShuffle<F> {
-    /// How many items there are.
-    // A shuffle of no items cannot be made.
+    /// The number of items.
+    // The constructors refuse a length of 0.
     #[expect(clippy::len_without_is_empty, reason = "there is at least one item")]
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// How many items a block has, but for the last.
+    /// The number of items in every block but the last.
     pub const fn block(&self) -> u64 {
         self.block
     }
 
-    /// How many blocks there are.
+    /// The number of blocks.
     pub const fn block_count(&self) -> u64 {
         self.blocks
     }
 
-    /// How many windows there are.
+    /// The number of windows.
     pub const fn window_count(&self) -> u64 {
         self.blocks.div_ceil(self.window)
     }
 
-    /// The indexes of a block's items; none if there is no such block.
+    /// The indexes of a block's items. The range is empty if there is no such block.
     ///
     /// # Examples
     ///
@@ -256,9 +267,9 @@ impl<F> BlockShuffle<F> {
         edge(block)..edge(block.saturating_add(1))
     }
 
-    /// The first place of a position, up to the number of blocks.
+    /// The first place of a position; positions up to the number of blocks are allowed.
     fn start(&self, position: u64) -> u64 {
-        // All the blocks before it are of the full size, except that the last block may be among
+        // All blocks before the position are full, except that the short last block may be among
         // them.
         if position <= self.last_position {
             position * self.block
@@ -281,7 +292,7 @@ impl<F> BlockShuffle<F> {
     }
 }
 
-/// A window of a [`BlockShuffle`]: some blocks, and the slots that their items come to.
+/// A window of a [`BlockShuffle`]: its blocks, and the slots that their items go to.
 #[derive(Clone, Debug)]
 pub struct BlockWindow<'a, F = Standard> {
     shuffle: &'a BlockShuffle<F>,
@@ -291,25 +302,25 @@ pub struct BlockWindow<'a, F = Standard> {
 }
 
 impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
-    /// The window's number, from 0 on.
+    /// The window's number, counted from 0.
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// The slots: as many as the window has items, and at least one.
+    /// The window's slots: one for each of its items, and at least one.
     pub fn slots(&self) -> Range<u64> {
         self.slots.clone()
     }
 
-    /// The numbers of the blocks, in the order in which they are to be read.
-    /// [`BlockShuffle::items_of`] says which items each has.
+    /// The numbers of the window's blocks, in the order in which they should be read.
+    /// [`BlockShuffle::items_of`] returns the items of each.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.positions.clone().map(|position| self.shuffle.outer.forward(position))
     }
 
-    /// The order of the items within the window: which of the items, numbered from 0 in the order
-    /// in which the blocks are read, comes to which of its slots, numbered from 0. Its domain is
-    /// exactly as large.
+    /// The order of the items within the window. It maps the window's slots, numbered from 0, to
+    /// its items, numbered from 0 in the order in which the blocks are read. Its domain has exactly
+    /// as many points as the window has items.
     pub fn order(&self) -> CycleWalk<F> {
         let items = self.slots.end - self.slots.start;
         // There are fewer than 2^64 windows, so the epoch does not overflow.
@@ -317,12 +328,11 @@ impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
     }
 }
 
-/// How many blocks are looked up at a time: as many as a family evaluates at once.
+/// How many blocks are looked up at a time: as many points as a family evaluates at once.
 const TOGETHER: usize = 256;
 
-/// What a point of a run costs beside the evaluations, most of it divisions: 200 million points a
-/// second were measured (`docs/results/blocks.md`), of which the evaluations alone would make 1.5
-/// thousand million.
+/// The cost of a point of a run besides the evaluations, most of it divisions. 200 million points a
+/// second were measured (`docs/results/blocks.md`); the evaluations alone would reach 1.5 billion.
 const DIVISIONS_PICOSECONDS: u32 = 4_000;
 
 impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
@@ -345,7 +355,7 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
         window.order().inverse(place.wrapping_sub(first)).wrapping_add(first)
     }
 
-    /// Draws the key of each window that the run touches once.
+    /// Draws the key of each window that the run touches, once.
     fn forward_run(&self, first: u64, mut out: &mut [u64]) {
         let mut slot = first;
         while !out.is_empty() {
@@ -359,7 +369,7 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
         }
     }
 
-    /// Draws the key of a window once for each block that the run touches.
+    /// Draws the key of a window for each block that the run touches.
     fn inverse_run(&self, first: u64, mut out: &mut [u64]) {
         let mut index = first;
         while !out.is_empty() {
@@ -373,7 +383,7 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
         }
     }
 
-    /// Draws the key of a window once for values next to each other that lie in it.
+    /// Draws a window's key once for each group of adjacent values that lie in it.
     fn forward_each(&self, mut values: &mut [u64]) {
         while let Some(&slot) = values.first() {
             let window = self.around(slot);
@@ -398,8 +408,8 @@ impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
     }
 }
 
-/// Cuts off up to `count` values, but at least one: points outside of the domain must not make for
-/// an endless loop.
+/// Splits off up to `count` values, but at least one, so that points outside the domain cannot
+/// cause an endless loop.
 fn take<'a>(values: &mut &'a mut [u64], count: u64) -> &'a mut [u64] {
     let count = usize::try_from(count).unwrap_or(usize::MAX).clamp(1, values.len());
     let (now, later) = core::mem::take(values).split_at_mut(count);
@@ -407,18 +417,19 @@ fn take<'a>(values: &mut &'a mut [u64], count: u64) -> &'a mut [u64] {
     now
 }
 
-/// Vouches for the shuffles over certain families, and finds out whether a shuffle is one of them.
+/// Implements trust for the shuffles over certain families. The check of the family is at run time,
+/// since Rust has no specialisation.
 macro_rules! vouch {
     ($($family:ty),*) => {
         $(
-            // SAFETY: such a family draws, for a length and a seed, always the same member, a
-            // bijection on at least as many points; its walk to the length is one on exactly so
-            // many, forward, backward and in runs. So the blocks are permuted, and within each
-            // window its items. All sizes and keys are worked out from private fields that never
-            // change. Places are numbered block after block in their new order, each block with as
-            // many as it has items, where only the last one may have fewer, and a window has whole
-            // blocks; so places, windows and indexes correspond one to one, and `inverse_run` goes
-            // the steps of `forward_run` backwards.
+            // SAFETY: for a length and a seed these families always draw the same member: a
+            // bijection on at least as many points. Its walk to the length is a bijection on
+            // exactly that many, forward, inverse and in runs. So the outer walk permutes the
+            // blocks, and each window's walk permutes its items. All sizes and keys are computed
+            // from private fields that never change. Places number the items block after block in
+            // the new order: each block takes as many places as it has items, only the last block
+            // may be short, and a window consists of whole blocks. So places, windows and indexes
+            // correspond one to one, and `inverse_run` reverses the steps of `forward_run`.
             unsafe impl TrustedBijection for BlockShuffle<$family> {}
         )*
 

@@ -1,10 +1,10 @@
-//! `BlockShuffle` against its definition, shape by shape.
+//! Compares `BlockShuffle` with its definition, for many shapes.
 
 use super::*;
 use crate::error::BijectionError;
 use std::collections::HashSet;
 
-/// The definition in plain sight: the blocks one after another, then the items of each window.
+/// The definition written out: the blocks one after another, then the items of each window.
 fn reference<F: FromSeed + Bijection>(f: &BlockShuffle<F>, seed: Seed) -> Vec<u64> {
     let seed = seed.child(KeyDomain::Blocks);
     let blocks = CycleWalk::<F>::from_seed(f.block_count(), seed);
@@ -28,7 +28,7 @@ fn check<F: FromSeed + Bijection + 'static>(len: u64, block: u64, window: u64) {
     f.forward_run(0, &mut values);
     assert_eq!(values, expected, "{what}");
     for stride in [1, 3, len.max(2) - 1] {
-        // Out of order as well: places of one window come together, alone, and again.
+        // Out of order as well: places of one window occur together, alone, and repeatedly.
         let slots: Vec<u64> = (0..len).chain((0..len).rev()).step_by(stride as usize).collect();
         let mut values = slots.clone();
         f.forward_each(&mut values);
@@ -58,7 +58,7 @@ fn every_small_shape_is_what_the_definition_says() {
 
 #[test]
 fn larger_shapes_are_what_the_definition_says() {
-    // Windows that are tables, windows that are not, and both; many blocks, few, and one.
+    // Windows that are drawn as tables, windows that are not, and both; many blocks, few, and one.
     for (len, block, window) in [
         (5000, 64, 4),
         (5000, 64, 5),
@@ -138,7 +138,7 @@ fn no_items_no_block_and_no_window_are_refused() {
     }
 }
 
-/// A family that draws another member each time, and none with as many points as asked for.
+/// A family that draws a different member each time, never with as many points as requested.
 #[derive(Debug)]
 struct Fickle(u64);
 

@@ -1,4 +1,4 @@
-//! What a [`GridFeistel`] is: its grid, its keys, and its values at single points.
+//! The definition of [`GridFeistel`]: its grid, its keys, and its values at single points.
 
 use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
@@ -13,14 +13,14 @@ use crate::word::{Word, bits_for};
 /// odd:   r = r * k + floor(h(l) / 2^(w - j))    mod 2^j
 /// ```
 ///
-/// move the one by a keyed hash of the other. The hash is `h(x) = c * g(a x + b)` with
+/// change one by a keyed hash of the other. The hash is `h(x) = c * g(a x + b)` with
 /// `g(y) = y ^ (y >> w/2)`, on words of `w = 16` bits for grids of up to 2^31 points and of
 /// `w = 32` beyond; `a`, `c` and `k` are odd keys and `b` is any.
 ///
 /// The number of rows need not be a power of two. There are `2^j` columns with `j = ceil(b / 2)`,
 /// where `2^b` is the next power of two, so from 3 items on the grid has at most `2^j - 1` points
-/// more than are asked for. Next to nothing is evaluated in vain, where other families evaluate up
-/// to twice the length.
+/// more than requested. Almost no evaluation is wasted, where other families evaluate up to twice
+/// the length.
 ///
 /// # Examples
 ///
@@ -54,7 +54,7 @@ pub(super) struct HalfRound {
 }
 
 impl HalfRound {
-    /// The hash, a word of `width` bits.
+    /// The hash of `x`, a word of `width` bits.
     #[inline]
     fn hash(&self, x: u64, width: u32) -> u64 {
         let mask = u32::MAX >> (32 - width);
@@ -64,8 +64,8 @@ impl HalfRound {
 }
 
 impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
-    /// The network on the smallest grid of at least `len` points, with keys of four words a
-    /// half-round: the hash's multiplier, increment and last multiplier, and the columns'
+    /// The network on the smallest grid of at least `len` points. Each half-round has a key of four
+    /// words: the hash's multiplier, its increment and its last multiplier, and the columns'
     /// multiplier. The multipliers are made odd.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
     }
 
     pub(super) fn keyed(len: u64, keys: [[u32; 4]; HALF_ROUNDS]) -> Self {
-        // At least 2 by 2, so that there is something to exchange.
+        // At least 2 by 2, since each half-round needs a second row or column.
         let bits = bits_for(len).max(2);
         let column_bits = bits.div_ceil(2);
         let rows = (len.saturating_sub(1) >> column_bits) + 1;
@@ -92,12 +92,12 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
         Self { rows: rows.max(2), column_bits, width: if bits < 32 { 16 } else { 32 }, keys }
     }
 
-    /// The number of rows and of columns.
+    /// The number of rows, and the number of columns.
     pub const fn shape(&self) -> (u64, u64) {
         (self.rows, 1 << self.column_bits)
     }
 
-    /// What an even half-round takes from the row.
+    /// What an even half-round subtracts from the row.
     #[inline]
     fn row_offset(&self, key: &HalfRound, column: u64) -> u64 {
         (key.hash(column, self.width) * self.rows) >> self.width
@@ -126,7 +126,7 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
         row << self.column_bits | column
     }
 
-    /// The slot that has a value.
+    /// The slot with the given value.
     #[inline]
     pub(super) fn slot(&self, index: u64) -> u64 {
         let column_mask = (1 << self.column_bits) - 1;

@@ -1,5 +1,5 @@
-//! The network on many points at once: rows and columns in 16-bit words on grids of up to 2^31
-//! points, and in 64-bit words, which hold the products of 32-bit ones, beyond.
+//! The network on many points at once. Rows and columns are 16-bit words on grids of up to 2^31
+//! points. On larger grids they are 64-bit words, which hold the products of 32-bit numbers.
 
 use num_traits::AsPrimitive;
 
@@ -7,15 +7,15 @@ use super::definition::{GridFeistel, HalfRound};
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
 
-/// A word that rows and columns are held in.
+/// A word that holds a row or a column.
 pub(super) trait Cell: Lane {
-    /// The hash's words, which may be narrower, to leave room for a product.
+    /// A mask of the hash's words, which may be narrower than the cell to leave room for a product.
     const HASH: Self;
 
-    /// By how much the hash is shifted onto itself.
+    /// The shift of the hash's xorshift.
     const HALF: usize;
 
-    /// The upper word of a hash's product with a number of rows.
+    /// The upper word of the product of a hash and the number of rows.
     fn scale(self, rows: Self) -> Self;
 }
 
@@ -39,13 +39,13 @@ impl Cell for u64 {
     }
 }
 
-/// A half-round's key.
+/// The key of a half-round.
 #[derive(Clone, Copy)]
 struct Key<L> {
     multiplier: L,
     increment: L,
     finish: L,
-    /// What the column is multiplied by; backwards, the inverse.
+    /// The multiplier of the column; for the inverse network, its inverse.
     columns: L,
     moves_rows: bool,
 }
@@ -58,14 +58,14 @@ impl<L: Cell> Key<L> {
     }
 }
 
-/// A network's half-rounds, in the order in which they are made.
+/// A network's half-rounds, in the order in which they are applied.
 pub(super) struct HalfRounds<'a, const INVERSE: bool, L, const HALF_ROUNDS: usize> {
     grid: &'a GridFeistel<HALF_ROUNDS>,
     keys: [Key<L>; HALF_ROUNDS],
     rows: L,
     column_mask: L,
     column_bits: usize,
-    /// By how much a hash is shifted to become a column.
+    /// The shift that makes a column of a hash.
     column_shift: usize,
 }
 
@@ -101,7 +101,8 @@ impl<'a, const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize>
             if key.moves_rows {
                 for (row, &mut column) in rows.iter_mut().zip(&mut *columns) {
                     let moved = row.wrapping_sub(&key.hash(column).scale(self.rows));
-                    // Below zero it has wrapped around, and is larger than with another turn added.
+                    // A negative difference has wrapped around, so it is larger than with `rows`
+                    // added.
                     *row = moved.min(moved.wrapping_add(&self.rows));
                 }
             } else {

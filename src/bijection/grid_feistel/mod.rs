@@ -33,7 +33,7 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
 
 impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
     fn last(&self) -> u64 {
-        // rows * 2^column_bits may be 2^64.
+        // `rows * 2^column_bits` may be 2^64, which a word does not hold.
         ((self.rows - 1) << self.column_bits) | ((1 << self.column_bits) - 1)
     }
 
@@ -97,24 +97,24 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
 }
 
 // SAFETY: a point of the grid is a row below `rows` and a column below 2^column_bits. Each
-// half-round replaces one of them by a bijection of it that the other chooses: a subtraction modulo
-// `rows` of an offset below `rows`, or an affine map modulo 2^column_bits with an odd multiplier,
-// whose 32-bit inverse serves for any column_bits up to 32. `inverse` undoes them in turn. The hash
-// is of w bits, so its product with `rows` is below rows * 2^w and the offset below `rows`; rows is
-// at most 2^w and column_bits at most w. No code outside of this module sees the fields, and none
-// changes them.
+// half-round applies a bijection to one of them, chosen by the other: a subtraction modulo `rows`
+// of an offset below `rows`, or an affine map modulo 2^column_bits with an odd multiplier, whose
+// 32-bit inverse is right for any column_bits up to 32. `inverse` undoes them in reverse order. The
+// hash has w bits, so its product with `rows` is below rows * 2^w and the offset is below `rows`;
+// `rows` is at most 2^w and column_bits at most w. The fields are private to this module, and
+// nothing changes them.
 unsafe impl<const HALF_ROUNDS: usize> TrustedBijection for GridFeistel<HALF_ROUNDS> {}
 
 impl<const HALF_ROUNDS: usize> FromSeed for GridFeistel<HALF_ROUNDS> {
-    /// Four 32-bit words a half-round, in the order of [`new`](Self::new); a length of 0 is taken
-    /// as 1.
+    /// Draws four 32-bit words for each half-round, in the order of [`new`](Self::new). A length of
+    /// 0 counts as 1.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let keys = core::array::from_fn(|_| core::array::from_fn(|_| rng.next_u32()));
         Self::keyed(len, keys)
     }
 
-    /// The grid: lengths that share a grid share a key. Others must not, since grids with nearly as
-    /// many rows would with the same key be nearly the same map.
+    /// Lengths that share a grid share a key. Other lengths must not, since under one key two grids
+    /// with nearly the same number of rows would be nearly the same map.
     fn key_domain(len: u64) -> KeyDomain {
         KeyDomain::Exact(Self::keyed(len, [[0; 4]; HALF_ROUNDS]).last())
     }

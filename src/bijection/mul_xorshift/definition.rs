@@ -1,4 +1,4 @@
-//! What a [`MulXorshift`] is: its keys, and its values at single points.
+//! The definition of [`MulXorshift`]: its keys, and its values at single points.
 
 use crate::base::check::check_bits;
 use crate::error::{BijectionError, Error};
@@ -13,16 +13,17 @@ use crate::word::{Word, bits_for};
 /// for r in 0..ROUNDS:  x = a_r x + c_r;  x ^= x >> (s + r % 2)
 /// ```
 ///
-/// It is the pattern of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood, *Fast
-/// splittable pseudorandom number generators*, OOPSLA 2014) with a key in every round.
-/// Multiplication carries low bits up and no bit down; the xorshift brings the upper half down. The
+/// The pattern is that of the finalisers of MurmurHash3 and SplitMix64 (Steele, Lea and Flood,
+/// *Fast splittable pseudorandom number generators*, OOPSLA 2014), with a key in every round.
+/// Multiplication carries low bits up but no bit down; the xorshift brings the upper half down. The
 /// two are linear over different rings, the integers modulo `2^b` and the vectors over GF(2), so
-/// that their alternation is close to neither. Since twice the shift is at least `b`, the xorshift
-/// is its own inverse, and evaluating backwards costs the same. The xorshift in front keeps the
-/// first multiplication from seeing slots that differ in high bits only as equal.
+/// their alternation is close to linear over neither. Twice the shift is at least `b`, so the
+/// xorshift is its own inverse, and the inverse costs the same as the forward map. Without the
+/// first xorshift, the first multiplication would map slots that differ only in high bits to values
+/// that differ only in high bits.
 ///
-/// Adding an odd number is an odd permutation, since it is one cycle of an even number of points:
-/// the increments make both signs equally likely.
+/// Adding an odd number is one cycle of an even number of points, so an odd permutation: the
+/// increments make both signs equally likely.
 ///
 /// # Examples
 ///
@@ -38,18 +39,19 @@ pub struct MulXorshift<const ROUNDS: usize = 10, N = u64> {
     pub(super) bits: u32,
     pub(super) multipliers: [N; ROUNDS],
     pub(super) increments: [N; ROUNDS],
-    /// The multipliers' inverses modulo `2^bits`.
+    /// The inverses of the multipliers modulo `2^bits`.
     pub(super) undo: [N; ROUNDS],
 }
 
 impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
-    /// The narrowest width, in bits.
+    /// The smallest width, in bits.
     pub const MIN_BITS: u32 = 2;
 
-    /// The chain on `2^bits` points with these multipliers and increments, modulo `2^bits`.
+    /// The chain on `2^bits` points with the given multipliers and increments, modulo `2^bits`.
     ///
-    /// For a good mix the multipliers should be random and 3 or 5 modulo 8, as
-    /// [`FromSeed`](crate::FromSeed) draws them: 1 and 7 leave the lowest bits too much alone.
+    /// For good mixing the multipliers should be random and 3 or 5 modulo 8, as
+    /// [`FromSeed`](crate::FromSeed) draws them: multipliers that are 1 or 7 modulo 8 change the
+    /// lowest bits too little.
     ///
     /// # Errors
     ///
@@ -72,8 +74,8 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
 }
 
 impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
-    /// The member of [`FromSeed::from_rng`](crate::FromSeed::from_rng) by the words that are drawn
-    /// there: two for each round.
+    /// The member that [`FromSeed::from_rng`](crate::FromSeed::from_rng) makes of these words, two
+    /// for each round.
     pub(crate) fn from_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
         let multiplier = |word| if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
         let bits = bits_for(len).max(Self::MIN_BITS);
@@ -109,7 +111,7 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
         Ok(MulXorshift::reduced(self.bits, convert(self.multipliers), convert(self.increments)))
     }
 
-    /// The member with a width in range and odd multipliers.
+    /// The member for a width in range and odd multipliers.
     fn reduced(bits: u32, multipliers: [N; ROUNDS], increments: [N; ROUNDS]) -> Self {
         let mask = N::low_mask(bits);
         Self {
@@ -120,7 +122,7 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
         }
     }
 
-    /// The shift after a round; that of round -1 comes first.
+    /// The shift after a round. The xorshift before the first round counts as round -1.
     #[inline]
     pub(super) fn shift(&self, round_is_odd: bool) -> usize {
         self.bits.div_ceil(2) as usize + usize::from(round_is_odd)
@@ -140,7 +142,7 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
         x
     }
 
-    /// The slot that has a value.
+    /// The slot with the given value.
     #[inline]
     pub(super) fn slot(&self, index: N) -> N {
         let mask = N::low_mask(self.bits);

@@ -7,14 +7,14 @@ use super::definition::MulXorshift;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
 
-/// What is done in a round: `x = a x + c` and a xorshift, or backwards.
+/// A round: `x = a x + c` and a xorshift, or the inverse of that.
 #[derive(Clone, Copy)]
 struct Round<L> {
     multiplier: L,
     increment: L,
     shift: usize,
-    /// The bits that the xorshift may change. What is above the domain's bits is garbage that is
-    /// never looked at, until it is masked away at the end: additions and multiplications carry
+    /// The bits that the xorshift may change. Bits above the domain's are garbage until they are
+    /// masked off at the end; nothing reads them before, since additions and multiplications carry
     /// nothing down.
     mask: L,
 }
@@ -26,11 +26,11 @@ impl<L: Lane> Round<L> {
     }
 }
 
-/// The rounds, in the order in which they are made.
+/// The rounds, in the order in which they are applied.
 pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {
     cipher: &'a MulXorshift<ROUNDS, N>,
     rounds: [Round<L>; ROUNDS],
-    /// The xorshift before all rounds.
+    /// The xorshift before the first round.
     outer: Round<L>,
     mask: L,
 }
@@ -122,7 +122,7 @@ mod tests {
     use crate::bijection::lanes::check;
 
     fn check_in<L: Lane, const ROUNDS: usize>(cipher: &MulXorshift<ROUNDS>) {
-        // The largest length that a run's end can be counted to.
+        // The largest length for which a run's end still fits a word.
         let last = cipher.last().min(u64::MAX - 1);
         let what = format!("{} bits in {} bytes", cipher.bits, size_of::<L>());
         check(&Rounds::<false, u64, L, ROUNDS>::new(cipher), last, &what);
@@ -135,7 +135,7 @@ mod tests {
             let multipliers = core::array::from_fn(|k| word(2 * k) & !7 | 5);
             let cipher = MulXorshift::<ROUNDS>::new(bits, multipliers, core::array::from_fn(word));
             let cipher = cipher.unwrap();
-            // Wider lanes than are used have to do as well.
+            // Wider lanes than the engine would choose must give the same values.
             if bits <= 16 {
                 check_in::<u16, ROUNDS>(&cipher);
             }

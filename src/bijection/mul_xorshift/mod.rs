@@ -1,4 +1,4 @@
-//! [`MulXorshift`]: keyed multiplications and additions in turn with xorshifts.
+//! [`MulXorshift`]: keyed affine maps alternating with xorshifts.
 
 mod definition;
 mod lanes;
@@ -97,14 +97,16 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 }
 
 // SAFETY: every step is a bijection on the words of `bits` bits: an affine map with an odd
-// multiplier, and an xorshift by at least half of the bits, which is its own inverse. `inverse`
-// undoes them in turn. The shifts are below the words' width, as bits / 2 + 2 is for 2 <= bits <=
-// the width, from 32 on. No code outside of this module sees the fields, and none changes them.
+// multiplier, or an xorshift by at least half of the bits, which is its own inverse. `inverse`
+// undoes them in reverse order. The shifts, at most bits / 2 + 2, are below the word's width, since
+// the width is at least 32 and 2 <= bits <= the width. The fields are private to this module, and
+// nothing changes them.
 unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for MulXorshift<ROUNDS, N> {}
 
 impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {
-    /// Two 64-bit words a round: the increment, and the multiplier, whose lowest three bits are
-    /// made 3 or 5 by its bit 2. The narrowest width, at least 2 bits, that holds the length.
+    /// Draws two 64-bit words for each round: the increment, and the multiplier, whose lowest three
+    /// bits become 3 or 5 according to its bit 2. The width is the smallest, and at least 2 bits,
+    /// that holds the length.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         Self::from_words(len, [[(); 2]; ROUNDS].map(|round| round.map(|()| rng.next_u64())))
     }

@@ -1,16 +1,16 @@
 //! VariablePhilox on many points at once.
 //!
-//! Up to 32 bits both halves have at most 16, and a round needs of its product with the left half,
-//! `L`, only the bits from 0 to 15 and from 32 to 47. With the multiplier in 16-bit limbs,
-//! `m0 + m1 2^16 + m2 2^32 + ..`, these are
+//! Up to 32 bits, both halves have at most 16 bits. A round multiplies the left half, `L`, and of
+//! the product needs only the bits from 0 to 15 and from 32 to 47. With the multiplier in 16-bit
+//! limbs, `m0 + m1 2^16 + m2 2^32 + ..`, these are
 //!
 //! ```text
 //! low  = lo(L m0)
 //! high = hi(L m1) + lo(L m2) + carry of (hi(L m0) + lo(L m1))
 //! ```
 //!
-//! in multiplications of 16-bit words that give the lower or the upper half of the product, which
-//! every vector unit has. Above, halves of up to 32 bits are held in 64-bit words.
+//! where `lo` and `hi` are the halves of the product of 16-bit words, for which every vector unit
+//! has instructions. On wider domains, the halves of up to 32 bits are held in 64-bit words.
 
 use super::split::{MULTIPLIER, Split};
 use crate::bijection::lanes::{BLOCK, Lanes};
@@ -25,20 +25,20 @@ fn high_half(a: u16, b: u16) -> u16 {
 
 /// The bits from 32 to 47 of the multiplier's product with a word.
 ///
-/// The carry is the sum's bit above the word, which vectors do not keep. They do keep it in a mean,
-/// rounded up, so of a sum that is larger by one; which `m0 - 3` makes up for, for every `L` (the
-/// tests go through them).
+/// The carry is the bit of the sum above the word, which vector additions drop. Averages keep it,
+/// but round up, which adds one to the sum. Using `m0 - 3` for `m0` compensates for that, for every
+/// `L` (the tests try all of them).
 #[inline(always)]
 fn high_word(left: u16) -> u16 {
     let low = high_half(left, LIMBS[0] - 3);
     let middle = left.wrapping_mul(LIMBS[1]);
-    // Written so that the compiler sees an instruction in it, where there is one, and not a sum in
-    // wider words.
+    // In this form the compiler recognises an averaging instruction, where there is one, instead of
+    // a sum in wider words.
     let mean = (low | middle) - ((low ^ middle) >> 1);
     high_half(left, LIMBS[1]).wrapping_add(left.wrapping_mul(LIMBS[2])).wrapping_add(mean >> 15)
 }
 
-/// The cipher on up to 32 bits, forwards or, with `INVERSE`, backwards.
+/// The cipher on up to 32 bits: forward or, with `INVERSE`, inverse.
 pub(super) struct Narrow<'a, const INVERSE: bool> {
     pub(super) split: Split,
     pub(super) keys: &'a [u32],
@@ -59,8 +59,8 @@ impl<const INVERSE: bool> Narrow<'_, INVERSE> {
             for (left, right) in left.iter_mut().zip(&mut *right) {
                 let low = left.wrapping_mul(LIMBS[0]);
                 let high = high_word(*left);
-                // An even width leaves garbage above the right half, until it is masked in the next
-                // left one.
+                // An even width leaves garbage above the right half, until the next left half is
+                // masked.
                 let low = if ODD == 0 {
                     low
                 } else {
@@ -82,9 +82,9 @@ impl<const INVERSE: bool> Narrow<'_, INVERSE> {
         let undo = (MULTIPLIER as u32).odd_inverse() as u16;
         for &key in self.keys.iter().rev() {
             if LARGE {
-                // In pieces, which the compiler unrolls; the whole it does not, and then leaves the
-                // halves in memory. (Measured: 1.1 to 1.3 times as fast with AVX-512, but 0.8 times
-                // with AVX2.)
+                // In pieces, which the compiler unrolls. It does not unroll the whole block, but
+                // leaves the halves in memory. (Measured: the pieces are 1.1 to 1.3 times as fast
+                // with AVX-512, but 0.8 times with AVX2.)
                 let right = right.as_chunks_mut::<PIECE>().0;
                 for (left, right) in left.as_chunks_mut::<PIECE>().0.iter_mut().zip(right) {
                     self.inverse_round::<ODD>(left, right, key as u16, undo);
@@ -98,8 +98,8 @@ impl<const INVERSE: bool> Narrow<'_, INVERSE> {
         }
     }
 
-    /// A round backwards. Leaves garbage above the right half, which the next round's left one is
-    /// masked of.
+    /// An inverse round. It leaves garbage above the right half, which is masked off in the next
+    /// round's left half.
     #[inline(always)]
     fn inverse_round<const ODD: u32>(
         &self,
@@ -122,7 +122,7 @@ impl<const INVERSE: bool> Narrow<'_, INVERSE> {
     }
 }
 
-/// How many points are in a piece of a block.
+/// The number of points in a piece of a block.
 const PIECE: usize = 64;
 
 impl<const INVERSE: bool> Lanes for Narrow<'_, INVERSE> {
@@ -160,11 +160,11 @@ pub(super) struct Wide<'a, const INVERSE: bool> {
     pub(super) keys: &'a [u32],
 }
 
-/// How many points are in the registers together.
+/// The number of points that are in the registers at once.
 const WIDE_BLOCK: usize = 64;
 
-/// The bits from 0 to 63 of the multiplier's product with a word of 32 bits, in two multiplications
-/// of 32-bit words.
+/// The bits from 0 to 63 of the multiplier's product with a 32-bit word, by two multiplications of
+/// 32-bit words.
 #[inline(always)]
 fn product(left: u64) -> u64 {
     const LOW: u64 = MULTIPLIER & 0xFFFF_FFFF;

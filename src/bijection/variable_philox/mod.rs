@@ -21,14 +21,14 @@ use crate::word::{Word, bits_for};
 /// VariablePhilox: a Feistel-like cipher on `2^b` points, for every `b` from 2 to 64.
 ///
 /// A point is split into a left half of `floor(b / 2)` bits and a right half of `ceil(b / 2)`. Each
-/// round multiplies the left half by a fixed odd constant: the low bits of the product, with the
-/// odd bit, if there is one, shifted in below them, become the new right half; its high word, xored
-/// with the round's key and the right half, becomes the new left half. 24 rounds are the paper's
-/// choice.
+/// round multiplies the left half by a fixed odd constant. The low bits of the product become the
+/// new right half; if `b` is odd, the extra bit of the old right half is shifted in below them. The
+/// high word of the product, xored with the round's key and the right half, becomes the new left
+/// half. 24 rounds are the paper's choice.
 ///
-/// The map is the paper's, and so that of `thrust::shuffle_copy` for the same keys. On its whole
-/// domain it is always an even permutation (for `b >= 4`);
-/// [`RandomSign`](crate::bijection::RandomSign) on top mends that.
+/// The map is the paper's, and so that of `thrust::shuffle_copy` with the same keys. On its whole
+/// domain it is always an even permutation (for `b >= 4`); add a
+/// [`RandomSign`](crate::bijection::RandomSign) to correct that.
 ///
 /// # Examples
 ///
@@ -53,14 +53,15 @@ pub struct VariablePhilox<const ROUNDS: usize = 24, N = u64> {
 }
 
 impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
-    /// The narrowest width, in bits: each half needs one.
+    /// The smallest width, in bits: each half needs one.
     pub const MIN_BITS: u32 = 2;
 
     /// The cipher on `2^bits` points with the given round keys.
     ///
     /// # Panics
     ///
-    /// If `bits` is not from 2 to 64; [`try_from_keys`](Self::try_from_keys) says so instead.
+    /// If `bits` is not from 2 to 64. [`try_from_keys`](Self::try_from_keys) returns an error
+    /// instead.
     #[track_caller]
     pub fn from_keys(bits: u32, keys: [u32; ROUNDS]) -> Self {
         match Self::try_from_keys(bits, keys) {
@@ -177,7 +178,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
 
     fn device_source(&self) -> Option<DeviceSource> {
         let text = include_str!("../../../gpu/bijection/variable_philox.cuh");
-        // Only these bits of a key are used; the device text relies on there being no others.
+        // Only these bits of a key are used, and the device text relies on the others being 0.
         let left_mask = ((1_u64 << (self.bits / 2)) - 1) as u32;
         let keys = self.keys.map(|key| key & left_mask);
         let keys = keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
@@ -187,15 +188,16 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
     }
 }
 
-// SAFETY: every value that the constructors let through has 2 <= bits <= the word's width, so both
-// halves have at least one and at most 32 bits and no shift overflows. A round can be undone: the
-// multiplier is odd, so the low bits of the product give the left half back, and with it the high
-// word, and so the right half; `inverse` does just that, round by round. The fields are private and
-// never change.
+// SAFETY: the constructors accept only 2 <= bits <= the word's width, so both halves have at least
+// one and at most 32 bits and no shift overflows. A round is invertible: the multiplier is odd, so
+// the low bits of the product determine the left half, and that determines the high word and thus
+// the right half. `inverse` does exactly this, round by round. The fields are private and never
+// change.
 unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for VariablePhilox<ROUNDS, N> {}
 
 impl<const ROUNDS: usize> FromSeed for VariablePhilox<ROUNDS> {
-    /// One word a round; the narrowest width, at least 2 bits, that holds the length.
+    /// Draws one word for each round. The width is the smallest, and at least 2 bits, that holds
+    /// the length.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let keys = core::array::from_fn(|_| rng.next_u32());
         Self { bits: bits_for(len).max(Self::MIN_BITS), keys, word: PhantomData }
@@ -207,7 +209,7 @@ mod tests {
     use super::*;
     use crate::error::BijectionError;
 
-    /// One round worked out by hand: b = 5, left half 2 bits, right half 3.
+    /// One round computed by hand: b = 5, left half 2 bits, right half 3 bits.
     #[test]
     fn one_round_by_hand() {
         let f = VariablePhilox::<1>::from_keys(5, [2]);

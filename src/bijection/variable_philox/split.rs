@@ -1,11 +1,11 @@
-//! The cipher's rounds at single points, which are cut into two halves.
+//! The cipher's rounds at single points, split into two halves.
 
 use crate::word::Word;
 
-/// The multiplier that the paper takes from Salmon et al.; odd, so a bijection on the low bits.
+/// The multiplier that the paper takes from Salmon et al. It is odd, so it permutes the low bits.
 pub(super) const MULTIPLIER: u64 = 0xD2B7_4407_B1CE_6E93;
 
-/// How a point of `b` bits is cut into two halves.
+/// How a point of `b` bits is split into two halves.
 #[derive(Clone, Copy)]
 pub(super) struct Split {
     pub(super) right_bits: u32,
@@ -26,7 +26,7 @@ impl Split {
         }
     }
 
-    /// 1 for an odd width: the right half has a bit more than the left.
+    /// 1 for an odd width, where the right half has one bit more than the left; else 0.
     pub(super) fn odd(self) -> u32 {
         self.right_bits - self.left_bits
     }
@@ -41,12 +41,11 @@ impl Split {
         u64::from(left) << self.right_bits | u64::from(right)
     }
 
-    /// The right half's bit above the width of the left, for an odd width; else 0.
+    /// For an odd width, the right half's bit above the width of the left half; else 0.
     #[inline]
     fn top(self, right: u32) -> u32 {
-        // In 64 bits, since the left half may be 32 wide. Listing 1 shifts a 32-bit word there,
-        // which for b = 64 is undefined in C++; that no bit is left over is the only reading that
-        // is a bijection.
+        // In 64 bits, since the left half may have 32. For b = 64, Listing 1 shifts a 32-bit word
+        // by 32, which is undefined in C++. Only if no bit is left over is the map a bijection.
         (u64::from(right) >> self.left_bits) as u32
     }
 
@@ -65,7 +64,7 @@ impl Split {
         self.join(left, right)
     }
 
-    /// The point that has a value.
+    /// The point with the given value.
     #[inline]
     pub(super) fn inverse(self, point: u64, keys: &[u32]) -> u64 {
         let odd = self.odd();

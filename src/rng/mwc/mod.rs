@@ -13,25 +13,25 @@ use crate::base::words::{halves, joined};
 use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
-/// Multiply with carry: `a x + c` has the next word as its low half and the next carry as its high
-/// one (Marsaglia).
+/// A multiply-with-carry generator (Marsaglia): the low half of `a x + c` is the next word, and its
+/// high half the next carry.
 ///
-/// With `p = 2^32 a - 1`, the state `n = 2^32 c + x` is multiplied by `a` modulo `p`, which is
-/// undone by 2^32. Where `p` is a safe prime, as it has to be here, all states but the two fixed
-/// ones lie on two cycles of `(p - 1) / 2 = 2^31 a - 1` words: 2^32 is a square, so its order is no
-/// larger. ([Manssen et al., 2012], section 3, says `2^32 a - 2`, which is twice that.) It fails a
-/// test of SmallCrush and 29 of the statistics of Crush (table 2 there; docs/results/testu01.md has
-/// ours).
+/// With `p = 2^32 a - 1`, a step divides the state `n = 2^32 c + x` by 2^32 modulo `p`, or
+/// equivalently multiplies it by `a`. `p` has to be a safe prime. All states but the two fixed ones
+/// then lie on two cycles of `(p - 1) / 2 = 2^31 a - 1` words; the order is no larger because 2^32
+/// is a square. ([Manssen et al., 2012], section 3, says `2^32 a - 2`, which is twice that.) It
+/// fails a test of SmallCrush and 29 of the statistics of Crush (table 2 there;
+/// docs/results/testu01.md has the crate's own results).
 ///
-/// [`new`](Generator::new) takes the largest multiplier, as the paper does. With `a = 2^32 - d`,
-/// `d x_n - x_(n-1) + x_(n+1)` is small modulo 2^32, and `d` is 178 there. Where that matters take
-/// one that is not near 2^32, by [`with_multiplier`](Self::with_multiplier). With 3036999759 no
-/// test of SmallCrush fails and two statistics of Crush do (25 with 4294967118), and the simulation
-/// of docs/results/ising.md that 4294967118 gets wrong has the exact energy.
+/// [`new`](Generator::new) uses the largest multiplier, as the paper does. With `a = 2^32 - d`, the
+/// sum `d x_n - x_(n-1) + x_(n+1)` is small modulo 2^32, and `d` is 178 there. Where that matters,
+/// use a multiplier that is not near 2^32, through [`with_multiplier`](Self::with_multiplier). With
+/// 3036999759 no test of SmallCrush fails and two statistics of Crush do (25 with 4294967118), and
+/// the simulation of docs/results/ising.md that 4294967118 gets wrong has the exact energy.
 ///
-/// Streams of [`new`](Generator::new) have the same multiplier and start anywhere: `s` streams of
+/// Streams of [`new`](Generator::new) have the same multiplier and random starts: `s` streams of
 /// `n` words overlap with a probability of about `s^2 n / 2^64`. With [`Multipliers`] each stream
-/// has a multiplier, and so a sequence, of its own: see [`with_multiplier`](Self::with_multiplier)
+/// has its own multiplier and so its own sequence: see [`with_multiplier`](Self::with_multiplier)
 /// and [`Streams::different`](super::Streams::different).
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
@@ -56,10 +56,10 @@ pub struct Mwc {
 generator!([] Mwc, new: [] Mwc);
 
 impl Mwc {
-    /// The largest good multiplier, which [`new`](Generator::new) takes.
+    /// The largest good multiplier, which [`new`](Generator::new) uses.
     pub const MULTIPLIER: u32 = 4_294_967_118;
 
-    /// The generator of one of a seed's streams, with a multiplier of its own.
+    /// The generator at the start of one of a seed's streams, with a given multiplier.
     ///
     /// # Errors
     ///
@@ -86,14 +86,15 @@ impl Mwc {
         Ok(Self::start(super::generator::child::<Self>(seed), stream, multiplier))
     }
 
-    /// The generator in a given state: a word that was given, and the carry.
+    /// The generator in a given state: the last word returned, and the carry.
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime);
+    /// [`GeneratorError::NotASafePrime`](crate::GeneratorError::NotASafePrime) if the multiplier
+    /// does not give the full period, and
     /// [`GeneratorError::InvalidState`](crate::GeneratorError::InvalidState) if the state is one of
-    /// the two that are followed by themselves, (0, 0) and (2^32 - 1, `multiplier` - 1), or if the
-    /// carry is not below the multiplier.
+    /// the two fixed ones, (0, 0) and (2^32 - 1, `multiplier` - 1), or if the carry is not below
+    /// the multiplier.
     pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, Error> {
         check(multiplier)?;
         let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));
@@ -108,12 +109,12 @@ impl Mwc {
         self.multiplier
     }
 
-    /// The word that was given last, and the carry.
+    /// The last word returned, and the carry.
     pub const fn state(&self) -> (u32, u32) {
         (self.word, self.carry)
     }
 
-    /// Leaves out as many words, in a time that goes with the number's logarithm.
+    /// Skips the given number of words, in time proportional to its logarithm.
     pub const fn skip(&mut self, words: u64) {
         let modulus = modulus(self.multiplier);
         let factor = prime::power(self.multiplier as u64, words, modulus);
@@ -121,11 +122,11 @@ impl Mwc {
         [self.word, self.carry] = halves(state);
     }
 
-    /// A stream of a [child](super::generator::child), with a multiplier that is known to be good.
+    /// A stream of a [child](super::generator::child), with a multiplier known to be good.
     pub(super) fn start(child: Seed, stream: u64, multiplier: u32) -> Self {
         let mut words = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
         let random = rand_core::Rng::next_u64(&mut words);
-        // From 1 up to p - 1: neither of the fixed states.
+        // From 1 to p - 1, which excludes the fixed states.
         let choices = u128::from(modulus(multiplier) - 1);
         let state = ((u128::from(random) * choices) >> 64) as u64 + 1;
         let [word, carry] = halves(state);
@@ -140,14 +141,15 @@ impl Mwc {
     }
 }
 
-/// How many parts of a sequence are made side by side.
+/// How many parts of a sequence are made in parallel lanes.
 const LANES: usize = 16;
 
-/// How many words of each. It costs about as much as a dozen words to find where a part starts.
+/// The number of words in each part. Finding where a part starts costs about as much as a dozen
+/// words.
 const RUN: usize = 96;
 
 impl Mwc {
-    /// Writes the next words, several parts of them at a time.
+    /// Writes the next words, `LANES` parts of them in parallel.
     #[inline(always)]
     fn next_runs(&mut self, out: &mut [u32; LANES * RUN]) {
         let modulus = modulus(self.multiplier);
@@ -168,7 +170,7 @@ impl Mwc {
     }
 }
 
-/// The number modulo which the state is multiplied.
+/// The modulus of the state's multiplication.
 const fn modulus(multiplier: u32) -> u64 {
     ((multiplier as u64) << 32).wrapping_sub(1)
 }
@@ -187,7 +189,7 @@ impl Generator for Mwc {
 
 impl Steps for Mwc {
     const NUMBER: u32 = 3;
-    // Word, carry and multiplier.
+    // The word, the carry and the multiplier.
     const STATE: usize = 3;
     const SKIPS: bool = true;
 
@@ -225,7 +227,7 @@ impl Steps for Mwc {
 }
 
 impl<const LANES: usize> LockStep<LANES> for Mwc {
-    /// The word and the carry as one, and the multiplier, in lanes as wide as the product.
+    /// The word and the carry in one lane, and the multiplier, both as wide as the product.
     type State = [[u64; LANES]; 2];
 
     #[inline(always)]
@@ -272,7 +274,7 @@ mod tests {
         let mut rng = start.clone();
         rng.skip(half);
         assert_eq!(rng, start);
-        // The half is prime, so that no shorter way leads back.
+        // The half is prime, so no smaller power leads back.
         assert!(prime::is_prime(half));
         rng.skip(1);
         assert_ne!(rng, start);

@@ -1,11 +1,11 @@
-//! [`Multipliers`]: the good ones, from the largest down.
+//! [`Multipliers`]: the good multipliers, from the largest down.
 
 use core::fmt;
 
 use super::prime::is_good;
 
-/// The multipliers that give [`Mwc`](super::Mwc) its full period, from the largest down: those for
-/// which `2^32 a - 1` is a safe prime. There are some millions.
+/// An iterator over the multipliers that give [`Mwc`](super::Mwc) its full period, from the largest
+/// down: those for which `2^32 a - 1` is a safe prime. There are some millions.
 ///
 /// # Examples
 ///
@@ -19,17 +19,18 @@ use super::prime::is_good;
 pub struct Multipliers {
     /// Candidates are below this.
     end: u32,
-    /// The lowest candidate that was sieved.
+    /// The lowest candidate sieved so far.
     sieved: u32,
-    /// From there on, which ones have a small factor.
+    /// From there on, marks the candidates with a small factor.
     struck: [u64; SEGMENT / 64],
 }
 
 /// How many candidates are sieved at a time.
 const SEGMENT: usize = 1 << 14;
 
-/// The odd primes below 1024, which are sieved out, each with what `a` is modulo it where it
-/// divides `2^31 a - 1` or `2^32 a - 1`: the powers of 1/2. Both are larger than 1024 themselves.
+/// The odd primes below 1024, used for sieving. With each come the residues of `a` for which it
+/// divides `2^31 a - 1` or `2^32 a - 1`, which are powers of 1/2. Both of these numbers are above
+/// 1024 themselves.
 const FACTORS: [(u32, [u32; 2]); 171] = {
     let mut factors = [(0, [0; 2]); 171];
     let (mut count, mut candidate) = (0, 3_u32);
@@ -54,12 +55,12 @@ const FACTORS: [(u32, [u32; 2]); 171] = {
 };
 
 impl Multipliers {
-    /// All of them.
+    /// An iterator over all of them.
     pub const fn new() -> Self {
         Self { end: u32::MAX, sieved: u32::MAX, struck: [0; SEGMENT / 64] }
     }
 
-    /// Sieves the candidates just below those that were.
+    /// Sieves the candidates just below those sieved so far.
     fn sieve(&mut self) {
         let last = self.sieved - 1;
         self.sieved = self.sieved.saturating_sub(SEGMENT as u32);
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_sieve_strikes_no_good_one() {
-        // From a second implementation, in Python.
+        // Computed by a second implementation, in Python.
         let known = [
             4_294_967_118,
             4_294_966_893,
@@ -131,7 +132,7 @@ mod tests {
         assert!(Multipliers::new().take(known.len()).eq(known));
         let mut without_sieve = (0..u32::MAX).rev().filter(|&a| is_good(a));
         assert!(Multipliers::new().take(40).all(|a| without_sieve.next() == Some(a)));
-        // The last ones: none is lost at the end.
+        // The smallest multipliers: none is lost at the end.
         let last = Multipliers { end: 20_000, sieved: 20_000, ..Multipliers::new() };
         assert!(last.eq((0..20_000).rev().filter(|&a| is_good(a))));
     }

@@ -1,20 +1,20 @@
-//! Arithmetic modulo numbers of 64 bits, and safe primes.
+//! Arithmetic modulo 64-bit numbers, and safe primes.
 
-/// The product modulo a number; the factors are below it.
+/// The product of two factors modulo a number; the factors are below it.
 pub(super) const fn multiply(a: u64, b: u64, modulus: u64) -> u64 {
     (a as u128 * b as u128 % modulus as u128) as u64
 }
 
-/// A power modulo an odd number, by P. Montgomery's products (1985), which need no division.
+/// A power modulo an odd number, by Montgomery multiplication (1985), which needs no division.
 pub(super) const fn power(base: u64, mut exponent: u64, modulus: u64) -> u64 {
-    // The inverse modulo 2^64: right in 3 bits at first, and in twice as many after each step.
+    // The inverse modulo 2^64: 3 bits are right at first, and each step doubles that.
     let mut inverse = modulus;
     let mut bits = 3;
     while bits < 64 {
         inverse = inverse.wrapping_mul(2_u64.wrapping_sub(modulus.wrapping_mul(inverse)));
         bits *= 2;
     }
-    // Numbers times 2^64.
+    // From here on, numbers are in Montgomery form: times 2^64.
     let mut result = modulus.wrapping_neg() % modulus;
     let mut square = multiply(base % modulus, result, modulus);
     while exponent > 0 {
@@ -27,7 +27,7 @@ pub(super) const fn power(base: u64, mut exponent: u64, modulus: u64) -> u64 {
     reduce(result as u128, modulus, inverse)
 }
 
-/// A number below `2^64 modulus` over 2^64, modulo the modulus.
+/// Montgomery reduction: `x / 2^64` modulo `modulus`, for `x` below `2^64 modulus`.
 const fn reduce(x: u128, modulus: u64, inverse: u64) -> u64 {
     let quotient = (x as u64).wrapping_mul(inverse);
     let product = (quotient as u128 * modulus as u128) >> 64;
@@ -35,7 +35,7 @@ const fn reduce(x: u128, modulus: u64, inverse: u64) -> u64 {
     if borrowed { rest.wrapping_add(modulus) } else { rest }
 }
 
-/// Bases with which the test of Miller and Rabin is never wrong below 2^64 (J. Sinclair, 2011).
+/// Bases with which the Miller-Rabin test is never wrong below 2^64 (J. Sinclair, 2011).
 const BASES: [u64; 7] = [2, 325, 9375, 28_178, 450_775, 9_780_504, 1_795_265_022];
 
 /// Whether an odd number above 2 is prime.
@@ -61,8 +61,8 @@ pub(super) fn is_good(multiplier: u32) -> bool {
     }
     let half = (u64::from(multiplier) << 31) - 1;
     let prime = 2 * half + 1;
-    // Pocklington: where the half is prime, one power shows that the whole is (3 does not divide
-    // it).
+    // Pocklington's criterion: if the half is prime, one power shows that the whole is prime,
+    // provided that 3 does not divide it.
     prime % 3 != 0 && power(2, prime - 1, prime) == 1 && is_prime(half)
 }
 
@@ -79,8 +79,8 @@ mod tests {
         for n in (3..20_000).step_by(2) {
             assert_eq!(is_prime(n), is_prime_by_division(n), "{n}");
         }
-        // The largest below 2^64; strong pseudoprimes to the bases 2, 3, 5 and 7, and to the first
-        // nine primes.
+        // The largest prime below 2^64; then strong pseudoprimes to the bases 2, 3, 5 and 7, and to
+        // the first nine primes.
         assert!(is_prime(0xFFFF_FFFF_FFFF_FFC5));
         assert!(!is_prime(3_215_031_751));
         assert!(!is_prime(3_825_123_056_546_413_051));

@@ -14,30 +14,34 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
 
-/// Words of the state, and lanes of a warp.
+/// The number of words in the state, and of lanes in a warp.
 const WORDS: usize = 32;
 
-/// A xorshift generator of 1024 bits, which gives 32 words a step, to which a Weyl sequence is
-/// added ([Manssen et al., 2012], section 6 and listing 1).
+/// A xorshift generator of 1024 bits, which gives 32 words a step, combined with a Weyl sequence
+/// ([Manssen et al., 2012], section 6 and listing 1).
 ///
 /// With the state as one number `x` of 1024 bits, word 0 the highest, a step is `x ^= x << 329`,
-/// `x ^= x >> 347`, `x ^= x << 344`; the Weyl word goes on by 362437, and word `i` of the block is
-/// `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive (the crate's tests
-/// prove it, by the known factors of `2^1024 - 1`), so that the period is `(2^1024 - 1) 2^32`
-/// steps. In the paper it passes SmallCrush, Crush and BigCrush of TestU01, by lanes and by warps.
-/// Here (docs/results/testu01.md) it does by warps, all 32 lanes of a stream in turn; by lanes
-/// SmallCrush and Crush were run, and nothing fails. A block of each of many streams in turn is
-/// another matter: whether it passes a test of linear complexity of Crush depends on the seed. All
-/// streams of a seed add the same number to their lanes, so that the lowest two bits of their words
-/// are linear functions of the states, but for a constant, and the third too if the number is even.
+/// `x ^= x >> 347`, `x ^= x << 344`. The Weyl word `y` is increased by 362437, and word `i` of the
+/// block is `(y ^ (y >> 16)) + x[i]`. The step's characteristic polynomial is primitive (the
+/// crate's tests prove it, from the known factors of `2^1024 - 1`), so the period is
+/// `(2^1024 - 1) 2^32` steps.
 ///
-/// All streams of a seed are of one sequence, and stream `s` starts `s 2^137` steps after stream 0:
-/// streams with neighbouring numbers overlap after 2^137 steps and never before. 2^137 is a
-/// multiple of the Weyl sequence's period, so its word is the same in all of them.
+/// In the paper it passes SmallCrush, Crush and BigCrush of TestU01, by lanes and by warps. Here
+/// (docs/results/testu01.md) it does so by warps, which take all 32 lanes of a stream in turn; by
+/// lanes SmallCrush and Crush were run, and nothing fails. Taking a block of each of many streams
+/// in turn is different: whether it passes Crush's test of linear complexity depends on the seed.
+/// All streams of a seed add the same number to their lanes. So the lowest two bits of their words
+/// are, up to a constant, linear functions of the states, and so is the third bit if the number is
+/// even.
 ///
-/// A stream's start is found by a power of the step: `z^n` modulo the characteristic polynomial,
-/// applied to the state by as many steps as it has coefficients (H. Haramoto et al., *Efficient
-/// jump ahead for F2-linear random number generators*, 2008), some 26 microseconds a stream.
+/// All streams of a seed belong to one sequence, and stream `s` starts `s 2^137` steps after stream
+/// 0: streams with consecutive numbers overlap after 2^137 steps and never before. 2^137 is a
+/// multiple of the Weyl sequence's period, so all streams have the same Weyl word, as in the paper.
+///
+/// A stream's start is computed by a power of the step: `z^n` modulo the characteristic polynomial,
+/// applied to the state by as many steps as the polynomial has coefficients (H. Haramoto et al.,
+/// *Efficient jump ahead for F2-linear random number generators*, 2008). That takes some 26
+/// microseconds for each stream.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///
@@ -54,16 +58,16 @@ const WORDS: usize = 32;
 pub struct XorShift1024Weyl {
     words: [u32; WORDS],
     weyl: u32,
-    /// How many words of this state were given.
+    /// How many words of the current block have been returned.
     used: usize,
 }
 
-/// What the Weyl sequence goes on by.
+/// The increment of the Weyl sequence.
 const INCREMENT: u32 = 362_437;
 
 generator!([] XorShift1024Weyl, new: [] XorShift1024Weyl);
 
-/// One step of the 1024 bits.
+/// One step of the 1024-bit state.
 #[inline(always)]
 fn step(x: &mut [u32; WORDS]) {
     left::<9>(x);
@@ -93,7 +97,7 @@ fn right<const BITS: u32>(x: &mut [u32; WORDS]) {
 
 impl XorShift1024Weyl {
     /// The generator in a given state: the words of the listing's 32 lanes, and the word of the
-    /// Weyl sequence. The first word is of the step after it.
+    /// Weyl sequence. Its first word comes from the step after that state.
     ///
     /// # Errors
     ///
@@ -107,24 +111,24 @@ impl XorShift1024Weyl {
         }
     }
 
-    /// The state of the last word that was given, as [`from_state`](Self::from_state) takes it.
+    /// The state of the last word returned, as [`from_state`](Self::from_state) takes it.
     pub const fn state(&self) -> ([u32; 32], u32) {
         (self.words, self.weyl)
     }
 
-    /// Leaves out as many steps, of 32 words each, in a time that goes with the number's logarithm.
+    /// Skips the given number of steps, of 32 words each, in time proportional to its logarithm.
     pub fn skip(&mut self, steps: u128) {
         self.transform(&Polynomial::Z.power(steps));
         self.weyl = self.weyl.wrapping_add((steps as u32).wrapping_mul(INCREMENT));
     }
 
-    /// Goes to the stream that has a number greater by so much: leaves out `2^137` steps as many
-    /// times.
+    /// Moves to the stream whose number is greater by `streams`: skips that many times `2^137`
+    /// steps.
     pub fn jump(&mut self, streams: u64) {
         self.transform(&Polynomial::JUMP.power(u128::from(streams)));
     }
 
-    /// Applies a polynomial of the step to the state.
+    /// Applies a polynomial in the step to the state.
     fn transform(&mut self, polynomial: &Polynomial) {
         self.words = SimdLevel::current().run(Transform { words: self.words, polynomial });
     }
@@ -152,7 +156,7 @@ impl XorShift1024Weyl {
     }
 }
 
-/// A polynomial of the step, applied to a state.
+/// A polynomial in the step, to be applied to a state.
 struct Transform<'a> {
     words: [u32; WORDS],
     polynomial: &'a Polynomial,
@@ -191,7 +195,7 @@ impl Generator for XorShift1024Weyl {
 
 impl Steps for XorShift1024Weyl {
     const NUMBER: u32 = 5;
-    // The words of the lanes, and that of the Weyl sequence.
+    // The words of the lanes, and the Weyl word.
     const STATE: usize = WORDS + 1;
 
     fn from_child(child: Seed, stream: u64) -> Self {
@@ -213,7 +217,7 @@ impl Steps for XorShift1024Weyl {
         streams.resize(streams.len() + count, base.clone());
         let new = streams.len() - count;
         streams[new..].par_chunks_mut(tuning::JUMPS).enumerate().for_each(|(number, streams)| {
-            // The number of a stream is below 2^64: jumps do not wrap, as ranges do not.
+            // Stream numbers are below 2^64, and ranges do not wrap, so neither do jumps.
             let mut next = base.clone();
             next.jump(first + (number * tuning::JUMPS) as u64);
             for stream in streams {
@@ -271,8 +275,7 @@ mod tests {
     use super::super::Streams;
     use super::*;
 
-    /// The step as the definition has it: shifts of one number of 1024 bits, the highest word
-    /// first.
+    /// The step as it is defined: shifts of one number of 1024 bits, highest word first.
     fn step_by_bits(words: [u32; WORDS]) -> [u32; WORDS] {
         let bit = |x: &[bool], k: usize| x.get(k).copied().unwrap_or(false);
         let mut x: Vec<bool> =
@@ -280,7 +283,7 @@ mod tests {
         for (shift, to_the_left) in [(329, true), (347, false), (344, true)] {
             let old = x.clone();
             for (k, to) in x.iter_mut().enumerate() {
-                // The bit that comes to place k, counted from the highest.
+                // The bit that moves to place k, counted from the highest.
                 *to ^= bit(&old, if to_the_left { k + shift } else { k.wrapping_sub(shift) });
             }
         }
@@ -310,7 +313,7 @@ mod tests {
             rng.transform(&Polynomial::JUMP);
         }
         assert_eq!(rng, XorShift1024Weyl::new(5, 1700));
-        // By squarings of the step, 2^137 steps.
+        // 2^137 steps, by repeated squaring of the step.
         let mut rng = XorShift1024Weyl::new(5, 0);
         rng.transform(&Polynomial::Z.power(1 << 127).power(1 << 10));
         assert_eq!(rng, XorShift1024Weyl::new(5, 1));

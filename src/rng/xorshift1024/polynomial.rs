@@ -1,10 +1,10 @@
 //! Polynomials over GF(2) modulo the characteristic polynomial of the step.
 
-/// Words of 64 coefficients, those of the lowest powers first.
+/// The number of 64-bit words of coefficients, lowest powers first.
 const LIMBS: usize = 16;
 
-/// The characteristic polynomial of the step but for its `z^1024`. It has 475 terms in all, as the
-/// paper says, and is primitive, as a test here proves.
+/// The characteristic polynomial of the step, without its `z^1024`. It has 475 terms in all, as the
+/// paper says, and is primitive, as a test in this file proves.
 const CHARACTERISTIC: Polynomial = Polynomial {
     coefficients: [
         0xE55B_EA57_8000_0001,
@@ -26,28 +26,28 @@ const CHARACTERISTIC: Polynomial = Polynomial {
     ],
 };
 
-/// A polynomial of a degree below 1024.
+/// A polynomial of degree below 1024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Polynomial {
     coefficients: [u64; LIMBS],
 }
 
 impl Polynomial {
-    /// 1.
+    /// The polynomial 1.
     const ONE: Self = {
         let mut coefficients = [0; LIMBS];
         coefficients[0] = 1;
         Self { coefficients }
     };
 
-    /// z, which is one step.
+    /// The polynomial z, which is one step.
     pub(super) const Z: Self = {
         let mut coefficients = [0; LIMBS];
         coefficients[0] = 2;
         Self { coefficients }
     };
 
-    /// `z^(2^137)`, which is the way from a stream to the next.
+    /// The polynomial `z^(2^137)`, which leads from a stream to the next.
     pub(super) const JUMP: Self = Self {
         coefficients: [
             0xFB40_97CE_AFE4_1448,
@@ -69,7 +69,7 @@ impl Polynomial {
         ],
     };
 
-    /// The coefficients, that of 1 first.
+    /// The coefficients, from that of 1 up.
     pub(super) fn coefficients(&self) -> impl DoubleEndedIterator<Item = bool> {
         self.coefficients.iter().flat_map(|&limb| (0..64).map(move |bit| limb >> bit & 1 == 1))
     }
@@ -80,7 +80,7 @@ impl Polynomial {
         self.power_of_bits((0..bits).rev().map(|bit| exponent >> bit & 1 == 1))
     }
 
-    /// The power whose exponent has these bits, the highest first.
+    /// The power whose exponent has the given bits, highest first.
     fn power_of_bits(&self, exponent: impl Iterator<Item = bool>) -> Self {
         exponent.fold(Self::ONE, |power, bit| {
             let square = power.times(&power);
@@ -88,7 +88,7 @@ impl Polynomial {
         })
     }
 
-    /// The product, by the rule of Horner.
+    /// The product, by Horner's rule.
     fn times(&self, other: &Self) -> Self {
         other.coefficients().rev().fold(Self { coefficients: [0; LIMBS] }, |sum, coefficient| {
             sum.times_z().plus(self, coefficient)
@@ -107,7 +107,7 @@ impl Polynomial {
             .plus(&CHARACTERISTIC, self.coefficients[LIMBS - 1] >> 63 == 1)
     }
 
-    /// The sum with another, or with nothing.
+    /// The sum with another polynomial, if `present` is set.
     #[inline(always)]
     fn plus(mut self, other: &Self, present: bool) -> Self {
         let mask = u64::from(present).wrapping_neg();
@@ -123,7 +123,7 @@ mod tests {
     use super::super::{WORDS, step};
     use super::*;
 
-    /// A state after a polynomial of steps.
+    /// The state after a polynomial in the step is applied.
     fn apply(polynomial: &Polynomial, mut state: [u32; WORDS]) -> [u32; WORDS] {
         let mut sum = [0; WORDS];
         for coefficient in polynomial.coefficients() {
@@ -141,8 +141,9 @@ mod tests {
     fn the_step_is_a_root_of_its_characteristic_polynomial() {
         let terms = CHARACTERISTIC.coefficients().filter(|&coefficient| coefficient).count();
         assert_eq!(terms + 1, 475);
-        // On one state that is not zero: an irreducible polynomial is that state's minimal one, and
-        // as its degree is the number of bits, it is the characteristic one.
+        // One nonzero state is enough: an irreducible polynomial that annihilates it is its minimal
+        // polynomial, and since the degree is the number of bits, it is the characteristic
+        // polynomial.
         let state = core::array::from_fn(|k| (k as u32 + 1).wrapping_mul(0x9E37_79B9));
         let mut last = state;
         for _ in 0..1024 {
@@ -151,10 +152,10 @@ mod tests {
         assert_eq!(apply(&CHARACTERISTIC, state), last);
     }
 
-    /// The prime factors of the Fermat numbers `2^(2^k) + 1` from `k = 0` on. J. Brillhart et al.,
-    /// *Factorizations of b^n +- 1*; of the last: A. K. Lenstra, H. W. Lenstra, M. S. Manasse, J.
-    /// M. Pollard, *The factorization of the ninth Fermat number*, Mathematics of Computation 61
-    /// (1993). That they are prime is taken from there.
+    /// The prime factors of the Fermat numbers `2^(2^k) + 1` from `k = 0` on, from J. Brillhart et
+    /// al., *Factorizations of b^n +- 1*. For the last: A. K. Lenstra, H. W. Lenstra, M. S.
+    /// Manasse, J. M. Pollard, *The factorization of the ninth Fermat number*, Mathematics of
+    /// Computation 61 (1993). The test relies on these sources for their primality.
     const FERMAT: [&[&str]; 10] = [
         &["3"],
         &["5"],
@@ -172,7 +173,7 @@ mod tests {
         ],
     ];
 
-    /// A natural number in words of 32 bits, the lowest first and the highest not zero.
+    /// A natural number in 32-bit words, lowest first; the highest is not zero.
     #[derive(Clone, Debug, PartialEq)]
     struct Natural(Vec<u32>);
 
@@ -182,7 +183,7 @@ mod tests {
             digits.fold(Self(Vec::new()), |number, digit| number.times(&[10], digit))
         }
 
-        /// The product with a number, and a word added.
+        /// The product with a number, plus a word.
         fn times(&self, other: &[u32], plus: u32) -> Self {
             let mut product = vec![0; self.0.len() + other.len()];
             product[0] = plus;
@@ -214,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Whether the product of these primes, each there once, is the order of a polynomial.
+    /// Whether the order of a polynomial is the product of these distinct primes.
     fn has_order(polynomial: Polynomial, primes: &[Natural]) -> bool {
         let raised = |by: &[Natural]| {
             by.iter().fold(polynomial, |power, prime| power.power_of_bits(prime.bits()))
@@ -226,8 +227,8 @@ mod tests {
         has_order(raised(right), left) && has_order(raised(left), right)
     }
 
-    /// The order of z is `2^1024 - 1`, the product of the Fermat numbers: so all polynomials of a
-    /// lower degree but 0 are powers of z, and the polynomial is irreducible as well.
+    /// The order of z is `2^1024 - 1`, the product of the Fermat numbers. So all nonzero
+    /// polynomials of lower degree are powers of z, and the polynomial is also irreducible.
     #[test]
     fn the_characteristic_polynomial_is_primitive() {
         let mut primes = Vec::new();
@@ -241,7 +242,7 @@ mod tests {
         let all = primes.iter().fold(Natural(vec![1]), |product, p| product.times(&p.0, 0));
         assert_eq!(all, Natural(vec![u32::MAX; 32]));
         assert!(has_order(Polynomial::Z, &primes));
-        // A cube has a third of it.
+        // A cube has a third of that order.
         assert!(!has_order(Polynomial::Z.power(3), &primes));
         assert!(has_order(Polynomial::Z.power(3), &primes[1..]));
     }

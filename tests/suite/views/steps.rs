@@ -107,13 +107,15 @@ proptest! {
     fn no_numbers_are_a_cursor_by_chance(words: [u64; 7]) {
         let words = words.map(|word| format!("{word:x}"));
         let cursor: Cursor = words.join("-").parse().unwrap();
-        prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
+        let error = Permutation::new(10, 1).resume(&cursor).unwrap_err();
+        prop_assert_eq!(error, Error::Saved(SavedError::ForeignCursor));
     }
 
     #[test]
     fn no_text_is_a_cursor_by_chance(text in "[0-9a-fA-F+-]{0,80}") {
         if let Ok(cursor) = text.parse::<Cursor>() {
-            prop_assert_eq!(Permutation::new(10, 1).resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
+            let error = Permutation::new(10, 1).resume(&cursor).unwrap_err();
+            prop_assert_eq!(error, Error::Saved(SavedError::ForeignCursor));
         }
     }
 }

@@ -118,11 +118,17 @@ fn one_stream(multiprocessors: u32) -> Vec<Candidate> {
                         // block a tile.
                         let grid = (multiprocessors * (waves / threads)).max(1);
                         all.push(Candidate {
-                            name: format!("{threads} threads; {unroll} blocks; {held} threads held; {waves} threads a multiprocessor"),
+                            name: format!(
+                                "{threads} threads; {unroll} blocks; {held} threads held; \
+                                 {waves} threads a multiprocessor"
+                            ),
                             group: format!("Philox4x32-{rounds} {number}"),
                             text: (
                                 PHILOX,
-                                format!("fill_philox<{number}, {rounds}, {threads}, {unroll}>(key, stream, block, out, first, end);"),
+                                format!(
+                                    "fill_philox<{number}, {rounds}, {threads}, {unroll}>\
+                                     (key, stream, block, out, first, end);"
+                                ),
                             ),
                             threads,
                             blocks: held / threads,
@@ -154,11 +160,19 @@ fn one_stream_anywhere(multiprocessors: u32) -> Vec<Candidate> {
                     for waves in [512, 1024, 2048, 8192, 1 << 20] {
                         let grid = (multiprocessors * (waves / threads)).max(1);
                         all.push(Candidate {
-                            name: format!("anywhere; {threads} threads; {unroll} rows; {held} threads held; {waves} threads a multiprocessor"),
-                            group: format!("Philox4x32-10 {number}, {skip} words skipped, {before} before"),
+                            name: format!(
+                                "anywhere; {threads} threads; {unroll} rows; {held} threads held; \
+                                 {waves} threads a multiprocessor"
+                            ),
+                            group: format!(
+                                "Philox4x32-10 {number}, {skip} words skipped, {before} before"
+                            ),
                             text: (
                                 ANYWHERE,
-                                format!("fill_philox_anywhere<{number}, 10, {threads}, {unroll}>(key, stream, block, skip, out, words);"),
+                                format!(
+                                    "fill_philox_anywhere<{number}, 10, {threads}, {unroll}>\
+                                     (key, stream, block, skip, out, words);"
+                                ),
                             ),
                             threads,
                             blocks: held / threads,
@@ -193,7 +207,10 @@ fn philox_streams() -> Vec<Candidate> {
                             group: format!("Philox4x32Rng {number}"),
                             text: (
                                 STREAMS,
-                                format!("fill_philox_streams<{number}, 10, {threads}, {unroll}>(states, count, out, len);"),
+                                format!(
+                                    "fill_philox_streams<{number}, 10, {threads}, {unroll}>\
+                                     (states, count, out, len);"
+                                ),
                             ),
                             threads,
                             blocks: held / threads,
@@ -222,7 +239,10 @@ fn lone_streams() -> Vec<Candidate> {
                             group: generator.into(),
                             text: (
                                 STREAMS,
-                                format!("fill_streams<{generator}, U32, {threads}, {streams}, {unroll}>(states, count, out, len);"),
+                                format!(
+                                    "fill_streams<{generator}, U32, {threads}, {streams}, {unroll}>\
+                                     (states, count, out, len);"
+                                ),
                             ),
                             threads,
                             blocks: 1,

@@ -55,7 +55,8 @@ impl Program {
         let text = text::<G>(tile);
         writeln!(
             self.texts,
-            "#undef TILE\n#undef WORDS\n#define update update_{number}\nnamespace case_{number} {{\n{text}\n}}\n#undef update"
+            "#undef TILE\n#undef WORDS\n#define update update_{number}\n\
+             namespace case_{number} {{\n{text}\n}}\n#undef update"
         )
         .unwrap();
         let states = states(&streams);
