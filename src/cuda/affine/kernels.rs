@@ -19,8 +19,7 @@ arguments! {
 }
 
 arguments! {
-    /// Permutes an array by an affine map, item by item. `units` counts the words of the whole
-    /// array.
+    /// Permutes an array by an affine map, item by item. An item has `units` words.
     pub(super) struct PermuteRows => Permutations, None, "permute_rows" {
         map: MapArgument => "AffineMap",
         source: u64 => "const Word*",
