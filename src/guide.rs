@@ -71,9 +71,3 @@ pub mod testing {}
 /// [GPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 #[doc = include_str!("../docs/algorithm.md")]
 pub mod algorithm {}
-
-/// Why the code is built the way it is.
-///
-/// [results for several arrays]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/views.md
-#[doc = include_str!("../docs/decisions.md")]
-pub mod decisions {}

@@ -6,7 +6,6 @@
 //! [`affine`]: mod@affine
 //! [`rng`]: mod@rng
 //! [algorithm]: mod@guide::algorithm
-//! [decisions]: mod@guide::decisions
 //! [guide]: mod@guide::writing_a_bijection
 //! [reproducibility]: mod@guide::reproducibility
 //! [testing]: mod@guide::testing

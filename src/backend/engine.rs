@@ -1,4 +1,4 @@
-//! [`Engine`]: any of the engines, chosen at run time.
+//! [`Engine`]: one of the engines, chosen at run time.
 
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
@@ -8,35 +8,36 @@ use crate::cuda::Cuda;
 use crate::error::Error;
 use crate::word::Word;
 
-/// An engine for slices in host memory.
+/// One of the engines for slices in host memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Engine {
     /// The threads of the current pool.
     Cpu,
     /// The first GPU.
     Cuda(Cuda),
-    /// The first GPU for moving items, and the CPU for whatever the GPU cannot do.
+    /// The first GPU for moving items, and the CPU for what the GPU cannot do.
     Either(Cuda),
 }
 
-/// The first GPU's engine, once it has been made.
+/// The first GPU's engine, once it has been created.
 static CUDA: std::sync::OnceLock<Cuda> = std::sync::OnceLock::new();
 
 impl Engine {
-    /// The first GPU's engine, which is made once in a process.
+    /// The first GPU's engine, which is created once in a process.
     ///
     /// # Errors
     ///
     /// As [`Cuda::new`](Cuda::new).
     pub(crate) fn cuda() -> Result<Self, Error> {
-        // What failed once, for want of memory perhaps, may succeed the next time.
+        // Only success is kept: what failed once, perhaps for lack of memory, may succeed the next
+        // time.
         match CUDA.get() {
             Some(cuda) => Ok(Self::Cuda(cuda.clone())),
             None => Cuda::new().map(|cuda| Self::Cuda(CUDA.get_or_init(|| cuda).clone())),
         }
     }
 
-    /// Whichever is expected to be the fastest for moving so many bytes.
+    /// The engine that is expected to be fastest for moving `bytes` bytes.
     pub(crate) fn fastest(bytes: u64) -> Self {
         if gpu_wins(bytes, rayon::current_num_threads(), CUDA.get().is_some())
             && let Ok(Self::Cuda(cuda)) = Self::cuda()
@@ -47,17 +48,21 @@ impl Engine {
     }
 }
 
-/// Whether the GPU is expected to move so many bytes of host memory faster than so many threads, if
-/// it has been started or has to be.
+/// Whether the GPU is expected to move `bytes` bytes of host memory faster than `threads` threads.
+/// If the process has not `started` the GPU yet, the time for that counts too.
 ///
-/// Measured with items of 8 bytes, 2^28 + 1 of them, the default bijection, an H200 and the 16
-/// cores of its host: 2 threads take 0.54 ns a byte and the GPU beside them 0.28, 16 threads 0.127
-/// and the GPU 0.153. Both come down to a part that threads share, for the GPU's copies within host
-/// memory too, and one that they do not.
+/// The items have to cross the link twice, so the CPU mostly wins. By this model, which was fitted
+/// to measurements, the GPU wins where five threads or fewer would have to move 64 MiB or more, if
+/// it is started already.
+///
+/// Measured with 2^28 + 1 items of 8 bytes, the default bijection, an H200 and the 16 cores of its
+/// host: 2 threads take 0.54 ns a byte, and the GPU with the same threads 0.28; 16 threads take
+/// 0.127, and the GPU with them 0.153. In both cases one part of the time is divided among the
+/// threads (for the GPU, the copies within host memory) and another is not.
 fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
-    /// Below, the items fit the caches, or nearly.
+    /// Fewer bytes fit the caches, or nearly.
     const FEWEST: u64 = 64 << 20;
-    /// In nanoseconds: to open the device and to compile a kernel.
+    /// Nanoseconds for opening the device and compiling a kernel.
     const START: f64 = 1e9;
     let cpu = (1.09 / threads as f64).max(0.127);
     let gpu = 0.13 + 0.34 / threads as f64;
@@ -66,11 +71,11 @@ fn gpu_wins(bytes: u64, threads: usize, started: bool) -> bool {
 }
 
 impl Engine {
-    /// Writes rows of a batch, from `first` on, over all of `out`, which consists of whole rows.
+    /// Writes the rows of a batch from `first` on over all of `out`, which consists of whole rows.
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooWide`], [`Error::OutOfMemory`], and those of the GPU.
+    /// [`Error::IndexTooWide`], [`Error::OutOfMemory`], and the errors of the GPU.
     pub(crate) fn rows<N: Word>(
         &self,
         batch: &Batch,
@@ -88,11 +93,11 @@ impl Engine {
 impl sealed::Sealed for Engine {}
 
 impl Engine {
-    /// Moves the items of several columns, in a direction.
+    /// Moves the items of several columns, in a given direction.
     ///
     /// # Errors
     ///
-    /// As [`Compactor::shuffle`]; every item is then where it was.
+    /// As [`Compactor::shuffle`]. After an error the columns are unchanged.
     pub(crate) fn reorder_together(
         &self,
         bijection: &dyn Bijection,
@@ -113,8 +118,8 @@ impl Engine {
     }
 }
 
-/// Whether the GPU can be tried for moving items: the check of a bijection that nobody vouches for
-/// would be of its device text, and the CPU's is of its own code.
+/// Whether the GPU can be tried for moving items. It is not for a bijection that is not trusted:
+/// the GPU would check the values of the device text, and the CPU those of the Rust code.
 fn suits(bijection: &dyn Bijection) -> bool {
     bijection.trusted().is_some_and(|trusted| trusted.device_source().is_some())
 }
@@ -157,7 +162,7 @@ impl Compactor for Engine {
     ) -> Result<Vec<T>, Error> {
         match self {
             Self::Cuda(cuda) => cuda.shuffled(bijection, items),
-            // Clones are made by the CPU in any case, and they may be what takes the time.
+            // The CPU clones the items in any case, and cloning may be what takes the time.
             _ => Cpu.shuffled(bijection, items),
         }
     }
@@ -174,7 +179,7 @@ mod tests {
         assert!((6..=64).all(|threads| !gpu_wins(large, threads, true)));
         assert!(gpu_wins(64 << 20, 2, true));
         assert!(!gpu_wins((64 << 20) - 1, 2, true));
-        // A second has to be won back first.
+        // The GPU has to make up for the second that it takes to start.
         assert!(!gpu_wins(large, 2, false));
         assert!(gpu_wins(1 << 33, 2, false));
         assert!(gpu_wins(large, 1, false));
@@ -187,7 +192,7 @@ mod tests {
             return;
         };
         let either = Engine::Either(cuda);
-        // No table of so many points has a device source.
+        // A table of this many points has no device source.
         let table = <crate::bijection::Table as crate::FromSeed>::from_seed(1000, 1);
         let mut items: Vec<u32> = (0..1000).collect();
         either.shuffle(&table, &mut items).unwrap();

@@ -1,4 +1,4 @@
-//! [`Backend`]: the one choice that is made at run time.
+//! [`Backend`]: choosing between CPU and GPU at run time.
 
 use core::fmt;
 
@@ -8,7 +8,8 @@ pub(crate) use engine::Engine;
 
 use crate::error::Error;
 
-/// Where a permutation is computed and applied. The answer is the same everywhere.
+/// The hardware on which a permutation is computed and applied. The result is the same on all of
+/// them.
 ///
 /// # Examples
 ///
@@ -21,25 +22,25 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
-    /// The back end that is expected to be the fastest for slices in host memory. Never fails for
-    /// want of a GPU.
+    /// The back end that is expected to be fastest for slices in host memory. It never fails for
+    /// lack of a GPU.
     ///
-    /// Mostly this is the CPU: the items have to travel to the GPU and back. A GPU is faster if few
-    /// threads would have to move many items. It is used from 64 MiB on, with five threads or
-    /// fewer, if the process uses it already, and else if the items are so many that starting it,
-    /// which takes a second, pays too; docs/results/gpu.md has the measurements. Indexes are always
-    /// written by the CPU.
+    /// This is mostly the CPU, because the items have to be copied to the GPU and back. A GPU is
+    /// faster if few threads would have to move many items. With five threads or fewer it is used
+    /// from 64 MiB on if the process uses the GPU already, and otherwise only for enough items to
+    /// make up for starting it, which takes a second; docs/results/gpu.md has the measurements.
+    /// Indexes are always written by the CPU.
     #[default]
     Auto,
     /// The threads of the current rayon pool.
     Cpu,
-    /// The first NVIDIA GPU, by [`Cuda`](crate::Cuda), which says what it needs;
-    /// [`Error::BackendUnavailable`] without it.
+    /// The first NVIDIA GPU, through [`Cuda`](crate::Cuda), whose documentation says what it needs.
+    /// Without a GPU, calls return [`Error::BackendUnavailable`].
     Cuda,
 }
 
 impl Backend {
-    /// The engine that it stands for, for moving so many bytes.
+    /// The engine of this back end, for moving `bytes` bytes.
     pub(crate) fn engine(self, bytes: u64) -> Result<Engine, Error> {
         match self {
             Self::Auto => Ok(Engine::fastest(bytes)),

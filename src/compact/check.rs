@@ -1,22 +1,25 @@
-//! What is wrong with a bijection, in its own terms: how many survive, and which slots collide.
+//! Describing what is wrong with a bijection in its own terms: how many slots survive, and which
+//! slots collide.
 
 use crate::error::{Defect, Error};
 
 /// The error for a number of survivors that is not the length.
 pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
-    // How many there are beyond that depends on how many are counted together.
+    // How many there are beyond that depends on how many are counted together, so at most one more
+    // is reported.
     let (expected, actual) = (len as u64, survivors.min(len + 1) as u64);
     Error::NotABijection(Defect::Survivors { expected, actual })
 }
 
-/// How many slots are evaluated at a time.
+/// The number of slots that are evaluated at a time.
 const RUN: usize = 1 << 10;
 
 /// An error of [`check_in_order`](crate::base::check::check_in_order) with the bijection's slots
 /// instead of places among those that survived. `last` is the last slot that was evaluated, and
 /// `run` evaluates a run again.
 ///
-/// It evaluates up to the second of the slots, on one thread, which only an error has to pay for.
+/// It evaluates all slots up to the second of the two, on one thread. Only the error path pays for
+/// that.
 pub(crate) fn with_slots(error: Error, last: u64, run: impl Fn(u64, &mut [u64])) -> Error {
     match error {
         Error::NotABijection(Defect::Repeats { index, .. }) => {
@@ -27,7 +30,7 @@ pub(crate) fn with_slots(error: Error, last: u64, run: impl Fn(u64, &mut [u64]))
     }
 }
 
-/// The first two slots of `[0, last]` that have a value.
+/// The first two slots of `[0, last]` whose value is `index`.
 fn first_two_slots(index: u64, last: u64, run: impl Fn(u64, &mut [u64])) -> Option<[u64; 2]> {
     let mut room = [0; RUN];
     let mut before = None;

@@ -3,9 +3,9 @@
 /// Which way a permutation `p` moves the items of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Direction {
-    /// A gather: the item at index `p[k]` comes to place `k`.
+    /// A gather: the item at index `p[k]` moves to place `k`.
     Shuffle,
-    /// A scatter: the item at place `k` comes to index `p[k]`.
+    /// A scatter: the item at place `k` moves to index `p[k]`.
     Unshuffle,
 }
 

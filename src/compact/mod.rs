@@ -9,23 +9,27 @@
 //!
 //! If `f` is uniform over the permutations of `n` points, the result is uniform over those of `m`
 //! (Mitchell et al., 2022, algorithm 1 and proposition 1). A [`Compactor`] is an engine that does
-//! this; all of them give the same answer.
+//! this. All engines give the same result.
+//!
+//! Engines take `&dyn Bijection`. They call a bijection for runs of a thousand slots, so a virtual
+//! call costs nothing, and an engine is compiled once for each item type instead of once for each
+//! pair of item type and bijection.
 //!
 //! # What uses what
 //!
 //! Each line uses those above it, and none below:
 //!
 //! ```text
-//! direction   which way items are moved
-//! check       what is wrong with a bijection, in its own terms
+//! direction   the direction in which items move
+//! check       describing what is wrong with a bijection
 //! (mod)       the trait Compactor
 //! serial      the reference engine
-//! columns     arrays that are moved together: what they may be, and a list of them
-//! cpu         the engine on threads: see cpu/mod.rs
+//! columns     arrays that are moved together
+//! cpu         the engine on threads; see cpu/mod.rs
 //! batch       many permutations of one length
 //! ```
 //!
-//! The engine on a GPU is a room of its own, `crate::cuda`.
+//! The GPU engine is in `crate::cuda`.
 
 pub(crate) mod batch;
 mod check;
@@ -55,13 +59,14 @@ pub(crate) mod sealed {
 
 /// An engine that turns a bijection and a length into indexes or moved items.
 ///
-/// With `m` the length of the slice that is passed and `p` the permutation that the bijection
-/// compacts to, item `k` of the shuffled slice is item `p[k]` of the original. The bijection's code
-/// runs before any item is moved, so that whatever it does, no item is lost. Items of no size
-/// cannot be told apart, so any order is every order: they are left alone, and the bijection is
-/// only asked for its domain.
+/// Let `m` be the length of the slice and `p` the permutation of `m` items that the bijection
+/// compacts to. Then item `k` of the shuffled slice is item `p[k]` of the original. Code of a
+/// bijection that is not [trusted](crate::TrustedBijection) runs before any item is moved, so no
+/// item is lost, whatever the bijection does. Items of size zero cannot be told apart, so they are
+/// not moved, and the bijection is only asked for its domain.
 ///
-/// The trait is sealed: more methods may come.
+/// The trait is sealed, so that methods can be added. Implementing an engine also means promising,
+/// to unsafe code, how items are moved; those promises will change as faster engines come.
 ///
 /// # Examples
 ///
@@ -78,31 +83,31 @@ pub(crate) mod sealed {
 /// # Ok::<(), Error>(())
 /// ```
 pub trait Compactor: sealed::Sealed {
-    /// Writes the permutation: `out[k] = p[k]`, for the length of `out`.
+    /// Writes the permutation of `out.len()` items: `out[k] = p[k]`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], and [`Error::IndexTooWide`] if `N` does not hold the
-    /// indexes; [`Error::NotABijection`] and [`Error::OutOfMemory`], after which `out` holds
+    /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`] if `N` cannot hold the indexes,
+    /// [`Error::NotABijection`] and [`Error::OutOfMemory`]. After the last two, `out` holds
     /// unspecified values.
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
 
-    /// Moves the items: item `p[k]` comes to place `k`.
+    /// Shuffles the items: item `p[k]` moves to place `k`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`]; the
-    /// items are then where they were.
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`]. After
+    /// an error the items are unchanged.
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
 
-    /// Moves the items back: item `k` comes to place `p[k]`.
+    /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.
     ///
     /// # Errors
     ///
     /// As [`shuffle`](Self::shuffle).
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
 
-    /// A shuffled copy: item `k` of the result is a clone of item `p[k]`.
+    /// Returns a shuffled copy: item `k` of the result is a clone of item `p[k]`.
     ///
     /// # Errors
     ///

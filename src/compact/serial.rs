@@ -1,4 +1,4 @@
-//! [`Serial`]: algorithm 1 in plain sight.
+//! [`Serial`]: the compaction algorithm in its simplest form.
 
 use super::check::{with_slots, wrong_count};
 use super::{Compactor, sealed};
@@ -7,7 +7,7 @@ use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
 
-/// The sequential reference: one slot after the other, one thread, no `unsafe`.
+/// The sequential reference engine: one slot after the other, on one thread, without `unsafe`.
 ///
 /// Every other engine is tested against it. It evaluates the bijection point by point, always
 /// checks the permutation, and follows its cycles to move items.
@@ -29,7 +29,7 @@ pub struct Serial;
 impl sealed::Sealed for Serial {}
 
 impl Serial {
-    /// The checked permutation of a length.
+    /// The permutation of a length, checked.
     fn permutation(bijection: &dyn Bijection, len: usize) -> Result<Vec<u64>, Error> {
         let mut indices = try_with_capacity(len)?;
         indices.resize(len, 0_u64);
@@ -75,8 +75,8 @@ impl Compactor for Serial {
             return check_length(items.len() as u64, bijection.last());
         }
         let mut from = Self::permutation(bijection, items.len())?;
-        // Along each cycle, every place takes the item that belongs there and leaves a gap where it
-        // was; a place that is done points at itself.
+        // Follows each cycle: every place takes the item that belongs there, which leaves a gap
+        // where that item was. A place that is done points to itself.
         for start in 0..items.len() {
             let mut place = start;
             while from[place] != place as u64 && from[place] != start as u64 {
@@ -95,7 +95,8 @@ impl Compactor for Serial {
             return check_length(items.len() as u64, bijection.last());
         }
         let mut to = Self::permutation(bijection, items.len())?;
-        // The item at hand goes where it belongs, until the one that belongs here turns up.
+        // Moves the item at this place to where it belongs, until the one that belongs here
+        // arrives.
         for place in 0..items.len() {
             while to[place] != place as u64 {
                 let target = to[place] as usize;

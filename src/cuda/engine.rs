@@ -1,4 +1,4 @@
-//! [`Cuda`]: the engine, on one stream of a GPU.
+//! [`Cuda`]: the engine on one stream of a GPU.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -21,14 +21,14 @@ use crate::error::{Error, GpuError};
 /// The engine on an NVIDIA GPU, on one of its streams.
 ///
 /// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.7
-/// or later, which are looked for when it is made. NVRTC comes with CUDA, and by itself as the
-/// Python package `nvidia-cuda-nvrtc`; if it is not where the system looks for libraries, the
-/// environment variable `BIJECTIVE_SHUFFLE_NVRTC` says where it is. The GPU must be one that NVRTC
-/// compiles for: from compute capability 7.5 on for NVRTC 13.
+/// or later; both are located when it is created. NVRTC comes with CUDA, and separately as the
+/// Python package `nvidia-cuda-nvrtc`. If it is not where the system looks for libraries, set the
+/// environment variable `BIJECTIVE_SHUFFLE_NVRTC` to its path. NVRTC must be able to compile for
+/// the GPU: NVRTC 13 does so from compute capability 7.5 on.
 ///
-/// As a [`Compactor`](crate::Compactor) it serves slices in host memory: it copies them to the GPU
-/// and back. [`CudaWorkspace`](crate::CudaWorkspace) serves slices in device memory, where a GPU is
-/// worth most.
+/// As a [`Compactor`](crate::Compactor) it serves slices in host memory, by copying them to the GPU
+/// and back. A [`CudaWorkspace`](crate::CudaWorkspace) serves slices in device memory, which is
+/// where a GPU pays most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's
 /// have, except for [`Table`](crate::bijection::Table)s of more than 256 points.
@@ -57,24 +57,25 @@ pub struct Cuda {
     pub(super) device: Arc<Device>,
     pub(super) stream: Arc<CudaStream>,
     pub(super) strategy: CudaStrategy,
-    /// Whether its calls may be captured in graphs: the author of an `unsafe` block has said so.
+    /// Whether its calls may be captured in graphs, as the caller of `with_capture` has promised.
     pub(super) may_be_captured: bool,
-    /// For slices in host memory, from the first time that a large one is copied on.
+    /// Page-locked memory for copies of large slices in host memory, allocated at the first of
+    /// them.
     pub(super) link: Arc<Mutex<Option<Link>>>,
 }
 
 impl Cuda {
-    /// The engine on the first GPU.
+    /// Creates the engine on the first GPU.
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`] if there is no GPU, driver or compiler that will do, and
+    /// [`Error::BackendUnavailable`] if there is no suitable GPU, driver or compiler, and
     /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new() -> Result<Self, Error> {
         Self::on_device(0)
     }
 
-    /// The engine on a GPU, counted from 0, on a stream of its own.
+    /// Creates the engine on a GPU, counted from 0, with a stream of its own.
     ///
     /// # Errors
     ///
@@ -85,8 +86,8 @@ impl Cuda {
         Ok(Self::with(device, stream))
     }
 
-    /// The engine on a stream of the caller's, to whose work its own is added in order. Its
-    /// context, and the kernels that are loaded in it, are kept until the process ends.
+    /// Creates the engine on a stream of the caller, to which it adds its work in order. The
+    /// stream's context, and the kernels that are loaded in it, are kept until the process ends.
     ///
     /// # Errors
     ///
@@ -101,35 +102,35 @@ impl Cuda {
         Self { device, stream, strategy, may_be_captured, link: Arc::default() }
     }
 
-    /// The same engine, for a certain strategy.
+    /// The same engine with another strategy.
     #[must_use]
     pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// The same engine, for calls that are captured in CUDA graphs: those of
+    /// The same engine, with permission to capture its calls in CUDA graphs: calls of
     /// [`CudaWorkspace`](crate::CudaWorkspace)s and [`CudaStreams`](crate::CudaStreams) that are
-    /// made with it, and its own that fill device memory. Of another engine such a call is
-    /// [`GpuError::Captured`](crate::GpuError::Captured).
+    /// created with it, and its own calls that fill device memory. Without this permission such a
+    /// call fails with [`GpuError::Captured`](crate::GpuError::Captured).
     ///
-    /// A captured call needs its kernels and its memory beforehand, from a `reserve` function or
-    /// from a call before. Each launch of the graph does what the call would, with the same
-    /// bijection, seed and slices; [`CudaStreams`](crate::CudaStreams) go on from launch to launch.
+    /// The kernels and the memory of a captured call must exist beforehand, from a `reserve`
+    /// function or from an earlier call. Each launch of the graph does what the call would do, with
+    /// the same bijection, seed and slices; [`CudaStreams`](crate::CudaStreams) advance with every
+    /// launch.
     ///
     /// # Safety
     ///
-    /// A graph has the addresses of all that the captured calls use, and launching it is a safe
-    /// function of [`CudaGraph`](cudarc::driver::CudaGraph), which asks for none of it again. So
-    /// the caller promises, as long as a graph may be launched in which a call was captured, or
-    /// runs:
+    /// A graph holds the addresses of all memory that the captured calls use, and launching it is a
+    /// safe function of [`CudaGraph`](cudarc::driver::CudaGraph), which checks none of them again.
+    /// So the caller promises the following for as long as a graph in which a call was captured may
+    /// be launched, or runs:
     ///
     /// * The workspace or the [`CudaStreams`](crate::CudaStreams) that was called is not dropped.
-    ///   It may be used, and may grow: a workspace keeps the memory that a graph has the address
-    ///   of.
+    ///   It may be used, and may grow: a workspace keeps memory whose address a graph holds.
     /// * The slices that the call was given are not dropped.
-    /// * A launch is ordered with whatever else uses the slices and the workspace, as if it were
-    ///   the captured calls. In the engine's stream, where
+    /// * A launch of the graph is ordered with everything else that uses the slices and the
+    ///   workspace, just as the captured calls would have to be. In the engine's stream, where
     ///   [`CudaGraph::launch`](cudarc::driver::CudaGraph::launch) puts a graph that was captured
     ///   there, it is ordered with the workspace's other calls.
     ///
@@ -170,19 +171,19 @@ impl Cuda {
         self
     }
 
-    /// The strategy that it uses.
+    /// The strategy of this engine.
     pub fn strategy(&self) -> CudaStrategy {
         self.strategy
     }
 
-    /// The stream that its kernels go to.
+    /// The stream in which its kernels run.
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
-    /// Compiles the kernels that moving `len` items of a type by such a bijection takes, there and
-    /// back, so that no call of an engine in this context has to.
-    /// [`CudaWorkspace::reserve`](crate::CudaWorkspace::reserve) gets the memory as well.
+    /// Compiles the kernels for shuffling and unshuffling `len` items of type T by such a
+    /// bijection, so that no later call of an engine in this context has to.
+    /// [`CudaWorkspace::reserve`](crate::CudaWorkspace::reserve) also allocates the memory.
     ///
     /// # Errors
     ///
@@ -203,17 +204,18 @@ impl Cuda {
         Ok(())
     }
 
-    /// Kernels and working memory for its stream.
+    /// An executor for this engine's stream, without kernels or memory yet.
     pub(super) fn executor(&self) -> Executor {
         Executor::new(&self.device, &self.stream, self.may_be_captured)
     }
 
-    /// Compiles a kernel of one's own that draws random numbers: a text in CUDA C++17 that follows
-    /// [`device_header`](crate::rng::device_header) and defines
+    /// Compiles a user's kernel that draws random numbers. `text` is CUDA C++17, is compiled after
+    /// [`device_header`](crate::rng::device_header), and defines
     /// `extern "C" __global__ void name(..)`.
     ///
-    /// What was compiled is kept, in memory and where [`keep_kernels_in`](Self::keep_kernels_in)
-    /// says, so that the same text is compiled once.
+    /// The compiled code is kept in memory, and in the folder of
+    /// [`keep_kernels_in`](Self::keep_kernels_in) if there is one, so that the same text is
+    /// compiled only once.
     ///
     /// # Errors
     ///
@@ -223,7 +225,7 @@ impl Cuda {
     ///
     /// # Examples
     ///
-    /// An estimate of pi, from 2^20 points in a square, each thread with a stream of its own:
+    /// An estimate of pi from 2^20 points in a square, with a stream for each thread:
     ///
     /// ```
     /// use bijective_shuffle::Cuda;
@@ -283,12 +285,13 @@ impl Cuda {
         })
     }
 
-    /// Keeps compiled kernels in a folder as well from now on, and looks for them there, for all
-    /// engines on this device. A kernel takes about half a second to compile, and is kept in memory
-    /// in any case.
+    /// Keeps compiled kernels in a folder from now on, and looks for them there, for all engines on
+    /// this device. A kernel takes about half a second to compile, and is kept in memory in any
+    /// case.
     ///
-    /// The folder is made when it is needed. If it cannot be written or read, that is no error.
-    /// Whoever can write to it can make the GPU run what they like.
+    /// The folder is created when it is needed. It is not an error if it cannot be written or read.
+    /// Anyone who can write to it controls what the GPU runs, so the crate uses no folder unless
+    /// the user names one.
     pub fn keep_kernels_in(&self, folder: impl Into<PathBuf>) {
         self.device.keep_programs_in(folder.into());
     }

@@ -1,4 +1,4 @@
-//! Slices in host memory: there and back over the link.
+//! The engine on slices in host memory, which are copied to the device and back.
 
 use std::sync::PoisonError;
 
@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::word::Word;
 
 impl Cuda {
-    /// Writes rows of a batch.
+    /// Writes the rows of a batch from `first` on.
     pub(crate) fn rows<N: Word>(
         &self,
         batch: &Batch,
@@ -35,8 +35,8 @@ impl Cuda {
         write_rows(self, batch, first, out)
     }
 
-    /// Moves the items of several columns in host memory, there or back: one column after the
-    /// other.
+    /// Moves the items of several columns in host memory, in a given direction, one column after
+    /// the other.
     pub(crate) fn reorder_together(
         &self,
         bijection: &dyn Bijection,
@@ -85,10 +85,11 @@ fn write_indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Resu
         Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
     let job = Job::new(f, out.len() as u64, movement)?;
     let plan = plan(&job, cuda.strategy, &cuda.device.limits)?;
-    // SAFETY: the working memory was got for as many words as `out` has, and is this call's alone.
+    // SAFETY: the working memory has room for as many words as `out` has, and only this call uses
+    // it.
     unsafe { executor.execute(&plan) }?;
-    // SAFETY: the working memory was got for the bytes of `out`, which is borrowed for writing, and
-    // in which any bits are a word. The kernels before this in the stream have written all of it.
+    // SAFETY: the working memory has as many bytes as `out`, and the kernels before this copy in
+    // the stream write all of them. `out` is borrowed mutably, and any bits are a valid word.
     unsafe { to_host(cuda, address, out.as_mut_ptr().cast(), size_of_val(out)) }
 }
 
@@ -110,20 +111,19 @@ fn write_rows<N: Word>(cuda: &Cuda, batch: &Batch, first: u64, out: &mut [N]) ->
         let (at_once, out, word) =
             (together as u64, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
-        // SAFETY: the working memory was got for the words of the largest piece, and is this call's
-        // alone.
+        // SAFETY: the working memory has room for the words of the largest piece, and only this
+        // call uses it.
         unsafe { rows::write(&mut executor, &job) }?;
-        // SAFETY: the working memory was got for the largest piece, and this one is borrowed for
-        // writing. Any bits are a word, and the kernels before this in the stream have written
-        // those of all rows of the piece.
+        // SAFETY: the working memory has as many bytes as the largest piece, and the kernels before
+        // this copy in the stream write all rows of this one. The piece is borrowed mutably, and
+        // any bits are a valid word.
         unsafe { to_host(cuda, address, piece.as_mut_ptr().cast(), size_of_val(piece)) }?;
     }
     Ok(())
 }
 
-/// Moves items, as bits. They are copied to the device, moved there, and copied back, first into
-/// working memory: only when all of them are there is the slice written, so that nothing that fails
-/// can lose an item.
+/// Moves items, as bits. They are copied to the device, moved there, and copied back to working
+/// memory. The slice is written only when all of them have arrived, so no failure can lose an item.
 fn reorder<T: Send>(
     cuda: &Cuda,
     f: &dyn Bijection,
@@ -137,25 +137,26 @@ fn reorder<T: Send>(
     let mut scratch = Buffer::default();
     let room = scratch.room::<T>(items.len())?;
     let source = Bits { start: items.as_ptr().cast(), len: items.len(), item: size_of::<T>() };
-    // SAFETY: the items are borrowed, so that nobody writes to them meanwhile, and the scratch
-    // memory has room for as many of their type.
+    // SAFETY: `source` describes the items of the slice, which is borrowed, so nobody writes to
+    // them meanwhile. The scratch memory has room for as many items of their type.
     unsafe { moved_copy(cuda, f, source, room.as_mut_ptr().cast(), direction) }?;
-    // SAFETY: the scratch memory now has the items' bits, each item's once, so that writing them
-    // over the slice moves every item. The two do not overlap.
+    // SAFETY: the scratch memory now has the bits of every item, each exactly once, so copying them
+    // over the slice moves the items. The two have the same size, do not overlap, and only this
+    // call uses them.
     unsafe { copy_bits(room.as_ptr().cast(), items.as_mut_ptr().cast(), size_of_val(items)) };
     Ok(())
 }
 
-/// Moves the items of several columns, as bits: one column after the other, each to working memory;
-/// only when all of them are there are the columns written.
+/// Moves the items of several columns, as bits: one column after the other, each to working memory.
+/// The columns are written only when all items have arrived.
 fn write_columns(
     cuda: &Cuda,
     f: &dyn Bijection,
     columns: &mut ColumnSet<impl StaticRow>,
     direction: Direction,
 ) -> Result<(), Error> {
-    // Asked once for all columns, since a bijection that nobody vouches for may answer something
-    // else the next time.
+    // The domain and the device text are read once for all columns, since an untrusted bijection
+    // may return something else the next time.
     let vouched = f.trusted();
     let asked;
     let f: &dyn Bijection = match &vouched {
@@ -172,23 +173,23 @@ fn write_columns(
         let mut copy = Buffer::default();
         let room = copy.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let source = Bits { start: start.cast_const(), len, item: bytes };
-        // SAFETY: all columns of a columns have `len` items, and it is borrowed, so that nobody
-        // writes to them. The copy has room for the column's bytes.
+        // SAFETY: all columns of the set have `len` items, and the set is borrowed mutably, so
+        // nobody writes to them. The copy has room for the column's bytes.
         unsafe { moved_copy(cuda, f, source, room, direction) }?;
         copies.push((copy, room));
     }
-    // A pool that cannot be started makes rayon panic, so it is asked for before anything is
-    // written.
+    // Rayon panics if it cannot start its pool, so the pool is started before anything is written.
     rayon::current_num_threads();
     for (&Column { start, bytes }, (_, room)) in columns.columns().iter().zip(&copies) {
-        // SAFETY: the copy, whose memory stays where it is, has the items' bits, each item's once,
-        // so that writing them over the column moves every item. The two do not overlap.
+        // SAFETY: the copy, whose memory has not moved, has the bits of every item of the column,
+        // each exactly once, so copying them over the column moves the items. The two have the same
+        // size, do not overlap, and only this call uses them.
         unsafe { copy_bits(room.cast_const(), start, len * bytes) };
     }
     Ok(())
 }
 
-/// A bijection whose domain and device text were asked for once.
+/// A bijection whose domain and device text have been read once.
 struct Asked<'a> {
     f: &'a dyn Bijection,
     last: u64,
@@ -219,7 +220,7 @@ struct Bits {
     item: usize,
 }
 
-/// A shuffled copy. The clones are made in order, and then moved.
+/// A shuffled copy. The items are cloned in order, and the clones are then shuffled.
 fn cloned<T: Clone + Send + Sync>(
     cuda: &Cuda,
     f: &dyn Bijection,
@@ -232,11 +233,12 @@ fn cloned<T: Clone + Send + Sync>(
     Ok(copy)
 }
 
-/// Writes the items' bits in their new order to `out`.
+/// Writes the items' bits to `out`, in their new order.
 ///
 /// # Safety
 ///
-/// The items are there, which nobody writes to, and as much room.
+/// `items` describes `len` items of `item` bytes each, to which nobody writes meanwhile. `out` has
+/// room for as many bytes, does not overlap them, and nobody else uses it.
 unsafe fn moved_copy(
     cuda: &Cuda,
     f: &dyn Bijection,
@@ -254,33 +256,35 @@ unsafe fn moved_copy(
     let array = Array::given(source, source + half, item);
     let job = Job::new(f, len as u64, Movement::items(vec![array], direction)?)?;
     let plan = plan(&job, cuda.strategy, &cuda.device.limits)?;
-    // What can fail does so before the items travel.
+    // What can fail is done before the items are copied.
     executor.reserve(&plan)?;
-    // SAFETY: the caller promises that there are `bytes` of items, and the first half of the
-    // working memory has room for them.
+    // SAFETY: the caller promises `bytes` bytes of items, and the first half of the working memory
+    // has room for them.
     unsafe { to_device(cuda, start, source, bytes) }?;
-    // SAFETY: the two addresses are of a half of the working memory each, which has room for the
-    // items, and which only this call uses.
+    // SAFETY: each of the two addresses is that of one half of the working memory, which has room
+    // for the items and which only this call uses.
     unsafe { executor.execute(&plan) }?;
-    // SAFETY: the second half of the working memory has all of the items, and the caller promises
-    // as much room at `out`.
+    // SAFETY: the second half of the working memory has `bytes` bytes of items, and the caller
+    // promises as much room at `out`.
     unsafe { to_host(cuda, source + half, out, bytes) }
 }
 
-/// Copies to the device. When it returns, the source is not needed any more.
+/// Copies to the device. The source is no longer needed when it returns.
 ///
 /// # Safety
 ///
-/// There are so many bytes at both addresses, those on the device for the stream to write.
+/// There are `bytes` bytes to read at `from` and to write at `address`. The stream may write the
+/// latter.
 unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) -> Result<(), Error> {
     if bytes >= LINK_BYTES {
-        // SAFETY: `upload` asks for what the caller has promised of `from` and of the address.
+        // SAFETY: `upload` requires what the caller has promised: `bytes` bytes at `from` and at
+        // the address.
         return with_link(cuda, |link| unsafe { link.upload(from, address, bytes) });
     }
     let stream = cuda.stream.cu_stream();
-    // SAFETY: the caller promises that there are so many bytes at both addresses. Those of the host
-    // are not needed when this returns, since the stream is waited for; if the copy was refused, it
-    // does not run.
+    // SAFETY: the caller promises `bytes` bytes at both addresses. The host's bytes outlive the
+    // copy, because this function waits for the stream before it returns; if the driver refuses the
+    // copy, it never runs.
     unsafe { sys::cuMemcpyHtoDAsync_v2(address, from.cast(), bytes, stream) }
         .result()
         .map_err(|error| failed(error, "copy to the device"))?;
@@ -291,27 +295,29 @@ unsafe fn to_device(cuda: &Cuda, from: *const u8, address: u64, bytes: usize) ->
 ///
 /// # Safety
 ///
-/// There are so many bytes at both addresses, those on the device for the stream to read.
+/// There are `bytes` bytes to read at `address` and to write at `out`. The stream may read the
+/// former, and nobody else uses the latter.
 unsafe fn to_host(cuda: &Cuda, address: u64, out: *mut u8, bytes: usize) -> Result<(), Error> {
     if bytes >= LINK_BYTES {
-        // SAFETY: `download` asks for what the caller has promised of the address and of `out`.
+        // SAFETY: `download` requires what the caller has promised: `bytes` bytes at the address
+        // and at `out`.
         return with_link(cuda, |link| unsafe { link.download(address, out, bytes) });
     }
     let stream = cuda.stream.cu_stream();
-    // SAFETY: the caller promises that there are so many bytes at both addresses. Nothing is
-    // written to those of the host when this has returned, since the stream is waited for even if
-    // the copy was refused.
+    // SAFETY: the caller promises `bytes` bytes at both addresses. Nothing is written to the host's
+    // bytes after this function has returned, because it waits for the stream even if the driver
+    // refuses the copy.
     let copied = unsafe { sys::cuMemcpyDtoHAsync_v2(out.cast(), address, bytes, stream) }
         .result()
         .map_err(|error| failed(error, "copy from the device"));
     wait(cuda).and(copied)
 }
 
-/// Uses the engine's page-locked memory, which is got the first time.
+/// Calls a function with the engine's page-locked memory, which is allocated the first time.
 fn with_link(cuda: &Cuda, copy: impl FnOnce(&mut Link) -> Result<(), Error>) -> Result<(), Error> {
     let kept = || cuda.link.lock().unwrap_or_else(PoisonError::into_inner);
-    // The lock is not held meanwhile: a thread that waits for the copies of a pool may be given
-    // another call to do.
+    // The lock is not held during the copy: a thread that waits for copies on a rayon pool may be
+    // given another call of this function to run.
     let link = kept().take();
     let mut link = match link {
         Some(link) => link,

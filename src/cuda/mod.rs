@@ -1,19 +1,24 @@
 //! [`Cuda`]: the engine on an NVIDIA GPU.
 //!
 //! ```text
-//! runtime    driver, compiler, memory, kernels with types, plans; knows nothing of shuffles
-//! shuffle    items and indexes in the order of a bijection; gpu/shuffle
+//! runtime    driver, compiler, memory, typed kernels, plans; independent of shuffles
+//! shuffle    moving items, or writing indexes, in the order of a bijection; gpu/shuffle
 //! batch      many permutations of one length; gpu/batch
-//! affine     arrays permuted by affine maps; gpu/affine.cuh
-//! fill       arrays filled with random numbers; gpu/fill.cuh
-//! engine     `Cuda` itself, on one stream
-//! workspace  the engine on device memory, which all rooms serve
-//! host       the engine on slices in host memory, there and back over the link
+//! affine     permuting arrays by affine maps; gpu/affine.cuh
+//! fill       filling arrays with random numbers; gpu/fill.cuh
+//! engine     `Cuda`: a device, a stream and a strategy
+//! workspace  the engine on device memory, with methods from several rooms
+//! host       the engine on slices in host memory, copied to the device and back
 //! ```
 //!
-//! Each room decides which kernels do a job and makes a [`Plan`](runtime::plan::Plan) of them,
-//! which an [`Executor`](runtime::executor::Executor) compiles for, reserves memory for, or
-//! executes.
+//! Each room decides which kernels do a job and puts them in a [`Plan`](runtime::plan::Plan). An
+//! [`Executor`](runtime::executor::Executor) compiles a plan's kernels, reserves its memory, or
+//! executes it.
+//!
+//! [`Cuda`] is cheap to clone and is a `Compactor` for slices in host memory. [`CudaWorkspace`]
+//! keeps kernels and memory from call to call; it is no `Compactor`, since its slices are those of
+//! cudarc. [`CudaStrategy`] is not the CPU's `Strategy`: only two names would be the same, and they
+//! would mean different kernels.
 
 mod affine;
 mod batch;

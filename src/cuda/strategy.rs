@@ -1,28 +1,27 @@
-//! [`CudaStrategy`]: how the GPU moves items.
+//! [`CudaStrategy`]: how the GPU engine moves items.
 
-/// How the GPU moves items. All strategies give the same answer.
+/// How the GPU engine moves items. All strategies give the same result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CudaStrategy {
-    /// Whichever is expected to be the fastest.
+    /// The strategy that is expected to be fastest.
     #[default]
     Auto,
-    /// Values, compaction and movement in a kernel each: `Bijective0` of Mitchell et al. (2022),
+    /// Evaluates, compacts and moves in separate kernels: `Bijective0` of Mitchell et al. (2022),
     /// section 5.
     Unfused,
-    /// Survivors are counted, the counts summed, and everything evaluated again where it is moved:
+    /// Counts the survivors, sums the counts, and evaluates everything again to move the items:
     /// `Bijective1`.
     TwoPass,
-    /// One kernel, whose tiles learn their places by decoupled look-back (Merrill and Garland,
-    /// 2016): `Bijective2`.
+    /// Does everything in one kernel, whose tiles get their places by decoupled look-back (Merrill
+    /// and Garland, 2016): `Bijective2`.
     ///
-    /// One launch for any length.
+    /// It takes one launch for any length.
     SinglePass,
-    /// The items are sorted roughly in one or two passes, and then in shared memory: sequential
-    /// access only, and an evaluation an item.
+    /// Sorts the items into buckets in one or two passes, and then each bucket in shared memory:
+    /// sequential access to memory only, and one evaluation for each item.
     ///
-    /// It serves items of 1, 2, 4, 8 and 16 bytes, one array at a time, and domains of at most 2^32
-    /// points, less than eight times as many as items. Where it does not serve, the single pass is
-    /// used.
+    /// It serves one array of items of 1, 2, 4, 8 or 16 bytes, and domains of at most 2^32 points,
+    /// less than eight times as many as items. Elsewhere the single pass is used instead.
     Partitioned,
 }

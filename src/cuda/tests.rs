@@ -1,4 +1,4 @@
-//! Every kernel is compiled for the oldest and the newest architecture: all that is planned for
+//! Compiles every kernel for the oldest and the newest architecture: all kernels of the plans for
 //! jobs of every kind.
 
 use super::affine::plan::tests::kernels as affine_kernels;
@@ -16,7 +16,7 @@ use crate::bijection::{
 };
 use crate::compact::Direction;
 
-/// A GPU with so much shared memory that every size of the partitioned strategy is used.
+/// A GPU with enough shared memory that every size of the partitioned strategy is used.
 const LARGE: Limits = Limits {
     multiprocessors: 132,
     threads_per_multiprocessor: 2048,
@@ -52,14 +52,14 @@ fn job(f: &dyn Bijection, len: u64, movement: Movement) -> Job {
     Job::new(f, len, movement).unwrap()
 }
 
-/// Compiles what the jobs take by some strategies.
+/// Compiles the kernels of jobs by some strategies.
 fn compile(jobs: &[Job], strategies: &[CudaStrategy]) {
     let by = |job| strategies.iter().map(move |&strategy| plan(job, strategy, &LARGE).unwrap());
     let plans: Vec<Plan<'_>> = jobs.iter().flat_map(by).collect();
     compile_plans(&plans);
 }
 
-/// The same values, for which nobody vouches.
+/// A bijection with the same values that is not trusted.
 struct Untrusted<B>(B);
 
 impl<B: Bijection> Bijection for Untrusted<B> {
@@ -164,14 +164,15 @@ fn kernels_for_affine_maps_compile() {
 
 #[test]
 fn the_strategy_is_chosen_by_what_the_items_take() {
-    // The second-level cache of `LARGE` is 50 MiB.
+    // The L2 cache of `LARGE` is 50 MiB.
     let f = Standard::from_seed(1 << 26, 1);
     let launches = |movement| {
         let job = job(&f, 1 << 26, movement);
         plan(&job, CudaStrategy::Auto, &LARGE).unwrap().launches().len()
     };
     let (word, back) = (WordType::U32, Direction::Unshuffle);
-    // Partitioned: clears, a pass or two, and places; and the single pass for want of memory.
+    // Partitioned: a clear, one or two passes, and the placing; and the single pass in case there
+    // is not enough memory.
     assert!(launches(words(WordType::U32, Direction::Shuffle)) > 1, "256 MiB");
     assert_eq!(launches(words(WordType::U16, Direction::Shuffle)), 1, "128 MiB");
     assert!(launches(words(WordType::U16, back)) > 1, "128 MiB, all of them written at random");

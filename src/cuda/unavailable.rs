@@ -1,5 +1,5 @@
-//! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems that have
-//! no CUDA.
+//! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems without
+//! CUDA.
 
 use crate::bijection::Bijection;
 use crate::compact::batch::Batch;
@@ -7,16 +7,16 @@ use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
 use crate::error::{Error, Unavailable};
 use crate::word::Word;
 
-/// The engine on an NVIDIA GPU, which this build does not have: making it is an error.
+/// The engine on an NVIDIA GPU, which this build does not have: creating it returns an error.
 ///
-/// The type is there so that a program which falls back to the CPU compiles everywhere. The engine
-/// itself is built by the feature `cuda`, on Linux and Windows.
+/// The type exists so that a program which falls back to the CPU compiles everywhere. The engine
+/// itself is built with the feature `cuda`, on Linux and Windows.
 #[derive(Clone, Debug)]
 pub struct Cuda {
     never: Never,
 }
 
-/// Of which there is no value.
+/// A type without values.
 #[derive(Clone, Debug)]
 enum Never {}
 

@@ -23,21 +23,24 @@ use crate::compact::batch::Batch;
 use crate::error::Error;
 use crate::word::Word;
 
-/// The GPU engine on slices in device memory, with kernels and working memory that are kept from
+/// The GPU engine on slices in device memory, with kernels and working memory that it keeps from
 /// call to call.
 ///
-/// Every call puts its kernels in the engine's stream and returns; it waits for the GPU only if the
-/// bijection is not [trusted](crate::TrustedBijection) and so has to be checked. Kernels are
-/// compiled, and working memory is got, when a call first needs them, or ahead of time by
-/// [`reserve`](Self::reserve). A call that finds all it needs can be captured in a CUDA graph,
-/// unless it has to check, if the engine is one [`with_capture`](Cuda::with_capture), which says
-/// what has to outlive the graph. With more than one stream in the context, cudarc's event tracking
-/// must be off for the slices, since a capture cannot wait for events from outside.
+/// Every call puts its kernels in the engine's stream and returns. It waits for the GPU only if the
+/// bijection is not [trusted](crate::TrustedBijection), because its values must then be checked.
+/// Kernels are compiled and working memory is allocated when a call first needs them, or ahead of
+/// time by [`reserve`](Self::reserve).
 ///
-/// A workspace serves one stream, so that calls cannot disturb each other's working memory. Slices
-/// of other streams of the same [`CudaContext`](cudarc::driver::CudaContext) are waited for, as
-/// cudarc's own functions do; slices of another one are refused, even if it stands for the same
-/// device: make the engine [on their stream](Cuda::on_stream).
+/// A call with a trusted bijection can be captured in a CUDA graph if its kernels and memory exist
+/// already and the engine was made by [`with_capture`](Cuda::with_capture), which says what must
+/// outlive the graph. With more than one stream in the context, cudarc's event tracking must be off
+/// for the slices, since a capture cannot wait for events from outside.
+///
+/// A workspace serves one stream, so that calls cannot disturb each other's working memory. Like
+/// cudarc's own functions, a call waits for other streams of the same
+/// [`CudaContext`](cudarc::driver::CudaContext) that use its slices. Slices of another
+/// `CudaContext` are refused, even if it is on the same device; for those, create an engine [on
+/// their stream](Cuda::on_stream).
 ///
 /// # Memory
 ///
@@ -80,40 +83,41 @@ pub struct CudaWorkspace {
     pub(super) stream: Arc<CudaStream>,
     pub(super) executor: Executor,
     strategy: CudaStrategy,
-    /// For the two parts of an array, between calls.
+    /// The memory of `parm`, between calls.
     pub(super) parts: Memory,
 }
 
 impl CudaWorkspace {
-    /// An empty workspace on the engine's stream, with its strategy.
+    /// Creates an empty workspace on the engine's stream, with the engine's strategy.
     pub fn new(cuda: &Cuda) -> Self {
         let (stream, executor) = (cuda.stream.clone(), cuda.executor());
         Self { stream, executor, strategy: cuda.strategy, parts: Memory::new() }
     }
 
-    /// The strategy of its engine.
+    /// The strategy of this workspace.
     pub fn strategy(&self) -> CudaStrategy {
         self.strategy
     }
 
-    /// The stream that its calls go to.
+    /// The stream in which its calls run.
     pub fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
-    /// How many bytes of device memory it holds.
+    /// The bytes of device memory that it holds.
     pub fn bytes(&self) -> usize {
         self.executor.bytes() + self.parts.held()
     }
 
-    /// Gets the kernels and the memory for moving just `len` items of a type, there and back, so
-    /// that calls with such a bijection, of the same domain, neither compile nor allocate; how many
-    /// bytes it then holds. Permuting by affine maps is another thing, even by the same
-    /// [`Affine`](crate::affine::Affine): what that takes is got by its first call.
+    /// Compiles the kernels and allocates the memory for shuffling and unshuffling exactly `len`
+    /// items of type T, so that calls with such a bijection on the same domain do neither. Returns
+    /// the bytes that the workspace then holds. It does not prepare permuting by affine maps, even
+    /// by the same [`Affine`](crate::affine::Affine); the first such call compiles and allocates.
     ///
     /// # Errors
     ///
-    /// As [`shuffle_into`](Self::shuffle_into), except for what only shows when the kernels run.
+    /// As [`shuffle_into`](Self::shuffle_into), except for errors that occur only when the kernels
+    /// run.
     pub fn reserve<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -126,11 +130,11 @@ impl CudaWorkspace {
         Ok(self.bytes())
     }
 
-    /// Writes the permutation: `out[k] = p[k]`, for the length of `out`.
+    /// Writes the permutation of `out.len()` items: `out[k] = p[k]`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` does not hold the indexes;
+    /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` cannot hold the indexes;
     /// [`Error::NotABijection`], after which `out` holds unspecified values;
     /// [`GpuError::NoSource`](crate::GpuError::NoSource),
     /// [`GpuError::Params`](crate::GpuError::Params),
@@ -154,24 +158,25 @@ impl CudaWorkspace {
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
         let job = Job::new(bijection, len, movement)?;
         let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
-        // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the
-        // stream has done with it, for which the guard cares.
+        // SAFETY: the slice belongs to the context and has room for the job's indexes. It is borrowed
+        // mutably, and the guard ensures that it is neither freed nor otherwise used before the stream
+        // has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// What [`reserve`](Self::reserve) gets, for writing the `len` indexes of a permutation in
-    /// words of type `N`.
+    /// As [`reserve`](Self::reserve), for writing the `len` indexes of a permutation in words of
+    /// type `N`.
     ///
     /// # Errors
     ///
-    /// As [`indices`](Self::indices), except for what only shows when the kernels run.
+    /// As [`indices`](Self::indices), except for errors that occur only when the kernels run.
     pub fn reserve_indices<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<usize, Error> {
         check_word::<N>(len)?;
-        // As aligned as memory of the device is.
+        // Allocations on the device are aligned to 256 bytes.
         let movement =
             Movement::Indices { out: Address::Given(256), word: WordType::of_index::<N>() };
         let job = Job::new(bijection, len as u64, movement)?;
@@ -180,7 +185,8 @@ impl CudaWorkspace {
         Ok(self.bytes())
     }
 
-    /// Writes rows of a batch from `first` on, as many as `out` holds, which are whole and there.
+    /// Writes the rows of a batch from `first` on to all of `out`, which consists of whole rows
+    /// that exist.
     pub(crate) fn rows<N: Word + DeviceRepr>(
         &mut self,
         batch: &Batch,
@@ -195,32 +201,33 @@ impl CudaWorkspace {
         check_slices(&self.stream)?;
         let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
-        // SAFETY: the slice is of the context, is borrowed for writing, and is not freed before the
-        // stream has done with it, for which the guard cares.
+        // SAFETY: the slice belongs to the context and has room for the job's rows. It is borrowed
+        // mutably, and the guard ensures that it is neither freed nor otherwise used before the stream
+        // has finished with it.
         unsafe { rows::write(&mut self.executor, &job) }
     }
 
-    /// Gets what writing that many rows of a batch in words of type `N` takes; how many bytes it
-    /// then holds.
+    /// Compiles and allocates what writing that many rows of a batch in words of type `N` needs.
+    /// Returns the bytes that the workspace then holds.
     pub(crate) fn reserve_rows<N: Word>(
         &mut self,
         batch: &Batch,
         rows: u64,
     ) -> Result<usize, Error> {
         check_word::<N>(batch.len)?;
-        // As aligned as memory of the device is.
+        // Allocations on the device are aligned to 256 bytes.
         let (at_once, out, word) = (rows, Address::Given(256), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first: 0, rows, at_once, out, word };
         rows::reserve(&mut self.executor, &job)?;
         Ok(self.bytes())
     }
 
-    /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.
+    /// Copies the items in shuffled order: item `p[k]` of `source` to place `k` of `out`.
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), and
-    /// else as [`indices`](Self::indices).
+    /// otherwise as [`indices`](Self::indices).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -230,7 +237,8 @@ impl CudaWorkspace {
         self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Shuffle)
     }
 
-    /// Copies the items back to their old order: item `k` of the source to place `p[k]` of `out`.
+    /// Copies the items back into their original order: item `k` of `source` to place `p[k]` of
+    /// `out`.
     ///
     /// # Errors
     ///
@@ -244,8 +252,8 @@ impl CudaWorkspace {
         self.arrays(bijection, source.len()).array(source, out)?.execute(Direction::Unshuffle)
     }
 
-    /// Several arrays, of any types, under one permutation of `len` items, whose bijection is
-    /// evaluated once for all.
+    /// Begins a call that moves several arrays, of any types, by one permutation of `len` items.
+    /// The bijection is evaluated once for all arrays.
     ///
     /// # Examples
     ///
@@ -274,9 +282,9 @@ impl CudaWorkspace {
     ///
     /// # Safety
     ///
-    /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each in memory that
-    /// this context's device can reach, do not overlap, and are neither freed nor otherwise used
-    /// until the stream has done with them.
+    /// `source` and `out` are addresses of `len` items of `item_bytes` bytes each, in memory that
+    /// this context's device can access. The two do not overlap, and are neither freed nor
+    /// otherwise used until the stream has finished with them.
     ///
     /// # Errors
     ///
@@ -338,7 +346,7 @@ impl CudaWorkspace {
         }
     }
 
-    /// Begins a call, as [`Executor::enter`] does.
+    /// Begins a call; see [`Executor::enter`].
     pub(super) fn enter(&mut self) -> Result<(), Error> {
         self.executor.enter()
     }
@@ -348,11 +356,13 @@ impl CudaWorkspace {
     }
 }
 
-/// Gathers or scatters arrays.
+/// Shuffles or unshuffles arrays.
 ///
 /// # Safety
 ///
-/// The arrays are of `len` items each, on the device, the stream's to use, and do not overlap.
+/// Each array has `len` items at both of its addresses, in memory that the device can access. No
+/// memory that is written overlaps any other, and nobody else uses any of it until the stream has
+/// finished with it.
 unsafe fn move_arrays(
     executor: &mut Executor,
     strategy: CudaStrategy,
@@ -361,7 +371,7 @@ unsafe fn move_arrays(
     mut arrays: Vec<Array>,
     direction: Direction,
 ) -> Result<(), Error> {
-    // Items of no size cannot be told apart, so any order is every order.
+    // Items of size zero cannot be told apart, so they need not be moved.
     arrays.retain(|array| array.item > 0);
     let nothing = arrays.is_empty();
     let movement = Movement::items(arrays, direction)?;
@@ -371,11 +381,12 @@ unsafe fn move_arrays(
     }
     let plan = plan(&job, strategy, &executor.device.limits)?;
     // SAFETY: the job moves these arrays and nothing else, and has their length. The caller
-    // promises that they are on the device, the stream's to use, and apart from each other.
+    // promises that they are in memory that the device can access, that nobody else uses them until
+    // the stream has finished, and that they do not overlap.
     unsafe { executor.execute(&plan) }
 }
 
-/// Arrays that are about to be moved together; [`CudaWorkspace::arrays`] makes it.
+/// A call that moves several arrays together, which [`CudaWorkspace::arrays`] begins.
 pub struct CudaArrays<'a> {
     executor: &'a mut Executor,
     stream: &'a CudaStream,
@@ -383,16 +394,16 @@ pub struct CudaArrays<'a> {
     bijection: &'a dyn Bijection,
     len: usize,
     arrays: Vec<Array>,
-    /// They tell the slices' other users when the stream has done with them.
+    /// They tell the slices' other users when the stream has finished with them.
     guards: Vec<SyncOnDrop<'a>>,
 }
 
 impl<'a> CudaArrays<'a> {
-    /// Adds an array and where it should go. There may be twelve.
+    /// Adds an array and the slice that its items are copied to. There may be up to twelve arrays.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not as long as the permutation, and
+    /// [`Error::LengthMismatch`] if the slices do not have the permutation's length, and
     /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice).
     pub fn array<T: DeviceRepr>(
         mut self,
@@ -418,17 +429,17 @@ impl<'a> CudaArrays<'a> {
         Ok(self)
     }
 
-    /// Moves them: item `p[k]` of each source to place `k`.
+    /// Copies the arrays in shuffled order: item `p[k]` of each source to place `k`.
     ///
     /// # Errors
     ///
-    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), and else as
+    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), and otherwise as
     /// [`CudaWorkspace::shuffle_into`].
     pub fn shuffle(self) -> Result<(), Error> {
         self.enter_again()?.execute(Direction::Shuffle)
     }
 
-    /// Moves them back: item `k` of each source to place `p[k]`.
+    /// Copies the arrays back into their original order: item `k` of each source to place `p[k]`.
     ///
     /// # Errors
     ///
@@ -437,19 +448,20 @@ impl<'a> CudaArrays<'a> {
         self.enter_again()?.execute(Direction::Unshuffle)
     }
 
-    /// Looks once more whether the stream is captured: the user may have begun that since the
+    /// Checks again whether the stream is being captured: the user may have begun that since the
     /// arrays were added.
     fn enter_again(self) -> Result<Self, Error> {
         self.executor.enter()?;
         Ok(self)
     }
 
-    /// The call has been entered just now.
+    /// Moves the arrays. The call must just have been entered.
     fn execute(self, direction: Direction) -> Result<(), Error> {
         let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
-        // SAFETY: the slices are of the engine's context and that long. They are borrowed, the ones
-        // that are written alone, and the guards care that they are neither freed nor otherwise
-        // used before the stream has done with them.
+        // SAFETY: `array` has checked that all slices belong to the engine's context and have `len`
+        // items. Sources are borrowed and targets borrowed mutably, so no target overlaps anything
+        // else. The guards ensure that none of them is freed or otherwise used before the stream
+        // has finished with it.
         let done = unsafe { move_arrays(executor, strategy, bijection, len, arrays, direction) };
         drop(guards);
         done

@@ -1,16 +1,20 @@
-//! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can be composed, walked along
-//! and compacted itself.
+//! A [`Permutation`] is a [`Bijection`] on its indexes, so that it can itself be composed,
+//! cycle-walked and compacted.
+//!
+//! It is trusted through an index of its own. The bijection inside may return a different bijection
+//! as its trusted form, and an index of the one with values of the other would be no bijection.
 
 use super::{Iter, Permutation, tuning};
 use crate::base::check::{check_length, or_panic};
 use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
 
-/// What [`get`](Permutation::get) and [`position`](Permutation::position) say. The domain is
-/// `[0, len)`; that of an empty permutation has one point, as a domain must.
+/// `forward` is [`get`](Permutation::get) and `inverse` is [`position`](Permutation::position). The
+/// domain is `[0, len)`; that of an empty permutation has one point, since a domain cannot be
+/// empty.
 ///
 /// # Panics
 ///
-/// All methods that evaluate panic as `get` does.
+/// All methods that evaluate panic where `get` does.
 impl<B: Bijection> Bijection for Permutation<B> {
     fn last(&self) -> u64 {
         self.len.saturating_sub(1)
@@ -56,15 +60,15 @@ impl<B: Bijection> Bijection for Permutation<B> {
         }
     }
 
-    /// With an index of its own, which is built for it.
+    /// The trusted form has an index of its own, which is built for it.
     fn trusted(&self) -> Option<Trusted<'_>> {
         let trusted = self.bijection.trusted()?;
-        // It may be another bijection, hence the check once more, and not the index that there may
-        // be.
+        // The trusted form may be a different bijection, so the length is checked again and an
+        // existing index is not used.
         check_length(self.len, trusted.last()).ok()?;
         let permutation =
             Permutation { inverted: self.inverted, ..Permutation::of(self.len, trusted) };
-        // Where this one has an index, a second one was asked for.
+        // If this permutation has an index already, the caller accepts the cost of another.
         let built = match self.index() {
             Some(_) => permutation.build_index(),
             None => permutation.need_index(),
@@ -73,9 +77,10 @@ impl<B: Bijection> Bijection for Permutation<B> {
         Some(Trusted::from_owned(permutation))
     }
 
-    /// The bijection itself, since to keep the values below one length and of them those below a
-    /// shorter one is to keep those below the shorter one. `None` for an inverse: where the length
-    /// does not fill the domain, it is not what the bijection's inverse compacts to.
+    /// The bijection itself: keeping the values below one length, and then those below a shorter
+    /// length, is the same as keeping those below the shorter one at once. `None` for an inverse,
+    /// because where the length does not fill the domain, the inverse is not what the bijection's
+    /// inverse compacts to.
     fn uncompacted(&self) -> Option<&dyn Bijection> {
         if self.inverted || self.len == 0 {
             return None;
@@ -83,7 +88,8 @@ impl<B: Bijection> Bijection for Permutation<B> {
         Some(self.bijection.uncompacted().unwrap_or(&self.bijection))
     }
 
-    /// None where the length does not fill the bijection's domain: no device has the index.
+    /// `None` where the length does not fill the bijection's domain, since the device does not have
+    /// the index.
     fn device_source(&self) -> Option<DeviceSource> {
         if !self.fills_domain() || self.len == 0 {
             None
@@ -95,19 +101,19 @@ impl<B: Bijection> Bijection for Permutation<B> {
     }
 }
 
-// Only of a `Trusted`, as `trusted` makes it: it cannot be cloned or exchanged, so that the index
-// is of its values.
+// Only for a permutation over a `Trusted`, which `trusted` creates: it can be neither cloned nor
+// replaced, so the index always belongs to its values.
 //
-// SAFETY: if the length fills the domain, it is the trusted bijection, or its inverse, on all of
-// its domain. Else `select` gives the value at the k-th slot whose value is below the length, and
-// `rank` the number of such slots before that of an index: by the trusted bijection's requirements
-// there are as many such slots as indexes, so the two are bijections on [0, len) and undo each
-// other. The runs are the same values, found in a row. An empty permutation is the identity on one
-// point.
+// SAFETY: if the length fills the domain, this is the trusted bijection, or its inverse, on all of
+// its domain. Otherwise `select` returns the value at the k-th slot whose value is below the
+// length, and `rank` the number of such slots before that of an index. By the trusted bijection's
+// requirements there are exactly as many such slots as indexes, so the two are bijections on [0,
+// len) and undo each other. The methods for runs return the same values, computed consecutively. An
+// empty permutation is the identity on one point.
 unsafe impl TrustedBijection for Permutation<Trusted<'_>> {}
 
 impl<B: Bijection> Permutation<B> {
-    /// The value at a point, or one outside of the domain if the point is, or the bijection breaks
+    /// The value at a point. It is outside the domain if the point is, or if the bijection breaks
     /// its requirements.
     fn at(&self, point: u64, inverted: bool) -> u64 {
         if self.len == 0 {
@@ -120,7 +126,7 @@ impl<B: Bijection> Permutation<B> {
         or_panic(value).unwrap_or(u64::MAX)
     }
 
-    /// The values at points in a row.
+    /// The values at consecutive points.
     fn run(&self, first: u64, inverted: bool, out: &mut [u64]) {
         if self.len == 0 {
             out.fill(first);
@@ -134,12 +140,12 @@ impl<B: Bijection> Permutation<B> {
             let count = self.len.saturating_sub(first).min(out.len() as u64);
             let mut indices = Iter::new(self, inverted, first, count);
             indices.expect_index();
-            // Beyond the domain there are none.
+            // Points beyond the domain have no values.
             out.fill_with(|| indices.next().unwrap_or(u64::MAX));
         }
     }
 
-    /// The values at points in a row, in 32 bits.
+    /// The values at consecutive points, in 32 bits.
     fn run_u32(&self, first: u64, inverted: bool, out: &mut [u32]) {
         if self.len > 0 && self.fills_domain() {
             if inverted {
@@ -161,7 +167,7 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// The values at any points.
+    /// Replaces any points by the values there.
     fn each(&self, inverted: bool, values: &mut [u64]) {
         if !self.fills_domain() || self.len == 0 {
             for value in values {

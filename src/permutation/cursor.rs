@@ -1,4 +1,4 @@
-//! [`Cursor`]: where an iterator stands, as numbers that can be saved.
+//! [`Cursor`]: the position of an iterator, as numbers that can be saved.
 
 use core::fmt;
 use core::str::FromStr;
@@ -9,17 +9,17 @@ use crate::base::saved;
 use crate::bijection::Bijection;
 use crate::error::{Error, SavedError};
 
-/// Where an [`Iter`](crate::Iter) stands: seven numbers, of which a later process
-/// [resumes](Permutation::resume) it.
+/// The position of an [`Iter`](crate::Iter): seven numbers, from which a later process
+/// [resumes](Permutation::resume) the iteration.
 ///
-/// It remembers which slots were evaluated, so that an iterator that ran to where it stands is
-/// resumed at once, without an index and without going through what was done. One that was set out
-/// or skipped far ahead without an index has no slot to go on from, and looks for its place.
+/// It records which slots have been evaluated. So an iterator that has run to its position is
+/// resumed at once, without an index and without repeating any evaluations. An iterator that began
+/// or skipped far ahead without an index has no slot to continue from, and has to search for its
+/// place.
 ///
-/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is
-/// serialised as its numbers. It holds a check, so that it is refused if it was changed, or is of
-/// another permutation: which is told by the length, the domain and sixteen of the bijection's
-/// values.
+/// `Display` writes it as text and `FromStr` reads it; with the feature `serde` it is serialised as
+/// its numbers. It contains a checksum over the length, the domain and sixteen of the bijection's
+/// values, so a cursor that was changed, or belongs to another permutation, is refused.
 ///
 /// # Examples
 ///
@@ -42,15 +42,16 @@ pub struct Cursor {
     next: u64,
     left: u64,
     stride: u64,
-    /// A slot at most that of the next place, and how many survive before it.
+    /// A slot not after that of the next place, and the number of survivors before it.
     slot: u64,
     survivors: u64,
     check: u64,
 }
 
 impl Cursor {
-    /// The cursor of an iterator: its first place, how many are left and how far apart, and a slot
-    /// at most that of the first place with how many survive before it.
+    /// The cursor of an iterator: its next place, the number of places left and the distance
+    /// between them, and a slot not after that of the next place, with the number of survivors
+    /// before it.
     pub(super) fn new<B: Bijection>(
         permutation: &Permutation<B>,
         [next, left, stride]: [u64; 3],
@@ -62,12 +63,12 @@ impl Cursor {
         Self { check: cursor.check(permutation), ..cursor }
     }
 
-    /// How many indexes are still to come.
+    /// The number of indexes that are left.
     pub const fn left(&self) -> u64 {
         self.left
     }
 
-    /// The place that comes next; unspecified if none is left.
+    /// The next place; unspecified if none is left.
     pub const fn place(&self) -> u64 {
         self.next
     }
@@ -77,8 +78,8 @@ impl Cursor {
         [len, next, left, stride, slot, survivors, check]
     }
 
-    /// The first place, how many are left and how far apart, and where to begin, if all of that can
-    /// be in a permutation.
+    /// The next place, the number of places left and their distance, and the slot to continue from,
+    /// if all of these are valid for a permutation.
     ///
     /// # Errors
     ///
@@ -91,7 +92,7 @@ impl Cursor {
             return Err(Error::Saved(SavedError::ForeignCursor));
         }
         let &Self { len, next, left, stride, slot, survivors: place, .. } = self;
-        // The check is no secret: a cursor may be made up with a right one.
+        // The checksum is no secret: anyone can construct a cursor with a correct one.
         let last = u128::from(next) + u128::from(left.saturating_sub(1)) * u128::from(stride);
         let before = u128::from(slot);
         let after = (u128::from(permutation.bijection.last()) + 1).checked_sub(before);
@@ -105,7 +106,7 @@ impl Cursor {
         Ok(([next, left, stride], Landmark { slot, place }))
     }
 
-    /// The check over everything else, and over some of the bijection's values.
+    /// The checksum of the other numbers and of some of the bijection's values.
     fn check<B: Bijection>(&self, permutation: &Permutation<B>) -> u64 {
         let last = permutation.bijection.last();
         let words = self.words();

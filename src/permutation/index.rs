@@ -1,12 +1,20 @@
 //! [`SurvivorIndex`]: rank and select among the slots of a compacted permutation.
 //!
-//! Where the length does not fill the domain, place `k` is that of the `k`-th survivor, and which
-//! slot this is nobody knows without counting. The index holds counts of survivors, of two levels:
-//! before every block of a few hundred slots, relative to a superblock of 2^15 slots, and before
-//! every superblock. A query evaluates one block. These are the two levels of the rank directories
-//! of succinct bit vectors (Jacobson, *Space-efficient static trees and graphs*, FOCS 1989; Vigna,
-//! *Broadword implementation of rank/select queries*, WEA 2008), without the bit vector: its words
-//! are what the bijection says.
+//! Where the length does not fill the domain, place `k` is that of the `k`-th survivor, and only
+//! counting can tell which slot that is. The index holds two levels of counts of survivors: those
+//! before every superblock of 2^15 slots, and, relative to its superblock, those before every block
+//! of a few hundred slots. A query evaluates one block.
+//!
+//! `get` and `position` are select and rank in the bits "slot i survives". The counts are the two
+//! levels of the rank directories of succinct bit vectors (Jacobson, *Space-efficient static trees
+//! and graphs*, FOCS 1989; Vigna, *Broadword implementation of rank/select queries*, WEA 2008). The
+//! bit vector itself is not stored, because the bijection computes it: a block of 512 slots in a
+//! sixth of a microsecond. Where there are more than 64 points for each item, a list of the slots
+//! takes less memory than counts.
+//!
+//! The index is built at first use, and `get` panics if that fails. A `get` that returns a `Result`
+//! would burden every caller for the sake of the few with 2^63 items. `build_index` reports the
+//! failure beforehand, and methods that begin in the middle of a range report it themselves.
 
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -19,17 +27,17 @@ use crate::bijection::Bijection;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
 use crate::error::{Defect, Error, ViewError};
 
-/// What [`Permutation::get`](crate::Permutation::get) and
-/// [`position`](crate::Permutation::position) look up where the length does not fill the
-/// bijection's domain.
+/// The index by which [`Permutation::get`](crate::Permutation::get) and
+/// [`position`](crate::Permutation::position) find places and slots where the length does not fill
+/// the bijection's domain.
 ///
-/// For a domain of at most 64 times as many points as there are items it is made of counts: with
-/// `s` slots to a block, `2 / s + 2^-12` bytes a slot, at the default of 512 slots one byte for 240
-/// slots. Building it evaluates every slot, on all threads. A query evaluates a block, after a
-/// binary search of the counts.
+/// For a domain with fewer than 64 points for each item it consists of counts. With `s` slots to a
+/// block they take `2 / s + 2^-12` bytes a slot; at the default of 512 slots that is one byte for
+/// 240 slots. Building the index evaluates every slot, on all threads. A query evaluates one block,
+/// after a binary search of the counts.
 ///
-/// For wider domains it is the slots of all items, in order: 8 bytes an item. Building it evaluates
-/// every index and sorts.
+/// For wider domains it is the sorted list of the slots of all items: 8 bytes an item. Building it
+/// evaluates the inverse of every index and sorts.
 ///
 /// docs/results/views.md has the times.
 #[derive(Clone)]
@@ -45,13 +53,13 @@ enum Form {
 /// Counts of survivors.
 #[derive(Clone)]
 struct Counts {
-    /// The last slot of the domain that was counted.
+    /// The last slot of the domain, as it was when the survivors were counted.
     last: u64,
     /// A block has `2^bits` slots.
     bits: u32,
-    /// How many survive before each superblock.
+    /// The number of survivors before each superblock.
     superblocks: Vec<u64>,
-    /// How many survive before each block, in its superblock.
+    /// The number of survivors before each block, within its superblock.
     blocks: Vec<u16>,
 }
 
@@ -60,36 +68,36 @@ const SUPERBLOCK_BITS: u32 = 15;
 
 use tuning::SCAN_RUN as RUN;
 
-/// Survivors of a run of slots.
+/// Room for the survivors of a run of slots.
 type Room = [MaybeUninit<u64>; room_for(RUN)];
 
 pub(super) const fn room() -> Room {
     [MaybeUninit::uninit(); room_for(RUN)]
 }
 
-/// A place to go on from.
+/// A slot from which to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Landmark {
     /// A slot.
     pub(super) slot: u64,
-    /// How many survive before it.
+    /// The number of survivors before it.
     pub(super) place: u64,
 }
 
 impl SurvivorIndex {
-    /// How many slots a block has if nothing else is asked for.
+    /// The default number of slots in a block.
     pub const SLOTS_PER_BLOCK: u64 = tuning::SLOTS_PER_BLOCK;
 
-    /// The most slots over which a view builds an index without being asked for it by name.
+    /// The most slots for which a view builds an index by itself.
     ///
-    /// Over a larger domain the views that need an index answer
+    /// On a larger domain the views that need an index return
     /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), until
     /// [`Permutation::build_index`](crate::Permutation::build_index) has built one: 2^34 slots take
-    /// two threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain of 64 points
-    /// an item or more counts as 64 slots an item.
+    /// two threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain with 64 points
+    /// for each item or more counts as 64 slots for each item.
     pub const UNASKED_SLOTS: u64 = tuning::UNASKED_SLOTS;
 
-    /// Checks a number of slots to a block.
+    /// Checks a number of slots for a block.
     ///
     /// # Errors
     ///
@@ -103,19 +111,19 @@ impl SurvivorIndex {
         }
     }
 
-    /// Counts, or lists, the survivors below a length of at least 1, with a number of slots to a
-    /// block that was [checked](Self::check_block).
+    /// Counts, or lists, the survivors below a length of at least 1. The number of slots to a block
+    /// must have been [checked](Self::check_block).
     ///
     /// # Errors
     ///
     /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge), and [`Error::NotABijection`]
-    /// if the survivors are not as many as they have to be.
+    /// if the number of survivors is not the length.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,
         slots_per_block: u64,
     ) -> Result<Self, Error> {
-        // A permutation inside of this one builds its own index now, and not on many threads at
+        // A permutation inside this one then builds its own index now, and not on many threads at
         // once.
         bijection.forward(0);
         let form = if bijection.last() / len >= tuning::SPARSE {
@@ -134,7 +142,7 @@ impl SurvivorIndex {
         }
     }
 
-    /// How many bytes it takes.
+    /// The size of the index in bytes.
     pub fn bytes(&self) -> usize {
         match &self.0 {
             Form::Counts(counts) => {
@@ -144,7 +152,7 @@ impl SurvivorIndex {
         }
     }
 
-    /// How many slots a block has; `None` if the slots are listed.
+    /// The number of slots in a block; `None` if the slots are listed.
     pub fn slots_per_block(&self) -> Option<u64> {
         match &self.0 {
             Form::Counts(counts) => Some(1 << counts.bits),
@@ -236,7 +244,7 @@ impl Counts {
         (first, &self.blocks[first..end])
     }
 
-    /// The last block before which at most `place` slots survive.
+    /// The last block with at most `place` survivors before it.
     fn block_of(&self, place: u64) -> usize {
         let superblock = self.superblocks.partition_point(|&before| before <= place) - 1;
         let (first, blocks) = self.blocks_of(superblock);
@@ -244,7 +252,7 @@ impl Counts {
         first + blocks.partition_point(|&before| u64::from(before) <= within) - 1
     }
 
-    /// The first slot of a block, and how many survive before it.
+    /// The first slot of a block, and the number of survivors before it.
     fn landmark(&self, block: usize) -> Landmark {
         let slot = (block as u64) << self.bits;
         let place =
@@ -276,7 +284,7 @@ impl Counts {
     }
 
     fn rank(&self, values: &Values, slot: u64) -> u64 {
-        // A bijection that lies may have another domain by now.
+        // A wrong bijection may return another domain by now.
         let slot = slot.min(self.last);
         let mut start = self.landmark((slot >> self.bits) as usize);
         let mut room = room();
@@ -290,7 +298,7 @@ impl Counts {
     }
 }
 
-/// Writes how many survive before each block of a superblock, and says how many there are in all.
+/// Writes the number of survivors before each block of a superblock, and returns the number in all.
 fn count_blocks(values: &Values, first: u64, bits: u32, blocks: &mut [u16]) -> u64 {
     let mut room = room();
     let mut count = 0;
@@ -305,8 +313,8 @@ fn count_blocks(values: &Values, first: u64, bits: u32, blocks: &mut [u16]) -> u
     count
 }
 
-/// Visits at most `most` slots from `first` on, up to `last`, a run at a time, as long as the
-/// visitor wants more.
+/// Visits at most `most` slots from `first` on, up to `last`, a run at a time, until the visitor
+/// returns `false`.
 pub(super) fn for_each_run(
     first: u64,
     last: u64,
@@ -337,7 +345,7 @@ fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> 
         slots.chunks_mut(RUN).enumerate().for_each(evaluate);
         slots.sort_unstable();
     }
-    // Every index has a slot of its own in the domain.
+    // Every index must have a different slot, within the domain.
     let different = slots.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64 + 1;
     let beyond = slots.last().is_some_and(|&slot| slot > bijection.last());
     if different < len || beyond {
@@ -347,7 +355,7 @@ fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> 
     Ok(slots)
 }
 
-/// So many zeros.
+/// A vector of `len` zeros.
 ///
 /// # Errors
 ///

@@ -1,17 +1,17 @@
-//! How a permutation becomes an iterator: in `for` loops, and from a cursor.
+//! Turning a permutation into an iterator: in `for` loops, and from a cursor.
 
 use super::{Cursor, Indexes, IntoIter, Iter, Permutation};
 use crate::bijection::Bijection;
 use crate::error::Error;
 
 impl<B: Bijection> Permutation<B> {
-    /// Goes on where a [cursor](Iter::cursor) was taken.
+    /// Resumes an iteration at the position of a [cursor](Iter::cursor).
     ///
     /// # Errors
     ///
-    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor) if it was taken of another
-    /// permutation, or changed since; and what [`try_get`](Self::try_get) says, if the cursor does
-    /// not know where its place is, in a domain of more slots than
+    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor) if the cursor belongs to
+    /// another permutation, or has been changed; and the errors of [`try_get`](Self::try_get), if
+    /// the cursor has no slot for its place and the domain has more slots than
     /// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
     ///
     /// # Examples
@@ -33,7 +33,7 @@ impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
 
 /// # Examples
 ///
-/// The iterator owns the permutation, so that it goes into a struct, or to a thread:
+/// The iterator owns the permutation, so it can be put into a struct or sent to a thread:
 ///
 /// ```
 /// use bijective_shuffle::{IntoIter, Permutation};

@@ -1,4 +1,4 @@
-//! [`Indexes`]: runs through some places of a permutation, from both ends.
+//! [`Indexes`]: iterates over places of a permutation, from both ends.
 
 use core::borrow::Borrow;
 use core::fmt;
@@ -12,35 +12,36 @@ use crate::bijection::{Bijection, Standard};
 use crate::compact::{SlotRange, Values, room_for};
 use crate::error::{Error, ViewError};
 
-/// The iterator over a borrowed permutation's indexes: see [`Indexes`].
+/// The iterator over the indexes of a borrowed permutation; see [`Indexes`].
 pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;
 
-/// The iterator that `into_iter` of a permutation gives, which owns it: see [`Indexes`].
+/// The iterator over the indexes of a permutation that it owns, which `into_iter` returns; see
+/// [`Indexes`].
 pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 
-/// An iterator over a permutation's indexes, in constant memory; [`Permutation::iter`],
-/// [`range`](Permutation::range), [`shard`](Permutation::shard) and their like make it.
+/// An iterator over a permutation's indexes, in constant memory. [`Permutation::iter`],
+/// [`range`](Permutation::range), [`shard`](Permutation::shard) and similar methods return it.
 ///
-/// `P` is how it holds the permutation: [`Iter`] borrows it, [`IntoIter`] owns it, and
-/// [`over`](Self::over) takes an `Arc` of one, so that the iterator can be put into a struct or
-/// sent to a thread.
+/// `P` says how it holds the permutation: [`Iter`] borrows it and [`IntoIter`] owns it.
+/// [`over`](Self::over) also accepts an `Arc`, so that several iterators share a permutation and
+/// each can be put into a struct or sent to a thread.
 ///
-/// It runs from both ends, is cut into shards itself, and can be saved and resumed
-/// ([`cursor`](Self::cursor)). How many indexes are to come is [`left`](Self::left); it is no
-/// `ExactSizeIterator`, since they may be more than a `usize` counts.
+/// It iterates from both ends, can itself be cut into shards, and can be saved and resumed
+/// ([`cursor`](Self::cursor)). [`left`](Self::left) is the number of indexes that are left. It is
+/// no `ExactSizeIterator`, since there may be more than a `usize` can count.
 ///
-/// Skipping with [`nth`](Iterator::nth) evaluates what is skipped, unless the length fills the
+/// Skipping with [`nth`](Iterator::nth) evaluates the skipped slots, unless the length fills the
 /// domain or the permutation has its [index](Permutation::build_index).
 ///
-/// With a bijection that breaks its requirements it ends early, repeats indexes, leaves some out,
-/// or has some that are not below the length.
+/// With a bijection that breaks its requirements, the iterator may end early, repeat indexes, leave
+/// some out, or return some that are not below the length.
 ///
 /// # Panics
 ///
-/// Running backwards from a place that is far from the end, or through the inverse, may need the
-/// permutation's index. It is built then, and where that fails, or the domain has more than
-/// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS) slots, there is a panic.
-/// [`Permutation::build_index`] beforehand says so instead.
+/// Iterating backwards from a place far from the end, or through an inverse, may need the
+/// permutation's index. It is then built, and the iterator panics if that fails, or if the domain
+/// has more than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS) slots. Call
+/// [`Permutation::build_index`] beforehand to get an error instead.
 ///
 /// # Examples
 ///
@@ -60,9 +61,9 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 pub struct Indexes<P, B = Standard> {
     permutation: P,
     bijection: PhantomData<fn() -> B>,
-    /// Whether it runs through the inverse of what the bijection compacts to.
+    /// Whether it iterates over the inverse of the permutation that the bijection compacts to.
     inverted: bool,
-    /// The first place that is still to come, how many come, and how far they are apart.
+    /// The next place, the number of places left, and the distance between them.
     next: u64,
     left: u64,
     stride: u64,
@@ -70,19 +71,19 @@ pub struct Indexes<P, B = Standard> {
     back: Ahead,
 }
 
-/// What one end has evaluated ahead of time.
+/// The indexes that one end has evaluated ahead of time.
 #[derive(Clone, Default)]
 struct Ahead {
     /// The indexes at the next places, in the order in which they come.
     indices: Vec<u64>,
     taken: usize,
-    /// Where the slots that they are of begin and end, in the order of this end, if the permutation
-    /// is compacted.
+    /// If the permutation is compacted: the bounds of the slots of these indexes, in the order of
+    /// this end.
     begun: Option<Bound>,
     ended: Option<Bound>,
 }
 
-/// Between two slots.
+/// A boundary between two slots.
 #[derive(Clone, Copy, Default)]
 struct Bound {
     /// The slot after it; it may be 2^64.
@@ -118,7 +119,7 @@ impl Ahead {
         self.taken = 0;
     }
 
-    /// Forgets what was evaluated and not taken, as if it had not been.
+    /// Discards the indexes that were evaluated and not taken, as if they had not been evaluated.
     fn rewind(&mut self) {
         if !self.rest().is_empty() {
             self.ended = self.begun;
@@ -128,7 +129,7 @@ impl Ahead {
 }
 
 impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
-    /// Runs through all of a permutation, which it holds by a reference, an `Arc`, or itself.
+    /// Iterates over all of a permutation, held by reference, by `Arc`, or by value.
     ///
     /// # Examples
     ///
@@ -150,7 +151,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         Self::new(permutation, inverted, 0, len)
     }
 
-    /// Goes on where a [cursor](Self::cursor) was taken, as [`Permutation::resume`] does.
+    /// Resumes an iteration at the position of a [cursor](Self::cursor), as [`Permutation::resume`]
+    /// does.
     ///
     /// # Errors
     ///
@@ -171,15 +173,15 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         let (places, landmark) = cursor.checked(permutation.borrow())?;
         let [next, left, _] = places;
         let of: &Permutation<B> = permutation.borrow();
-        // To look for the place takes up to some seconds on a smaller domain, and for ever on this
-        // one.
+        // On a smaller domain, searching for the place takes a few seconds at most. On this one it
+        // would take for ever.
         if left > 0 && !of.is_built_unasked() {
             of.prepare(of.inverted, next - landmark.place, next)?;
         }
         Ok(Self::resumed(permutation, places, landmark))
     }
 
-    /// Runs through `count` places from the first on.
+    /// Iterates over `count` places from `first` on.
     pub(super) fn new(permutation: P, inverted: bool, first: u64, count: u64) -> Self {
         let (front, back) = (Ahead::default(), Ahead::default());
         let (next, left, stride, bijection) = (first, count, 1, PhantomData);
@@ -190,21 +192,22 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         self.permutation.borrow()
     }
 
-    /// Runs through places: the first, how many, and how far apart; a landmark is before the first.
+    /// Iterates over places: the first, their number, and the distance between them. The landmark
+    /// is not after the first.
     fn resumed(permutation: P, [next, left, stride]: [u64; 3], landmark: Landmark) -> Self {
         let inverted = permutation.borrow().inverted;
         let front = Ahead { ended: Some(landmark.into()), ..Ahead::default() };
         Self { stride, front, ..Self::new(permutation, inverted, next, left) }
     }
 
-    /// Whether each place is evaluated by itself, and not those of a run of slots together.
+    /// Whether each place is evaluated by itself, instead of a run of slots together.
     fn is_direct(&self) -> bool {
         let permutation = self.permutation();
         self.inverted || permutation.fills_domain() || permutation.slots().is_some()
     }
 
-    /// The indexes at `count` places from the first on, if they are [direct](Self::is_direct), in
-    /// memory that is used again.
+    /// The indexes at `count` places from `first` on, if places are [direct](Self::is_direct). It
+    /// reuses the memory of `indices`.
     fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
         indices.clear();
         indices.extend((0..count as u64).map(|k| first + k * self.stride));
@@ -212,21 +215,21 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         indices
     }
 
-    /// How many indexes are still to come.
+    /// The number of indexes that are left.
     pub const fn left(&self) -> u64 {
         self.left
     }
 
-    /// The part of what is still to come that belongs to one of several workers, in one piece:
-    /// worker `rank` of `world` gets the items from `left * rank / world` up to
-    /// `left * (rank + 1) / world`, rounded down.
+    /// The contiguous share of the remaining indexes for one of several workers: worker `rank` of
+    /// `world` gets those from `left * rank / world` up to `left * (rank + 1) / world`, rounded
+    /// down.
     ///
-    /// The workers' parts are disjoint, are all there is, and differ in length by at most one.
+    /// The shares are disjoint, cover everything, and differ in length by at most one.
     ///
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`,
-    /// and what [`Permutation::build_index`] says, if the index is needed to find the place.
+    /// and the errors of [`Permutation::build_index`], if the index is needed to find the place.
     pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
             return Err(Error::View(ViewError::NoSuchShard { rank, world }));
@@ -245,13 +248,12 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         Ok(self)
     }
 
-    /// The part of what is still to come that belongs to one of several workers, dealt out in turn:
-    /// worker `rank` of `world` gets the items `rank`, `rank + world`, `rank + 2 * world` and so
-    /// on.
+    /// The strided share of the remaining indexes for one of several workers: worker `rank` of
+    /// `world` gets those numbered `rank`, `rank + world`, `rank + 2 * world` and so on.
     ///
-    /// The workers' parts are disjoint, are all there is, and differ in length by at most one.
-    /// Where the length does not fill the bijection's domain every worker evaluates the slots of
-    /// all: only counting tells a slot's place.
+    /// The shares are disjoint, cover everything, and differ in length by at most one. Where the
+    /// length does not fill the bijection's domain, every worker evaluates the slots of all
+    /// workers, because only counting tells a slot's place.
     ///
     /// # Errors
     ///
@@ -267,14 +269,14 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         self.retreat((last - rank) % world);
         self.advance(rank);
         self.left = (last - rank) / world + 1;
-        // If that is more than a word holds, there is no second place.
+        // If this saturates, there is no second place.
         self.stride = self.stride.saturating_mul(world);
         self.front.rewind();
         self.back.rewind();
         Ok(self)
     }
 
-    /// Where this iterator stands: saved, it can be [resumed](Permutation::resume) in another
+    /// The current position, which can be saved and [resumed](Permutation::resume) in another
     /// process.
     ///
     /// # Examples
@@ -298,13 +300,13 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         if !self.is_direct() && self.left > 0 {
             self.jump(&mut at);
         }
-        // After the last slot nothing comes.
+        // Nothing follows the last slot.
         let slot = u64::try_from(at.slot).ok();
         let landmark = slot.map(|slot| Landmark { slot, place: at.place });
         Cursor::new(self.permutation(), [self.next, self.left, self.stride], landmark)
     }
 
-    /// Sees to it that the index is there, if parts of what is left may need it.
+    /// Builds the index, if parts of the remaining places may need it.
     ///
     /// # Panics
     ///
@@ -322,33 +324,33 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         }
     }
 
-    /// Skips so many from the front, which are left.
+    /// Skips `count` places at the front. At least as many must be left.
     pub(super) fn advance(&mut self, count: u64) {
         self.front.skip(count);
-        // Past the last place it may be anything.
+        // Behind the last place, `next` has no meaning.
         self.next = self.next.wrapping_add(count.wrapping_mul(self.stride));
         self.left -= count;
     }
 
-    /// Skips so many from the back, which are left.
+    /// Skips `count` places at the back. At least as many must be left.
     pub(super) fn retreat(&mut self, count: u64) {
         self.back.skip(count);
         self.left -= count;
     }
 
-    /// How many places the front goes through up to the last one, of at least one.
+    /// The number of places that the front passes up to the last one, if at least one is left.
     fn places_to_last(&self) -> u64 {
-        // From the beginning, or from the slot where the front stands.
+        // Counted from the beginning, or from the slot that the front has reached.
         let from = self.front.ended.map_or(0, |bound| bound.place.min(self.next));
         (self.last_place() - from).saturating_add(1)
     }
 
-    /// The last place that is still to come, of at least one.
+    /// The last of the remaining places, if at least one is left.
     fn last_place(&self) -> u64 {
         self.next + (self.left - 1) * self.stride
     }
 
-    /// The next item if nothing is evaluated or left.
+    /// The next index, when no evaluated one is left.
     #[cold]
     fn next_of_refilled(&mut self) -> Option<u64> {
         if self.left == 0 || !self.refill() {
@@ -358,7 +360,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         self.next()
     }
 
-    /// Evaluates what comes next from the front; whether there is anything.
+    /// Evaluates the next indexes at the front. Returns whether there are any.
     fn refill(&mut self) -> bool {
         self.front.clear();
         if self.is_direct() {
@@ -385,7 +387,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
             self.front.begun = Some(at);
             let skipped = self.next.saturating_sub(at.place);
             at.slot += slots.count() as u128;
-            // A bijection that lies has any number of survivors.
+            // A wrong bijection may have any number of survivors.
             at.place = at.place.saturating_add(survivors.len() as u64);
             self.front.ended = Some(at);
             if skipped < survivors.len() as u64 {
@@ -401,8 +403,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         false
     }
 
-    /// Goes on nearer to the next place, if that is far away and the index knows the way, or it is
-    /// nearer to the end.
+    /// Jumps to a slot nearer to the next place, if that place is far away and the index has such a
+    /// slot, or the place is nearer to the end.
     fn jump(&self, at: &mut Bound) {
         let permutation = self.permutation();
         let places = self.next.saturating_sub(at.place);
@@ -423,7 +425,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         }
     }
 
-    /// Evaluates what comes next from the back; whether there is anything.
+    /// Evaluates the next indexes at the back. Returns whether there are any.
     #[cold]
     fn refill_back(&mut self) -> bool {
         self.back.clear();
@@ -443,11 +445,11 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         let last = self.last_place();
         let places = self.back.ended.map_or(*len, |bound| bound.place).saturating_sub(last);
         let is_reached = self.permutation().is_within_reach(places.saturating_add(1));
-        // The index may turn out to list the slots.
+        // The index lists the slots if there are many for each item.
         let is_sparse = self.permutation().is_sparse();
         if is_sparse && (self.permutation().is_built_unasked() || !is_reached) {
             self.permutation().expect_index();
-            // Unless the bijection lies about its domain.
+            // This holds unless the bijection is wrong about its domain.
             if self.is_direct() {
                 return self.refill_back();
             }
@@ -517,8 +519,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Iterator for Indexes<P, B> {
         }
     }
 
-    /// From the front where the last place is within reach of it, and else from the back, which may
-    /// need the index: a `head(3)` needs none, however large the domain.
+    /// Counts from the front if the last place is within reach, and otherwise from the back, which
+    /// may need the index. So `head(3)` needs no index, however large the domain.
     fn last(mut self) -> Option<u64> {
         let others = self.left.checked_sub(1)?;
         if !self.is_direct() && self.permutation().is_within_reach(self.places_to_last()) {
@@ -529,7 +531,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Iterator for Indexes<P, B> {
         }
     }
 
-    /// A loop inside of this is faster than one around [`next`](Self::next).
+    /// This internal loop is faster than calling [`next`](Self::next) repeatedly.
     fn fold<A, F: FnMut(A, u64) -> A>(mut self, init: A, mut f: F) -> A {
         let mut accumulated = init;
         while self.left > 0 && (!self.front.rest().is_empty() || self.refill()) {

@@ -10,12 +10,12 @@ use crate::permutation::Permutation;
 use crate::seed::Seed;
 use crate::word::Word;
 
-/// A batch of independent pseudo-random permutations of one length, as rows: for permutation tests,
-/// Shapley values, or a bootstrap.
+/// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
+/// permutation tests, Shapley values, or a bootstrap.
 ///
-/// Row `r` is [`Permutation::new`]`(len, seed.epoch(r))`, for each row by itself and all of them
-/// together, on every machine and back end. The seed's own epoch is not used: the row takes its
-/// place. Nothing is stored; rows are drawn where they are asked for, many at a time.
+/// Row `r` is [`Permutation::new`]`(len, seed.epoch(r))`, whether it is drawn alone or with others,
+/// on every machine and back end. The seed's own epoch is not used: the row's number replaces it.
+/// Nothing is stored; rows are drawn on demand, many at a time.
 ///
 /// # Examples
 ///
@@ -48,7 +48,7 @@ pub struct Permutations {
 }
 
 impl Permutations {
-    /// As many permutations of `len` items, which a seed chooses.
+    /// The batch of `count` permutations of `len` items that a seed determines.
     ///
     /// # Examples
     ///
@@ -62,22 +62,22 @@ impl Permutations {
     /// }
     /// ```
     pub fn new(count: u64, len: u64, seed: impl Into<Seed>) -> Self {
-        // Equal batches are equal, whatever epoch the seed came with.
+        // Batches that differ only in the seed's epoch are equal.
         Self { count, len, seed: seed.into().epoch(0), backend: Backend::Auto }
     }
 
-    /// The same permutations, computed on a certain back end.
+    /// The same permutations, computed on another back end.
     #[must_use]
     pub fn on(self, backend: Backend) -> Self {
         Self { backend, ..self }
     }
 
-    /// The number of permutations, which are the rows.
+    /// The number of permutations, or rows.
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// The number of items of each permutation: a row's length.
+    /// The number of items in each permutation, or the length of a row.
     pub const fn len(&self) -> u64 {
         self.len
     }
@@ -92,12 +92,12 @@ impl Permutations {
         self.seed
     }
 
-    /// The back end that was asked for.
+    /// The back end that was chosen.
     pub const fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// One of the permutations; `None` from [`count`](Self::count) on.
+    /// One of the permutations; `None` if `row` is not below [`count`](Self::count).
     ///
     /// # Examples
     ///
@@ -118,8 +118,8 @@ impl Permutations {
     ///
     /// # Panics
     ///
-    /// If the memory does not suffice or the back end is not available;
-    /// [`try_to_vec`](Self::try_to_vec) says so instead.
+    /// If there is not enough memory or the back end is not available;
+    /// [`try_to_vec`](Self::try_to_vec) returns an error instead.
     #[track_caller]
     pub fn to_vec(&self) -> Vec<u64> {
         or_panic(self.try_to_vec())
@@ -129,7 +129,7 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and those of the GPU.
+    /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and the errors of the GPU.
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
         let items = self.count.checked_mul(self.len);
         let bytes = items.and_then(|items| items.checked_mul(8)).unwrap_or(u64::MAX);
@@ -146,9 +146,9 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, [`Error::IndexTooWide`]
-    /// if the word does not hold the indexes, and else as [`try_to_vec`](Self::try_to_vec), after
-    /// which the slice holds unspecified values.
+    /// [`Error::LengthMismatch`] if the slice's length is not `count * len`,
+    /// [`Error::IndexTooWide`] if the word cannot hold the indexes, and otherwise as
+    /// [`try_to_vec`](Self::try_to_vec), after which the slice holds unspecified values.
     ///
     /// # Examples
     ///
@@ -164,13 +164,13 @@ impl Permutations {
         self.write_rows(0, out)
     }
 
-    /// Writes rows from row `first` on, as many as the slice holds.
+    /// Writes the rows from row `first` on, as many as the slice holds.
     ///
     /// # Errors
     ///
     /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the slice's length is not a multiple
-    /// of the rows', [`RowsError::OutOfRange`](crate::RowsError::OutOfRange) if there are not so
-    /// many rows, and else as [`write_indices`](Self::write_indices).
+    /// of a row's, [`RowsError::OutOfRange`](crate::RowsError::OutOfRange) if the batch has fewer
+    /// rows than that, and otherwise as [`write_indices`](Self::write_indices).
     ///
     /// # Examples
     ///
@@ -189,22 +189,21 @@ impl Permutations {
         self.backend.engine(0)?.rows(&batch, first, out)
     }
 
-    /// What a function makes of each permutation, in the rows' order; it is called for many rows at
-    /// a time, on the threads of the current rayon pool. No more than some rows are in memory at a
-    /// time.
+    /// Maps each permutation by a function, and returns the results in the order of the rows. The
+    /// function is called on the threads of the current rayon pool, and only a few rows are in
+    /// memory at a time.
     ///
-    /// The function gets the row's number and the permutation, in words of the width that it asks
-    /// for.
+    /// The function gets the row's number and the permutation, in words of type `N`.
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooWide`] if the word does not hold the indexes, and else as
-    /// [`try_to_vec`](Self::try_to_vec); the function may have been called for some of the rows by
+    /// [`Error::IndexTooWide`] if the word cannot hold the indexes, and otherwise as
+    /// [`try_to_vec`](Self::try_to_vec). The function may have been called for some of the rows by
     /// then.
     ///
     /// # Panics
     ///
-    /// If the function does.
+    /// If the function panics.
     ///
     /// # Examples
     ///
@@ -233,9 +232,9 @@ impl Permutations {
         }
     }
 
-    /// Calls a function for each permutation, in any order and in constant memory, however many
-    /// there are; else as [`par_map`](Self::par_map). A panic of the function ends it without most
-    /// of the other rows.
+    /// Calls a function for each permutation, in any order, in memory that does not depend on their
+    /// number; otherwise as [`par_map`](Self::par_map). After a panic of the function most of the
+    /// remaining rows are skipped.
     ///
     /// # Errors
     ///
@@ -266,27 +265,26 @@ impl Permutations {
         match self.backend.engine(0)? {
             engine @ Engine::Cuda(_) => {
                 let draw = |first, out: &mut [N]| engine.rows(&batch, first, out);
-                // Results of no size take no memory.
+                // A vector of results of size zero takes no memory.
                 batch::map_drawn(&batch, self.count, draw, visit).map(drop)
             }
             _ => batch::for_each(&batch, self.count, visit),
         }
     }
 
-    /// Shuffles each row of a matrix by a permutation of its own: item `k` of row `r` is then the
-    /// one that was item `p[k]` of that row, for the permutation `p` that is [`row`](Self::row)
-    /// `r`.
+    /// Shuffles each row of a matrix by a permutation of its own: with `p` the permutation
+    /// [`row`](Self::row) `r`, item `p[k]` of row `r` moves to its place `k`.
     ///
-    /// `items` are the rows one after another, [`count`](Self::count) of [`len`](Self::len) items
-    /// each. They are moved, not cloned, on the threads of the current rayon pool. On
-    /// [`Backend::Cuda`] the rows travel to the GPU one after another, which is slow.
+    /// `items` is the matrix in row-major order: [`count`](Self::count) rows of [`len`](Self::len)
+    /// items. Items are moved, not cloned, on the threads of the current rayon pool. On
+    /// [`Backend::Cuda`] the rows are copied to the GPU one after the other, which is slow.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice does not hold just the rows, with every item where it
-    /// was. [`Error::OutOfMemory`], which rows of at most
-    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items never give, and on a
-    /// GPU its errors; each row is then either shuffled or as it was.
+    /// [`Error::LengthMismatch`] if the slice's length is not `count * len`; the items are then
+    /// unchanged. [`Error::OutOfMemory`] (never for rows of at most
+    /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items) and the errors of the
+    /// GPU; each row is then either shuffled or unchanged.
     ///
     /// # Examples
     ///
@@ -302,7 +300,7 @@ impl Permutations {
     /// ```
     pub fn apply_rows<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
         self.check_all(items.len())?;
-        // If there are items, the rows' length is at most theirs.
+        // If there are items, a row's length is at most their number, and so fits a `usize`.
         let len = if items.is_empty() { 0 } else { self.len as usize };
         match self.backend.engine(0)? {
             engine @ Engine::Cuda(_) => {
@@ -315,7 +313,7 @@ impl Permutations {
         }
     }
 
-    /// Checks that a slice holds just the rows.
+    /// Checks that a slice has the length of all rows together.
     fn check_all(&self, actual: usize) -> Result<(), Error> {
         let (expected, actual) = (self.count.checked_mul(self.len), actual as u64);
         if expected == Some(actual) {
@@ -325,7 +323,7 @@ impl Permutations {
         }
     }
 
-    /// What rows have in common that a function is to see in a word's width.
+    /// The batch, for rows that are passed to a function in words of type N.
     fn visited<N: Word>(&self) -> Result<Batch, Error> {
         let too_long = |_| Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
         let batch = self.batch(usize::try_from(self.len).map_err(too_long)?);
@@ -333,7 +331,7 @@ impl Permutations {
         Ok(batch)
     }
 
-    /// What the rows in a slice of so many words have in common, if they are whole and there.
+    /// The batch, for a slice of `words` words, if it consists of whole rows that exist.
     fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
         let (len, words) = (self.len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
@@ -343,7 +341,7 @@ impl Permutations {
         if first.checked_add(rows).is_none_or(|end| end > count) {
             return Err(Error::Rows(RowsError::OutOfRange { first, rows, count }));
         }
-        // A row that does not fit the memory's addresses is not in the slice, which then has none.
+        // If a row is longer than a `usize` can count, the slice has no rows.
         Ok(self.batch(if rows == 0 { 0 } else { len as usize }))
     }
 
@@ -355,10 +353,10 @@ impl Permutations {
 /// Rows of a batch in device memory.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 impl crate::cuda::CudaWorkspace {
-    /// Writes rows of a batch from row `first` on, as many as `out` holds: what
-    /// [`write_rows`](Permutations::write_rows) does for host memory. It does not wait for the GPU.
+    /// Writes the rows of a batch from row `first` on, as many as `out` holds, as
+    /// [`write_rows`](Permutations::write_rows) does in host memory. It does not wait for the GPU.
     ///
-    /// It takes working memory only where few and long rows are written one after another, and then
+    /// It needs working memory only where few long rows are written one after the other, and then
     /// as much as [`indices`](Self::indices).
     ///
     /// # Errors
@@ -394,13 +392,14 @@ impl crate::cuda::CudaWorkspace {
         self.rows(&batch, first, out)
     }
 
-    /// Gets the kernels and the memory for [`permutations`](Self::permutations) that fill slices of
-    /// so many words of type `N`, so that such calls neither compile nor allocate; how many bytes
-    /// it then holds.
+    /// Compiles the kernels and allocates the memory for calls of
+    /// [`permutations`](Self::permutations) with slices of `words` words of type `N`, so that such
+    /// calls do neither. Returns the bytes that the workspace then holds.
     ///
     /// # Errors
     ///
-    /// As [`permutations`](Self::permutations), except for what only shows when the kernels run.
+    /// As [`permutations`](Self::permutations), except for errors that occur only when the kernels
+    /// run.
     pub fn reserve_permutations<N: Word + cudarc::driver::DeviceRepr>(
         &mut self,
         permutations: &Permutations,

@@ -1,4 +1,4 @@
-//! [`Permutation`]: one permutation, every view of it.
+//! [`Permutation`]: one permutation and all of its views.
 
 mod as_bijection;
 mod cursor;
@@ -32,30 +32,30 @@ use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
 
-/// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that comes to
+/// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that moves to
 /// place `k`.
 ///
-/// It is held as a bijection and a length. All views agree, bit for bit: applying it puts item
-/// `p[k]` at place `k`, for the `p` that [`iter`](Self::iter) runs through,
-/// [`to_vec`](Self::to_vec) writes out, [`get`](Self::get) knows at any place and
-/// [`position`](Self::position) backwards.
+/// It is stored as a bijection and a length. The length is a `u64`, since a permutation may be
+/// longer than memory. All views agree, bit for bit: [`iter`](Self::iter) iterates over `p`,
+/// [`to_vec`](Self::to_vec) returns all of it, [`get`](Self::get) and [`position`](Self::position)
+/// look up single values of `p` and of its inverse, and [`apply`](Self::apply) puts item `p[k]` at
+/// place `k`.
 ///
-/// | view | takes |
+/// | view | memory |
 /// | --- | --- |
 /// | [`iter`](Self::iter), [`head`](Self::head), [`shard_strided`](Self::shard_strided), [`resume`](Self::resume) | constant memory, forwards and not through an inverse |
 /// | [`get`](Self::get), [`position`](Self::position), [`range`](Self::range), [`shard`](Self::shard), [`par_iter`](Self::par_iter), backwards, and all of an inverse | constant memory if the length fills the bijection's domain, or near an end, and else a [`SurvivorIndex`] |
 /// | [`to_vec`](Self::to_vec), [`apply`](Self::apply), [`apply_in_place`](Self::apply_in_place) | what the engines take |
 /// | [`inverse`](Self::inverse), [`then`](Self::then) | give another permutation, with all views |
 ///
-/// The length fills the domain of [`new`](Self::new) if it is a power of two or at most
-/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX), and always that of
-/// [`walk`](Self::walk), which is another permutation and has all of these views in constant
-/// memory.
+/// The length fills the domain for [`new`](Self::new) if it is a power of two or at most
+/// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX). For [`walk`](Self::walk), which
+/// is a different permutation, it always does, so all of these views take constant memory.
 ///
 /// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of
-/// 2^33. For more items take `walk`, if single places or ranges are wanted: with [`new`](Self::new)
-/// those views answer [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until
-/// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion.
+/// 2^33. For single places or ranges of more items, use `walk`: with [`new`](Self::new) those views
+/// return [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until
+/// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion items.
 ///
 /// # Examples
 ///
@@ -70,7 +70,7 @@ use crate::word::Word;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Training, validation and test sets of a data set, which never share an item:
+/// Disjoint training, validation and test sets:
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
@@ -83,7 +83,7 @@ use crate::word::Word;
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// Cross-validation with five folds: each is the test set once, and the rest is for training.
+/// Cross-validation with five folds: each is the test set once, and the others are for training.
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
@@ -104,16 +104,17 @@ use crate::word::Word;
 pub struct Permutation<B = Standard> {
     len: u64,
     bijection: B,
-    /// What the bijection was drawn from, if it was drawn from a seed.
+    /// The seed from which the bijection was drawn, if it was.
     seed: Option<Seed>,
     backend: Backend,
-    /// Whether it is the inverse of what the bijection compacts to.
+    /// Whether this is the inverse of the permutation that the bijection compacts to.
     inverted: bool,
-    /// Built at first use, where one is needed, and shared with clones.
+    /// Built at first use where it is needed, and shared with clones.
     index: OnceLock<Arc<SurvivorIndex>>,
 }
 
-/// A permutation that needs no index for any view at any length: what [`Permutation::walk`] gives.
+/// A permutation that needs no index for any view at any length, which [`Permutation::walk`]
+/// returns. It has all methods of a [`Permutation`], and differs by the type of its bijection.
 ///
 /// # Examples
 ///
@@ -130,13 +131,13 @@ pub struct Permutation<B = Standard> {
 pub type Walk = Permutation<CycleWalk<Standard>>;
 
 impl Permutation {
-    /// The permutation of `len` items that a seed chooses from the [`Standard`] family.
+    /// The permutation of `len` items that a seed determines, from the [`Standard`] family.
     ///
     /// It is the same on every machine and back end, and in every version of this crate with the
     /// same major number (before 1.0.0: the same minor number).
     ///
-    /// To look up single places among more than 2^33 items, use [`walk`](Permutation::walk),
-    /// another permutation that needs no index for it.
+    /// To look up single places among more than 2^33 items, use [`walk`](Permutation::walk), a
+    /// different permutation that needs no index for that.
     ///
     /// # Examples
     ///
@@ -150,7 +151,7 @@ impl Permutation {
         Self { seed: Some(seed), ..Self::of(len, Standard::from_seed(len, seed)) }
     }
 
-    /// The permutation that a seed chooses for a slice: that of its length.
+    /// The permutation that a seed determines for the length of a slice.
     ///
     /// # Examples
     ///
@@ -169,14 +170,15 @@ impl Permutation {
 }
 
 impl Walk {
-    /// Another permutation of `len` items that a seed chooses, which needs an index for none of its
-    /// views at any length: values beyond the length are sent through the bijection again until one
-    /// is below, see [`CycleWalk`].
+    /// A different permutation of `len` items that a seed determines, which needs no index for any
+    /// view at any length. A value beyond the length is sent through the bijection again until it
+    /// is below the length; see [`CycleWalk`].
     ///
-    /// It is not that of [`new`](Permutation::new), unless the length is a power of two or drawn
-    /// exactly, but it is as stable. Walking takes up to two evaluations an index on average. It is
-    /// uniform where the family is, also in its sign near powers of two; where that is not uniform
-    /// enough, up to [`Standard::EXACT_MAX`], the permutation is drawn exactly.
+    /// It differs from that of [`new`](Permutation::new), unless the length is a power of two or
+    /// small enough to be drawn exactly, but its values are just as stable. Walking takes up to two
+    /// evaluations for each index on average. The permutation is as uniform as the family, also in
+    /// its sign near powers of two. Up to [`Standard::EXACT_MAX`] items, where the family is not
+    /// uniform enough, it is drawn exactly.
     ///
     /// # Examples
     ///
@@ -223,7 +225,7 @@ impl<B: Bijection> Permutation<B> {
         Ok(Self::of(len, bijection))
     }
 
-    /// The same permutation, computed on a certain back end.
+    /// The same permutation, computed on another back end.
     #[must_use]
     pub fn on(self, backend: Backend) -> Self {
         Self { backend, ..self }
@@ -244,8 +246,8 @@ impl<B: Bijection> Permutation<B> {
         &self.bijection
     }
 
-    /// The seed that [`new`](Permutation::new) or [`walk`](Permutation::walk) was given, also of an
-    /// [`inverse`](Self::inverse) of theirs; `None` if the bijection was given.
+    /// The seed that [`new`](Permutation::new) or [`walk`](Permutation::walk) was given, also for
+    /// their [`inverse`](Self::inverse); `None` if a bijection was given instead.
     ///
     /// # Examples
     ///
@@ -261,7 +263,7 @@ impl<B: Bijection> Permutation<B> {
         self.seed
     }
 
-    /// The back end that was asked for.
+    /// The back end that was chosen.
     pub const fn backend(&self) -> Backend {
         self.backend
     }
@@ -270,8 +272,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Panics
     ///
-    /// If the memory does not suffice, the back end is not available, or the bijection breaks its
-    /// requirements; [`try_to_vec`](Self::try_to_vec) says so instead.
+    /// If there is not enough memory, the back end is not available, or the bijection breaks its
+    /// requirements; [`try_to_vec`](Self::try_to_vec) returns an error instead.
     ///
     /// # Examples
     ///
@@ -292,8 +294,8 @@ impl<B: Bijection> Permutation<B> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::BackendUnavailable`] and [`Error::NotABijection`]; and
-    /// [`Error::LengthExceedsDomain`] from a bijection whose [trusted](Bijection::trusted) form is
-    /// another one.
+    /// [`Error::LengthExceedsDomain`] for a bijection whose [trusted](Bijection::trusted) form has
+    /// fewer points.
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
         let out_of_memory = || Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
         let len = usize::try_from(self.len).map_err(|_| out_of_memory())?;
@@ -307,8 +309,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice is not as long as the permutation,
-    /// [`Error::IndexTooWide`] if the word does not hold its indexes, and else as
+    /// [`Error::LengthMismatch`] if the slice does not have the permutation's length,
+    /// [`Error::IndexTooWide`] if the word cannot hold its indexes, and otherwise as
     /// [`try_to_vec`](Self::try_to_vec), after which the slice holds unspecified values.
     ///
     /// # Examples
@@ -331,12 +333,12 @@ impl<B: Bijection> Permutation<B> {
         engine.unshuffle(&self.bijection, out)
     }
 
-    /// A shuffled copy of a slice: item `k` is a clone of `source[p[k]]`.
+    /// Returns a shuffled copy of a slice: item `k` is a clone of `source[p[k]]`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice is not as long as the permutation, and else as
-    /// [`try_to_vec`](Self::try_to_vec).
+    /// [`Error::LengthMismatch`] if the slice does not have the permutation's length, and otherwise
+    /// as [`try_to_vec`](Self::try_to_vec).
     ///
     /// # Examples
     ///
@@ -360,9 +362,9 @@ impl<B: Bijection> Permutation<B> {
         Ok(copy)
     }
 
-    /// Shuffles a slice: item `p[k]` comes to place `k`. Items are moved, not cloned.
+    /// Shuffles a slice: item `p[k]` moves to place `k`. Items are moved, not cloned.
     ///
-    /// The working memory is got anew for every call;
+    /// Every call allocates its working memory anew;
     /// [`Workspace::shuffle`](crate::Workspace::shuffle) with this [`bijection`](Self::bijection)
     /// keeps it.
     ///
@@ -386,7 +388,7 @@ impl<B: Bijection> Permutation<B> {
         self.reorder(items, Direction::Shuffle)
     }
 
-    /// Undoes [`apply_in_place`](Self::apply_in_place): item `k` comes to place `p[k]`.
+    /// Undoes [`apply_in_place`](Self::apply_in_place): item `k` moves to place `p[k]`.
     ///
     /// # Errors
     ///
@@ -395,7 +397,7 @@ impl<B: Bijection> Permutation<B> {
         self.reorder(items, Direction::Unshuffle)
     }
 
-    /// Moves items by the permutation, in a direction.
+    /// Moves items by the permutation, in a given direction.
     fn reorder<T: Send>(&self, items: &mut [T], direction: Direction) -> Result<(), Error> {
         self.check_slice(items.len())?;
         let engine = self.backend.engine(size_of_val(items) as u64)?;

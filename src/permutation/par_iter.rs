@@ -1,4 +1,4 @@
-//! [`ParIter`]: an [`Iter`] on the threads of a rayon pool.
+//! [`ParIter`]: a parallel [`Iter`], on the threads of a rayon pool.
 
 use core::fmt;
 
@@ -8,15 +8,16 @@ use rayon::prelude::*;
 use super::{Iter, Permutation};
 use crate::bijection::{Bijection, Standard};
 
-/// A parallel iterator over a permutation's indexes, with all that rayon has for indexed ones:
-/// `zip`, `enumerate`, `chunks`, `rev`, `collect_into_vec`. [`Permutation::par_iter`] makes it, and
-/// `into_par_iter` of an [`Iter`].
+/// A parallel iterator over a permutation's indexes, with all methods of rayon's indexed iterators,
+/// such as `zip`, `enumerate`, `chunks`, `rev` and `collect_into_vec`. [`Permutation::par_iter`]
+/// returns it, and so does `into_par_iter` of an [`Iter`].
 ///
 /// # Panics
 ///
-/// If there are more indexes than a `usize` counts, or if the permutation's index is needed and
-/// cannot be built; [`Permutation::build_index`] says the latter instead. With a bijection that
-/// breaks its requirements rayon may panic where it counts on the number of indexes.
+/// If there are more indexes than a `usize` can count, as rayon's indexed iterators require, or if
+/// the permutation's index is needed and cannot be built; call [`Permutation::build_index`]
+/// beforehand to get an error instead. With a bijection that breaks its requirements, rayon may
+/// panic where it relies on the number of indexes.
 ///
 /// # Examples
 ///
@@ -47,7 +48,7 @@ impl<B> fmt::Debug for ParIter<'_, B> {
 }
 
 impl<B: Bijection> Permutation<B> {
-    /// Runs through `p[0], p[1], ..` on the threads of the current rayon pool.
+    /// Iterates over `p[0], p[1], ..` on the threads of the current rayon pool.
     ///
     /// # Examples
     ///
@@ -102,7 +103,7 @@ impl<B: Bijection> IndexedParallelIterator for ParIter<'_, B> {
     }
 }
 
-/// Some of the indexes, which can be split.
+/// A splittable part of the indexes.
 struct Piece<'a, B>(Iter<'a, B>);
 
 impl<'a, B: Bijection> Producer for Piece<'a, B> {
@@ -121,7 +122,7 @@ impl<'a, B: Bijection> Producer for Piece<'a, B> {
     }
 }
 
-/// An iterator of at most as many items as a `usize` counts.
+/// An iterator whose length fits a `usize`.
 struct Counted<'a, B>(Iter<'a, B>);
 
 impl<B: Bijection> Iterator for Counted<'_, B> {

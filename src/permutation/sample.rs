@@ -8,23 +8,23 @@ use crate::bijection::Bijection;
 use crate::error::{Defect, Error};
 
 impl<B: Bijection> Permutation<B> {
-    /// The first `count` items of the shuffled slice, or all if there are fewer: clones of a sample
-    /// without replacement, in random order.
+    /// A random sample without replacement: clones of the first `count` items of the shuffled
+    /// slice, or of all if there are fewer, in random order.
     ///
-    /// They are the first of [`apply`](Self::apply), which clones all items; this clones the
-    /// sample, and takes 8 bytes an item of it besides. The indexes are found on the calling
-    /// thread, and the items cloned on all of the current rayon pool.
+    /// They equal the first items that [`apply`](Self::apply) returns, but only the sample is
+    /// cloned. It takes 8 bytes of working memory for each item of the sample. The calling thread
+    /// finds the indexes, and all threads of the current rayon pool clone the items.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice is not as long as the permutation,
-    /// [`Error::OutOfMemory`], and for an [`inverse`](Self::inverse), or where the bijection has 64
-    /// points an item or more, what [`try_get`](Self::try_get) says. A bijection that breaks its
-    /// requirements gives [`Error::NotABijection`] or any items.
+    /// [`Error::LengthMismatch`] if the slice does not have the permutation's length, and
+    /// [`Error::OutOfMemory`]. For an [`inverse`](Self::inverse), or where the bijection has 64
+    /// points for each item or more, also the errors of [`try_get`](Self::try_get). With a
+    /// bijection that breaks its requirements, the result is [`Error::NotABijection`] or any items.
     ///
     /// # Panics
     ///
-    /// If a clone does.
+    /// If cloning an item panics.
     ///
     /// # Examples
     ///
@@ -49,7 +49,7 @@ impl<B: Bijection> Permutation<B> {
         indexes.extend(self.head(count as u64));
         self.check_sample(&indexes, count)?;
         let mut sample = try_with_capacity(count)?;
-        // No index is beyond the slice.
+        // `check_sample` has checked that every index is below the length.
         let clone = |&index: &u64| source[index as usize].clone();
         if count < tuning::SEQUENTIAL_CLONES {
             sample.extend(indexes.iter().map(clone));
@@ -59,16 +59,16 @@ impl<B: Bijection> Permutation<B> {
         Ok(sample)
     }
 
-    /// Whether to list the slots of all items takes less time than to evaluate those between so
-    /// many places: there may be any number of slots an item.
+    /// Whether listing the slots of all items takes less time than evaluating the slots between
+    /// `places` places: there may be any number of slots for each item.
     fn is_listed_sooner(&self, places: u64) -> bool {
         let all = u128::from(self.len) * u128::from(tuning::SPARSE);
         self.is_sparse() && self.slots_between(places) > all
     }
 
-    /// Checks that a sample's indexes are as many as they should be, and below the length.
+    /// Checks that a sample has `count` indexes, all below the length.
     fn check_sample(&self, indexes: &[u64], count: usize) -> Result<(), Error> {
-        // Of a permutation the slots are places.
+        // The defect's slots are places of this permutation.
         if let Some((slot, &index)) = (0..).zip(indexes).find(|&(_, &index)| index >= self.len) {
             let last = self.len - 1;
             return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last }));

@@ -1,4 +1,4 @@
-//! Places near either end are found by counting survivors from there, without a [`SurvivorIndex`].
+//! Finding places near either end by counting survivors from there, without a [`SurvivorIndex`].
 
 use super::index::{Landmark, for_each_run, room};
 use super::{Permutation, SurvivorIndex, tuning};
@@ -6,40 +6,40 @@ use crate::bijection::Bijection;
 use crate::compact::{SlotRange, Values};
 
 impl<B: Bijection> Permutation<B> {
-    /// About how many slots are evaluated to go on by a number of places, in a permutation of at
-    /// least one item.
+    /// The approximate number of slots between two places that are `places` apart, in a permutation
+    /// of at least one item.
     pub(super) fn slots_between(&self, places: u64) -> u128 {
-        // At most 2^64 slots a place, so that the product is below 2^128.
+        // At most 2^64 slots for each place, so the product is below 2^128.
         let slots_per_place = u128::from(self.bijection.last() / self.len.max(1)) + 1;
         u128::from(places) * slots_per_place
     }
 
-    /// Whether a query of an index is faster than evaluating the slots between places this far
-    /// apart.
+    /// Whether querying an index is faster than evaluating the slots between places this far apart.
     pub(super) fn is_far(&self, places: u64) -> bool {
         self.slots_between(places) >= u128::from(tuning::FAR)
     }
 
-    /// Whether the slots between places this far apart are evaluated rather than an index built.
+    /// Whether the slots between places this far apart should be evaluated, instead of building an
+    /// index.
     pub(super) fn is_within_reach(&self, places: u64) -> bool {
         self.slots_between(places) < u128::from(self.reach())
     }
 
-    /// The most slots that are evaluated rather than an index built.
+    /// The most slots that are evaluated instead of building an index.
     fn reach(&self) -> u64 {
         let is_built = self.is_built_unasked() || self.index().is_some();
         if is_built { tuning::FAR } else { tuning::REACH }
     }
 
-    /// Whether an index is built at first use: see [`SurvivorIndex::UNASKED_SLOTS`].
+    /// Whether an index is built at first use; see [`SurvivorIndex::UNASKED_SLOTS`].
     pub(super) fn is_built_unasked(&self) -> bool {
-        // To list the slot of an item takes as long as to count that many slots.
+        // Listing the slot of one item takes as long as counting `SPARSE` slots.
         let slots = self.bijection.last().min(self.len.saturating_mul(tuning::SPARSE));
         slots < SurvivorIndex::UNASKED_SLOTS
     }
 
-    /// The index at a place below the length, if that is so near an end that the slots from there
-    /// are evaluated faster than an index is built.
+    /// The index at a place below the length, if the place is so near an end that evaluating the
+    /// slots from there is faster than building an index.
     pub(super) fn select_near(&self, place: u64) -> Option<u64> {
         let start = if self.is_near(place.saturating_add(1)) {
             Landmark { slot: 0, place: 0 }
@@ -61,8 +61,8 @@ impl<B: Bijection> Permutation<B> {
         found
     }
 
-    /// How many slots survive before one, if that is so near an end that the slots from there are
-    /// evaluated faster than an index is built.
+    /// The number of survivors before a slot, if the slot is so near an end that evaluating the
+    /// slots from there is faster than building an index.
     pub(super) fn rank_near(&self, slot: u64) -> Option<u64> {
         let values = Values::unchecked(&self.bijection, self.len);
         let last_slot = values.last_slot();
@@ -88,7 +88,8 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Whether evaluating the slots of so many places is a small part of building an index.
+    /// Whether evaluating the slots of `places` places is a small part of the work of building an
+    /// index.
     fn is_near(&self, places: u64) -> bool {
         let slots = self.slots_between(places);
         let share = self.bijection.last() / tuning::NEAR_SHARE;
@@ -96,13 +97,13 @@ impl<B: Bijection> Permutation<B> {
     }
 
     /// The most slots that are evaluated to find a place that should be within reach. In a random
-    /// permutation it is; in one with all survivors at one end it need not be.
+    /// permutation it is; in one with all survivors at one end it may not be.
     fn patience(&self) -> usize {
         2 * self.reach() as usize
     }
 
-    /// A slot at most that of a place, and how many survive before it, if the place is within reach
-    /// of the end: found by counting backwards.
+    /// A slot not after that of a place, and the number of survivors before it, found by counting
+    /// backwards from the end, if the place is within reach from there.
     pub(super) fn landmark_near_end(&self, place: u64) -> Option<Landmark> {
         if !self.is_within_reach(self.len.checked_sub(place)?) {
             return None;
@@ -119,7 +120,7 @@ impl<B: Bijection> Permutation<B> {
             left = left.saturating_sub(tuning::SCAN_RUN);
             end = u128::from(first);
         }
-        // Before the last slot, unless the place is the length.
+        // This fits 64 bits, unless the place is the length.
         let slot = u64::try_from(end).ok()?;
         (at <= place).then_some(Landmark { slot, place: at })
     }

@@ -1,4 +1,4 @@
-//! [`Permutation`]'s view of several arrays at once.
+//! The methods of [`Permutation`] that move several arrays at once.
 
 use super::Permutation;
 use crate::bijection::Bijection;
@@ -6,19 +6,18 @@ use crate::compact::{ColumnSet, Columns, Direction};
 use crate::error::Error;
 
 impl<B: Bijection> Permutation<B> {
-    /// Shuffles several columns together: item `p[k]` of each comes to its place `k`. See
+    /// Shuffles several columns together: item `p[k]` of each column moves to its place `k`. See
     /// [`Columns`] for what a column may be. Items are moved, not cloned.
     ///
-    /// The bijection is evaluated, and memory gone through, once for many of them. The working
-    /// memory is got anew for every call;
-    /// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) keeps it. On
-    /// [`Backend::Cuda`](crate::Backend::Cuda) the columns travel to the GPU one after the other.
+    /// The columns share the evaluations of the bijection. Every call allocates its working memory
+    /// anew; [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) keeps it. On
+    /// [`Backend::Cuda`](crate::Backend::Cuda) the columns are copied to the GPU one after the
+    /// other.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the columns are not of one length, or not as long as the
-    /// permutation, and else as [`apply`](Self::apply). Every item of every column is then where it
-    /// was.
+    /// [`Error::LengthMismatch`] if not all columns have the permutation's length, and otherwise as
+    /// [`apply`](Self::apply). After an error the columns are unchanged.
     ///
     /// # Examples
     ///
@@ -44,17 +43,17 @@ impl<B: Bijection> Permutation<B> {
         self.reorder_together(columns, Direction::Shuffle)
     }
 
-    /// Undoes [`apply_together`](Self::apply_together): item `k` of each column comes to its place
+    /// Undoes [`apply_together`](Self::apply_together): item `k` of each column moves to its place
     /// `p[k]`.
     ///
     /// # Errors
     ///
-    /// As it.
+    /// As [`apply_together`](Self::apply_together).
     pub fn unapply_together(&self, columns: impl Columns) -> Result<(), Error> {
         self.reorder_together(columns, Direction::Unshuffle)
     }
 
-    /// Moves the items of all columns by the permutation, in a direction.
+    /// Moves the items of all columns by the permutation, in a given direction.
     fn reorder_together(&self, columns: impl Columns, direction: Direction) -> Result<(), Error> {
         let direction = if self.inverted { direction.flip() } else { direction };
         let mut columns = ColumnSet::new(columns)?;

@@ -1,4 +1,4 @@
-//! The views that evaluate single places, or run through some of them.
+//! The views that evaluate single places, or iterate over some of them.
 
 use core::iter::FusedIterator;
 use core::ops::{Bound, RangeBounds};
@@ -10,21 +10,22 @@ use crate::bijection::{Bijection, Compose};
 use crate::error::{Error, ViewError};
 
 impl<B: Bijection> Permutation<B> {
-    /// `p[k]`: the index of the item that comes to place `k`; `None` if there is no such place.
+    /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
     ///
-    /// If the length fills the bijection's domain, this is one evaluation, as for any length of
-    /// [`walk`](Permutation::walk). Else a place near either end is counted out from there, and any
-    /// other is a query of the [`SurvivorIndex`], which the first one builds. Threads that find
-    /// none each build one, so that [`build_index`](Self::build_index) had better be called before
-    /// a permutation is shared among them.
+    /// If the length fills the bijection's domain, this takes one evaluation; for
+    /// [`walk`](Permutation::walk) of any length, up to two on average. Otherwise a place near
+    /// either end is found by counting from there, and any other by a query of the
+    /// [`SurvivorIndex`], which the first such query builds. Several threads that find no index
+    /// each build one, so call [`build_index`](Self::build_index) before you share a permutation
+    /// among threads.
     ///
-    /// A bijection that breaks its requirements may also lead to `None`, or to an index that is not
-    /// below the length.
+    /// With a bijection that breaks its requirements, the result may also be `None`, or an index
+    /// that is not below the length.
     ///
     /// # Panics
     ///
-    /// If the index is needed and cannot be built, or is not built unasked over so large a domain;
-    /// [`try_get`](Self::try_get) says so instead.
+    /// If the index is needed and cannot be built, or if the domain is so large that it is built
+    /// only on request; [`try_get`](Self::try_get) returns an error instead.
     ///
     /// # Examples
     ///
@@ -45,13 +46,13 @@ impl<B: Bijection> Permutation<B> {
         or_panic(self.try_get(k))
     }
 
-    /// [`get`](Self::get), with an error where that panics.
+    /// [`get`](Self::get), which returns an error instead of panicking.
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if the index is needed, was
-    /// not built and is over more slots than [`SurvivorIndex::UNASKED_SLOTS`]; else what
-    /// [`build_index`](Self::build_index) says.
+    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if the index is needed, has
+    /// not been built, and would cover more slots than [`SurvivorIndex::UNASKED_SLOTS`]; otherwise
+    /// the errors of [`build_index`](Self::build_index).
     ///
     /// # Examples
     ///
@@ -75,13 +76,14 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Where an item went: the place `k` with `p[k] = index`; `None` if there is no such item.
+    /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
+    /// item.
     ///
     /// It takes as long as [`get`](Self::get).
     ///
     /// # Panics
     ///
-    /// As `get`; [`try_position`](Self::try_position) says so instead.
+    /// As `get`; [`try_position`](Self::try_position) returns an error instead.
     ///
     /// # Examples
     ///
@@ -97,7 +99,7 @@ impl<B: Bijection> Permutation<B> {
         or_panic(self.try_position(index))
     }
 
-    /// [`position`](Self::position), with an error where that panics.
+    /// [`position`](Self::position), which returns an error instead of panicking.
     ///
     /// # Errors
     ///
@@ -112,11 +114,11 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Runs through `p[0], p[1], ..` on the calling thread, in constant memory.
+    /// Iterates over `p[0], p[1], ..` on the calling thread, in constant memory.
     ///
-    /// From the front it needs no index, but for an [`inverse`](Self::inverse). It evaluates every
-    /// slot; where there are many more of them than items, [`build_index`](Self::build_index)
-    /// beforehand makes it evaluate those of the items only.
+    /// From the front it needs no index, except for an [`inverse`](Self::inverse). It evaluates
+    /// every slot. Where there are many more slots than items, calling
+    /// [`build_index`](Self::build_index) beforehand makes it evaluate only the slots of the items.
     ///
     /// # Examples
     ///
@@ -131,12 +133,11 @@ impl<B: Bijection> Permutation<B> {
         Iter::new(self, self.inverted, 0, self.len)
     }
 
-    /// [`iter`](Self::iter) in words of this machine's addresses, to index slices by.
+    /// [`iter`](Self::iter) with indexes of type `usize`, for indexing slices.
     ///
     /// # Panics
     ///
-    /// If there are more items than a `usize` counts, which on a machine of 64 bits there never
-    /// are.
+    /// If there are more items than a `usize` can count, which never happens on a 64-bit machine.
     ///
     /// # Examples
     ///
@@ -144,19 +145,19 @@ impl<B: Bijection> Permutation<B> {
     #[track_caller]
     pub fn iter_usize(&self) -> impl DoubleEndedIterator<Item = usize> + FusedIterator + Clone {
         assert!(usize::try_from(self.len).is_ok(), "the length of {} is no usize", self.len);
-        // All indexes of a bijection that keeps its requirements are below the length.
+        // Every index is below the length if the bijection keeps its requirements.
         self.iter().map(|index| index as usize)
     }
 
-    /// Runs through the places of a range.
+    /// Iterates over the places of a range.
     ///
-    /// A range that does not begin near an end may need the [`SurvivorIndex`], to find its first
+    /// A range that begins far from both ends may need the [`SurvivorIndex`] to find its first
     /// slot.
     ///
     /// # Errors
     ///
-    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange) if it does not lie within the
-    /// permutation, and what [`try_get`](Self::try_get) says, if the index is needed.
+    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange) if the range does not lie within the
+    /// permutation, and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -193,17 +194,17 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// The share of one of several workers, in one piece: the places from `len * rank / world` up
-    /// to `len * (rank + 1) / world`, rounded down.
+    /// The contiguous share of one of several workers: the places from `len * rank / world` up to
+    /// `len * (rank + 1) / world`, rounded down.
     ///
-    /// The shares are disjoint, are all there is, and differ in length by at most one. A worker
-    /// evaluates its own part only; where the length does not fill the bijection's domain it has to
-    /// find it by the [`SurvivorIndex`] first.
+    /// The shares are disjoint, cover all places, and differ in length by at most one. A worker
+    /// evaluates only its own share. Where the length does not fill the bijection's domain, it
+    /// first needs the [`SurvivorIndex`] to find where its share begins.
     ///
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`,
-    /// and what [`try_get`](Self::try_get) says, if the index is needed.
+    /// and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -222,7 +223,7 @@ impl<B: Bijection> Permutation<B> {
         self.iter().shard(rank, world)
     }
 
-    /// The share of one of several workers, dealt out in turn: the places `rank`, `rank + world`,
+    /// The strided share of one of several workers: the places `rank`, `rank + world`,
     /// `rank + 2 * world` and so on. See [`Iter::shard_strided`].
     ///
     /// # Errors
@@ -244,8 +245,8 @@ impl<B: Bijection> Permutation<B> {
         self.iter().shard_strided(rank, world)
     }
 
-    /// The first `count` indexes, or all if there are fewer: a sample without replacement, in
-    /// random order, that never touches the rest.
+    /// The first `count` indexes, or all if there are fewer: a random sample without replacement,
+    /// which does not evaluate the rest.
     ///
     /// # Examples
     ///
@@ -259,8 +260,11 @@ impl<B: Bijection> Permutation<B> {
         Iter::new(self, self.inverted, 0, count.min(self.len))
     }
 
-    /// The permutation backwards: its [`get`](Self::get) is this one's
-    /// [`position`](Self::position), and applying it undoes this one.
+    /// The inverse permutation: its [`get`](Self::get) is this one's [`position`](Self::position),
+    /// and applying it undoes this one.
+    ///
+    /// It is the same type with the two directions swapped. So moving items by it takes the
+    /// engines' way for undoing a shuffle, and not a query for each item.
     ///
     /// # Examples
     ///
@@ -279,17 +283,17 @@ impl<B: Bijection> Permutation<B> {
         Self { inverted: !self.inverted, ..self.clone() }
     }
 
-    /// This permutation and then another, as one: applying it is the same as applying this one and
-    /// then the other, so its `get(k)` is `self.get(other.get(k))`.
+    /// The composition of this permutation and another: applying it is the same as applying this
+    /// one and then the other, so its `get(k)` is `self.get(other.get(k))`.
     ///
-    /// It evaluates both point by point, with the index of each where its length does not fill its
-    /// domain, which takes a query for every item. Many items are moved faster by one after the
-    /// other. The indexes are built now, and once more where items are moved.
+    /// It evaluates both point by point. Where the length does not fill a permutation's domain,
+    /// that is a query of its index for every item, so many items are moved faster by the one
+    /// permutation and then the other. The indexes are built now, and again when items are moved.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the lengths are not equal, and what [`try_get`](Self::try_get)
-    /// says.
+    /// [`Error::LengthMismatch`] if the lengths are not equal, and the errors of
+    /// [`try_get`](Self::try_get).
     ///
     /// # Examples
     ///
@@ -317,18 +321,19 @@ impl<B: Bijection> Permutation<B> {
         Ok(Permutation { backend: self.backend, ..Permutation::of(self.len, both) })
     }
 
-    /// Builds the [`SurvivorIndex`] if one is needed and not there; clones share it.
+    /// Builds the [`SurvivorIndex`], if one is needed and has not been built. Clones made
+    /// afterwards share it.
     ///
-    /// It evaluates every slot of the domain, on all threads, at any size: see [`SurvivorIndex`]
-    /// for what that takes. The other views do so by themselves only up to
-    /// [`SurvivorIndex::UNASKED_SLOTS`].
+    /// It evaluates every slot of the domain, on all threads, however large the domain is; see
+    /// [`SurvivorIndex`] for time and memory. The other views build the index by themselves only up
+    /// to [`SurvivorIndex::UNASKED_SLOTS`].
     ///
     /// No index is needed, and none is built, where the length fills the bijection's domain.
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge) if there is no memory for it,
-    /// and [`Error::NotABijection`] if the slots that survive are not as many as the items.
+    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge) if there is not enough memory,
+    /// and [`Error::NotABijection`] if the number of survivors is not the length.
     ///
     /// # Examples
     ///
@@ -348,20 +353,20 @@ impl<B: Bijection> Permutation<B> {
         if !self.fills_domain() && self.index.get().is_none() {
             let slots_per_block = SurvivorIndex::SLOTS_PER_BLOCK;
             let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
-            // Another thread may have been faster; its index is the same, unless the bijection
-            // lies.
+            // Another thread may have been faster. Its index is the same, unless the bijection is
+            // wrong.
             self.index.get_or_init(|| Arc::new(index));
         }
         Ok(())
     }
 
-    /// The same permutation with an index of another density, if it needs one: with fewer slots to
-    /// a block it is larger, and queries are faster.
+    /// The same permutation with an index of another density, if it needs one. With fewer slots to
+    /// a block the index is larger and queries are faster.
     ///
     /// # Errors
     ///
     /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if `slots_per_block` is not a power of
-    /// two from 64 to 32768, and else as [`build_index`](Self::build_index).
+    /// two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
     ///
     /// # Examples
     ///
@@ -381,8 +386,8 @@ impl<B: Bijection> Permutation<B> {
         Ok(self)
     }
 
-    /// Builds the index, if it is needed to go on by a number of places to one that is not beyond
-    /// the length.
+    /// Builds the index, if it is needed to advance by `places` places to `place`, which is not
+    /// beyond the length.
     pub(super) fn prepare(&self, inverted: bool, places: u64, place: u64) -> Result<(), Error> {
         let from_end = self.len.saturating_sub(place);
         let is_reached =
@@ -390,12 +395,13 @@ impl<B: Bijection> Permutation<B> {
         if inverted || !is_reached { self.need_index() } else { Ok(()) }
     }
 
-    /// [`build_index`](Self::build_index) for a view that was not asked to build one.
+    /// [`build_index`](Self::build_index), for a view that needs an index but was not asked to
+    /// build one.
     ///
     /// # Errors
     ///
     /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if that would take long, and
-    /// else as `build_index`.
+    /// otherwise as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
         if self.fills_domain() || self.index().is_some() {
             Ok(())
@@ -406,22 +412,22 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// Whether the index is one that lists the slots.
+    /// Whether an index lists the slots.
     pub(super) fn is_sparse(&self) -> bool {
         self.bijection.last() / self.len.max(1) >= tuning::SPARSE
     }
 
-    /// The slots that survive, in order, if the index has them.
+    /// The slots that survive, in order, if there is an index that lists them.
     pub(super) fn slots(&self) -> Option<&[u64]> {
         self.index()?.slots()
     }
 
-    /// The index, if it was built.
+    /// The index, if it has been built.
     pub fn index(&self) -> Option<&SurvivorIndex> {
         self.index.get().map(|index| &**index)
     }
 
-    /// [`need_index`](Self::need_index) where no error can be handed back.
+    /// [`need_index`](Self::need_index), where no error can be returned.
     ///
     /// # Panics
     ///
@@ -431,12 +437,12 @@ impl<B: Bijection> Permutation<B> {
         or_panic(self.need_index());
     }
 
-    /// Whether every slot survives, or there is no item.
+    /// Whether every slot survives, or there are no items.
     pub(super) fn fills_domain(&self) -> bool {
         self.len.checked_sub(1).is_none_or(|last| last == self.bijection.last())
     }
 
-    /// What the bijection compacts to, at a place below the length.
+    /// The index at a place below the length, in the permutation that the bijection compacts to.
     ///
     /// # Errors
     ///
@@ -451,11 +457,11 @@ impl<B: Bijection> Permutation<B> {
             }
             self.need_index()?;
         }
-        // A bijection that lies about its domain may have had none built.
+        // With a bijection that is wrong about its domain there may be no index.
         Ok(self.index().and_then(|index| index.select(&self.bijection, self.len, place)))
     }
 
-    /// Where the bijection puts an index below the length.
+    /// The place of an index below the length, in the permutation that the bijection compacts to.
     ///
     /// # Errors
     ///
@@ -474,8 +480,9 @@ impl<B: Bijection> Permutation<B> {
         Ok(Some(self.rank_of(slot)))
     }
 
-    /// Replaces places by the indexes there, by evaluating each; they may be consecutive. Either
-    /// the inverse is asked for, or the length fills the domain, or the slots are listed.
+    /// Replaces places by the indexes there, or the reverse if `inverted`, evaluating each point;
+    /// they may be `consecutive`. Unless `inverted`, the length must fill the domain or the slots
+    /// must be listed.
     pub(super) fn evaluate(&self, inverted: bool, consecutive: bool, points: &mut [u64]) {
         let fills = self.fills_domain();
         if let (false, false, Some(slots)) = (inverted, fills, self.slots()) {
@@ -499,9 +506,9 @@ impl<B: Bijection> Permutation<B> {
         }
     }
 
-    /// How many slots survive before one.
+    /// The number of survivors before a slot.
     fn rank_of(&self, slot: u64) -> u64 {
-        // A bijection that lies about its domain may have had none built.
+        // With a bijection that is wrong about its domain there may be no index.
         self.index().map_or(u64::MAX, |index| index.rank(&self.bijection, self.len, slot))
     }
 }

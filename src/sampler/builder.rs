@@ -1,37 +1,37 @@
-//! [`SamplerBuilder`]: what a sampler is to be, before it is checked.
+//! [`SamplerBuilder`]: the settings of a sampler before they are checked.
 
 use super::order::Orders;
 use crate::bijection::{Bijection, BlockShuffle};
 use crate::error::Error;
 use crate::seed::Seed;
 
-/// What the ranks do in the last step of an epoch, where fewer items are left than a global batch
-/// has.
+/// What happens in the last step of an epoch if fewer items are left than a global batch has.
 ///
-/// Every rank has the same number of steps in any case, so that none waits for the others for ever.
+/// In any case every rank has the same number of steps, so that no rank waits for the others for
+/// ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Tail {
-    /// The items that are left are dealt out. A rank's last batch is shorter than the others, by
-    /// one item more on some ranks than on others, and empty on some if there are fewer items than
-    /// ranks.
+    /// The remaining items are dealt out. A rank's last batch is then shorter than the others. The
+    /// ranks' last batches differ by at most one item, and some are empty if there are fewer items
+    /// than ranks.
     Short,
-    /// The same, but the order is repeated from its start until every rank has the same number of
-    /// items. This is what PyTorch's `DistributedSampler` does, and the default.
+    /// As `Short`, but the order is repeated from its start until every rank has the same number of
+    /// items. PyTorch's `DistributedSampler` does the same. This is the default.
     #[default]
     Pad,
-    /// The order is repeated from its start until every rank has a whole batch: for programs that
-    /// are compiled for one shape.
+    /// The order is repeated from its start until every rank has a full batch, for programs that
+    /// are compiled for a fixed shape.
     Fill,
-    /// The step does not take place, and up to `world * batch - 1` items of the order are left out.
+    /// The last step is skipped, and up to `world * batch - 1` items of the order are left out.
     Drop,
 }
 
-/// Collects what a [`Sampler`](crate::Sampler) is to be; [`build`](Self::build) checks it.
+/// Collects the settings of a [`Sampler`](crate::Sampler); [`build`](Self::build) checks them.
 ///
-/// The numbers depend on each other (a rank is below the world, and world and batch have a
-/// product), so they are checked once and together, and a [`Sampler`](crate::Sampler) is always a
-/// valid one.
+/// The settings depend on each other (the rank must be below the world, and the product of world
+/// and batch must not overflow), so they are checked together, and a [`Sampler`](crate::Sampler) is
+/// always valid.
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing unless built"]
 pub struct SamplerBuilder {
@@ -47,26 +47,26 @@ pub struct SamplerBuilder {
 impl SamplerBuilder {
     pub(super) fn new(len: u64, seed: Seed) -> Self {
         let (rank, world, batch, tail) = (0, 1, 1, Tail::default());
-        // The epochs take the place of the seed's own.
+        // The sampler's epochs replace the seed's own.
         Self { len, seed: seed.epoch(0), rank, world, batch, tail, orders: Orders::Shuffled }
     }
 
-    /// Which of how many ranks this one is, counted from 0; by default the only one.
+    /// Sets this rank, counted from 0, and the number of ranks; by default 0 of 1.
     pub fn rank(self, rank: u64, world: u64) -> Self {
         Self { rank, world, ..self }
     }
 
-    /// How many items a rank takes in a step; by default 1.
+    /// Sets the number of items that a rank takes in a step; by default 1.
     pub fn batch(self, batch: u64) -> Self {
         Self { batch, ..self }
     }
 
-    /// What the ranks do in the last step of an epoch; by default [`Tail::Pad`].
+    /// Sets what happens in the last step of an epoch; by default [`Tail::Pad`].
     pub fn tail(self, tail: Tail) -> Self {
         Self { tail, ..self }
     }
 
-    /// Goes through the items as they lie, in every epoch: for evaluation.
+    /// Takes the items in their original order in every epoch, for evaluation.
     ///
     /// # Examples
     ///
@@ -82,13 +82,13 @@ impl SamplerBuilder {
         Self { orders: Orders::Sequential, ..self }
     }
 
-    /// Goes through the items in the order of a [`BlockShuffle`] with blocks of `block` items and
-    /// windows of `window` blocks: for data on disks and in object stores.
+    /// Takes the items in the order of a [`BlockShuffle`] with blocks of `block` items and windows
+    /// of `window` blocks, for data on disks and in object stores.
     ///
     /// All ranks are in the same window at the same time, and each takes some items of every block
-    /// in it. So the ranks should read the blocks through something that they share, such as a file
-    /// system's cache. Where each rank is to read blocks of its own, deal out
-    /// [`BlockShuffle::windows`] instead.
+    /// in it. So the ranks should read the blocks through a shared cache, such as that of a file
+    /// system. If each rank should read different blocks, distribute [`BlockShuffle::windows`]
+    /// among the ranks instead.
     ///
     /// # Examples
     ///
@@ -106,12 +106,13 @@ impl SamplerBuilder {
         self.order(move |len, seed| BlockShuffle::new(len, block, window, seed))
     }
 
-    /// Goes through the items in orders of the user's own.
+    /// Takes the items in orders that the user defines.
     ///
-    /// The function draws an epoch's order, from the length and the seed at that epoch. Where the
-    /// bijection has more points than there are items, it is [walked](crate::bijection::CycleWalk),
-    /// which takes as many evaluations an item as there are points an item. The same epoch must
-    /// always give the same bijection, on every rank and in every process.
+    /// The function draws an epoch's order from the length and from the seed at that epoch. If the
+    /// bijection has more points than there are items, it is
+    /// [cycle-walked](crate::bijection::CycleWalk), which takes as many evaluations for each item
+    /// as there are points for each item. The function must return the same bijection for the same
+    /// epoch, on every rank and in every process.
     ///
     /// # Examples
     ///

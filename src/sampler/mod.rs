@@ -13,37 +13,38 @@ use crate::error::{Defect, Error, SamplerError, ViewError};
 use crate::seed::Seed;
 use order::Order;
 
-/// The batches of a training loop on several ranks: which items this rank takes in each step of
+/// The batches of a training loop on several ranks: the items that this rank takes in each step of
 /// each epoch.
 ///
-/// An epoch goes through all items in an order of its own, by default that of
+/// An epoch takes all items in an order of its own, by default that of
 /// [`Permutation::walk`](crate::Permutation::walk)`(len, seed.epoch(epoch))`. A step takes the next
 /// `world * batch` places of that order, the *global batch*, and deals them out in turn: rank `r`
-/// of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. No rank talks to
-/// another, and none holds the order: a sampler takes constant memory, and its first batch is there
-/// at once, whatever the length.
+/// of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. The ranks do not
+/// communicate, and none stores the order: a sampler takes constant memory, and its first batch is
+/// available at once, however many items there are.
 ///
-/// # Other numbers of ranks
+/// # Changing the number of ranks
 ///
 /// The global batch is the same set of items for all worlds and batch sizes with the same product
-/// (but for what [`Tail::Pad`] repeats), and what was taken is always the beginning of the order.
-/// So a [`state`](Self::state) fits any world and any batch: a run that is [resumed](Self::resume)
-/// with other numbers in the middle of an epoch goes on with the items that are left, each once.
+/// (except for what [`Tail::Pad`] repeats), and the items that have been taken are always the
+/// beginning of the order. So a [`state`](Self::state) fits any world and any batch size: a run
+/// that is [resumed](Self::resume) with other numbers in the middle of an epoch continues with the
+/// remaining items, each once.
 ///
 /// Given the same order, and with [`Tail::Pad`], a rank's batches are those of PyTorch's
 /// `DistributedSampler` and a `DataLoader` of this batch size. That is why items are dealt out in
-/// turn and not in one piece.
+/// turn and not as contiguous shares.
 ///
 /// # The end of an epoch
 ///
 /// The last step may have fewer items left than a global batch; [`Tail`] says what happens then.
-/// After it [`next_batch`](Self::next_batch) says `false` until [`next_epoch`](Self::next_epoch) or
-/// [`set_epoch`](Self::set_epoch) is called. All ranks have the same number of
-/// [`steps`](Self::steps).
+/// After it, [`next_batch`](Self::next_batch) returns `false` until
+/// [`next_epoch`](Self::next_epoch) or [`set_epoch`](Self::set_epoch) is called. All ranks have the
+/// same number of [`steps`](Self::steps).
 ///
 /// # Examples
 ///
-/// A distributed loop that stops in the middle of an epoch and goes on with another number of
+/// A distributed loop that stops in the middle of an epoch and continues with another number of
 /// ranks:
 ///
 /// ```
@@ -96,25 +97,26 @@ use order::Order;
 /// ```
 #[derive(Clone)]
 pub struct Sampler {
-    /// What was asked for, and checked: at least one item, rank, and item a batch.
+    /// The settings, checked: there is at least one item, one rank, and one item in a batch.
     config: SamplerBuilder,
     /// The items of all ranks in a step: `world * batch`.
     global_batch: u64,
     epoch: u64,
-    /// How many places of the epoch's order are taken, by all ranks together: at most the length.
+    /// The number of places of the epoch's order that all ranks together have taken: at most the
+    /// length.
     consumed: u64,
     order: Order,
 }
 
 impl SamplerBuilder {
-    /// The sampler, at the beginning of epoch 0.
+    /// Builds the sampler, at the beginning of epoch 0.
     ///
     /// # Errors
     ///
     /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if the rank is not below the
-    /// world, so also if the world is 0; [`Error::Sampler`] with [`SamplerError::NoItems`],
+    /// world, and so also if the world is 0; [`Error::Sampler`] with [`SamplerError::NoItems`],
     /// [`SamplerError::EmptyBatch`] or [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or
-    /// [`blocks`](Self::blocks) was called, what drawing the order of epoch 0 says, and
+    /// [`blocks`](Self::blocks) was called, the errors of drawing the order of epoch 0, and
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.
     pub fn build(self) -> Result<Sampler, Error> {
         let Self { len, rank, world, batch, .. } = self;
@@ -136,9 +138,9 @@ impl SamplerBuilder {
 }
 
 impl Sampler {
-    /// Begins a sampler of `len` items, whose orders a seed chooses.
+    /// Begins a sampler of `len` items, whose orders a seed determines.
     ///
-    /// The seed's own epoch is not used: the sampler's takes its place.
+    /// The seed's own epoch is not used: the sampler's epoch replaces it.
     ///
     /// # Examples
     ///
@@ -157,21 +159,22 @@ impl Sampler {
         SamplerBuilder::new(len, seed.into())
     }
 
-    /// Writes this rank's items of the next step over what a vector held; whether there was a step.
+    /// Replaces a vector's contents with this rank's items of the next step. Returns whether there
+    /// was a step.
     ///
-    /// The vector has the batch's length, except in the last step of an epoch, see [`Tail`]. It is
-    /// left empty where there is no step. Its memory is used again.
+    /// The vector then has the batch's length, except in the last step of an epoch (see [`Tail`]).
+    /// It is empty if there is no step. Its memory is reused.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`] if the vector cannot grow to the batch, and [`Error::NotABijection`]
-    /// if an order of the user's has a value that is not below the length. The step is not taken
-    /// then, and the vector is empty.
+    /// if an order that the user defined has a value that is not below the length. The step is then
+    /// not taken, and the vector is empty.
     ///
     /// # Panics
     ///
-    /// If an order of the user's does. The step is not taken then, and the vector holds unspecified
-    /// values.
+    /// If an order that the user defined panics. The step is then not taken, and the vector holds
+    /// unspecified values.
     ///
     /// # Examples
     ///
@@ -196,7 +199,7 @@ impl Sampler {
             return Ok(false);
         }
         let own = self.write_places(left, places, batch)?;
-        // Where it panics, or ends here, the step was not taken.
+        // If this panics or fails, the step has not been taken.
         if let Err(error) = self.evaluate(batch, own) {
             batch.clear();
             return Err(error);
@@ -205,8 +208,8 @@ impl Sampler {
         Ok(true)
     }
 
-    /// How many places the next step has, with those that are repeated, if so many items are left;
-    /// 0 if there is no next step.
+    /// The number of places in the next step, including repeated ones, if `left` items are left; 0
+    /// if there is no next step.
     fn places(&self, left: u64) -> u64 {
         let SamplerBuilder { world, tail, .. } = self.config;
         if left == 0 || left >= self.global_batch {
@@ -214,15 +217,15 @@ impl Sampler {
         }
         match tail {
             Tail::Short => left,
-            // At most the global batch, which is a multiple of the world too.
+            // At most the global batch, since that is a multiple of the world too.
             Tail::Pad => left.div_ceil(world) * world,
             Tail::Fill => self.global_batch,
             Tail::Drop => 0,
         }
     }
 
-    /// Writes this rank's places of a step, every `world`-th, and says how many are before those
-    /// that are repeated.
+    /// Writes this rank's places of a step, every `world`-th, and returns how many of them precede
+    /// the repeated ones.
     fn write_places(&self, left: u64, places: u64, batch: &mut Vec<u64>) -> Result<usize, Error> {
         let SamplerBuilder { rank, world, .. } = self.config;
         let share = |places: u64| places.saturating_sub(rank).div_ceil(world);
@@ -234,8 +237,8 @@ impl Sampler {
         Ok(own as usize)
     }
 
-    /// The place of this rank's `k`-th item of the next step, if so many items are left: beyond the
-    /// end of the order comes its beginning.
+    /// The place of this rank's `k`-th item in the next step, if `left` items are left. Behind its
+    /// end the order begins again.
     fn place(&self, k: u64, left: u64) -> u64 {
         let SamplerBuilder { len, rank, world, .. } = self.config;
         let offset = rank + k * world;
@@ -261,9 +264,9 @@ impl Sampler {
         }
     }
 
-    /// The batches of this rank from here to the end of the epoch, each in a vector of its own.
+    /// Iterates over this rank's remaining batches of the epoch, each in a vector of its own.
     ///
-    /// [`next_batch`](Self::next_batch) uses one vector again and again.
+    /// [`next_batch`](Self::next_batch) reuses one vector instead.
     ///
     /// # Examples
     ///
@@ -283,12 +286,12 @@ impl Sampler {
         })
     }
 
-    /// How many steps a whole epoch has, the same on every rank.
+    /// The number of steps in a whole epoch, the same on every rank.
     pub fn steps(&self) -> u64 {
         self.steps_of(self.len())
     }
 
-    /// How many steps are left of this epoch, the same on every rank.
+    /// The number of steps that are left in this epoch, the same on every rank.
     pub fn steps_left(&self) -> u64 {
         self.steps_of(self.len() - self.consumed)
     }
@@ -300,15 +303,16 @@ impl Sampler {
         }
     }
 
-    /// Goes to the beginning of an epoch, also if the sampler is in the middle of that one.
+    /// Goes to the beginning of an epoch, even if the sampler is in the middle of that epoch.
     ///
-    /// So a loop that may have been [resumed](Self::resume) goes from epoch to epoch by
+    /// So a loop that may have been [resumed](Self::resume) should go from epoch to epoch by
     /// [`next_epoch`](Self::next_epoch).
     ///
     /// # Errors
     ///
-    /// What drawing the order says, if it is one of the user's, and [`Error::LengthExceedsDomain`]
-    /// if that has fewer points than there are items. The sampler is then where it was.
+    /// If the user defined the orders, the errors of drawing this one, and
+    /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items. After an error
+    /// the sampler is unchanged.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
         self.order = self.config.orders.draw(self.len(), self.config.seed.epoch(epoch))?;
         (self.epoch, self.consumed) = (epoch, 0);
@@ -324,22 +328,22 @@ impl Sampler {
         self.set_epoch(self.epoch.wrapping_add(1))
     }
 
-    /// Where the sampler stands: saved, it can be [resumed](Self::resume) in another process.
+    /// The current position, which can be saved and [resumed](Self::resume) in another process.
     pub fn state(&self) -> SamplerState {
         SamplerState::new(&self.config, self.epoch, self.consumed, &*self.order)
     }
 
-    /// Goes to where a state was taken, by a sampler with the same length, seed and order; rank,
-    /// world, batch and tail may be others.
+    /// Goes to the position of a state, which must come from a sampler with the same length, seed
+    /// and orders. Rank, world, batch and tail may differ.
     ///
-    /// The items that [`Tail::Drop`] leaves out are not taken. If a state was taken after the last
-    /// step of such an epoch, there may be steps left for a smaller global batch.
+    /// The items that [`Tail::Drop`] leaves out do not count as taken. So after a state from the
+    /// end of such an epoch, there may be steps left for a smaller global batch.
     ///
     /// # Errors
     ///
-    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if it was taken of another sampler,
-    /// or changed since, and else as [`set_epoch`](Self::set_epoch). The sampler is then where it
-    /// was.
+    /// [`Error::Sampler`] with [`SamplerError::ForeignState`] if the state comes from another
+    /// sampler, or has been changed, and otherwise as [`set_epoch`](Self::set_epoch). After an
+    /// error the sampler is unchanged.
     ///
     /// # Examples
     ///
@@ -384,28 +388,28 @@ impl Sampler {
         self.config.rank
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub const fn world(&self) -> u64 {
         self.config.world
     }
 
-    /// How many items a rank takes in a step.
+    /// The number of items that a rank takes in a step.
     pub const fn batch(&self) -> u64 {
         self.config.batch
     }
 
-    /// What the ranks do in the last step of an epoch.
+    /// What happens in the last step of an epoch.
     pub const fn tail(&self) -> Tail {
         self.config.tail
     }
 
-    /// The epoch, from 0 on.
+    /// The epoch, counted from 0.
     pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// How many items of the epoch's order all ranks together have taken; those that are repeated
-    /// at its end do not count.
+    /// The number of items of the epoch's order that all ranks together have taken. Items that are
+    /// repeated at the end do not count.
     pub const fn consumed(&self) -> u64 {
         self.consumed
     }

@@ -1,4 +1,4 @@
-//! Where a sampler's orders come from: one for each epoch.
+//! Drawing a sampler's orders, one for each epoch.
 
 use core::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ type Draw = dyn Fn(u64, Seed) -> Result<Order, Error> + Send + Sync;
 
 #[derive(Clone)]
 pub(super) enum Orders {
-    /// That of [`Permutation::walk`](crate::Permutation::walk).
+    /// The orders of [`Permutation::walk`](crate::Permutation::walk).
     Shuffled,
     Sequential,
     Custom(Arc<Draw>),
@@ -33,7 +33,7 @@ impl Orders {
         }))
     }
 
-    /// The order of at least one item that a seed chooses.
+    /// Draws the order of `len` items, at least one, for a seed.
     pub(super) fn draw(&self, len: u64, seed: Seed) -> Result<Order, Error> {
         match self {
             Self::Shuffled => Ok(Arc::new(CycleWalk::<Standard>::from_seed(len, seed))),
@@ -53,7 +53,7 @@ impl fmt::Debug for Orders {
     }
 }
 
-/// The items one after another.
+/// The items in their original order.
 struct Identity {
     last: u64,
 }

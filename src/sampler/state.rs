@@ -1,4 +1,4 @@
-//! [`SamplerState`]: where a sampler stands, as numbers that can be saved.
+//! [`SamplerState`]: the position of a sampler, as numbers that can be saved.
 
 use core::fmt;
 use core::str::FromStr;
@@ -8,17 +8,17 @@ use crate::base::saved;
 use crate::bijection::Bijection;
 use crate::error::{Error, SamplerError};
 
-/// Where a [`Sampler`](crate::Sampler) stands: four numbers, from which a later process
-/// [goes on](crate::Sampler::resume), also with another number of ranks and another batch size.
+/// The position of a [`Sampler`](crate::Sampler): four numbers, from which a later process
+/// [resumes](crate::Sampler::resume), also with another number of ranks and another batch size.
 ///
-/// It says how many items of the epoch's order all ranks together have taken. So it is the same on
-/// every rank after the same number of steps, and one rank saves it for all. A loader that draws
-/// batches ahead of the training step has to keep with each batch the state after it.
+/// It counts the items of the epoch's order that all ranks together have taken. So it is the same
+/// on every rank after the same number of steps, and one rank can save it for all. A loader that
+/// draws batches ahead of the training step must keep, with each batch, the state after it.
 ///
-/// It is written as text by `Display` and read by `FromStr`; with the feature `serde` it is
-/// serialised as its numbers. It holds a check, so that it is refused if it was changed, or is of
-/// another sampler: which is told by the length, the seed and sixteen places of the epoch's order.
-/// World, rank, batch and [tail](crate::Tail) are no part of it.
+/// `Display` writes it as text and `FromStr` reads it; with the feature `serde` it is serialised as
+/// its numbers. It contains a checksum over the length, the seed and sixteen places of the epoch's
+/// order, so a state that was changed, or belongs to another sampler, is refused. World, rank,
+/// batch and [tail](crate::Tail) are not part of it.
 ///
 /// # Examples
 ///
@@ -46,7 +46,7 @@ pub struct SamplerState {
 }
 
 impl SamplerState {
-    /// The state of a sampler that has taken so many items of an epoch, which has this order.
+    /// The state of a sampler that has taken `consumed` items of an epoch, whose order is `order`.
     pub(super) fn new(
         config: &SamplerBuilder,
         epoch: u64,
@@ -65,7 +65,7 @@ impl SamplerState {
         self.epoch
     }
 
-    /// How many items of the epoch's order all ranks together have taken.
+    /// The number of items of the epoch's order that all ranks together have taken.
     pub const fn consumed(&self) -> u64 {
         self.consumed
     }

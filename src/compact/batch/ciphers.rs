@@ -1,5 +1,5 @@
-//! Rows that are too long to be drawn exactly: a keyed bijection each, whose keys are drawn side by
-//! side.
+//! Rows too long to be drawn exactly. Each is compacted from a keyed bijection of its own; the keys
+//! of several rows are drawn side by side.
 
 use crate::base::memory::Buffer;
 use crate::base::simd::{SimdKernel, SimdLevel};
@@ -10,13 +10,13 @@ use crate::error::Error;
 use crate::seed::words;
 use crate::word::Word;
 
-/// How many rows have their keys drawn together.
+/// The number of rows whose keys are drawn together.
 const ROWS: usize = 8;
 
-/// The keys of some rows: for each round two words of each.
+/// The keys of [`ROWS`] rows: for each round, two words for each row.
 type Keys = [[[u64; ROWS]; 2]; 10];
 
-/// How rows of a length are drawn.
+/// Draws rows of one length by compacting keyed bijections.
 #[derive(Debug)]
 pub(super) struct CipherRows {
     batch: Batch,
@@ -29,7 +29,7 @@ impl CipherRows {
         Self { batch: *batch, memory: Buffer::default(), level: SimdLevel::current() }
     }
 
-    /// Writes rows from `first` on; `out` is of whole rows.
+    /// Writes the rows from `first` on. `out` consists of whole rows.
     pub(super) fn draw<N: Word>(&mut self, mut first: u64, out: &mut [N]) -> Result<(), Error> {
         let len = self.batch.len;
         let mut rows = out.chunks_exact_mut(len).peekable();

@@ -1,4 +1,4 @@
-//! [`Drawer`]: what draws the rows of a length.
+//! [`Drawer`]: draws the rows of one length, exactly or by ciphers.
 
 use super::Batch;
 use super::ciphers::CipherRows;
@@ -7,7 +7,7 @@ use crate::bijection::Standard;
 use crate::error::Error;
 use crate::word::Word;
 
-/// What a thread needs to draw rows: found out once for all rows, with working memory.
+/// What a thread needs to draw rows: the choices that all rows share, and working memory.
 pub(super) enum Drawer {
     Exact(ExactRows),
     Ciphers(CipherRows),
@@ -22,7 +22,7 @@ impl Drawer {
         }
     }
 
-    /// Writes rows from `first` on, on the calling thread. `out` is of whole rows.
+    /// Writes the rows from `first` on, on the calling thread. `out` consists of whole rows.
     ///
     /// # Errors
     ///

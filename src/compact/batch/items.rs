@@ -1,4 +1,4 @@
-//! Each row of a matrix is shuffled by its own permutation.
+//! Shuffling each row of a matrix by a permutation of its own.
 
 use rayon::prelude::*;
 
@@ -8,11 +8,11 @@ use crate::bijection::{FromSeed, Standard, draw_exchanges};
 use crate::compact::{Compactor, Cpu, Workspace};
 use crate::error::Error;
 
-/// Shuffles row `r` of `items`, which is of whole rows, by permutation `r` of a batch.
+/// Shuffles row `r` of `items` by permutation `r` of a batch. `items` consists of whole rows.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`]; each row is then either shuffled or as it was.
+/// [`Error::OutOfMemory`]; each row is then either shuffled or unchanged.
 pub(crate) fn shuffle_rows<T: Send>(batch: &Batch, items: &mut [T]) -> Result<(), Error> {
     let len = batch.len;
     if len <= 1 || items.is_empty() {
@@ -36,8 +36,8 @@ pub(crate) fn shuffle_rows<T: Send>(batch: &Batch, items: &mut [T]) -> Result<()
         })
 }
 
-/// Rows that are drawn exactly: the exchanges that would make the permutation are made with the
-/// items.
+/// Shuffles rows that are drawn exactly: the exchanges that would make the permutation are applied
+/// to the items themselves.
 fn shuffle_short_rows<T: Send>(batch: &Batch, items: &mut [T]) {
     let len = batch.len;
     let domain = Standard::key_domain(len as u64);

@@ -1,10 +1,14 @@
 //! Many permutations of one length at once: row `r` is the permutation of the seed at epoch `r`.
 //!
+//! Rows are epochs, so that each row equals a `Permutation` of its own. The epochs of the rows
+//! replace the seed's epoch: if they were added to it, the sum would have to wrap, and batches of
+//! different epochs would overlap.
+//!
 //! ```text
 //! (mod)    what the rows have in common
-//! exact    lengths that are drawn exactly: words, exchanges and rows of many epochs side by side
-//! ciphers  longer ones: the keys of many epochs side by side, and then a compaction a row
-//! drawer   either, by the length
+//! exact    lengths that are drawn exactly: words and exchanges of many epochs side by side
+//! ciphers  longer ones: keys of many epochs side by side, then one compaction for each row
+//! drawer   one of the two, chosen by the length
 //! rows     sharing rows among threads
 //! items    shuffling the rows of a matrix, each by its own permutation
 //! ```
@@ -27,6 +31,6 @@ use crate::seed::Seed;
 pub(crate) struct Batch {
     /// The length of a row.
     pub(crate) len: usize,
-    /// Whose epochs are the rows.
+    /// The seed whose epochs are the rows.
     pub(crate) seed: Seed,
 }

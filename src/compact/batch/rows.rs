@@ -1,4 +1,4 @@
-//! Rows are shared among the threads of the current pool.
+//! Sharing rows among the threads of the current pool.
 
 use core::ops::Range;
 
@@ -12,30 +12,30 @@ use crate::compact::cpu::direct;
 use crate::error::Error;
 use crate::word::Word;
 
-/// How many items a thread draws at a time, in whole rows: some ten microseconds of work. No other
-/// number was tried.
+/// The number of items that a thread draws at a time, in whole rows: some ten microseconds of work.
+/// No other number was tried.
 const TASK_ITEMS: usize = 1 << 14;
 
-/// Fewer items than this are drawn by the calling thread alone. So many, in rows of 32, take one
-/// thread 9 microseconds, and to wake another takes ten or more (`cpu/tuning.rs`).
+/// Fewer items than this are drawn by the calling thread alone. In rows of 32, this many take one
+/// thread 9 microseconds; waking another thread takes ten or more (`cpu/tuning.rs`).
 pub(super) const SEQUENTIAL_ITEMS: usize = 1 << 14;
 
-/// Rows of a task are a multiple of this number, which is drawn side by side.
+/// The number of rows that are drawn side by side. A task's rows are a multiple of it.
 const TOGETHER: usize = 64;
 
-/// Tasks a thread whose results are collected before they are put behind those of the tasks before:
-/// so many that the wait for the last of them does not count.
+/// Tasks per thread whose results are collected before they are appended to those of earlier tasks:
+/// enough that the wait for the last of them is negligible.
 const TASKS_AT_ONCE: u64 = 256;
 
-/// Bytes of the rows that another engine draws at a time.
+/// The size in bytes of the rows that another engine draws at a time.
 const DRAWN_BYTES: usize = 64 << 20;
 
-/// How many rows are a task.
+/// The number of rows in a task.
 pub(super) fn task_rows(len: usize) -> usize {
     (TASK_ITEMS / len.max(1)).next_multiple_of(TOGETHER).max(1)
 }
 
-/// Writes rows from `first` on over all of `out`, which consists of whole rows.
+/// Writes the rows from `first` on over all of `out`, which consists of whole rows.
 ///
 /// # Errors
 ///
@@ -63,7 +63,8 @@ pub(crate) fn fill<N: Word>(batch: &Batch, first: u64, out: &mut [N]) -> Result<
     )
 }
 
-/// What a function makes of each row, in the rows' order; rows are drawn just before.
+/// Maps each row by a function and collects the results in the order of the rows. A row is drawn
+/// just before it is visited, so memory does not grow with the rows.
 ///
 /// # Errors
 ///
@@ -79,7 +80,7 @@ pub(crate) fn map<N: Word, R: Send>(
     let mut first = 0;
     while first < tasks.count() {
         let end = tasks.count().min(first.saturating_add(at_once));
-        // At most `at_once`, so that a usize counts them.
+        // At most `at_once` tasks, so their number fits a usize.
         let parts = (0..(end - first) as usize).into_par_iter().panic_fuse().map_init(
             || Visitor::new(batch),
             |visitor, number| {
@@ -97,7 +98,8 @@ pub(crate) fn map<N: Word, R: Send>(
     Ok(all)
 }
 
-/// Calls a function for each row, in any order and constant memory; rows are drawn just before.
+/// Calls a function for each row, in any order and in constant memory. A row is drawn just before
+/// it is visited.
 ///
 /// # Errors
 ///
@@ -108,14 +110,14 @@ pub(crate) fn for_each<N: Word>(
     visit: impl Fn(u64, &[N]) + Sync,
 ) -> Result<(), Error> {
     let tasks = Tasks::new(batch, count);
-    // Without the fuse a panic would wait for all the other rows.
+    // Without `panic_fuse`, a panic would reach the caller only after all other rows.
     (0..tasks.count()).into_par_iter().panic_fuse().try_for_each_init(
         || Visitor::new(batch),
         |visitor, number| visitor.visit(tasks.rows(number), &visit),
     )
 }
 
-/// Rows in parts of some, each for one thread.
+/// Rows cut into tasks, each for one thread.
 #[derive(Clone, Copy)]
 struct Tasks {
     rows: u64,
@@ -131,14 +133,14 @@ impl Tasks {
         self.rows.div_ceil(self.task)
     }
 
-    /// The rows of a task that there is.
+    /// The rows of task `number`, which must exist.
     fn rows(self, number: u64) -> Range<u64> {
         let first = number * self.task;
         first..self.rows.min(first.saturating_add(self.task))
     }
 }
 
-/// What a thread needs to draw rows and show them.
+/// What a thread needs to draw rows and pass them to a function.
 struct Visitor<'a, N> {
     batch: &'a Batch,
     drawer: Drawer,
@@ -167,12 +169,11 @@ impl<'a, N: Word> Visitor<'a, N> {
     }
 }
 
-/// What a function makes of each row, in the rows' order, where rows are drawn many at a time by
-/// another engine.
+/// As [`map`], where another engine draws the rows, many at a time.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`], and what `draw` says.
+/// [`Error::OutOfMemory`], and the errors of `draw`.
 pub(crate) fn map_drawn<N: Word, R: Send>(
     batch: &Batch,
     count: u64,
@@ -196,14 +197,14 @@ pub(crate) fn map_drawn<N: Word, R: Send>(
     Ok(all)
 }
 
-/// An empty vector with room for a result of each row.
+/// An empty vector with room for one result for each row.
 fn room_for_all<R>(count: u64) -> Result<Vec<R>, Error> {
     let bytes = count.saturating_mul(size_of::<R>() as u64);
     let count = usize::try_from(count).map_err(|_| Error::OutOfMemory { bytes })?;
     try_with_capacity(count)
 }
 
-/// Makes a buffer this long.
+/// Makes a buffer `len` words long.
 fn resize<N: Word>(buffer: &mut Vec<N>, len: usize) -> Result<(), Error> {
     if buffer.capacity() < len {
         *buffer = try_with_capacity(len)?;

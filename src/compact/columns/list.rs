@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::static_row::ColumnStart;
 use crate::error::Error;
 
-/// A column: as many bytes for each item, one item after the other.
+/// A column as bytes: items of `bytes` bytes each, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) start: *mut u8,
@@ -13,14 +13,15 @@ pub(crate) struct Column {
     pub(crate) bytes: usize,
 }
 
-// SAFETY: a column is the address of items that may change threads, as `ColumnList::add` demands;
-// code that follows the address answers for what it does there.
+// SAFETY: a column is the address of items that are `Send`, as `ColumnList::add` demands, so they
+// may move to another thread. Code that dereferences the address has its own argument.
 unsafe impl Send for Column {}
-// SAFETY: a shared column gives nothing but copies of its address. That is followed only to copy
-// the items' bits, which moves items, so that the `T: Send` of `ColumnList::add` is enough.
+// SAFETY: a shared column gives out only copies of its address. The address is dereferenced only to
+// copy the items' bits, which moves items and shares none, so the `T: Send` of `ColumnList::add` is
+// enough.
 unsafe impl Sync for Column {}
 
-/// The size of an item of each column together.
+/// The bytes of one item of every column together.
 pub(crate) fn item_bytes(columns: &[Column]) -> usize {
     columns.iter().map(|column| column.bytes).sum()
 }
@@ -28,19 +29,19 @@ pub(crate) fn item_bytes(columns: &[Column]) -> usize {
 /// Columns that are borrowed for `'a`.
 #[derive(Debug, Default)]
 pub struct ColumnList<'a> {
-    /// Those that are not empty, nor of items of no size.
+    /// The columns that are not empty and whose items have a size.
     columns: Vec<Column>,
-    /// That of the first column.
+    /// The length of the first column.
     len: Option<usize>,
-    /// The first that differs.
+    /// The first length that differs from it.
     other_len: Option<usize>,
-    /// How many bytes could not be had for the list.
+    /// The bytes that could not be allocated for the list, if that failed.
     refused: Option<u64>,
     borrowed: PhantomData<&'a mut ()>,
 }
 
 impl<'a> ColumnList<'a> {
-    /// Adds a column of rows of `width` items, which the slice consists of.
+    /// Adds a column whose items are rows of `width` items. The slice consists of whole rows.
     pub(super) fn add<T: Send>(&mut self, items: &'a mut [T], width: usize) -> ColumnStart<T> {
         let len = items.len() / width;
         if *self.len.get_or_insert(len) != len {
@@ -59,7 +60,7 @@ impl<'a> ColumnList<'a> {
         ColumnStart(start)
     }
 
-    /// Checks that all columns could be listed, and that they are of one length.
+    /// Checks that the list could be allocated and that all columns have one length.
     ///
     /// # Errors
     ///
@@ -76,12 +77,13 @@ impl<'a> ColumnList<'a> {
         }
     }
 
-    /// How many items each column has, once [checked](Self::check); `None` if there are no columns.
+    /// The number of items in each column, once [checked](Self::check); `None` if there are no
+    /// columns.
     pub(super) fn len(&self) -> Option<usize> {
         self.len
     }
 
-    /// The columns that are not empty, nor of items of no size.
+    /// The columns that are not empty and whose items have a size.
     pub(super) fn columns(&self) -> &[Column] {
         &self.columns
     }

@@ -19,10 +19,9 @@ mod sealed {
     use super::list::ColumnList;
     use super::static_row::StaticRow;
 
-    /// What is done with columns, which is no business of a user.
+    /// The hidden part of [`Columns`](super::Columns): how columns are listed.
     pub trait ListColumns {
-        /// The columns' addresses, if their number and the sizes of their items are known to the
-        /// compiler.
+        /// The columns' addresses, if the compiler knows their number and the sizes of their items.
         type Starts: StaticRow;
 
         /// Lists the columns.
@@ -32,21 +31,21 @@ mod sealed {
     }
 }
 
-/// Arrays of one length that are shuffled together: item `k` of each goes where item `k` of the
-/// others goes.
+/// Arrays of one length that are shuffled together: item `k` of each array goes to the same place
+/// as item `k` of every other.
 ///
 /// A column is
 ///
 /// * a slice, `&mut [T]`, and so `&mut Vec<T>` and `&mut [T; N]`;
 /// * the [`Rows`] of a matrix, of any width;
-/// * several columns: a tuple of up to twelve, of types of their own; a `Vec<C>` or `[C; N]` of
-///   columns of one type, of any number. They may be nested.
+/// * several columns: a tuple of up to twelve columns of different types, or a `Vec<C>` or `[C; N]`
+///   of any number of columns of one type. They may be nested.
 ///
 /// Items are moved, never cloned, and need not be `Clone`, `Copy` or `Sync`. Each column gets the
-/// order that it would get alone; but the bijection is evaluated, and memory gone through, once for
-/// many of them: on the CPU once for all, or for each 64 bytes of an item's fields where there are
-/// more and they are past the caches; on a GPU once for each column.
-/// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) says more.
+/// order that it would get alone, but the columns share the work. On the CPU the bijection is
+/// evaluated once for all columns or, where the columns exceed the caches, once for each group of
+/// columns with up to 64 bytes an item. On a GPU it is evaluated once for each column.
+/// [`Workspace::shuffle_together`](crate::Workspace::shuffle_together) has the details.
 ///
 /// For a table of columns in vectors, a `Vec<Vec<T>>`, collect its `iter_mut()` first. (A mutable
 /// reference to the table is one column, whose items are vectors.)
@@ -88,7 +87,7 @@ mod sealed {
 /// assert!(rows.all(|(mass, place)| *mass == f64::from(place[0]) + 10.0));
 /// ```
 ///
-/// As many columns as a table has:
+/// A number of columns that is known only at run time:
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
@@ -99,7 +98,7 @@ mod sealed {
 /// assert!(table[0].iter().zip(&table[1]).all(|(a, b)| 10 * a == *b));
 /// ```
 ///
-/// Items that must not change threads are refused:
+/// Items that are not `Send` do not compile:
 ///
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;
@@ -107,7 +106,8 @@ mod sealed {
 /// let mut counted = [std::rc::Rc::new(1), std::rc::Rc::new(2)];
 /// (&mut [1, 2], &mut counted).par_bijective_shuffle_together(42);
 /// ```
-/// A vector by itself is no column, but a mutable reference to it is:
+///
+/// A vector itself is not a column, only a mutable reference to it is:
 ///
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;

@@ -2,11 +2,10 @@
 
 use crate::error::{Error, RowsError};
 
-/// The rows of a matrix that is stored row after row: a column whose items are runs of `width`
-/// items.
+/// The rows of a matrix in row-major order, as a column: each row of `width` items moves as one.
 ///
-/// The width may be known at run time only. Rows of one type and a width that the program knows may
-/// as well be a slice of arrays (`as_chunks_mut`).
+/// The width may be a run-time value. If the compiler knows it, a slice of arrays (`as_chunks_mut`)
+/// serves as well.
 ///
 /// # Examples
 ///
@@ -28,12 +27,12 @@ pub struct Rows<'a, T> {
 }
 
 impl<'a, T> Rows<'a, T> {
-    /// The rows of `width` items that a slice consists of.
+    /// Views a slice as rows of `width` items.
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the width is 0, or the slice does not
-    /// consist of whole rows.
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the width is 0 or does not divide the
+    /// length of the slice.
     ///
     /// # Examples
     ///
@@ -57,17 +56,17 @@ impl<'a, T> Rows<'a, T> {
         }
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub const fn len(&self) -> usize {
         self.items.len() / self.width
     }
 
-    /// Whether there are none.
+    /// Whether there are no rows.
     pub const fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// How many items a row has.
+    /// The number of items in a row.
     pub const fn width(&self) -> usize {
         self.width
     }

@@ -1,4 +1,4 @@
-//! [`ColumnSet`]: columns of one length, that are borrowed together.
+//! [`ColumnSet`]: borrowed columns, checked to be of one length.
 
 use super::Columns;
 use super::list::{Column, ColumnList, item_bytes};
@@ -6,7 +6,7 @@ use super::static_row::StaticRow;
 use crate::base::check::check_length;
 use crate::error::Error;
 
-/// Columns of one length, that are borrowed.
+/// Borrowed columns, checked to be of one length.
 #[derive(Debug)]
 pub(crate) struct ColumnSet<'a, R> {
     list: ColumnList<'a>,
@@ -14,12 +14,12 @@ pub(crate) struct ColumnSet<'a, R> {
 }
 
 impl<'a> ColumnSet<'a, ()> {
-    /// The set of some columns.
+    /// Lists the columns and checks their lengths.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if they are not of one length, and [`Error::OutOfMemory`] if there
-    /// is none for the list of them.
+    /// [`Error::LengthMismatch`] if the columns are not of one length, and [`Error::OutOfMemory`]
+    /// if the list of them cannot be allocated.
     pub(crate) fn new<C: Columns + 'a>(columns: C) -> Result<ColumnSet<'a, C::Starts>, Error> {
         let mut list = ColumnList::default();
         let starts = columns.list(&mut list);
@@ -29,7 +29,7 @@ impl<'a> ColumnSet<'a, ()> {
 }
 
 impl<R: StaticRow> ColumnSet<'_, R> {
-    /// How many items each column has; `None` if there are no columns.
+    /// The number of items in each column; `None` if there are no columns.
     pub(crate) fn len(&self) -> Option<usize> {
         self.list.len()
     }
@@ -39,7 +39,7 @@ impl<R: StaticRow> ColumnSet<'_, R> {
         self.columns().is_empty()
     }
 
-    /// The columns that are not empty, nor of items of no size.
+    /// The columns that are not empty and whose items have a size.
     pub(crate) fn columns(&self) -> &[Column] {
         self.list.columns()
     }
@@ -49,12 +49,12 @@ impl<R: StaticRow> ColumnSet<'_, R> {
         self.starts
     }
 
-    /// The size of all items of all columns.
+    /// The bytes of all items of all columns.
     pub(crate) fn bytes(&self) -> u64 {
         item_bytes(self.columns()) as u64 * self.len().unwrap_or(0) as u64
     }
 
-    /// Checks that the items are no more than the domain has points.
+    /// Checks that a column has no more items than the domain has points.
     pub(crate) fn check_domain(&self, last: u64) -> Result<(), Error> {
         check_length(self.len().unwrap_or(0) as u64, last)
     }

@@ -1,37 +1,38 @@
-//! [`StaticRow`]: columns whose items have sizes that the compiler knows, so that a record is put
-//! together by a few moves.
+//! [`StaticRow`]: columns whose item sizes the compiler knows, so that a record is assembled by a
+//! few moves.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::tuples::for_tuples;
 
-/// The addresses of columns, at each index of which there is a row: an item of each.
+/// The addresses of columns. At each index there is a row: one item of each column.
 ///
 /// # Safety
 ///
-/// `load` writes as many bytes as a record has, and no more, and a record has no padding: the
-/// columns' items in order.
+/// `load` writes exactly `size_of::<Record>()` bytes: the columns' items in order, without padding
+/// between them.
 pub unsafe trait StaticRow: Copy + Send + Sync {
-    /// As large as an item of each column together.
+    /// A type of the size of one item of each column together.
     type Record: Send;
 
-    /// Whether the sizes are known.
+    /// Whether the compiler knows the sizes of all items.
     const IS_KNOWN: bool;
 
-    /// Copies the columns' items at an index to a record, which need not be aligned.
+    /// Copies the columns' items at an index to `record`, which need not be aligned.
     ///
     /// # Safety
     ///
-    /// There is such an index, nobody writes to the items, and there is so much room.
+    /// Every column has an item at the index, nobody writes to those items meanwhile, and `record`
+    /// is valid for writes of a whole record.
     unsafe fn load(self, index: usize, record: *mut u8);
 }
 
-/// Columns of which too little is known.
+/// Columns whose number or sizes the compiler does not know.
 #[derive(Clone, Copy, Debug)]
 pub struct UnknownRow;
 
-// SAFETY: `load` writes nothing, which is as many bytes as a record of type `()` has.
+// SAFETY: a record of type `()` has no bytes, and `load` writes none.
 unsafe impl StaticRow for UnknownRow {
     type Record = ();
 
@@ -40,7 +41,7 @@ unsafe impl StaticRow for UnknownRow {
     unsafe fn load(self, _: usize, _: *mut u8) {}
 }
 
-/// The start of a slice.
+/// The address of a slice's first item.
 #[derive(Debug)]
 pub struct ColumnStart<T>(pub(super) *const T);
 
@@ -52,16 +53,16 @@ impl<T> Clone for ColumnStart<T> {
 
 impl<T> Copy for ColumnStart<T> {}
 
-// SAFETY: sharing the pointer is no more than copying it; code that follows it answers for that.
-// Copying an item's bits on another thread moves the item there, hence `Send`.
+// SAFETY: sending the pointer only copies an address; code that dereferences it has its own
+// argument. Copying an item's bits on another thread moves the item there, which `T: Send` allows.
 unsafe impl<T: Send> Send for ColumnStart<T> {}
-// SAFETY: a shared `ColumnStart` gives nothing but copies of the pointer. Following one moves
-// items, for which `Send` is enough, and the one who follows it sees to it that no two threads take
-// one place.
+// SAFETY: a shared `ColumnStart` gives out only copies of the pointer. Code that dereferences a
+// copy moves items, for which `T: Send` is enough, and has to ensure that no two threads use one
+// place.
 unsafe impl<T: Send> Sync for ColumnStart<T> {}
 
-// SAFETY: `load` writes the bytes of one item, which is as many as a record has; it is the one
-// column's item.
+// SAFETY: a record is one `MaybeUninit<T>`, and `load` writes the `size_of::<T>()` bytes of the one
+// column's item to it.
 unsafe impl<T: Send> StaticRow for ColumnStart<T> {
     type Record = MaybeUninit<T>;
 
@@ -78,7 +79,8 @@ unsafe impl<T: Send> StaticRow for ColumnStart<T> {
     }
 }
 
-// SAFETY: one is written after the other; arrays have no padding.
+// SAFETY: `load` writes the `N` parts one after the other, each a record of `C`. An array has no
+// padding between its elements, so they fill the record exactly.
 unsafe impl<C: StaticRow, const N: usize> StaticRow for [C; N] {
     type Record = [C::Record; N];
 
@@ -87,13 +89,14 @@ unsafe impl<C: StaticRow, const N: usize> StaticRow for [C; N] {
     #[inline(always)]
     unsafe fn load(self, index: usize, record: *mut u8) {
         for (k, columns) in self.into_iter().enumerate() {
-            // SAFETY: the caller's promise; the record is of N such ones.
+            // SAFETY: the caller promises the index and room for a record, which consists of `N`
+            // records of `C`; this is the `k`-th of them.
             unsafe { columns.load(index, record.wrapping_add(k * size_of::<C::Record>())) };
         }
     }
 }
 
-/// One after the other, without padding.
+/// Two values one after the other, without padding.
 #[derive(Debug)]
 #[repr(C, packed)]
 pub struct PackedPair<A, B>(A, B);
@@ -105,7 +108,8 @@ macro_rules! packed {
 
 macro_rules! tuples {
     ($(($($column:ident)+))+) => {$(
-        // SAFETY: one is written after the other, which is how they are packed.
+        // SAFETY: `load` writes the columns' records one after the other. `packed!` nests them in
+        // `PackedPair`s, which have no padding, so they fill the record exactly.
         unsafe impl<$($column: StaticRow),+> StaticRow for ($($column,)+) {
             type Record = packed!($($column)+);
 

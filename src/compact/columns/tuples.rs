@@ -1,6 +1,6 @@
 //! Tuples of up to twelve columns.
 
-/// Hands the type parameters of all tuples of up to twelve to a macro.
+/// Calls a macro with the type parameters of every tuple of up to twelve columns.
 macro_rules! for_tuples {
     ($macro:ident) => {
         $macro! {

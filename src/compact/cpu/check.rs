@@ -1,4 +1,4 @@
-//! The check that indexes are a permutation, on several threads.
+//! Checking on several threads that indexes are a permutation.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,12 +9,13 @@ use crate::base::check::{check_in_order, try_with_capacity};
 use crate::error::Error;
 use crate::word::Word;
 
-/// Checks that the indexes are the numbers from 0 to their count, each once.
+/// Checks that the indexes are the numbers below their count, each exactly once.
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] with the first index, in order, that came before or is out of range,
-/// and with places for slots; [`Error::OutOfMemory`] if there is none for a bit an index.
+/// [`Error::NotABijection`] with the first index, in order, that repeats an earlier one or is out
+/// of range; its slots are places in `indices`. [`Error::OutOfMemory`] if one bit for each index
+/// cannot be allocated.
 pub(super) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
     if tuning::is_sequential(indices.len(), size_of::<N>()) {
         return check_in_order(indices);
@@ -27,19 +28,20 @@ pub(super) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
             return false;
         };
         let bit = 1 << (index % BITS);
-        // Relaxed: each bit stands for itself, and the join orders all of them before the answer.
+        // Relaxed suffices: no other memory depends on a bit, and the join orders all of them
+        // before the result is read.
         seen[index / BITS].fetch_or(bit, Ordering::Relaxed) & bit == 0
     };
     if indices.par_iter().with_min_len(tuning::MOVE_CHUNK).all(is_new) {
         Ok(())
     } else {
-        // Which defect a thread met first is chance; the first in order is not.
+        // Which defect a thread meets first is a matter of timing. The first in order is not.
         check_in_order(indices)
     }
 }
 
-/// How many bits are set and asked for together: a pointer's width, which every machine with
-/// threads has atomics of.
+/// The bits in one atomic word: the width of a pointer, for which every machine with threads has
+/// atomics.
 const BITS: usize = usize::BITS as usize;
 
 #[cfg(test)]

@@ -1,13 +1,18 @@
 //! The direct strategy: evaluate every slot, keep the survivors, in order.
 //!
-//! Survivors come in runs, each with the places that belong to it, and [`MoveRun`] is what is done
-//! with a run: items are gathered or scattered, or the indexes written.
+//! Survivors come in runs, each with the places that belong to it. A [`MoveRun`] says what to do
+//! with a run: gather or scatter items, or write the indexes.
 //!
-//! On one thread a run of slots is evaluated at a time. On several, a *tile* of slots is evaluated
-//! at a time into a buffer of the tile's own, where the survivors are packed. A *wave* is as many
-//! tiles as keep all threads busy; after it the tiles' counts are added up, which gives each tile
-//! its places, and the survivors are put there. So every slot is evaluated once, and no thread ever
-//! waits for another in the middle of its work.
+//! One thread evaluates a run of slots at a time. Several threads evaluate a *tile* of slots at a
+//! time, and pack its survivors into a buffer of the tile's own. A *wave* is as many tiles as keep
+//! all threads busy. After a wave the tiles' counts are summed, which gives each tile its places,
+//! and then the survivors are moved. So every slot is evaluated once, and no thread ever waits for
+//! another in the middle of its work.
+//!
+//! A chained scan, as on the GPU, would do it in one pass without barriers: a tile waits for the
+//! counts of the tiles before it. On a rayon pool that can deadlock. While a bijection that itself
+//! uses rayon waits for its own threads, its thread may pick up another tile further down the same
+//! stack, and that tile would wait for the suspended one.
 
 use core::mem::MaybeUninit;
 
@@ -24,7 +29,7 @@ use crate::compact::{with_slots, wrong_count};
 use crate::error::Error;
 use crate::word::Word;
 
-/// What is done with a run of places and the indexes that belong to them, one each.
+/// What to do with a run of places and the indexes that belong to them, one for each place.
 pub(super) trait MoveRun<P, N>: Sync {
     /// Moves a run. There are as many indexes as places.
     fn move_run(&self, places: P, indices: &[N]);
@@ -40,8 +45,8 @@ impl<N: Word> MoveRun<&mut [N], N> for WriteIndices {
     }
 }
 
-/// Writes the survivors among all slots, in order, over the whole of `out`, and checks that they
-/// are a permutation, whatever the bijection does.
+/// Writes the survivors among all slots, in order, to `out`, and checks that they are a
+/// permutation. The bijection may do anything.
 ///
 /// # Errors
 ///
@@ -58,13 +63,14 @@ pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) ->
     } else {
         in_order(&values, &mut *out, &WriteIndices)?;
     }
-    // The domain is the one that was gone through: a bijection that lies may name a larger one now.
+    // `last_slot` is that of the domain that was evaluated; a wrong bijection may return a
+    // different one now.
     check_permutation(out).map_err(|error| {
         with_slots(error, values.last_slot(), |first, run| bijection.forward_run(first, run))
     })
 }
 
-/// [`fill_checked`] by a trusted bijection, which is not checked.
+/// [`fill_checked`] for a trusted bijection, without the check.
 pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<(), Error> {
     let mut memory = Buffer::new();
     if !is_parallel(trusted.last()) {
@@ -76,7 +82,7 @@ pub(crate) fn fill_trusted<N: Word>(trusted: &Trusted, out: &mut [N]) -> Result<
     in_waves(&Values::of_trusted(trusted, out.len()), out, &mut memory, &WriteIndices)
 }
 
-/// [`fill_trusted`] on the calling thread alone, with working memory that is kept.
+/// [`fill_trusted`] on the calling thread alone, with the caller's working memory.
 pub(crate) fn fill_alone<N: Word>(
     trusted: &Trusted,
     out: &mut [N],
@@ -88,14 +94,15 @@ pub(crate) fn fill_alone<N: Word>(
     in_order(&Values::on_one_thread(trusted, out.len(), memory)?, out, &WriteIndices)
 }
 
-/// Checks that indexes below a length are in the domain and fit the word; whether there are none.
+/// Checks that indexes below a length are in the domain and fit the word. Returns whether the
+/// length is 0.
 fn is_nothing<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<bool, Error> {
     check_length(len as u64, bijection.last())?;
     check_word::<N>(len)?;
     Ok(len == 0)
 }
 
-/// Whether the slots up to the last are evaluated on several threads.
+/// Whether the slots up to `last_slot` are evaluated on several threads.
 pub(crate) fn is_parallel(last_slot: u64) -> bool {
     last_slot >= tuning::SEQUENTIAL_SLOTS && rayon::current_num_threads() > 1
 }
@@ -104,8 +111,8 @@ pub(crate) fn is_parallel(last_slot: u64) -> bool {
 ///
 /// # Errors
 ///
-/// [`Error::NotABijection`] if there are not exactly as many survivors as places. Some runs were
-/// moved before.
+/// [`Error::NotABijection`] if there are not exactly as many survivors as places. Some runs have
+/// been moved by then.
 pub(super) fn in_order<P: Places, N: Word>(
     values: &Values,
     places: P,
@@ -128,7 +135,7 @@ pub(super) fn in_order<P: Places, N: Word>(
 /// # Errors
 ///
 /// [`Error::OutOfMemory`], and [`Error::NotABijection`] if there are not exactly as many survivors
-/// as places. Some runs were moved before.
+/// as places. Some runs may have been moved by then.
 pub(super) fn in_waves<P: Places, N: Word>(
     values: &Values,
     places: P,
@@ -138,7 +145,7 @@ pub(super) fn in_waves<P: Places, N: Word>(
     let mut unfilled = Unfilled::new(places);
     let last = values.last_slot();
     let tiles = rayon::current_num_threads() * tuning::TILES_PER_THREAD;
-    // No more than there are in the domain.
+    // No more tiles than the domain has.
     let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) as usize + 1;
     let room = buffer.room(tiles * room_for(tuning::TILE))?;
     let mut wave: Vec<SurvivorTile<N>> = try_with_capacity(tiles)?;
@@ -162,11 +169,11 @@ pub(super) fn in_waves<P: Places, N: Word>(
     unfilled.finish()
 }
 
-/// Moves all runs of indexes that are written out, on all threads if they are enough.
+/// Moves all runs of indexes that are in memory, on all threads if there are enough of them.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`]; nothing was moved.
+/// [`Error::OutOfMemory`]; nothing has been moved then.
 ///
 /// # Panics
 ///
@@ -195,7 +202,7 @@ pub(super) fn in_chunks<P: Places, N: Word>(
 /// The places that have not been in a run yet.
 struct Unfilled<P> {
     len: usize,
-    /// Always there but while it is cut.
+    /// Always `Some`, except while it is being cut.
     rest: Option<P>,
 }
 
@@ -204,12 +211,12 @@ impl<P: Places> Unfilled<P> {
         Self { len: places.len(), rest: Some(places) }
     }
 
-    /// How many are left.
+    /// The number of places left.
     fn left(&self) -> usize {
         self.rest.as_ref().map_or(0, P::len)
     }
 
-    /// Takes the next places, for a run.
+    /// Takes the next `count` places, for a run.
     fn take(&mut self, count: usize) -> Result<P, Error> {
         let left = self.left();
         match self.rest.take() {
@@ -222,7 +229,7 @@ impl<P: Places> Unfilled<P> {
         }
     }
 
-    /// Checks that nothing is left.
+    /// Checks that no place is left.
     fn finish(self) -> Result<(), Error> {
         match self.left() {
             0 => Ok(()),
@@ -238,7 +245,7 @@ mod tests {
     use super::*;
     use crate::bijection::{FromSeed, GridFeistel, MulXorshift};
 
-    /// Small domains never get to waves by themselves, so they are sent there.
+    /// Small domains are never evaluated in waves on their own, so this calls the waves directly.
     #[test]
     fn waves_give_what_one_thread_gives() {
         let write = &WriteIndices;

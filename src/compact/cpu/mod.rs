@@ -3,18 +3,18 @@
 //! Each line uses those above it, and none below:
 //!
 //! ```text
-//! tuning       sizes and thresholds, with what they were chosen by
-//! pack         survivors packed, by vectors
-//! survivors    values of runs of slots, of which some survive
+//! tuning       sizes and thresholds, with the measurements that chose them
+//! pack         packing survivors, with vector instructions
+//! survivors    evaluating runs of slots and keeping the survivors
 //! places       where items are read from and written to
-//! check        that indexes are a permutation
+//! check        checking that indexes are a permutation
 //! direct       the direct strategy: survivors in order, in runs
-//! partitioned  the partitioned strategy: items sorted roughly, and then in the cache
-//! permutation  what items may be moved by
-//! strategy     which strategy moves them
+//! partitioned  the partitioned strategy: items sorted into buckets, and then in the cache
+//! permutation  permutations that items may be moved by
+//! strategy     which strategy moves the items
 //! workspace    working memory
-//! slices       the items of a slice: the way from a call to the store
-//! columns      the items of several columns
+//! slices       moving the items of a slice: the way from a call to the store
+//! columns      moving the items of several columns
 //! (mod)        the engine
 //! ```
 
@@ -48,13 +48,13 @@ use crate::word::Word;
 ///
 /// # Memory
 ///
-/// Moving items takes working memory for one copy of them where they are few enough for the caches,
-/// or where there is no more. Else it takes at most half as much again as the items with two bytes
-/// each, or beyond 2^30 slots with four (see [`Strategy`]). A bijection that is not
-/// [trusted](crate::TrustedBijection) takes 4 bytes an item more for the indexes, 8 for more than
-/// 2^32 items, and a bit an item for the check; so does a shuffled copy, unless it is of many items
-/// by a trusted bijection, which are copied first and then shuffled. Each thread has some 4 MiB
-/// besides. All of it is got anew for every call; [`Workspace`] keeps it.
+/// Moving items takes working memory for one copy of them if they fit the caches, or if no more
+/// memory is to be had. Otherwise it takes at most 1.5 times the size of the items, each with two
+/// extra bytes (four beyond 2^30 slots); see [`Strategy`]. A bijection that is not
+/// [trusted](crate::TrustedBijection) takes 4 more bytes an item for the indexes (8 for more than
+/// 2^32 items), and one bit an item for the check. So does a shuffled copy, except one of many
+/// items by a trusted bijection, for which the items are copied first and then shuffled. Each
+/// thread has some 4 MiB besides. Every call allocates all of this anew; a [`Workspace`] keeps it.
 ///
 /// # Examples
 ///
@@ -116,7 +116,7 @@ impl Compactor for Cpu {
     }
 }
 
-/// A shuffled copy, by indexes of a word that holds them.
+/// A shuffled copy, made from indexes of type N, which is wide enough for them.
 fn clone_in_order<T: Clone + Send + Sync, N: Word>(
     bijection: &dyn Bijection,
     items: &[T],

@@ -1,21 +1,21 @@
-//! Packing survivors: the values below the length, in order, without gaps.
+//! Packing survivors: keeping the values below the length, in order and without gaps.
 
 use core::mem::MaybeUninit;
 
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::word::Word;
 
-/// How many words past the last survivor may be overwritten.
+/// The number of words past the last survivor that may be overwritten.
 pub(super) const SLACK: usize = 16;
 
-/// What values are read from: words of 16 or 32 bits.
+/// The words that values are read from: of 16 or 32 bits.
 pub(super) trait Value: Copy + Into<u32> {}
 
 impl Value for u16 {}
 impl Value for u32 {}
 
-/// Writes the values up to `last` to the front of `out` and counts them: the words counted are then
-/// initialised. What comes after them is unspecified.
+/// Writes the values up to `last` to the front of `out` and returns their number. That many words
+/// are then initialised; what follows them is unspecified.
 ///
 /// # Panics
 ///
@@ -38,12 +38,12 @@ fn pack_at<V: Value, N: Word>(
     level.run(Pack { values, last, out })
 }
 
-/// Packs one by one, from words of any width: for domains of more than `2^32` points.
+/// Packs one value at a time, from 64-bit words: for domains of more than `2^32` points.
 pub(super) fn pack_wide<N: Word>(values: &[u64], last: u64, out: &mut [MaybeUninit<N>]) -> usize {
     pack_one_by_one(values, last, out, 0)
 }
 
-/// Packs after the first `count` words of `out`.
+/// Packs behind the first `count` words of `out`.
 #[inline(always)]
 fn pack_one_by_one<V: Copy + Into<M>, M: Word, N: Word>(
     values: &[V],
@@ -53,7 +53,7 @@ fn pack_one_by_one<V: Copy + Into<M>, M: Word, N: Word>(
 ) -> usize {
     for &value in values {
         let value = value.into();
-        // Every value is written, and only survivors stay: no branch to mispredict.
+        // Every value is written, and only survivors advance the place: no branch to mispredict.
         out[count] = MaybeUninit::new(N::wrap(value.widen()));
         count += usize::from(value <= last);
     }
@@ -78,15 +78,16 @@ impl<V: Value, N: Word> SimdKernel for Pack<'_, V, N> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx2(self) -> usize {
-        // SAFETY: the caller's promise, and `pack_at` has looked at the lengths.
+        // SAFETY: the caller promises AVX2, and `pack_at` has checked that `out` is longer than
+        // `values` by `SLACK`.
         unsafe { avx2::pack(self.values, self.last, self.out) }
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) -> usize {
-        // SAFETY: the caller has found AVX-512 on this processor, and `pack_at` has looked at the
-        // lengths.
+        // SAFETY: the caller promises AVX-512, and `pack_at` has checked that `out` is longer than
+        // `values` by `SLACK`.
         unsafe { avx512::pack(self.values, self.last, self.out) }
     }
 }
@@ -126,8 +127,8 @@ mod avx512 {
                 unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) }
             };
             let survives = _mm512_cmple_epu32_mask(vector, limit);
-            // In a register and then all of it to memory: the instruction that writes only what it
-            // packs is slow.
+            // Compresses in a register and stores all of it: the instruction that stores only the
+            // packed words is slow.
             let packed = _mm512_maskz_compress_epi32(survives, vector);
             // SAFETY: at most as many words were packed as there were values before, and `out` has
             // room for 16 more.
@@ -161,7 +162,7 @@ mod avx2 {
     use super::{MaybeUninit, Value, pack_one_by_one};
     use crate::word::Word;
 
-    /// The bytes' places, for each set of survivors among four words of 32 bits.
+    /// The byte shuffle for each set of survivors among four words of 32 bits.
     const SHUFFLES: [[u8; 16]; 16] = {
         let mut all = [[0x80; 16]; 16];
         let mut set = 0;
@@ -206,7 +207,7 @@ mod avx2 {
                 // need not be aligned.
                 unsafe { _mm_loadu_si128(vector.as_ptr().cast()) }
             };
-            // There are only comparisons of signed words, but minima of unsigned ones.
+            // AVX2 compares only signed words, but has a minimum of unsigned ones.
             let survives = _mm_cmpeq_epi32(_mm_min_epu32(vector, limit), vector);
             let survives = _mm_movemask_ps(_mm_castsi128_ps(survives)) as usize;
             // SAFETY: an entry of the table is an array of 16 bytes, which need not be aligned.
@@ -237,8 +238,8 @@ mod tests {
         let expected: Vec<u32> = values.iter().copied().filter(|&x| x <= last).collect();
         let wide: Vec<u64> = values.iter().map(|&x| u64::from(x) << 20).collect();
         let same = |out: &[MaybeUninit<N>], shift: u32| {
-            // SAFETY: the whole buffer was made of initialised words, and packing writes none but
-            // such.
+            // SAFETY: the buffer was created from initialised words, and packing writes only
+            // initialised words.
             let words = out.iter().map(|x| unsafe { x.assume_init() });
             words.map(|x| x.widen() >> shift).eq(expected.iter().map(|&x| u64::from(x)))
         };

@@ -1,5 +1,5 @@
-//! [`CheckedPermutation`]: what items may be moved by. All that is unsafe in moving items rests on
-//! it being a permutation, and on nothing that a user wrote without vouching for it.
+//! [`CheckedPermutation`]: a permutation by which items may be moved. All unsafe code that moves
+//! items rests on its being a permutation, and never on a user's code that nobody has vouched for.
 
 use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
 use super::places::Places;
@@ -11,8 +11,7 @@ use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;
 
-/// A permutation that items may be moved by: each index below its length comes at exactly one
-/// place.
+/// A permutation by which items may be moved: each index below its length is at exactly one place.
 pub(super) struct CheckedPermutation<'a> {
     len: usize,
     indices: Indices<'a>,
@@ -20,17 +19,17 @@ pub(super) struct CheckedPermutation<'a> {
 
 /// Where the indexes come from.
 enum Indices<'a> {
-    /// From a trusted bijection, while the items move.
+    /// Evaluated by a trusted bijection while the items move.
     Evaluated(Trusted<'a>),
-    /// From one that is not trusted, so they were written out and checked.
+    /// Computed by a bijection that is not trusted, and checked, before any item moves.
     Narrow(Vec<u32>),
-    /// The same, of more items than 32 bits count.
+    /// The same, for more items than 32 bits can count.
     Wide(Vec<u64>),
 }
 
 impl<'a> CheckedPermutation<'a> {
     /// The permutation that a bijection compacts to. A bijection that is not trusted is evaluated
-    /// and checked here, and never asked again.
+    /// and checked here, and never called again.
     ///
     /// # Errors
     ///
@@ -48,12 +47,12 @@ impl<'a> CheckedPermutation<'a> {
         Ok(Self { len, indices })
     }
 
-    /// How many items are permuted.
+    /// The number of items that are permuted.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// The bijection that the indexes come from, if it is trusted.
+    /// The bijection that computes the indexes, if it is trusted.
     pub(super) fn trusted(&self) -> Option<&Trusted<'a>> {
         match &self.indices {
             Indices::Evaluated(trusted) => Some(trusted),
@@ -61,25 +60,25 @@ impl<'a> CheckedPermutation<'a> {
         }
     }
 
-    /// Whether several threads work together at any step of moving items of `item_bytes`. The
-    /// caller then enters the pool once, and not for every step, which takes ten microseconds from
-    /// outside.
+    /// Whether any step of moving items of `item_bytes` uses several threads. The caller then
+    /// enters the pool once, and not for every step: entering it from outside takes ten
+    /// microseconds.
     pub(super) fn is_parallel(&self, item_bytes: usize) -> bool {
         !tuning::is_sequential(self.len, item_bytes)
             || self.trusted().is_some_and(|trusted| is_parallel(trusted.last()))
     }
 
-    /// Moves all the places, in runs, together with the indexes that belong to them; several runs
-    /// at a time on several threads. When it returns `Ok`, each place was in one run, and so was
-    /// each index.
+    /// Moves all places, in runs, together with the indexes that belong to them; several threads
+    /// move several runs at a time. When it returns `Ok`, each place was in exactly one run, and so
+    /// was each index.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]. Some runs may have been moved before.
+    /// [`Error::OutOfMemory`]. Some runs may have been moved by then.
     ///
     /// # Panics
     ///
-    /// If there are not as many places as indexes.
+    /// If the number of places differs from that of the indexes.
     pub(super) fn for_each_run<P: Places, M>(
         &self,
         places: P,
@@ -116,8 +115,8 @@ impl<'a> CheckedPermutation<'a> {
     }
 }
 
-/// The bijection by which to evaluate what a bijection compacts to for a length, which is checked
-/// against its domain: often itself.
+/// The bijection to evaluate for the permutation that `bijection` compacts to for a length: often
+/// `bijection` itself. The length is checked against its domain.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! Where items are read from and written to: a slice, or several columns at once. The strategies
-//! see no more of them than this.
+//! The memory that items are read from and written to: a slice, or several columns at once. The
+//! strategies see it only through these traits.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -8,21 +8,21 @@ use super::tuning;
 use crate::base::memory::SharedPtr;
 use crate::base::stream::stream;
 
-/// Places in a row, which may be cut and then handed to several threads.
+/// Consecutive places, which can be cut and then shared among threads.
 pub(super) trait Places: Send + Sized {
     fn len(&self) -> usize;
 
-    /// The bytes that belong to a place.
+    /// The number of bytes at one place.
     fn item_bytes(&self) -> usize;
 
-    /// The first `count` places, and the others.
+    /// Cuts the places into the first `count` and the others.
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If there are fewer than `count`.
     fn cut(self, count: usize) -> (Self, Self);
 
-    /// Whether they are too few to share among threads.
+    /// Whether there are too few to share among threads.
     fn is_sequential(&self) -> bool {
         tuning::is_sequential(self.len(), self.item_bytes())
     }
@@ -45,34 +45,35 @@ impl<P: Send> Places for &mut [P] {
     }
 }
 
-/// Items of type T, or their bits put together, that can be read in order by several threads.
+/// Items of type T, or records of several columns' bits, that several threads can read in order.
 pub(super) trait Source<T>: Sync {
-    /// Where items are put together.
+    /// Memory in which records are assembled.
     type Room;
 
-    /// How many are read at a time, at most.
+    /// The most items that are read at a time.
     const RUN: usize;
 
     fn room() -> Self::Room;
 
-    /// Prepares a run of `count` items from the first on: has to be called before any is copied.
+    /// Prepares a run of `count` items from `first` on. It must be called before any of them is
+    /// copied.
     ///
     /// # Safety
     ///
-    /// There are that many items, no more than [`RUN`](Self::RUN), and nobody writes to them
-    /// meanwhile.
+    /// There are `count` items from `first` on, `count` is at most [`RUN`](Self::RUN), and nobody
+    /// writes to the items meanwhile.
     unsafe fn prepare(&self, first: usize, count: usize, room: &mut Self::Room);
 
     /// Copies the bytes of item `first + k` to a place that need not be aligned.
     ///
     /// # Safety
     ///
-    /// It is in the run that was prepared last, with the first item and the room; there is so much
-    /// room at the place.
+    /// The item is in the run that was prepared last, with the same `first` and `room`, and `place`
+    /// has room for an item, outside the source.
     unsafe fn copy(&self, first: usize, k: usize, room: &Self::Room, place: *mut u8);
 }
 
-/// A slice, by its start.
+/// A slice, given by its start.
 impl<T: Send> Source<T> for SharedPtr<T> {
     type Room = ();
 
@@ -90,33 +91,34 @@ impl<T: Send> Source<T> for SharedPtr<T> {
         // in the slice.
         let item = unsafe { self.at(first + k) };
         // SAFETY: the item is in the slice, to which nobody writes, and the caller promises room
-        // for it at the place, which is elsewhere. Bytes are aligned anywhere.
+        // for it at the place, which is outside the slice. Bytes need no alignment.
         unsafe { ptr::copy_nonoverlapping(item.cast(), place, size_of::<T>()) };
     }
 }
 
-/// Places that items of type T, or their bits put together, are written to in order.
+/// Places to which items of type T, or records, are written in order.
 pub(super) trait Target<T>: Places {
-    /// Fills them with as many items, past the caches. Other threads see them after
+    /// Fills the places with as many items, with non-temporal stores. Other threads see them after
     /// [`publish`](crate::base::stream::publish).
     fn stream(self, items: &[MaybeUninit<T>]);
 }
 
-/// Places of a slice that is not borrowed: until they are written to, its items may be read.
+/// Places of a slice that is not borrowed, so that its items can be read until the places are
+/// written to.
 pub(super) struct Span<T> {
     start: *mut MaybeUninit<T>,
     len: usize,
 }
 
-// SAFETY: the places are used by nobody else, by the promise to `new`, and only items that may
-// change threads are written to them.
+// SAFETY: by the promise to `new` nobody else uses the places, and the items that are written to
+// them are `Send`.
 unsafe impl<T: Send> Send for Span<T> {}
 
 impl<T> Span<T> {
     /// # Safety
     ///
-    /// For as long as spans are cut of it and written to, the places are there, and from the first
-    /// write on nobody else uses them.
+    /// The places stay valid as long as this span and those cut from it are written to, and from
+    /// the first write on nobody else uses them.
     pub(super) unsafe fn new(places: *mut [MaybeUninit<T>]) -> Self {
         Self { start: places.cast(), len: places.len() }
     }
@@ -140,7 +142,8 @@ impl<T: Send> Places for Span<T> {
 
 impl<T: Send> Target<T> for Span<T> {
     fn stream(self, items: &[MaybeUninit<T>]) {
-        // SAFETY: the places are there, and this span alone has them.
+        // SAFETY: by the promise to `new` the places are valid and nobody else uses them, and `cut`
+        // gives each place to one span only.
         let places = unsafe { core::slice::from_raw_parts_mut(self.start, self.len) };
         stream(items, places);
     }

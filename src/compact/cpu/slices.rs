@@ -1,8 +1,11 @@
 //! Moving the items of one slice.
 //!
-//! [`Workspace::reorder`] is all of it: the permutation is checked, the strategy chosen, and the
-//! items are sorted to their places, or gathered or scattered to a scratch buffer and then
-//! committed. What is unsafe here rests on a [`CheckedPermutation`] being a permutation.
+//! [`Workspace::reorder`] does all of it. It checks the permutation and chooses the strategy. Then
+//! it either sorts the items to their places, or gathers or scatters them to a scratch buffer and
+//! commits that. The unsafe code here rests on a [`CheckedPermutation`] being a permutation.
+//!
+//! The copy costs memory that an exchange in place would not need. It is what makes it safe to call
+//! a user's code: no item moves before all of that code has returned.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -23,13 +26,14 @@ use crate::seed::Seed;
 use crate::word::Word;
 
 impl Workspace {
-    /// Moves the items: item `p[k]` comes to place `k`.
+    /// Shuffles the items: item `p[k]` moves to place `k`.
     ///
     /// [`shuffle_by_seed`](Self::shuffle_by_seed) takes a seed instead of a bijection.
     ///
     /// # Errors
     ///
-    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); the items are then where they were.
+    /// As [`Compactor::shuffle`](crate::Compactor::shuffle). After an error the items are
+    /// unchanged.
     pub fn shuffle<T: Send>(
         &mut self,
         bijection: &dyn Bijection,
@@ -38,7 +42,7 @@ impl Workspace {
         self.reorder(bijection, items, Direction::Shuffle)
     }
 
-    /// Moves the items back: item `k` comes to place `p[k]`.
+    /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.
     ///
     /// # Errors
     ///
@@ -98,15 +102,15 @@ impl Workspace {
         self.reorder(&Standard::from_seed(items.len() as u64, seed), items, Direction::Unshuffle)
     }
 
-    /// Copies the items in their new order: item `p[k]` of the source to place `k` of `out`.
+    /// Copies the items in shuffled order: item `p[k]` of `source` to place `k` of `out`.
     ///
     /// [`shuffle_into_by_seed`](Self::shuffle_into_by_seed) takes a seed instead of a bijection.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slices are not of one length, and else as
-    /// [`shuffle`](Self::shuffle), after which `out` holds items of the source, or its own, in no
-    /// particular order.
+    /// [`Error::LengthMismatch`] if the slices are not of one length; otherwise those of
+    /// [`shuffle`](Self::shuffle), after which each place of `out` holds its old item or any item
+    /// of the source.
     ///
     /// # Examples
     ///
@@ -136,23 +140,23 @@ impl Workspace {
         let far = tuning::is_far::<T>(source.len());
         let mut reorder = || {
             let places = places_of(out);
-            // Only read through.
+            // The source is only read through this pointer.
             let source = SharedPtr::new(source.as_ptr().cast_mut());
             if let Some(sorting) =
                 self.strategy.sorting::<T>(&p, Direction::Shuffle, far, self.most_buckets)
             {
-                // SAFETY: the places are those of `out`, which this call alone has borrowed, and
-                // which is not used again before the sorting is done with them.
+                // SAFETY: the places are those of `out`, which this call has borrowed mutably and
+                // does not use otherwise until the sort is done.
                 let out = unsafe { Span::new(places) };
-                // SAFETY: `source` is borrowed, so that nobody writes to it, apart from `out`, and
-                // has as many items as `p` has indexes.
+                // SAFETY: `source` is borrowed, so nobody writes to it and it does not overlap
+                // `out`, and it has as many items as `p` has indexes.
                 let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
                 if self.settle(placed)? {
                     return Ok(());
                 }
             }
-            // SAFETY: the places of `out`, which is borrowed; only items, which are copies, are
-            // written to them, so that `out` has initialised items whenever this ends.
+            // SAFETY: the places are those of `out`, which is borrowed mutably. Only copies of
+            // items are written to them, so every item of `out` is initialised at any time.
             let places = unsafe { &mut *places };
             p.for_each_run(places, &mut self.partition.tiles, &Gather(source))
         };
@@ -164,7 +168,8 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// As [`shuffle_into`](Self::shuffle_into), but for what only a bijection can do wrong.
+    /// [`Error::LengthMismatch`] and [`Error::OutOfMemory`], as for
+    /// [`shuffle_into`](Self::shuffle_into).
     ///
     /// # Examples
     ///
@@ -185,12 +190,12 @@ impl Workspace {
         self.shuffle_into(&Standard::from_seed(source.len() as u64, seed), source, out)
     }
 
-    /// Moves the items by what a bijection compacts to, in a direction.
+    /// Moves the items by the permutation that a bijection compacts to, in a given direction.
     ///
     /// # Errors
     ///
-    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); the items are then where they were, as
-    /// they are after a panic.
+    /// As [`Compactor::shuffle`](crate::Compactor::shuffle). After an error, or a panic of the
+    /// bijection, the items are unchanged.
     pub(crate) fn reorder<T: Send>(
         &mut self,
         bijection: &dyn Bijection,
@@ -206,12 +211,12 @@ impl Workspace {
             if let Some(sorting) = self.strategy.sorting::<T>(&p, direction, far, self.most_buckets)
             {
                 let places = places_of(items);
-                // SAFETY: the places are those of `items`, which this call alone has borrowed, and
-                // which is not used again before the sorting is done with them.
+                // SAFETY: the places are those of `items`, which this call has borrowed mutably and
+                // does not use otherwise until the sort is done.
                 let out = unsafe { Span::new(places) };
                 let source = SharedPtr::new(places.cast::<T>());
-                // SAFETY: the source is `items` as well: one for each index of `p`, all of them
-                // initialised, and nobody else uses them.
+                // SAFETY: the source is `items` as well. It has one initialised item for each index
+                // of `p`, and nobody else uses them.
                 let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
                 if self.settle(placed)? {
                     return Ok(());
@@ -229,8 +234,8 @@ impl Workspace {
                     p.for_each_run(&mut *moving.items, tiles, &scatter)?;
                 }
             }
-            // SAFETY: `p` has each index once, and each place was in one run, so that each item has
-            // been copied once, and to each scratch place an item.
+            // SAFETY: `p` has each index exactly once, and each place was in exactly one run. So
+            // each item has been copied once, and each scratch place holds an item.
             unsafe { moving.commit() };
             Ok(())
         };
@@ -238,16 +243,16 @@ impl Workspace {
     }
 }
 
-/// The places of a slice's items, as if they were empty.
+/// The places of a slice's items, as memory that need not be initialised.
 fn places_of<T>(items: &mut [T]) -> *mut [MaybeUninit<T>] {
     ptr::from_mut(items) as *mut [MaybeUninit<T>]
 }
 
-/// A slice whose items are on the move: they are copied, bit by bit, to a scratch buffer in their
-/// new order, and then all at once put back over the old.
+/// A slice whose items are being moved. They are copied, as bits, to a scratch buffer in their new
+/// order, and then all copied back at once.
 ///
-/// Until that last step the slice is untouched, and the scratch copies are never dropped, so
-/// whenever this is abandoned every item still exists exactly once.
+/// Until that last step the slice is untouched, and the scratch copies are never dropped. So every
+/// item still exists exactly once if this is abandoned at any time.
 struct Relocation<'a, T> {
     items: &'a mut [T],
     /// As many places as items.
@@ -255,28 +260,29 @@ struct Relocation<'a, T> {
 }
 
 impl<'a, T: Send> Relocation<'a, T> {
-    /// Gets the scratch buffer.
+    /// Allocates the scratch buffer.
     fn new(items: &'a mut [T], scratch: &'a mut Buffer) -> Result<Self, Error> {
         let scratch = scratch.room(items.len())?;
         Ok(Self { items, scratch })
     }
 
-    /// Puts the scratch buffer back over the slice.
+    /// Copies the scratch buffer back over the slice.
     ///
     /// # Safety
     ///
-    /// Each item has been copied to one scratch place, and each scratch place has an item's copy.
+    /// Each item has been copied to exactly one scratch place, and each scratch place holds an
+    /// item.
     unsafe fn commit(self) {
         let Self { items, scratch } = self;
-        // Nothing in here can unwind, so the slice is never left half overwritten. (A pool that
-        // cannot be started makes rayon panic, so it is asked for first.)
+        // Nothing below can unwind, so the slice is never left half overwritten. (Rayon panics if
+        // it cannot start its pool, so the pool is started first.)
         rayon::current_num_threads();
         let put_back = |(items, copies): (&mut [T], &mut [MaybeUninit<T>])| {
             let from = copies.as_ptr().cast::<T>();
-            // SAFETY: both slices are of one length, as they were cut alike from slices of one
-            // length, and do not overlap. All the copies are initialised, and together they are all
-            // the items, so that nothing is lost by overwriting the originals, which are forgotten
-            // and not dropped.
+            // SAFETY: both slices have one length, since they were cut alike from slices of one
+            // length, and they do not overlap. The caller promises that the copies are initialised
+            // and together are all the items, so overwriting the originals without dropping them
+            // loses no item and duplicates none.
             unsafe { ptr::copy_nonoverlapping(from, items.as_mut_ptr(), items.len()) };
         };
         if tuning::is_sequential(items.len(), size_of::<T>()) {
@@ -290,39 +296,39 @@ impl<'a, T: Send> Relocation<'a, T> {
     }
 }
 
-/// Copies the items at the indexes of a [`CheckedPermutation`] to places elsewhere. It has the
-/// start of a slice of as many items, which nobody writes to.
+/// Copies the items at the indexes of a [`CheckedPermutation`] to consecutive places elsewhere. It
+/// holds the start of a slice with the permutation's length, to which nobody writes.
 struct Gather<T>(SharedPtr<T>);
 
 impl<T: Send, N: Word> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
     #[inline]
     fn move_run(&self, places: &mut [MaybeUninit<T>], indices: &[N]) {
         for (place, &index) in places.iter_mut().zip(indices) {
-            // SAFETY: the indexes of a checked permutation are below its length, which is the
-            // slice's.
+            // SAFETY: the indexes of a checked permutation are below its length, which is that of
+            // the slice.
             let item = unsafe { self.0.at(index.widen() as usize) };
-            // SAFETY: the item is initialised and nobody writes to the slice meanwhile; the place
-            // is elsewhere. What is made is only bytes, until `commit` turns all of them at once
-            // into the items, or of `Copy` items, of which any number may be made.
+            // SAFETY: the item is initialised, nobody writes to the slice meanwhile, and the place
+            // is elsewhere. The copy counts only as bytes until `commit` makes all copies the items
+            // at once; or the items are `Copy`, and may be duplicated.
             unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
         }
     }
 }
 
-/// Copies items to the scratch places at the indexes of a [`CheckedPermutation`]. It has the start
-/// of as many places, which are used for nothing else.
+/// Copies consecutive items to the scratch places at the indexes of a [`CheckedPermutation`]. It
+/// holds the start of as many places as the permutation's length, which are used for nothing else.
 struct Scatter<T>(SharedPtr<MaybeUninit<T>>);
 
 impl<T: Send, N: Word> MoveRun<&mut [T], N> for Scatter<T> {
     #[inline]
     fn move_run(&self, items: &mut [T], indices: &[N]) {
         for (item, &index) in items.iter_mut().zip(indices) {
-            // SAFETY: the indexes of a checked permutation are below its length, which is the
-            // scratch buffer's.
+            // SAFETY: the indexes of a checked permutation are below its length, which is that of
+            // the scratch buffer.
             let place = unsafe { self.0.at(index.widen() as usize) };
             // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to
-            // the place, since a checked permutation has each index once. What is made is only
-            // bytes, until `commit` turns all of them at once into the items.
+            // the place, since a checked permutation has each index once. The copy counts only as
+            // bytes until `commit` makes all copies the items at once.
             unsafe { ptr::copy_nonoverlapping(ptr::from_mut(item), place.cast::<T>(), 1) };
         }
     }

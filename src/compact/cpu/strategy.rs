@@ -1,37 +1,42 @@
-//! [`Strategy`]: how items are moved, and what decides it.
+//! [`Strategy`]: how the CPU engine moves items, and what decides it.
+//!
+//! It is not in the prelude, because proptest's prelude has a trait of the same name.
 
 use super::partitioned::Sorting;
 use super::permutation::CheckedPermutation;
 use crate::compact::Direction;
 
-/// How items are moved. All strategies give the same answer.
+/// How the CPU engine moves items. All strategies give the same result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Whichever is expected to be the fastest.
+    /// The strategy that is expected to be fastest.
     #[default]
     Auto,
-    /// Every slot is evaluated, and each item fetched from where it is, or put where it belongs:
-    /// random access to one copy of the items, which is the working memory.
+    /// Evaluates every slot, and fetches each item from where it is, or stores it where it belongs.
+    /// That is random access to one copy of the items, which is the working memory.
     Direct,
-    /// The items are sorted roughly, and then in the cache: sequential access only, and an
-    /// evaluation an item.
+    /// Sorts the items into buckets, and then each bucket in the cache: sequential access to memory
+    /// only, and one evaluation for each item.
     ///
-    /// The working memory is 11 to 12 bytes an item of 8 bytes, and 3.2 an item of one, on a few
-    /// threads, and more on many, which have buckets of their own: 14 and 3.8 on 16 threads and 4
-    /// million items. Beyond 2^30 slots it is two bytes an item more. It serves trusted bijections
-    /// on up to 2^36 points that move items all over the place, and items of up to 64 bytes. Where
-    /// it does not serve, the direct strategy is used; and `Auto` uses it where memory is short, or
-    /// would not be used well.
+    /// The working memory is 11 to 12 bytes for an item of 8 bytes, and 3.2 for an item of one
+    /// byte, on a few threads. It is more on many threads, since each has buckets of its own: 14
+    /// and 3.8 bytes on 16 threads with 4 million items. Beyond 2^30 slots it is two bytes an item
+    /// more.
+    ///
+    /// This strategy serves items of up to 64 bytes, and trusted bijections on up to 2^36 points
+    /// that spread neighbouring items over the whole array. Elsewhere the direct strategy is used
+    /// instead. `Auto` also uses the direct one where memory is short, or where the buckets would
+    /// waste much of it.
     Partitioned,
 }
 
 impl Strategy {
-    /// How the partitioned strategy sorts items of type T, if it is the one to move them; `None` if
-    /// the direct one is.
+    /// The sort by which the partitioned strategy moves items of type T; `None` if the direct
+    /// strategy is to move them.
     ///
     /// The items are `far` if they are too many for the caches. `most_buckets` is
-    /// [`MOST_BUCKETS`](super::tuning::MOST_BUCKETS) but for tests.
+    /// [`MOST_BUCKETS`](super::tuning::MOST_BUCKETS) except in tests.
     pub(super) fn sorting<'p, T>(
         self,
         p: &'p CheckedPermutation,
@@ -49,8 +54,7 @@ impl Strategy {
         (may_waste || !sorting.wastes_memory::<T>()).then_some(sorting)
     }
 
-    /// Whether the direct strategy moves the items where there is no memory for the partitioned
-    /// one.
+    /// Whether the direct strategy takes over where there is no memory for the partitioned one.
     pub(super) fn forgoes_memory(self) -> bool {
         self == Self::Auto
     }

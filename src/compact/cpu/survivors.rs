@@ -1,4 +1,4 @@
-//! Where the survivors of a run of slots come from.
+//! Evaluating runs of slots and keeping the survivors.
 
 use core::mem::MaybeUninit;
 
@@ -9,22 +9,21 @@ use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
 use crate::word::Word;
 
-/// The values at all slots of a domain, of which those below a length survive. The length is at
-/// least 1.
+/// The values at all slots of a domain. Those below a length survive; the length is at least 1.
 pub(crate) struct Values<'a> {
     last_slot: u64,
     last_index: u64,
     form: Form<'a>,
 }
 
-/// How the values are known.
+/// How the values are computed.
 enum Form<'a> {
-    /// Evaluated, whatever comes of it.
+    /// Evaluated by a bijection that may be wrong.
     Any(&'a dyn Bijection),
-    /// Evaluated in 32 bits, since it can be trusted to stay below, or since it does not matter.
+    /// Evaluated in 32 bits: the bijection is trusted to stay below 2^32, or the caller accepts
+    /// wrong values.
     Narrow(&'a dyn Bijection),
-    /// Written out, in as many bits as it takes; what does not survive may be any index that does
-    /// not.
+    /// A table of values of 16 bits. A slot that does not survive may hold any index that does not.
     Listed16(&'a [u16]),
     Listed32(&'a [u32]),
 }
@@ -41,9 +40,8 @@ impl<'a> Values<'a> {
         Self::unchecked(trusted, len as u64)
     }
 
-    /// The values of a bijection that is taken at its word: of one that answers more than its
-    /// domain has, some may be taken for others. All that survive are below the length
-    /// nevertheless.
+    /// The values of a bijection without a check. Values beyond its domain may be truncated to
+    /// others, but all that survive are below the length.
     pub(crate) fn unchecked(bijection: &'a dyn Bijection, len: u64) -> Self {
         let (last_slot, last_index) = (bijection.last(), len - 1);
         let is_narrow = last_slot <= u64::from(u32::MAX);
@@ -51,8 +49,8 @@ impl<'a> Values<'a> {
         Self { last_slot, last_index, form }
     }
 
-    /// The values of a trusted bijection, in the form that is the cheapest on one thread: each is
-    /// evaluated, or they are written to the buffer [by inverses](Self::by_inverses).
+    /// The values of a trusted bijection, in the form that is cheaper on one thread: evaluated slot
+    /// by slot, or listed in the buffer [by inverses](Self::by_inverses).
     ///
     /// # Errors
     ///
@@ -68,9 +66,10 @@ impl<'a> Values<'a> {
         Ok(Self::of_trusted(trusted, len))
     }
 
-    /// The values of a trusted bijection, found by evaluating the inverse of every index that
-    /// survives: fewer evaluations than there are slots, and a random access to the buffer for
-    /// each. For domains of less than `2^32` points, and fewer indexes.
+    /// The values of a trusted bijection, listed by evaluating the inverse of every surviving
+    /// index. That takes fewer evaluations than there are slots, and one random access to the
+    /// buffer for each. The domain must have less than `2^32` points, and the length must be less
+    /// than that.
     pub(super) fn by_inverses(
         trusted: &Trusted,
         len: usize,
@@ -79,7 +78,8 @@ impl<'a> Values<'a> {
         let (last_slot, last_index) = (trusted.last(), len as u64 - 1);
         assert!(last_index < last_slot && last_slot < u64::from(u32::MAX));
         let slots = last_slot as usize + 1;
-        // The largest word of either width is no surviving index, since the last slot is not.
+        // The largest word of either width is no surviving index, since the last slot's number is
+        // not.
         let form = if last_slot <= u64::from(u16::MAX) {
             let table = fill(buffer.room(slots)?, u16::MAX);
             list(trusted, len, table, |index| index as u16);
@@ -97,7 +97,7 @@ impl<'a> Values<'a> {
     }
 
     /// Packs the survivors among some slots at the front of `out`, which has room for all the slots
-    /// and [`SLACK`].
+    /// and [`SLACK`] more.
     pub(crate) fn survivors<'b, N: Word>(
         &self,
         slots: SlotRange,
@@ -115,12 +115,13 @@ impl<'a> Values<'a> {
             Form::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
             Form::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
-        // SAFETY: `survivors` words were packed, and so initialised, one run's after the other's.
+        // SAFETY: `pack` has initialised as many words as it has counted, and each run was packed
+        // behind the one before, so the first `survivors` words are initialised.
         unsafe { assume_init(&out[..survivors]) }
     }
 }
 
-/// Slots from `first` on, at least one.
+/// Consecutive slots, at least one.
 #[derive(Clone, Copy)]
 pub(crate) struct SlotRange {
     first: u64,
@@ -133,20 +134,20 @@ impl SlotRange {
         Self::from(0, last, most)
     }
 
-    /// The `most` slots after these.
+    /// The next slots after these, at most `most`; `None` behind `last`.
     pub(crate) fn next(self, last: u64, most: usize) -> Option<Self> {
         let end = self.first + (self.count as u64 - 1);
         (end < last).then(|| Self::from(end + 1, last, most))
     }
 
-    /// At most `most` slots from `first` on, up to `last`, which is not before it.
+    /// At most `most` slots from `first` on, up to `last`, which is not before `first`.
     pub(crate) fn from(first: u64, last: u64, most: usize) -> Self {
         // `last - first` is one less than the number of slots left, which may be 2^64.
         let count = last.saturating_sub(first).min(most as u64 - 1) as usize + 1;
         Self { first, count }
     }
 
-    /// How many there are.
+    /// The number of slots.
     pub(crate) fn count(self) -> usize {
         self.count
     }
@@ -156,7 +157,7 @@ impl SlotRange {
         &table[self.first as usize..][..self.count]
     }
 
-    /// Packs the slots' values a run at a time, and counts the survivors.
+    /// Packs the slots' values a run at a time, and returns the number of survivors.
     #[inline]
     fn pack_runs<M: Word, N>(
         self,
@@ -176,14 +177,14 @@ impl SlotRange {
     }
 }
 
-/// Fills some room with a value.
+/// Fills memory with a value.
 fn fill<V: Copy>(room: &mut [MaybeUninit<V>], value: V) -> &mut [V] {
     room.fill(MaybeUninit::new(value));
-    // SAFETY: `fill` has just written the value to each of them.
+    // SAFETY: `fill` has just written the value to each place of the room.
     unsafe { assume_init_mut(room) }
 }
 
-/// Writes every index below a length to the slot where it is the value.
+/// Writes every index below a length to the table, at the slot whose value it is.
 fn list<V>(trusted: &Trusted, len: usize, table: &mut [V], narrow: impl Fn(u32) -> V) {
     let mut room = [MaybeUninit::uninit(); tuning::RUN];
     let run = fill(&mut room[..len.min(tuning::RUN)], 0);
@@ -192,28 +193,28 @@ fn list<V>(trusted: &Trusted, len: usize, table: &mut [V], narrow: impl Fn(u32) 
         trusted.inverse_run_u32(first as u64, run);
         for (index, &slot) in (first as u32..).zip(&*run) {
             debug_assert!((slot as usize) < table.len());
-            // SAFETY: a trusted bijection has its slots in its domain, which the table is as long
-            // as.
+            // SAFETY: the inverse of a trusted bijection returns slots of its domain, and the table
+            // is as long as the domain.
             unsafe { *table.get_unchecked_mut(slot as usize) = narrow(index) };
         }
     }
 }
 
-/// How many words of room the survivors of `slots` slots need.
+/// The number of words of room that the survivors of `slots` slots need.
 pub(crate) const fn room_for(slots: usize) -> usize {
     slots + SLACK
 }
 
-/// Some slots and room for their survivors.
+/// A tile of slots, with room for their survivors.
 pub(super) struct SurvivorTile<'a, N> {
     pub(super) slots: Option<SlotRange>,
     room: &'a mut [MaybeUninit<N>],
-    /// How many survivors are at the front of the room.
+    /// The number of survivors at the front of the room.
     count: usize,
 }
 
 impl<'a, N: Word> SurvivorTile<'a, N> {
-    /// A tile of no slots yet, with [`room_for`] the slots that it will get.
+    /// A tile without slots yet. `room` is [`room_for`] the slots that it will get.
     pub(super) fn new(room: &'a mut [MaybeUninit<N>]) -> Self {
         Self { slots: None, room, count: 0 }
     }
@@ -226,7 +227,8 @@ impl<'a, N: Word> SurvivorTile<'a, N> {
     }
 
     pub(super) fn survivors(&self) -> &[N] {
-        // SAFETY: `evaluate` has counted the survivors at the front; before it there are none.
+        // SAFETY: `evaluate` sets `count` to the number of survivors that it has packed at the
+        // front, which are initialised; before that `count` is 0.
         unsafe { assume_init(&self.room[..self.count]) }
     }
 }

@@ -1,6 +1,6 @@
-//! [`Workspace`]: the engine's working memory, which is used again, and its choice of strategy.
+//! [`Workspace`]: the engine with working memory that is reused, and with a choice of strategy.
 //!
-//! What a workspace does is in `slices.rs`, for one slice, and in `columns`, for several.
+//! Its methods are in `slices.rs` for one slice and in `columns` for several.
 
 use super::partitioned;
 use super::strategy::Strategy;
@@ -8,12 +8,12 @@ use super::tuning;
 use crate::base::memory::Buffer;
 use crate::error::Error;
 
-/// The CPU engine with working memory that is kept from call to call.
+/// The CPU engine with working memory that it keeps from call to call.
 ///
-/// [`Cpu`](super::Cpu) gets its working memory anew for every call, which for millions of items
-/// takes as long as the shuffle itself. A loop that shuffles again and again should keep a
-/// workspace. It grows to what the largest call so far has needed and holds that until it is
-/// dropped.
+/// [`Cpu`](super::Cpu) allocates its working memory anew for every call, which for millions of
+/// items takes as long as the shuffle itself. A loop that shuffles repeatedly should keep a
+/// workspace. The workspace grows to what the largest call so far has needed, and holds that memory
+/// until it is dropped.
 ///
 /// # Examples
 ///
@@ -25,19 +25,19 @@ use crate::error::Error;
 /// for epoch in 0..3 {
 ///     workspace.shuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
 /// }
-/// // By any bijection:
+/// // With any bijection:
 /// workspace.shuffle(&VariablePhilox::<24>::from_seed(1000, 42), &mut items)?;
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) strategy: Strategy,
-    /// [`tuning::MOST_BUCKETS`], or for tests fewer, which are then larger.
+    /// [`tuning::MOST_BUCKETS`], or in tests a smaller number, which makes the buckets larger.
     pub(super) most_buckets: u64,
     /// The direct strategy's copy of the items.
     pub(super) scratch: Buffer,
     pub(super) partition: partitioned::Buffers,
-    /// For columns of more than one record.
+    /// Buffers for columns that take more than one record.
     pub(super) more: Vec<partitioned::Buffers>,
 }
 
@@ -59,26 +59,27 @@ impl Workspace {
         }
     }
 
-    /// The same workspace, for a certain strategy.
+    /// The same workspace with another strategy.
     #[must_use]
     pub const fn with_strategy(mut self, strategy: Strategy) -> Self {
         self.strategy = strategy;
         self
     }
 
-    /// The strategy that it was made for.
+    /// The strategy of this workspace.
     pub const fn strategy(&self) -> Strategy {
         self.strategy
     }
 
-    /// How many bytes it holds.
+    /// The bytes of working memory that it holds.
     pub fn bytes(&self) -> usize {
         let more: usize = self.more.iter().map(partitioned::Buffers::bytes).sum();
         self.scratch.bytes() + self.partition.bytes() + more
     }
 
-    /// What is to be done after the partitioned strategy was tried: whether it has placed the
-    /// items, or they are to be moved by the direct one, which then gets its memory.
+    /// Decides what to do after an attempt of the partitioned strategy. Returns whether it has
+    /// placed the items. If not, the direct strategy is to move them, and the memory of the attempt
+    /// is freed for it.
     pub(super) fn settle(&mut self, placed: Result<bool, Error>) -> Result<bool, Error> {
         match placed {
             Ok(true) => return Ok(true),

@@ -1,4 +1,4 @@
-//! What the kernels for affine maps are given: the bytes of the types in gpu/affine.cuh.
+//! The arguments of the kernels for affine maps: twins of the structs in gpu/affine.cuh.
 
 use super::tuning::{self, AffineShape};
 use crate::affine::Affine;
@@ -10,16 +10,18 @@ use crate::error::Error;
 /// `MOST_STEPS` in gpu/affine.cuh.
 const MOST_STEPS: usize = 54;
 
-/// How many bits number the units of an item.
+/// The number of bits that number the units of an item.
 pub(super) fn unit_bits(units: u64) -> u32 {
     units.next_power_of_two().ilog2()
 }
 
-/// The map of words, of which an item has `2^more`: the lowest bits of their indexes stay.
+/// The map of an array's words, where an item has `2^more` words: the lowest bits of an index,
+/// which number the words of an item, stay as they are.
 ///
 /// # Errors
 ///
-/// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if they are too many.
+/// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the map would have
+/// too many bits.
 pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
     if more == 0 {
         return Ok(map.clone());
@@ -30,8 +32,8 @@ pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
     Affine::new(&BitMatrix::from_columns(&columns)?, map.offset() << more)
 }
 
-/// The tiles of a shape, without conflicts of banks: of which there are 32 with 4 bytes, so that
-/// words of 8 and 16 bytes take turns, half a warp and a quarter.
+/// The tiles of a shape, without bank conflicts. Shared memory has 32 banks of 4 bytes, so words of
+/// 8 and 16 bytes are accessed by half a warp and a quarter of a warp at a time.
 pub(super) fn tiling(map: &Affine, word: WordType, shape: AffineShape) -> Tiling {
     let bits = shape.tile_bits();
     let mut tiling = Tiling::new(map, bits / 2, bits);
@@ -43,7 +45,8 @@ pub(super) fn tiling(map: &Affine, word: WordType, shape: AffineShape) -> Tiling
     tiling
 }
 
-/// `Side` in gpu/affine.cuh: what the bits of a thread's number, and a round, add.
+/// `Side` in gpu/affine.cuh: what each bit of a thread's number, and each round, adds to an index
+/// and to a slot.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct SideArgument {
@@ -68,7 +71,8 @@ impl SideArgument {
     }
 }
 
-/// An array that begins with these numbers, of which there are no more than it has.
+/// An array that begins with these numbers, and is 0 behind them. There must be no more of them
+/// than the array has.
 fn padded<N: Copy + Default, const LEN: usize>(numbers: &[N]) -> [N; LEN] {
     let mut all = [N::default(); LEN];
     all[..numbers.len()].copy_from_slice(numbers);
@@ -102,7 +106,7 @@ pub(super) struct TilesArgument {
 }
 
 impl TilesArgument {
-    /// For blocks that take `2^block_bits` tiles each, which may be set later.
+    /// For blocks that take one tile each; [`with_block_bits`](Self::with_block_bits) changes that.
     pub(super) fn new(tiling: &Tiling, shape: AffineShape) -> Self {
         let (start, steps) = tiling.start_and_steps();
         let steps: Vec<StepArgument> = steps.iter().map(|&step| step.into()).collect();
@@ -121,7 +125,7 @@ impl TilesArgument {
     }
 }
 
-/// `Row` in gpu/affine.cuh: an item of so many words, as a row of them.
+/// `Row` in gpu/affine.cuh: an item of `units` words, as a row of them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowArgument {
@@ -171,7 +175,7 @@ mod tests {
                 let bytes = word.bytes();
                 let lanes = if bytes <= 4 { 5 } else { 7 - bytes.ilog2() as usize };
                 for slots in [&tiling.source_slots, &tiling.target_slots] {
-                    // Addresses in units of 4 bytes, of those that start a unit of the access.
+                    // The bank of the first 4 bytes that a thread accesses.
                     let bank = |&slot: &u32| (u64::from(slot) * bytes as u64 / 4) % 32;
                     let banks = slots[first..first + lanes].iter().map(bank);
                     assert_eq!(Echelon::span(banks).dimension(), lanes, "{word:?}");
@@ -192,7 +196,7 @@ mod tests {
         assert!(widened(&Affine::reversal(62).unwrap(), 3).is_err());
     }
 
-    /// What the device text takes from CUDA, for one thread after the other.
+    /// What the device text uses of CUDA, for threads that run one after the other.
     const HOST: &str = "
         #include <cstdio>
         #include <cstring>
@@ -215,7 +219,7 @@ mod tests {
         }
     ";
 
-    /// `permute_tiles` with the threads one after the other between two barriers, beside
+    /// `permute_tiles` with the threads one after the other between two barriers, compared with
     /// `AffineMap` applied to every item.
     const CHECK: &str = r#"
         using namespace bijective_shuffle;

@@ -1,4 +1,4 @@
-//! The kernels that permute by affine maps, with their arguments: functions of gpu/affine.cuh.
+//! The kernels of gpu/affine.cuh, with their arguments.
 
 use super::arguments::{MapArgument, RowArgument, TilesArgument};
 use super::tuning::AffineShape;
@@ -7,8 +7,8 @@ use crate::cuda::runtime::own::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
 arguments! {
-    /// An array by an affine map, tile by tile; with gaps, of items that are not of a power of two
-    /// of words.
+    /// Permutes an array by an affine map, tile by tile. With gaps, an item may have any number of
+    /// words; without, a power of two.
     pub(super) struct PermuteTiles
         => Permutations, None, "permute_tiles<Word, ITEM_BITS, THREAD_BITS, ROUND_BITS>" {
         tiles: TilesArgument => "Tiles",
@@ -19,7 +19,7 @@ arguments! {
 }
 
 arguments! {
-    /// An array by an affine map, row by row of so many units.
+    /// Permutes an array by an affine map, item by item. An item has `units` words.
     pub(super) struct PermuteRows => Permutations, None, "permute_rows" {
         map: MapArgument => "AffineMap",
         source: u64 => "const Word*",
@@ -29,7 +29,7 @@ arguments! {
 }
 
 arguments! {
-    /// The pairs of neighbours in order.
+    /// Puts each pair of neighbours in order.
     pub(super) struct OrderPairs => Permutations, None, "order_pairs" {
         items: u64 => "Ordered*",
         pairs: u64 => "uint64_t",
@@ -56,7 +56,7 @@ pub(super) fn permute_rows(unit: WordType) -> Kernel<PermuteRows> {
     Kernel::new([("Word", Value::Word(unit))], THREADS, 1)
 }
 
-/// For numbers of a type of CUDA C++.
+/// The kernel for numbers of a type of CUDA C++.
 pub(super) fn order_pairs(number: &'static str) -> Kernel<OrderPairs> {
     Kernel::new([("Ordered", Value::Type(number))], THREADS, 1)
 }

@@ -1,4 +1,4 @@
-//! Arrays permuted by affine maps. The kernels are in gpu/affine.cuh.
+//! Permuting arrays in device memory by affine maps. The kernels are in gpu/affine.cuh.
 
 mod arguments;
 mod kernels;

@@ -1,4 +1,4 @@
-//! Which kernels permute an array by an affine map.
+//! Planning which kernels permute an array by an affine map.
 
 use super::arguments::{MapArgument, RowArgument, TilesArgument, tiling, unit_bits, widened};
 use super::kernels;
@@ -27,7 +27,7 @@ pub(crate) fn permute(map: &Affine, array: Array, limits: &Limits) -> Result<Pla
     Ok(plan)
 }
 
-/// Permutes an array within its memory, by way of a copy.
+/// Permutes an array within its memory, through a copy.
 ///
 /// # Errors
 ///
@@ -50,9 +50,9 @@ pub(crate) fn permute_in_place(
     Ok(plan)
 }
 
-/// Runs a network on an array of `2^bits` items: its maps, and after each but the last the pairs
-/// put in order, as numbers of a type of CUDA C++, whose size is a power of two. The array goes to
-/// and fro between its memory and working memory.
+/// Runs a network on an array of `2^bits` items: it applies the maps, and after each but the last
+/// puts all pairs in order. `number` is the items' type in CUDA C++, whose size is a power of two.
+/// The items move back and forth between the array and working memory.
 ///
 /// # Errors
 ///
@@ -92,8 +92,8 @@ pub(crate) fn order_by_network<'m>(
     Ok(plan)
 }
 
-/// How an array is moved, which its items and its addresses decide: of any map of so many bits, the
-/// kernel is the same.
+/// How an array is moved. The size of the items, the addresses and the number of bits decide that,
+/// and not the map.
 enum Tiled {
     /// Tile by tile.
     Yes(AffineShape),
@@ -102,7 +102,7 @@ enum Tiled {
 }
 
 impl Tiled {
-    /// For an array of `2^bits` items of `units` words each.
+    /// Decides for an array of `2^bits` items of `units` words each.
     fn new(bits: u32, array: Array, units: u64, limits: &Limits) -> Self {
         let word = array.unit();
         let gaps = !units.is_power_of_two();
@@ -116,7 +116,7 @@ impl Tiled {
     }
 }
 
-/// Adds what moves an array of so many bytes, at least one: `out[A x ^ c] = source[x]`.
+/// Adds the step that moves an array of `bytes` bytes, at least one: `out[A x ^ c] = source[x]`.
 fn scatter(
     plan: &mut Plan<'static>,
     map: &Affine,
@@ -158,7 +158,8 @@ fn by_tiles(
 }
 
 fn by_rows(map: &Affine, array: Array, word: WordType, units: u64) -> Launch<'static> {
-    // Of the array's bytes it is known that they can be counted, and units are fewer.
+    // This does not overflow: the number of bytes fits 64 bits, and there are no more units than
+    // bytes.
     let all = units << map.bits();
     let map = MapArgument::new(map);
     let grid = Grid::Resident(all.div_ceil(u64::from(THREADS)));
@@ -170,13 +171,12 @@ fn by_rows(map: &Affine, array: Array, word: WordType, units: u64) -> Launch<'st
     })
 }
 
-/// How many bytes `2^bits` items have.
+/// The number of bytes of `2^bits` items.
 ///
 /// # Errors
 ///
 /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge);
-/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if an address has no room for the
-/// number.
+/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the number does not fit 64 bits.
 pub(crate) fn array_bytes(item: usize, bits: u32) -> Result<u64, Error> {
     if item > LARGEST_ITEM {
         return Err(Error::Gpu(GpuError::ItemTooLarge { bytes: item, most: LARGEST_ITEM }));
@@ -190,7 +190,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::cuda::runtime::kernel::Instance;
 
-    /// Every kernel for words of a size, and those for numbers.
+    /// Every kernel, for all words and all types of numbers.
     pub(crate) fn kernels() -> Vec<Instance> {
         let mut all = Vec::new();
         for word in WordType::ALL {
@@ -213,7 +213,7 @@ pub(crate) mod tests {
         assert_eq!(array_bytes(12, 40), Ok(12 << 40));
         assert_eq!(array_bytes(1, 63), Ok(1 << 63));
         assert_eq!(array_bytes(most, 47), Ok(1 << 63));
-        // Shifted within 64 bits, all of these would be 0 or less than there is.
+        // A 64-bit shift would give 0 or too small a number for all of these.
         for (item, bits) in [(1, 64), (3, 63), (16, 60), (24, 61), (most, 48), (most, 64)] {
             assert_eq!(
                 array_bytes(item, bits),

@@ -1,25 +1,26 @@
 //! The shapes of kernels that permute arrays by affine maps.
 //!
-//! The figures are parts of `cudaMemcpy` on an NVIDIA H200 with CUDA 13.0, arrays of 4 GiB: the
-//! least and the most for bit reversal, two random BPC and two random BMMC, in one run.
-//! docs/results/affine.md has the table.
+//! Unless it says otherwise, a figure is a speed as a fraction of `cudaMemcpy`'s, on an NVIDIA H200
+//! with CUDA 13.0 and arrays of 4 GiB: the least and the greatest for bit reversal, two random BPC
+//! and two random BMMC maps, in one run. docs/results/affine.md has the table.
 
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::word_type::WordType;
 
-/// The sizes of a kernel that permutes an array by an affine map: powers of two, each as its
-/// logarithm.
+/// The sizes of a kernel that permutes an array by an affine map: powers of two, given by their
+/// logarithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AffineShape {
     /// Items that a thread loads and stores at once.
     pub(crate) item_bits: u32,
     /// Threads of a block.
     pub(crate) thread_bits: u32,
-    /// How often each thread loads and stores for a tile.
+    /// The number of times that each thread loads and stores for a tile.
     pub(crate) round_bits: u32,
-    /// Tiles that a block takes one after the other, where there are enough for all blocks.
+    /// Tiles that a block takes one after the other, where there are enough tiles for all blocks.
     pub(crate) block_bits: u32,
-    /// Blocks that a multiprocessor should hold, which limits their registers; not a logarithm.
+    /// Blocks that a multiprocessor should hold, which limits their registers. This one is not a
+    /// logarithm.
     pub(crate) blocks: u32,
 }
 
@@ -45,11 +46,12 @@ struct Shapes {
     small: AffineShape,
 }
 
-/// Blocks that a multiprocessor has to hold: while one waits for memory another one uses it.
+/// The fewest blocks that a multiprocessor should hold: while one waits for memory, another uses
+/// it.
 const AT_ONCE: u32 = 2;
 
-/// Shared memory of a block beyond what it asks for, on devices of compute capability 8.0 and
-/// later.
+/// Bytes of shared memory that a block takes in addition to what it asks for, on devices of compute
+/// capability 8.0 and later.
 const RESERVED: usize = 1 << 10;
 
 const fn shape(
@@ -60,42 +62,43 @@ const fn shape(
     AffineShape { item_bits, thread_bits, round_bits, block_bits, blocks }
 }
 
-/// 0.916 to 0.940, with a tile of 64 KiB that a block asks for by itself; with four tiles a block
-/// 0.908 to 0.932, with 1024 threads and four tiles 0.897 to 0.923. The small ones 0.823 to 0.886,
-/// with four tiles a block 0.768 to 0.914: their runs are of 128 bytes.
+/// The large shape, with a tile of 64 KiB, gives 0.916 to 0.940; with four tiles a block 0.908 to
+/// 0.932, with 1024 threads and four tiles 0.897 to 0.923. The small shape gives 0.823 to 0.886,
+/// with four tiles a block 0.768 to 0.914: its runs are of 128 bytes.
 const BYTES: Shapes = Shapes { large: shape((4, 9, 3), 0, 2), small: shape((4, 8, 2), 0, 4) };
 
-/// 0.910 to 0.945; with four tiles a block 0.906 to 0.936, with 512 threads 0.909 to 0.935, with
-/// tiles of 2^16 items, 1024 threads and four tiles a block 0.906 to 0.941. The small ones 0.761 to
-/// 0.923, with one tile a block 0.724 to 0.749.
+/// The large shape gives 0.910 to 0.945; with four tiles a block 0.906 to 0.936, with 512 threads
+/// 0.909 to 0.935, with tiles of 2^16 items, 1024 threads and four tiles a block 0.906 to 0.941.
+/// The small shape gives 0.761 to 0.923, with one tile a block 0.724 to 0.749.
 const TWO_BYTES: Shapes = Shapes { large: shape((3, 8, 3), 0, 4), small: shape((3, 8, 1), 2, 6) };
 
-/// 0.924 to 0.961; with four blocks 0.910 to 0.934 and, four tiles each, 0.920 to 0.958; with 512
-/// threads and four tiles a block 0.920 to 0.959. Tiles of 2^14 items make 0.923 to 0.962, but less
-/// of arrays of 2^24. The small ones take 7.1 and 7.7 microseconds for bit reversal and a BMMC of
-/// 2^17 items, for which the large ones (with four blocks) take 7.9 and 8.5; and 10.6 and 10.7 of
-/// 2^20, for 8.9 and 9.3.
+/// The large shape gives 0.924 to 0.961; with four blocks 0.910 to 0.934 and, with four tiles each,
+/// 0.920 to 0.958; with 512 threads and four tiles a block 0.920 to 0.959. Tiles of 2^14 items give
+/// 0.923 to 0.962, but less for arrays of 2^24. Bit reversal and a BMMC map of 2^17 items take the
+/// small shape 7.1 and 7.7 microseconds and the large one (with four blocks) 7.9 and 8.5; of 2^20
+/// items, 10.6 and 10.7, and 8.9 and 9.3.
 const FOUR_BYTES: Shapes = Shapes { large: shape((2, 8, 2), 0, 6), small: shape((2, 8, 0), 2, 8) };
 
-/// 0.923 to 0.943; with one tile a block 0.872 to 0.878, with 256 threads 0.921 to 0.938 and, one
-/// tile each, 0.922 to 0.943. The small ones 0.923 to 0.938, with one tile a block 0.793 to 0.795.
+/// The large shape gives 0.923 to 0.943; with one tile a block 0.872 to 0.878, with 256 threads
+/// 0.921 to 0.938 and, with one tile each, 0.922 to 0.943. The small shape gives 0.923 to 0.938,
+/// with one tile a block 0.793 to 0.795.
 const EIGHT_BYTES: Shapes = Shapes { large: shape((1, 9, 2), 2, 2), small: shape((1, 8, 1), 2, 8) };
 
-/// 0.930 to 0.939; with six blocks, four tiles each, 0.927 to 0.931. Tiles of 2^12 items, 64 KiB,
-/// make 0.932 to 0.934.
+/// Both shapes are the same: 0.930 to 0.939; with six blocks of four tiles each 0.927 to 0.931.
+/// Tiles of 2^12 items, 64 KiB, give 0.932 to 0.934.
 const SIXTEEN_BYTES: Shapes =
     Shapes { large: shape((0, 8, 2), 0, 4), small: shape((0, 8, 2), 0, 4) };
 
-/// Word by word, where an array is not aligned to 16 bytes or has gaps. Chosen by reasoning, not
-/// yet by measurement.
+/// Shapes that move word by word, where an array is not aligned to 16 bytes or has gaps. Chosen by
+/// reasoning, not yet by measurement.
 const SHORT_WORDS: Shapes =
     Shapes { large: shape((0, 10, 4), 2, 1), small: shape((0, 10, 4), 2, 1) };
-/// The same for words of 4 bytes and more.
+/// The same for words of 4 bytes and longer ones.
 const WORDS: Shapes = Shapes { large: shape((0, 8, 4), 2, 4), small: shape((0, 8, 4), 2, 4) };
 
-/// Items of so many bytes and more are moved one by one if they are not of a power of two of words:
-/// each is two whole sectors of memory at least, and up to half of a tile's threads would have no
-/// word. Chosen by reasoning, not yet by measurement.
+/// Items of this many bytes or more are moved item by item if their number of words is no power of
+/// two. Each of them covers at least two whole sectors of memory, and in a tile up to half of the
+/// threads would have no word to move. Chosen by reasoning, not yet by measurement.
 pub(crate) const LONG_ITEM: usize = 64;
 
 const fn shapes(word: WordType, whole: bool) -> Shapes {
@@ -110,22 +113,23 @@ const fn shapes(word: WordType, whole: bool) -> Shapes {
     }
 }
 
-/// Whether tiles with words of so many bytes follow each other in the order of the source, and not
-/// of both sides in turn.
+/// Whether tiles with these words follow each other in the order of the source, instead of
+/// alternating between the orders of both sides.
 ///
-/// With 2 bytes that makes 0.920 to 0.938, for 0.908 to 0.949, and with 4 bytes 0.919 to 0.930, for
-/// 0.911 to 0.932, and for arrays of 2^24 items 0.916 to 0.931, for 0.898 to 0.914. Words of 1, 8
-/// and 16 bytes gain at most 0.002 of the least.
+/// In the order of the source and in the alternating order: words of 2 bytes 0.920 to 0.938 and
+/// 0.908 to 0.949; words of 4 bytes 0.919 to 0.930 and 0.911 to 0.932, and for arrays of 2^24 items
+/// 0.916 to 0.931 and 0.898 to 0.914. For words of 1, 8 and 16 bytes the order of the source adds
+/// at most 0.002 to the least.
 pub(crate) const fn by_source(word: WordType) -> bool {
     matches!(word, WordType::U16 | WordType::U32)
 }
 
-/// The shape for `2^bits` words of so many bytes, `whole` if 16 bytes are loaded and stored at
-/// once; `None` if they are fewer than a tile.
+/// The shape for `2^bits` words; `None` if they are fewer than a tile. The array is `whole` if 16
+/// bytes can be loaded and stored at once.
 ///
-/// Large tiles pay where there are enough of them: with 4 and 8 bytes they were the faster from
-/// 2^20 items on, twice as many tiles as multiprocessors, and the slower at 2^17. That the same
-/// holds for 1 and 2 bytes is a guess.
+/// Large tiles pay where there are enough of them: with words of 4 and 8 bytes they were faster
+/// from 2^20 items on, which is twice as many tiles as multiprocessors, and slower at 2^17. That
+/// the same holds for 1 and 2 bytes is a guess.
 pub(crate) fn shape_for(
     word: WordType,
     whole: bool,
@@ -137,13 +141,13 @@ pub(crate) fn shape_for(
     let enough = tiles >= limits.multiprocessors.into();
     let fits = resident(large, word, limits) >= AT_ONCE;
     let shape = if enough && fits { large } else { small };
-    // More blocks than fit would only take registers away.
+    // Asking for more blocks than fit would only limit the registers.
     let blocks = shape.blocks.min(resident(shape, word, limits)).max(1);
     (bits >= shape.tile_bits()).then_some(AffineShape { blocks, ..shape })
 }
 
-/// How many blocks a multiprocessor has threads and shared memory for; none if a block may not have
-/// as much.
+/// The number of blocks for which a multiprocessor has threads and shared memory; 0 if a single
+/// block may not have as much shared memory.
 fn resident(shape: AffineShape, word: WordType, limits: &Limits) -> u32 {
     let shared = word.bytes() << shape.tile_bits();
     if shared > limits.shared_per_block {
@@ -154,7 +158,7 @@ fn resident(shape: AffineShape, word: WordType, limits: &Limits) -> u32 {
     by_threads.min(by_memory as u32)
 }
 
-/// Every shape that there is on any device, with the size of its words.
+/// Every shape that is used on any device, with its words.
 #[cfg(test)]
 pub(crate) fn all() -> Vec<(WordType, AffineShape)> {
     let mut all = Vec::new();
@@ -188,8 +192,8 @@ mod tests {
     }
 
     /// GPUs of compute capability 7.0, 7.5, 8.0, 8.6, 9.0 and 12.0, by the CUDA C++ Programming
-    /// Guide's table of technical specifications, and one that has no more than what every block
-    /// may have.
+    /// Guide's table of technical specifications, and one with only the shared memory that every
+    /// block may have.
     const GPUS: [Limits; 7] = [
         limits(80, 96, 96, 2048),
         limits(72, 64, 64, 1024),

@@ -1,4 +1,4 @@
-//! Arrays in device memory, permuted by affine maps.
+//! The methods of [`CudaWorkspace`] that permute arrays by affine maps.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -16,16 +16,16 @@ use crate::cuda::workspace::CudaWorkspace;
 use crate::error::{Error, GpuError};
 
 impl CudaWorkspace {
-    /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`.
+    /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`. This is a
+    /// scatter, as with [`affine::permute`](crate::affine::permute()).
     ///
-    /// One kernel does it in one pass for every matrix, which is an argument of it: see
-    /// [`affine`](crate::affine). It is for items of 1, 2, 4, 8 and 16 bytes, and of `2^k` times so
-    /// many, and fastest where both arrays begin at a multiple of 16 bytes. Other items are moved
-    /// word by word, those of 64 bytes and more one by one. The identity is a copy. As with
-    /// [`affine::permute`](crate::affine::permute()) the direction is that of scattering.
+    /// One kernel does it in one pass for every matrix, which is one of its arguments; see
+    /// [`affine`](crate::affine). It serves items whose size is a power of two, and is fastest
+    /// where both arrays begin at a multiple of 16 bytes. Items of other sizes are moved word by
+    /// word, and those of 64 bytes and more item by item. The identity is a plain copy.
     ///
-    /// The first call with a size of items compiles its kernel, which no `reserve` does ahead of
-    /// time.
+    /// The first call for a size of items compiles its kernel. No `reserve` function does that
+    /// ahead of time.
     ///
     /// # Errors
     ///
@@ -35,8 +35,8 @@ impl CudaWorkspace {
     /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if a launch would have 2^31
     /// blocks or more; [`GpuError::Compile`](crate::GpuError::Compile);
     /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the kernel cannot be loaded;
-    /// [`GpuError::Driver`](crate::GpuError::Driver). Nothing has been written then, unless it is
-    /// the last of these.
+    /// [`GpuError::Driver`](crate::GpuError::Driver). Nothing has been written then, except perhaps
+    /// after the last of these.
     ///
     /// # Examples
     ///
@@ -72,22 +72,23 @@ impl CudaWorkspace {
         check_slices(&self.stream)?;
         let array = Array::given(source, out, size_of::<T>());
         let plan = plan::permute(map, array, &self.executor.device.limits)?;
-        // SAFETY: the slices are of the context and as long as the map has points. They are
-        // borrowed, the one that is written alone, and the guards care that they are neither freed
-        // nor otherwise used before the stream has done with them.
+        // SAFETY: both slices belong to the context and have as many items as the map has points,
+        // which has been checked. `source` is borrowed, and `out` is borrowed mutably, so they do
+        // not overlap. The guards ensure that neither is freed or otherwise used before the stream
+        // has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// Brings an array into the order of an affine map: item `x` comes to place `A x ^ c`. It takes
-    /// working memory for a copy of the items, which is kept; for the identity it takes and does
+    /// Permutes an array in place by an affine map: item `x` moves to place `A x ^ c`. It needs
+    /// working memory for a copy of the items, which the workspace keeps. For the identity it does
     /// nothing.
     ///
     /// # Errors
     ///
     /// As [`permute_into`](Self::permute_into), and
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the copy. The
-    /// items are then where they were, unless it is [`GpuError::Driver`](crate::GpuError::Driver)
-    /// that says so of a launch, after which they are unspecified.
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is no memory for the copy.
+    /// After an error the items are unchanged, except after a
+    /// [`GpuError::Driver`](crate::GpuError::Driver) of a launch, after which they are unspecified.
     pub fn permute_in_place<T: DeviceRepr>(
         &mut self,
         map: &Affine,
@@ -100,28 +101,31 @@ impl CudaWorkspace {
         check_slices(&self.stream)?;
         let (items, limits) = (Address::Given(items), &self.executor.device.limits);
         let plan = plan::permute_in_place(map, items, size_of::<T>(), limits)?;
-        // SAFETY: the slice is of the context and as long as the map has points. It is borrowed for
-        // writing, and the guard cares that it is neither freed nor otherwise used before the
-        // stream has done with it.
+        // SAFETY: the slice belongs to the context and has as many items as the map has points,
+        // which has been checked. It is borrowed mutably, and the guard ensures that it is neither
+        // freed nor otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// Applies a function to the two parts of an array whose indexes have an even and an odd
-    /// product with a mask, each in order and in a piece, and puts them back; see
-    /// [`affine::parm`](crate::affine::parm()). The function adds its work to [this
+    /// Applies a function to the two halves of an array that a mask selects, and puts the halves
+    /// back; see [`affine::parm`](crate::affine::parm()). One half has the items at indexes with an
+    /// even number of bits in common with the mask, the other those with an odd number. The
+    /// function gets each half as a contiguous array, in order, and adds its work to [this
     /// stream](Self::stream).
     ///
-    /// The parts are in working memory, which is kept, and the array is written when the function
-    /// has succeeded with both.
+    /// The function works on a copy of the items in working memory, which the workspace keeps. The
+    /// array is written only after the function has succeeded with both halves. That takes two
+    /// passes instead of the four of an exchange in place, and a function that fails has changed
+    /// nothing.
     ///
     /// # Errors
     ///
     /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
     /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask),
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is none for the parts, what
-    /// the function answers, and else as [`permute_into`](Self::permute_into). The array is as it
-    /// was, unless it is [`GpuError::Driver`](crate::GpuError::Driver) that says so of the last
-    /// launch.
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is no memory for the copy,
+    /// the errors of the function, and otherwise as [`permute_into`](Self::permute_into). After an
+    /// error the array is unchanged, except after a [`GpuError::Driver`](crate::GpuError::Driver)
+    /// of the last launch.
     pub fn parm<T: DeviceRepr>(
         &mut self,
         mask: u64,
@@ -131,12 +135,13 @@ impl CudaWorkspace {
         let bits = index_bits(items.len())?;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
         self.enter()?;
-        // The function may call this again, with memory of its own.
+        // The function may call `parm` again, which then needs memory of its own.
         let mut memory = core::mem::take(&mut self.parts);
-        // Even if the function panics, since a graph may have the memory's address.
+        // The memory is kept even if the function panics, since a graph may have its address.
         let done =
             catch_unwind(AssertUnwindSafe(|| self.parm_in(&mut memory, &to_parts, items, f)));
-        // Whether or not there is a capture now, since the function may have begun or ended one.
+        // Regardless of whether a capture is active now, since the function may have begun or ended
+        // one.
         if self.executor.may_be_captured() {
             memory.keep();
         }
@@ -144,7 +149,7 @@ impl CudaWorkspace {
         done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// [`parm`](Self::parm) with memory for the parts.
+    /// [`parm`](Self::parm) with memory for the copy.
     fn parm_in<T: DeviceRepr>(
         &mut self,
         memory: &mut Memory,
@@ -154,8 +159,9 @@ impl CudaWorkspace {
     ) -> Result<(), Error> {
         let len = items.len();
         let bytes = array_bytes(size_of::<T>(), to_parts.bits())?;
-        // SAFETY: the first permutation writes all of the items, by a bijection of their places;
-        // only then does the function see them. If the permutation fails, no one does.
+        // SAFETY: the items are written before they are read. The permutation below writes every
+        // item, since it is a bijection on their places, and only then does the function get them.
+        // If it fails, nobody gets them.
         let mut parts = unsafe { memory.items::<T>(&self.stream, len, bytes) }?;
         self.permute_into(to_parts, items, &mut parts)?;
         let (mut first, mut second) = parts.split_at_mut(len / 2);
@@ -164,14 +170,14 @@ impl CudaWorkspace {
         self.permute_into(&to_parts.inverted(), &parts, items)
     }
 
-    /// Runs a network whose pairs are put in order: with [`Network::sorting`] it sorts. Of a pair
-    /// the second is exchanged with the first if it is less. It takes working memory for a copy of
-    /// the items, which is kept.
+    /// Runs a comparison network: with [`Network::sorting`] it sorts the items. The items of a pair
+    /// are exchanged if the second is less than the first. It needs working memory for a copy of
+    /// the items, which the workspace keeps.
     ///
     /// # Errors
     ///
-    /// As [`permute_in_place`](Self::permute_in_place). All memory and kernels are there before an
-    /// item is moved.
+    /// As [`permute_in_place`](Self::permute_in_place). All memory is allocated and all kernels are
+    /// compiled before any item is moved.
     pub fn order_by_network<T: DeviceNumber>(
         &mut self,
         network: &Network,
@@ -187,10 +193,11 @@ impl CudaWorkspace {
         let items = (Address::Given(items), size_of::<T>());
         let limits = &self.executor.device.limits;
         let plan = plan::order_by_network(network.maps(), items, T::NAME, bits, limits)?;
-        // SAFETY: the slice is of the context and as long as the maps have points, of which each
-        // has as many as the first. It is borrowed for writing, and the guard cares that it is
-        // neither freed nor otherwise used before the stream has done with it. Its items are of
-        // type T, whose name in CUDA C++ the sealed trait has.
+        // SAFETY: the slice belongs to the context and has as many items as the first map has
+        // points, which has been checked; all maps of a network have the same number. It is
+        // borrowed mutably, and the guard ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it. Its items are of type T, for which the sealed
+        // trait gives the right name in CUDA C++.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -198,16 +205,16 @@ impl CudaWorkspace {
     ///
     /// # Safety
     ///
-    /// `source` and `out` are addresses of `2^bits` items of `item_bytes` bytes each in memory that
-    /// this context's device can reach, and are neither freed nor otherwise used until the stream
-    /// has done with them.
+    /// `source` and `out` are addresses of `2^bits` items of `item_bytes` bytes each, in memory
+    /// that this context's device can access. That memory is neither freed nor otherwise used until
+    /// the stream has finished with it.
     ///
     /// # Errors
     ///
     /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB;
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the array's bytes cannot be
-    /// counted in 64 bits; [`GpuError::Overlap`](crate::GpuError::Overlap) if the two arrays
-    /// overlap; and else as [`permute_into`](Self::permute_into).
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the array's size in bytes does
+    /// not fit 64 bits; [`GpuError::Overlap`](crate::GpuError::Overlap) if the two arrays overlap;
+    /// and otherwise as [`permute_into`](Self::permute_into).
     pub unsafe fn permute_raw(
         &mut self,
         map: &Affine,
@@ -222,8 +229,8 @@ impl CudaWorkspace {
         let array = Array::given(source, out, item_bytes);
         let plan = plan::permute(map, array, &self.executor.device.limits)?;
         // SAFETY: the arrays do not overlap, which has been checked. The caller promises that each
-        // has as many items of that size as the map has points, and that they are the stream's
-        // until it has done with them.
+        // has as many items of that size as the map has points, and that nobody else uses or frees
+        // them until the stream has finished with them.
         unsafe { self.executor.execute(&plan) }
     }
 }
@@ -232,7 +239,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number that the GPU compares: integers of 32 and 64 bits, and floating-point numbers.
+/// A number that the GPU can compare: an integer of 32 or 64 bits, or a floating-point number.
 ///
 /// The trait is sealed.
 pub trait DeviceNumber: DeviceRepr + sealed::Sealed {

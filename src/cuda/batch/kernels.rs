@@ -1,4 +1,4 @@
-//! The kernels that write rows, with their arguments: functions of gpu/batch.
+//! The kernels of gpu/batch, which write rows, with their arguments.
 
 use super::tuning::{self, RowShape};
 use crate::bijection::batch;
@@ -9,7 +9,7 @@ use crate::seed::Seed;
 /// `MOST_SHARES` in gpu/batch/draw.cuh.
 const MOST_SHARES: usize = 32;
 
-/// `Keys` in gpu/batch/draw.cuh: a seed and a domain.
+/// `Keys` in gpu/batch/draw.cuh: a seed's keys and a domain.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
@@ -52,7 +52,7 @@ impl Shares {
 }
 
 arguments! {
-    /// Rows that are drawn exactly.
+    /// Writes rows that are drawn exactly.
     pub(super) struct ExactRows => Permutations, None, "write_exact_rows<THREADS>" {
         keys: Keys => "Keys",
         shares: Shares => "Shares",
@@ -63,7 +63,7 @@ arguments! {
 }
 
 arguments! {
-    /// Rows that ciphers compact to, or, if they are dense, are.
+    /// Writes the rows that ciphers compact to or, if they are dense, the ciphers themselves.
     pub(super) struct CipherRows
         => Permutations, Type, "write_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
         keys: Keys => "Keys",

@@ -1,4 +1,4 @@
-//! Rows of a batch: many permutations of one length. The kernels are in gpu/batch.
+//! Writing rows of a batch: many permutations of one length. The kernels are in gpu/batch.
 
 mod kernels;
 pub(crate) mod rows;

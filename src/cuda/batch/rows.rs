@@ -1,4 +1,4 @@
-//! Rows of a batch: which kernels write them.
+//! Choosing and running the kernels that write rows of a batch.
 
 use super::kernels::{self, Keys, Shares};
 use super::tuning;
@@ -13,25 +13,26 @@ use crate::cuda::shuffle::plan;
 use crate::cuda::strategy::CudaStrategy;
 use crate::error::{Error, GpuError};
 
-/// Rows from `first` on, in words of 4 or 8 bytes from an address on.
+/// Rows to be written: `rows` of them from row `first` on, to the address `out`, in words of 4 or 8
+/// bytes.
 pub(crate) struct RowsJob {
     pub(crate) batch: Batch,
     pub(crate) first: u64,
     pub(crate) rows: u64,
-    /// The most rows of a call, where several write a batch piece by piece. It chooses the kernel,
-    /// so that all take the same.
+    /// The most rows of a call, where several calls write a batch piece by piece. It decides which
+    /// kernel is used, so that all calls use the same.
     pub(crate) at_once: u64,
     pub(crate) out: Address,
     pub(crate) word: WordType,
 }
 
-/// Which kernels write rows.
+/// How rows are written.
 enum Way {
-    /// Rows that are drawn exactly, a thread a row.
+    /// Drawn exactly, one row for each thread.
     Exact,
-    /// All rows at a time, by ciphers of the width that this one has.
+    /// All rows at a time, by ciphers of the same width as this one.
     Together(Box<StandardCipher>),
-    /// One row after another, each by the whole device.
+    /// One row after the other, each by the whole device.
     OneByOne,
 }
 
@@ -50,26 +51,29 @@ impl Way {
     }
 }
 
-/// Puts the kernels that write rows in the stream.
+/// Launches the kernels that write rows.
 ///
 /// # Safety
 ///
-/// The job's address is of the words of its rows on the device, which the stream may write.
+/// At the job's address there are words for all of its rows, in device memory that the stream may
+/// write, and nobody else uses them until it has.
 pub(crate) unsafe fn write(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
     each_plan(executor, job, |executor, plan| {
-        // SAFETY: the plan writes rows of the job, which the caller vouches for.
+        // SAFETY: the plan writes the job's rows to the job's address, or one of its rows behind
+        // those before it, and nothing else that the caller has given. The caller promises that
+        // memory.
         unsafe { executor.execute(plan) }
     })
 }
 
-/// Gets what [`write`] will need.
+/// Compiles the kernels and allocates the memory that [`write`] will need.
 pub(crate) fn reserve(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
-    // All rows need the same.
+    // All rows need the same kernels and memory.
     let job = RowsJob { rows: job.rows.min(1), ..*job };
     each_plan(executor, &job, Executor::reserve)
 }
 
-/// Does something with the plan for all rows, or with the plan of each row in turn.
+/// Calls a function with the plan for all rows, or with a plan for each row in turn.
 fn each_plan(
     executor: &mut Executor,
     job: &RowsJob,
@@ -95,7 +99,7 @@ fn each_plan(
 
 fn exact(job: &RowsJob) -> Plan<'static> {
     let &RowsJob { batch, first, rows, out, word, .. } = job;
-    // Four items a word, a word of each thread after the other.
+    // A word holds four items. The words of all threads are interleaved.
     let shared = tuning::EXACT_ROWS as usize * 4 * batch.len.div_ceil(4);
     let grid = Grid::Resident(rows.div_ceil(u64::from(tuning::EXACT_ROWS)));
     let keys = Keys::new(&batch.seed, Standard::key_domain(batch.len as u64).word());
@@ -112,7 +116,7 @@ fn exact(job: &RowsJob) -> Plan<'static> {
     plan
 }
 
-/// All rows at a time; `any` is a member of the family, for its width.
+/// All rows at a time. `any` is some member of the family, which gives the width.
 fn together(
     job: &RowsJob,
     any: &StandardCipher,

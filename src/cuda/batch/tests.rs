@@ -1,4 +1,4 @@
-//! What the device text draws and the kernels write, as plain C++, against the host's rows.
+//! The kernels, compiled as plain C++, compared with the host's rows.
 
 use std::fmt::Write as _;
 
@@ -16,14 +16,13 @@ use crate::seed::Seed;
 const SEEDS: [fn() -> Seed; 2] =
     [|| Seed::new(0x0123_4567_89AB_CDEF), || Seed::from_bytes([0xA5; 32])];
 
-/// A row across the end of the low word of the epochs, and its neighbours.
+/// The first and last epochs, and those on both sides of a carry out of the low word.
 const EPOCHS: [u64; 4] = [0, (1 << 32) - 1, 1 << 32, u64::MAX];
 
-/// What a block of exact draws shares, whose size a launch says.
+/// The shared memory of a block that draws exactly, whose size is given at launch.
 const SHARED: &str = "extern __shared__ __align__(16) unsigned char memory[];";
 
-/// A program that begins with the device text of draws, has emulated threads, and `main` as its
-/// main function.
+/// A program that consists of the device text with emulated threads, and of a main function.
 fn program(main: &str) -> String {
     let batch = include_str!("../../../gpu/batch/rows.cuh");
     assert!(batch.contains(SHARED));
@@ -103,7 +102,7 @@ fn check(main: &str, expected: &[Vec<u64>]) {
     }
 }
 
-/// Whether a word of a row is drawn again.
+/// Whether a row has a rejected word and is drawn again.
 fn is_redrawn(len: usize, seed: Seed) -> bool {
     let mut stream = seed.key_stream(Standard::key_domain(len as u64));
     let mut range = len as u64;
@@ -126,7 +125,7 @@ fn exact_draws_of_the_device_text_are_those_of_the_host() {
             let (keys, shares) = (initialiser(&keys), initialiser(&Shares::new(len)));
             writeln!(main, "{{ static const unsigned char k[] = {{{keys}}}, s[] = {{{shares}}};")
                 .unwrap();
-            // One row in fifty of 252 items is such a one.
+            // One row in fifty of 252 items is drawn again.
             let redrawn = (0..1000).filter(|&epoch| is_redrawn(len, seed.epoch(epoch)));
             let redrawn: Vec<u64> = redrawn.take(3).collect();
             assert!(len != 252 || redrawn.len() == 3);
@@ -196,7 +195,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
             ("uint32_t", 2, 2, "uint64_t"),
             ("uint64_t", 4, 4, "uint32_t"),
         ] {
-            // What is dense may be compacted as well.
+            // A dense row can be compacted as well.
             for dense in [false, true].into_iter().filter(|&dense| !dense || last == most) {
                 writeln!(
                     main,
@@ -220,7 +219,7 @@ fn kernels_of_batches_compile() {
         let cipher = StandardCipher::from_seed(len, 1);
         let index = WordType::for_indexes(cipher.last());
         let mut all = Vec::new();
-        // Every shape once, and otherwise a warp a row and the most warps.
+        // Every shape once; elsewhere only one warp a row and the most warps.
         let [short, others @ .., long] = &tuning::ROW_SHAPES;
         let others: &[_] = if len == 5000 { others } else { &[] };
         for &shape in [short, long].into_iter().chain(others) {

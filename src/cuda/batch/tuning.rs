@@ -2,18 +2,18 @@
 //!
 //! Measured on an NVIDIA H200 with CUDA 13.0.
 
-/// Threads of a block where rows of a batch are drawn exactly, and so the rows that it has in
-/// shared memory: 16 KiB of rows of 256. Up to three percent faster than 128 from 33 items on, and
-/// up to two slower than 32 from 100 items on; of fewer items 128 threads are as fast within one
-/// percent, and 32 are slower by up to six.
+/// Threads of a block that draws rows exactly, and so the number of rows that it holds in shared
+/// memory: 16 KiB for rows of 256 items. From 33 items on this is up to three percent faster than
+/// 128 threads; from 100 items on it is up to two percent slower than 32 threads. For shorter rows
+/// 128 threads are within one percent of it, and 32 threads are up to six percent slower.
 pub(crate) const EXACT_ROWS: u32 = 64;
 
-/// How a block writes rows of a batch that chains compact to.
+/// How a block writes rows of a batch that ciphers compact to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowShape {
     /// Warps of a block.
     pub(crate) warps: u32,
-    /// Warps of a row: all or one.
+    /// Warps for each row: all warps of the block, or one.
     pub(crate) row_warps: u32,
     /// Slots of a thread in a tile.
     pub(crate) slots: u32,
@@ -26,36 +26,38 @@ impl RowShape {
         self.warps * 32
     }
 
-    /// How many rows a block has at a time.
+    /// The number of rows that a block writes at a time.
     pub(crate) const fn at_once(self) -> u32 {
         self.warps / self.row_warps
     }
 }
 
-/// Warps of a multiprocessor that write rows of chains, each thread with 64 registers at most. Rows
-/// of 10,000, in G indexes a second: 318, with 16 warps 286; with 8 slots a thread 297, with 16
-/// warps 307 and with 48 warps 218.
+/// Warps that a multiprocessor should hold when rows are written by ciphers, which leaves at most
+/// 64 registers for each thread. Rows of 10,000, in G indexes a second: 318, with 16 warps 286;
+/// with 8 slots a thread 297, with 16 warps 307 and with 48 warps 218.
 const CHAIN_WARPS: u32 = 32;
 
-/// Rows of chains by blocks of so many warps, all of a row or one, with tiles of 512 slots a warp.
-/// G indexes a second in rows of 10,000, with 4, 8 and 16 slots a thread: 299, 297 and 318; in 268
-/// rows of a million, with 8 and 16: 280 and 305.
+/// The shape of blocks of `warps` warps, with tiles of 512 slots for each warp. G indexes a second
+/// in rows of 10,000, with 4, 8 and 16 slots a thread: 299, 297 and 318; in 268 rows of a million,
+/// with 8 and 16: 280 and 305.
 const fn row_shape(warps: u32, row_warps: u32) -> RowShape {
     RowShape { warps, row_warps, slots: 16, blocks: CHAIN_WARPS / warps }
 }
 
-/// A warp a row.
+/// One warp for each row.
 const SHORT_ROWS: RowShape = row_shape(8, 1);
 
-/// All shapes, by warps a row.
+/// All shapes, ordered by the warps for each row.
 pub(crate) const ROW_SHAPES: [RowShape; 5] =
     [SHORT_ROWS, row_shape(2, 2), row_shape(4, 4), row_shape(8, 8), row_shape(16, 16)];
 
-/// How so many rows with slots up to `last` are written, whose tiles then divide the slots: by the
-/// most warps a row that the device holds, or up to half as many again.
+/// The shape for `rows` rows with slots up to `last`: the one with the most warps a row such that
+/// the device holds the warps of all rows, or two thirds of them. Its tiles divide the slots
+/// evenly.
 ///
-/// 2684 rows of 100,000 take 2 warps a row, 364 G indexes a second, with 4 360 and with one 347;
-/// 894 rows of 300,000 take 4, 281, with 8 239; 268 rows of a million 16, 305, with 8 310.
+/// G indexes a second: 2684 rows of 100,000 get 2 warps a row, 364 (with 4 warps 360, with one
+/// 347); 894 rows of 300,000 get 4, 281 (with 8 warps 239); 268 rows of a million get 16, 305 (with
+/// 8 warps 310).
 pub(crate) fn rows(last: u64, rows: u64, multiprocessors: u32) -> RowShape {
     let warps = u64::from(CHAIN_WARPS * multiprocessors);
     let fits = |shape: &&RowShape| {
@@ -66,19 +68,19 @@ pub(crate) fn rows(last: u64, rows: u64, multiprocessors: u32) -> RowShape {
     *ROW_SHAPES.iter().rev().find(fits).unwrap_or(&SHORT_ROWS)
 }
 
-/// Whether rows with slots up to `last` are better written one after another, each by the whole
+/// Whether rows with slots up to `last` are better written one after the other, each by the whole
 /// device.
 ///
-/// In nanoseconds, fitted to rows with gaps of 2^17 to 2^24 slots: one by one a row takes 7500 and
-/// one for 330 slots, at the same time a multiprocessor takes one for 3.2 slots. 64 rows of four
-/// million are where they meet: 181 and 194 G indexes a second.
+/// A model, fitted to rows with gaps of 2^17 to 2^24 slots: one by one, a row takes 7500 ns and 1
+/// ns for every 330 slots; together, a multiprocessor takes 1 ns for every 3.2 slots. The two are
+/// equal at about 64 rows of four million: 181 and 194 G indexes a second.
 pub(crate) fn one_by_one(last: u64, rows: u64, multiprocessors: u32) -> bool {
     let alone = rows.saturating_mul(7500 + last / 330);
     let together = rows.div_ceil(multiprocessors.into()).saturating_mul(last / 16 * 5);
     alone < together
 }
 
-/// Bytes of rows that are written on the device before they are copied to host memory.
+/// The most bytes of rows that are written on the device before they are copied to host memory.
 pub(crate) const ROWS_BYTES: u64 = 256 << 20;
 
 #[cfg(test)]

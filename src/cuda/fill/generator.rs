@@ -1,4 +1,4 @@
-//! [`DeviceGenerator`]: generators and distributions by their names in gpu/rng.
+//! [`DeviceGenerator`]: generators and distributions, with their names in gpu/rng.
 
 use cudarc::driver::DeviceRepr;
 
@@ -8,11 +8,12 @@ use crate::rng::{
     XorShift1024Weyl, Xorwow,
 };
 
-/// A kind of numbers, by the name of its type in gpu/rng/number.cuh.
+/// A kind of numbers, with the name of its type in gpu/rng/number.cuh.
 pub(super) trait DeviceDraw: Distribution<Number: DeviceRepr> {
     const NAME: &'static str;
 
-    /// How many words there are where so many bytes are, which is what the kernels count.
+    /// The number of 32-bit words that `numbers` numbers take in memory, which is what the kernels
+    /// count.
     fn words(numbers: usize) -> u64 {
         numbers as u64 * (size_of::<Self::Number>() / 4) as u64
     }
@@ -28,25 +29,25 @@ macro_rules! device_draw {
 
 device_draw!(U32, U64, F32, F64, NormalF32, NormalF64);
 
-/// Which threads have a stream, and the generator's type in gpu/rng.
+/// Which threads step a stream, and the generator's type in gpu/rng.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Threads {
-    /// A thread a stream, or several. Word `w` of the state of stream `i` of `count` is at place
-    /// `w * count + i`.
+    /// A thread has one stream or several. Word `w` of the state of stream `i` of `count` is at
+    /// place `w * count + i`.
     One(&'static str),
-    /// So many neighbouring threads. The words of a stream's state lie together.
+    /// This many neighbouring threads share a stream. The words of a stream's state are contiguous.
     Part(&'static str, u32),
-    /// A block of so many. The words of a stream's state lie together.
+    /// A block of this many threads shares a stream. The words of a stream's state are contiguous.
     Block(&'static str, u32),
-    /// As many as a number has words, for Philox4x32 of so many rounds. The words of a stream's
-    /// state lie together.
+    /// Philox4x32 with this many rounds: a stream has as many threads as a number has words. The
+    /// words of a stream's state are contiguous.
     Philox(usize),
 }
 
-/// A [`Generator`] of which there is a twin for the GPU, with the same words.
+/// A [`Generator`] that has a GPU version, which gives the same words.
 pub trait DeviceGenerator: Generator {
-    /// How the GPU has it.
+    /// How the GPU runs it.
     #[doc(hidden)]
     fn threads() -> Threads;
 }
@@ -87,22 +88,22 @@ impl DeviceGenerator for LaggedFibonacci1279 {
     }
 }
 
-/// What a macro makes of the six methods that fill: what each writes, its name, its kind of numbers
+/// Calls a macro with the six methods that fill: what each writes, its name, its kind of numbers
 /// and their type.
 macro_rules! six_fills {
     ($fills:ident) => {
         $fills! {
-            #[doc = "Writes words."]
+            #[doc = "Fills a slice with words."]
             fill_u32: U32, u32;
-            #[doc = "Writes numbers of two words, the low one first."]
+            #[doc = "Fills a slice with numbers of two words each, the low word first."]
             fill_u64: U64, u64;
-            #[doc = "Writes numbers in [0, 1), multiples of 2^-24, of a word each."]
+            #[doc = "Fills a slice with numbers in [0, 1), multiples of 2^-24, of one word each."]
             fill_f32: F32, f32;
-            #[doc = "Writes numbers in [0, 1), multiples of 2^-53, of two words each."]
+            #[doc = "Fills a slice with numbers in [0, 1), multiples of 2^-53, of two words each."]
             fill_f64: F64, f64;
-            #[doc = "Writes normal numbers, mean 0 and variance 1, two of two words."]
+            #[doc = "Fills a slice with normal numbers, mean 0, variance 1: two from two words."]
             fill_normal_f32: NormalF32, f32;
-            #[doc = "Writes normal numbers, mean 0 and variance 1, two of four words."]
+            #[doc = "Fills a slice with normal numbers, mean 0, variance 1: two from four words."]
             fill_normal_f64: NormalF64, f64;
         }
     };

@@ -1,10 +1,10 @@
-//! The kernels that fill, with their arguments: functions of gpu/fill.cuh.
+//! The kernels of gpu/fill.cuh, with their arguments.
 
 use super::tuning::FillShape;
 use crate::cuda::runtime::kernel::{Kernel, Template, Value, arguments};
 
 arguments! {
-    /// Numbers of a stream of Philox4x32, where its blocks come to aligned places.
+    /// Fills with one stream of Philox4x32 whose blocks fall on aligned places.
     #[derive(PartialEq, Eq)]
     pub(super) struct FillPhilox => Fill, None, "fill_philox<Number, ROUNDS, THREADS, TOGETHER>" {
         key: u64 => "uint64_t",
@@ -17,7 +17,7 @@ arguments! {
 }
 
 arguments! {
-    /// The same anywhere.
+    /// Fills with one stream of Philox4x32, at any place.
     #[derive(PartialEq, Eq)]
     pub(super) struct FillPhiloxAnywhere
         => Fill, None, "fill_philox_anywhere<Number, ROUNDS, THREADS, TOGETHER>" {
@@ -31,7 +31,8 @@ arguments! {
 }
 
 arguments! {
-    /// Numbers of streams that step alone, several neighbouring ones a thread.
+    /// Fills with streams that a thread steps alone, one or several neighbouring ones for each
+    /// thread.
     pub(super) struct FillStreams
         => Fill, None, "fill_streams<Generator, Number, THREADS, STREAMS, TOGETHER>" {
         states: u64 => "uint32_t*",
@@ -41,7 +42,7 @@ arguments! {
     }
 }
 
-/// What the kernels take whose streams are shared by threads.
+/// Declares a kernel whose streams are shared by threads; all of these take the same arguments.
 macro_rules! shared_streams {
     ($(#[$doc:meta])* $name:ident, $call:literal) => {
         arguments! {
@@ -57,17 +58,17 @@ macro_rules! shared_streams {
 }
 
 shared_streams! {
-    /// Numbers of streams of Philox4x32.
+    /// Fills with an ensemble of streams of Philox4x32.
     FillPhiloxStreams, "fill_philox_streams<Number, ROUNDS, THREADS, TOGETHER>"
 }
 
 shared_streams! {
-    /// Numbers of streams that threads of a warp share.
+    /// Fills with streams that threads of a warp share.
     FillWarps, "fill_warps<Generator, Number, THREADS>"
 }
 
 shared_streams! {
-    /// Numbers of streams that a block shares.
+    /// Fills with streams that a block shares.
     FillRings, "fill_rings<Generator, Number>"
 }
 
@@ -133,7 +134,7 @@ pub(super) fn fill_warps(
     Kernel::new(template, shape.threads, shape.blocks)
 }
 
-/// For blocks of as many threads as share a stream.
+/// The kernel for blocks of `threads` threads, which share a stream.
 pub(super) fn fill_rings(
     generator: &'static str,
     number: &'static str,

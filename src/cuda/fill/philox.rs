@@ -1,4 +1,4 @@
-//! Arrays filled with one stream of [`Philox4x32Rng`], from wherever it is.
+//! Filling arrays with one stream of [`Philox4x32Rng`], from its current position.
 
 use super::generator::{DeviceDraw, six_fills};
 use super::kernels;
@@ -11,18 +11,18 @@ use crate::error::Error;
 use crate::rng::Philox4x32Rng;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
 
-/// Where blocks of a generator and of an array lie towards each other.
+/// How the generator's blocks of words are aligned with the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
-    /// Blocks of the generator come to aligned places, and no group of words lies across two
-    /// blocks.
+    /// The generator's blocks fall on aligned places, and no number's words come from two blocks.
     Aligned(kernels::FillPhilox),
     /// Anything else.
     Anywhere(kernels::FillPhiloxAnywhere),
 }
 
 impl Places {
-    /// For so many words from an address on, each group of `group` words.
+    /// The alignment for `words` words from the address `out` on. Numbers are drawn from groups of
+    /// `group` words.
     pub(super) fn new<const ROUNDS: usize>(
         rng: &Philox4x32Rng<ROUNDS>,
         out: u64,
@@ -63,7 +63,7 @@ impl Places {
     }
 }
 
-/// How many blocks take turns at so many blocks of the generator.
+/// The number of blocks of threads for `blocks` blocks of the generator.
 fn grid(
     blocks: u64,
     (shape, waves): (FillShape, u32),
@@ -74,7 +74,7 @@ fn grid(
     Grid::blocks(blocks.div_ceil(u64::from(threads * together)).min(held))
 }
 
-/// Those that fill with a stream of Philox4x32.
+/// The methods that fill with one stream of Philox4x32.
 macro_rules! philox_fills {
     ($(#[doc = $what:literal] $name:ident: $kind:ident, $number:ty;)*) => {$(
         #[doc = $what]
@@ -83,7 +83,8 @@ macro_rules! philox_fills {
         ///
         /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
         /// [`GpuError::Compile`](crate::GpuError::Compile),
-        /// [`GpuError::Driver`](crate::GpuError::Driver); the generator is then where it was.
+        /// [`GpuError::Driver`](crate::GpuError::Driver). After an error the generator's position
+        /// is unchanged.
         pub fn $name<const ROUNDS: usize>(
             &self,
             rng: &mut Philox4x32Rng<ROUNDS>,
@@ -94,11 +95,12 @@ macro_rules! philox_fills {
     )*};
 }
 
-/// Slices in device memory, filled with a stream of [`Philox4x32Rng`] from where the generator is
-/// on. Their numbers are those that the CPU's [`Fill`](crate::rng::Fill) gives, bit for bit, and
-/// the generator goes on after them. Each call puts one kernel in the engine's stream and returns.
-/// Slices may begin anywhere; the fastest are those that begin, as the stream does, at a multiple
-/// of 16 bytes, and those that continue such a one.
+/// Filling slices in device memory with one stream of [`Philox4x32Rng`], from its current position
+/// on. The numbers are those that the CPU's [`Fill`](crate::rng::Fill) gives, bit for bit, and the
+/// generator advances past them. Each call launches one kernel in the engine's stream and returns.
+/// A slice may begin at any address. A fill is fastest if the slice begins at a multiple of 16
+/// bytes and the stream at a multiple of 4 words, or if it continues a fill for which that holds,
+/// in memory and in the stream.
 impl Cuda {
     six_fills!(philox_fills);
 
@@ -120,9 +122,9 @@ impl Cuda {
         let places = Places::new(rng, address, words, D::WORDS);
         let mut plan = Plan::new();
         plan.launch(places.launch::<ROUNDS>(D::NAME, words, device.limits.multiprocessors)?);
-        // SAFETY: the plan writes so many words from the address on, which are the slice; it is of
-        // the context and borrowed for writing, and the guard cares that it is neither freed nor
-        // otherwise used before the stream has done with it.
+        // SAFETY: the plan writes `words` words from the address on, which are exactly the slice.
+        // The slice belongs to the context and is borrowed mutably, and the guard ensures that it
+        // is neither freed nor otherwise used before the stream has finished with it.
         unsafe { self.executor().execute(&plan) }?;
         let groups = len.div_ceil(D::NUMBERS);
         rng.skip(groups as u128 * D::WORDS as u128);

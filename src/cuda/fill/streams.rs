@@ -1,4 +1,5 @@
-//! [`CudaStreams`]: an ensemble of streams on the device, and the kernels that fill by it.
+//! [`CudaStreams`]: an ensemble of streams on the device, and choosing the kernels that fill with
+//! it.
 
 use core::marker::PhantomData;
 
@@ -16,7 +17,7 @@ use crate::error::{Error, GpuError};
 use crate::rng::Streams;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
 
-/// Those of an ensemble.
+/// The methods that fill with an ensemble.
 macro_rules! stream_fills {
     ($(#[doc = $what:literal] $name:ident: $kind:ident, $number:ty;)*) => {$(
         #[doc = $what]
@@ -34,21 +35,22 @@ macro_rules! stream_fills {
 
 /// An ensemble of [`Streams`] with its states in device memory.
 ///
-/// A fill puts one kernel in the engine's stream and returns. Its numbers are those that the CPU's
-/// [`Fill`](crate::rng::Fill) of the same streams gives, bit for bit and in the same order: place
-/// `t * len + i` holds number `t` of stream `i`, or their blocks, where a generator's block has
-/// more words than one. So the number of streams belongs to the result, and is the caller's to
-/// choose.
+/// A fill launches one kernel in the engine's stream and returns. Its numbers are those that the
+/// CPU's [`Fill`](crate::rng::Fill) of the same streams gives, bit for bit and in the same order:
+/// place `t * len + i` holds number `t` of stream `i`. (Where a generator's block has more than one
+/// word, read "block" for "number".) So the number of streams is part of the result, and the caller
+/// chooses it.
 ///
 /// # How many streams
 ///
-/// As many as keep the GPU busy. A multiprocessor has room for 2048 threads: a generator with a
-/// state of its own a thread wants about 2^18 streams on a GPU with 132 multiprocessors, and rows
-/// of a multiple of four; [`XorShift1024Weyl`](crate::rng::XorShift1024Weyl), which eight threads
-/// share, 2^15; [`LaggedFibonacci521`](crate::rng::LaggedFibonacci521) and
+/// As many as keep the GPU busy. A multiprocessor has room for 2048 threads. On a GPU with 132
+/// multiprocessors, a generator that one thread steps needs about 2^18 streams, best a multiple of
+/// four; [`XorShift1024Weyl`](crate::rng::XorShift1024Weyl), which eight threads share, 2^15;
+/// [`LaggedFibonacci521`](crate::rng::LaggedFibonacci521) and
 /// [`LaggedFibonacci1279`](crate::rng::LaggedFibonacci1279), which a block of 64 or 128 threads
-/// has, some 2^12 and 2^11. With less, the fills take longer; with more, the states take more time
-/// to be read and written. The fastest slices begin at a multiple of 16 bytes.
+/// shares, some 2^12 and 2^11. With fewer streams a fill takes longer; with more, reading and
+/// writing the states takes longer. Fills are fastest for slices that begin at a multiple of 16
+/// bytes.
 ///
 /// # Examples
 ///
@@ -94,7 +96,8 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
     /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
-        // Memory that is got in a capture is the graph's, and there only while it runs.
+        // Memory that is allocated during a capture belongs to the graph, and exists only while it
+        // runs.
         enter(&cuda.stream, false)?;
         let copied = cuda.stream.clone_htod(&gather(streams)?);
         let states = copied.map_err(|error| failed(error, "copy states to the device"))?;
@@ -102,17 +105,18 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         Ok(Self { executor, states, len: streams.len(), generator: PhantomData })
     }
 
-    /// How many streams there are; at least one.
+    /// The number of streams, at least one.
     #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The ensemble as it is now, to go on with on the CPU. It waits for the GPU.
+    /// Copies the ensemble in its current state to the host, to continue on the CPU. It waits for
+    /// the GPU.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the host has no memory for them,
+    /// [`Error::OutOfMemory`] if the host has no memory for the states,
     /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn to_streams(&self) -> Result<Streams<G>, Error> {
         let layout = Layout::new::<G>(self.len);
@@ -124,13 +128,13 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         scatter(&layout, &states)
     }
 
-    /// The states, for kernels of one's own that [load and store](crate::rng::device_header) them.
+    /// The states, for a user's kernels that [load and store](crate::rng::device_header) them.
     /// Where the threads of a warp or a block share a state, and for
-    /// [`Philox4x32Rng`](crate::rng::Philox4x32Rng), its words are side by side; else word `w` of
-    /// stream `i` is at place `w * len + i`.
+    /// [`Philox4x32Rng`](crate::rng::Philox4x32Rng), the words of a state are contiguous; otherwise
+    /// word `w` of stream `i` is at place `w * len + i`.
     ///
-    /// A kernel that writes other states than a generator's own changes the numbers, and does no
-    /// harm beyond.
+    /// A kernel that writes states which the generator would never have changes the numbers, but
+    /// does no other harm.
     pub fn states_mut(&mut self) -> CudaViewMut<'_, u32> {
         self.states.as_view_mut()
     }
@@ -155,18 +159,19 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         let multiprocessors = self.executor.device.limits.multiprocessors;
         let job = StreamsJob { states, count, out: address, len, multiprocessors };
         let plan = plan::<G, D>(job)?;
-        // SAFETY: the states are of so many streams, and the slice of that many numbers; both are
-        // of the context and borrowed for writing, and the guards care that they are neither freed
-        // nor otherwise used before the stream has done with them.
+        // SAFETY: `states` has the states of `count` streams and the slice has room for `len`
+        // numbers. Both belong to the context and are borrowed mutably, so they do not overlap, and
+        // the guards ensure that they are neither freed nor otherwise used before the stream has
+        // finished with them.
         unsafe { self.executor.execute(&plan) }
     }
 }
 
-/// Where the words of states are in device memory.
+/// The order of the states' words in device memory.
 pub(super) struct Layout {
     streams: usize,
     state: usize,
-    /// Whether the same word of all streams lies together; else the words of a stream do.
+    /// Whether the same word of all streams is contiguous; otherwise the words of one stream are.
     columns: bool,
 }
 
@@ -179,7 +184,7 @@ impl Layout {
         if self.columns { word * self.streams + stream } else { stream * self.state + word }
     }
 
-    /// Room for all words, each of which is 0.
+    /// Room for all words, each set to 0.
     pub(super) fn room(&self) -> Result<Vec<u32>, Error> {
         let len = self.streams.saturating_mul(self.state);
         let mut words = try_with_capacity(len)?;
@@ -188,7 +193,7 @@ impl Layout {
     }
 }
 
-/// The states of an ensemble, each word at its place.
+/// The states of an ensemble in the order of the device.
 pub(super) fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Result<Vec<u32>, Error> {
     let layout = Layout::new::<G>(streams.len());
     let mut states = layout.room()?;
@@ -202,7 +207,7 @@ pub(super) fn gather<G: DeviceGenerator>(streams: &Streams<G>) -> Result<Vec<u32
     Ok(states)
 }
 
-/// The ensemble with these states.
+/// The ensemble with these states, which are in the order of the device.
 pub(super) fn scatter<G: DeviceGenerator>(
     layout: &Layout,
     states: &[u32],
@@ -230,10 +235,10 @@ struct StreamsJob {
     multiprocessors: u32,
 }
 
-/// The kernel that fills an array.
+/// Plans the kernel that fills an array.
 fn plan<G: DeviceGenerator, D: DeviceDraw>(job: StreamsJob) -> Result<Plan<'static>, Error> {
     let StreamsJob { states, count, out, len, multiprocessors } = job;
-    // The states of so many streams fit no device's memory.
+    // The states of more streams than that fit no device's memory.
     let blocks = |blocks: u64| Grid::blocks(blocks).map_err(|_| Error::Gpu(GpuError::OutOfMemory));
     let words = D::words(len);
     let mut plan = Plan::new();

@@ -1,4 +1,4 @@
-//! The kernels as plain C++, with emulated threads, against the CPU's fills.
+//! The kernels, compiled as plain C++ with emulated threads, compared with the CPU's fills.
 
 use std::fmt::Write as _;
 
@@ -18,21 +18,21 @@ use crate::rng::{
     XorShift1024Weyl, Xorwow,
 };
 
-/// A program whose threads are emulated, with this main function.
+/// A program with emulated threads and this main function.
 fn program(main: &str) -> String {
     [
         include_str!("../../../gpu/emulated.hpp"),
         device_header(),
         include_str!("../../../gpu/fill.cuh"),
         "using namespace bijective_shuffle;
-         // Memory whose words before and after an array have to stay as they are.
+         // Memory with guard words before and after an array, which must not change.
          struct Memory {
              static constexpr unsigned GUARD = 16;
              std::vector<uint32_t> words;
              unsigned before, len;
              Memory(unsigned before, unsigned len) : words(before + len + 2 * GUARD + 4, 0xABABABAB), before(before), len(len) {}
              uint32_t* out() {
-                 // At so many words from a multiple of 16 bytes.
+                 // `before` words behind a multiple of 16 bytes.
                  uint32_t* place = words.data() + GUARD;
                  while (reinterpret_cast<uint64_t>(place) % 16 != 0) --place;
                  return place + before;
@@ -54,7 +54,7 @@ fn program(main: &str) -> String {
              for (uint32_t word : words) std::printf(\"%x \", unsigned(word));
              std::printf(\"\\n\");
          }
-         // A function for each kernel, so that there is one of it, however often it is launched.
+         // A function for each kernel, so that each is instantiated once.
          template <class G, class Number, unsigned STREAMS>
          void alone(Words& states, unsigned count, unsigned before, unsigned words, unsigned len) {
              Memory memory(before, words);
@@ -71,7 +71,7 @@ fn program(main: &str) -> String {
              });
              memory.print();
          }
-         // Two warps a block, and rows that are drawn by two.
+         // Two warps in each block, and rows that two warps draw.
          template <class Number, int ROUNDS>
          void philox(Words& states, unsigned count, unsigned before, unsigned words) {
              Memory memory(before, words);
@@ -89,7 +89,7 @@ fn program(main: &str) -> String {
              });
              memory.print();
          }
-         // Two blocks, and tiles for both to take several.
+         // Two blocks, and enough tiles that both take several.
          template <class Number, int ROUNDS>
          void aligned(uint64_t key, uint64_t stream, uint64_t block, unsigned before, unsigned first, unsigned end) {
              Memory memory(before, end - first);
@@ -113,7 +113,7 @@ fn program(main: &str) -> String {
     .concat()
 }
 
-/// What a program prints, and what it should.
+/// The main function of a program, and what it should print.
 #[derive(Default)]
 struct Cases {
     main: String,
@@ -158,14 +158,14 @@ bits! {
     f64: f64::to_bits;
 }
 
-/// What the CPU's fill gives.
+/// The words that the CPU's fill gives.
 fn filled<D: Distribution<Number: AsWords>>(fill: &mut impl NumberSource, len: usize) -> Vec<u32> {
     let mut numbers = vec![D::Number::default(); len];
     fill.draw::<D>(&mut numbers);
     numbers.into_iter().flat_map(AsWords::words).collect()
 }
 
-/// The states of an ensemble, as they lie in device memory.
+/// The states of an ensemble in the order of the device.
 fn states<G: DeviceGenerator>(streams: &Streams<G>) -> Vec<u32> {
     gather(streams).unwrap()
 }
@@ -185,7 +185,7 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: AsWords>>(
         let (name, words) = (D::NAME, D::words(len));
         match G::threads() {
             Threads::One(generator) => {
-                // As `plan` decides.
+                // The same choice as in `plan`.
                 let together = 16 / size_of::<D::Number>();
                 let streams = if before == 0 && count.is_multiple_of(together) { together } else { 1 };
                 writeln!(
@@ -215,7 +215,7 @@ fn streams_case<G: DeviceGenerator, D: DeviceDraw<Number: AsWords>>(
     cases.expected.push((what, states(&streams)));
 }
 
-/// Every kind of numbers.
+/// A case for every kind of numbers.
 fn streams_cases<G: DeviceGenerator>(cases: &mut Cases, count: u64, lens: [usize; 2]) {
     let streams = || Streams::<G>::new(7, 5..5 + count).unwrap();
     streams_case::<G, U32>(cases, streams(), lens, 0);
@@ -230,8 +230,8 @@ fn streams_cases<G: DeviceGenerator>(cases: &mut Cases, count: u64, lens: [usize
 #[test]
 fn streams_of_a_thread_are_those_of_the_cpu() {
     let mut cases = Cases::default();
-    // Whole rows and parts of one, rows that are multiples of 16 bytes and others, with more rows
-    // than stand one after the other.
+    // Whole rows and parts of one, rows that are multiples of 16 bytes and others, and more rows
+    // than the loop is unrolled by.
     for (count, lens) in [(1, [7, 1]), (12, [12 * 9 + 5, 24]), (21, [100, 21 * 5])] {
         streams_cases::<Lcg32>(&mut cases, count, lens);
         streams_cases::<Lcg64>(&mut cases, count, lens);
@@ -260,7 +260,7 @@ fn streams_of_several_threads_are_those_of_the_cpu() {
 #[test]
 fn streams_of_philox_are_those_of_the_cpu() {
     let mut cases = Cases::default();
-    // One stream, a few, and more than a warp has; whole rows, an odd number of them, and lengths
+    // One stream, a few, and more than a warp has; whole rows, an odd number of rows, and lengths
     // that end within a block.
     for (count, lens) in
         [(1, [1, 4 * 7 + 2]), (5, [5 * 4 * 6, 33]), (37, [701, 9]), (70, [280, 563])]
@@ -274,8 +274,8 @@ fn streams_of_philox_are_those_of_the_cpu() {
         streams_case::<_, NormalF32>(&mut cases, streams(), lens, 1);
         streams_case::<_, NormalF64>(&mut cases, streams(), lens, 2);
     }
-    // Keys of their own, places within a block, which is dropped, and before a counter's low word
-    // overflows.
+    // Different keys, positions within a block (which is dropped), and just before a counter's low
+    // word overflows.
     let generators = (0..9).map(|k| {
         let mut rng = Philox4x32Rng::<10>::from_key(u64::MAX / (k + 1), k << 40);
         rng.set_position((1 << 34) - 4 * u128::from(k) - 5);
@@ -287,7 +287,8 @@ fn streams_of_philox_are_those_of_the_cpu() {
     cases.check();
 }
 
-/// A fill of a stream of Philox4x32 from some word on, at so many words from an aligned place.
+/// A fill of one stream of Philox4x32 from word `position` on, to a place `before` words behind an
+/// aligned one.
 fn philox_case<D: DeviceDraw<Number: AsWords>, const ROUNDS: usize>(
     cases: &mut Cases,
     position: u128,
@@ -324,8 +325,8 @@ fn philox_case<D: DeviceDraw<Number: AsWords>, const ROUNDS: usize>(
 #[test]
 fn a_stream_of_philox_is_that_of_the_cpu_anywhere() {
     let mut cases = Cases::default();
-    // Tiles are of 256 words: 258 end before what the second stores, 600 are more than the two
-    // warps have at once.
+    // A tile is 256 words: 258 words end within the second tile, and 600 are more than the two
+    // warps hold at once.
     for len in [1, 2, 258, 600] {
         for position in [0, 1, 2, 3, (1 << 66) - 101] {
             for before in 0..4 {
@@ -350,7 +351,7 @@ fn states_come_back_as_they_were_and_need_memory() {
         let states = gather(&streams).unwrap();
         let got: Streams<G> = scatter(&Layout::new::<G>(7), &states).unwrap();
         assert!(got.generators() == streams.generators());
-        // More words than a slice may have, whether or not a `usize` counts them.
+        // More words than a slice can have, whether or not a `usize` can count them.
         for count in [usize::MAX, usize::MAX / G::STATE, isize::MAX as usize / 4 / G::STATE + 1] {
             let refused = Layout::new::<G>(count).room();
             assert!(matches!(refused, Err(Error::OutOfMemory { bytes }) if bytes >= 1 << 31));

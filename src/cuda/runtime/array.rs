@@ -1,4 +1,4 @@
-//! [`DeviceArray`] and [`DeviceArrayMut`]: the device memory that the engine takes.
+//! [`DeviceArray`] and [`DeviceArrayMut`]: the device memory that the engine accepts.
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
 
@@ -11,13 +11,13 @@ mod sealed {
 
 /// Device memory that the engine may read: a [`CudaSlice`], a [`CudaView`] or a [`CudaViewMut`].
 ///
-/// The trait is sealed, because the engine relies on the address and the length that it is told,
-/// and [`DevicePtr`], cudarc's trait for them, is safe to implement for a type that has neither.
-/// Memory of other libraries is passed by address to the `unsafe` functions of
+/// The trait is sealed, because the engine relies on the address and the length that it gets, and
+/// [`DevicePtr`], cudarc's trait for them, is a safe trait that any type can implement with wrong
+/// ones. Memory of other libraries is passed by address to the `unsafe` functions of
 /// [`CudaWorkspace`](crate::CudaWorkspace) whose names end with `_raw`, or becomes a [`CudaSlice`]
 /// by [`CudaStream::upgrade_device_ptr`](cudarc::driver::CudaStream::upgrade_device_ptr).
 ///
-/// A type of the user's own is refused, whatever it says of itself:
+/// A user's type does not compile, even if it implements [`DevicePtr`]:
 ///
 /// ```compile_fail,E0277
 /// use std::sync::Arc;
@@ -50,7 +50,7 @@ mod sealed {
 ///
 /// # Examples
 ///
-/// A function for all that the engine takes:
+/// A function for all device memory that the engine accepts:
 ///
 /// ```
 /// use bijective_shuffle::cudarc::driver::CudaSlice;
@@ -66,7 +66,7 @@ mod sealed {
 ///     workspace.shuffle_into(&Standard::from_seed(from.len() as u64, seed), from, out)
 /// }
 ///
-/// // A part of an array is one too.
+/// // A part of an array is accepted too.
 /// fn shuffle_half(workspace: &mut CudaWorkspace, from: &CudaSlice<u32>, out: &mut CudaSlice<u32>) {
 ///     let half = from.len() / 2;
 ///     let _ = shuffle(workspace, 42, &from.slice(..half), &mut out.slice_mut(..half));
@@ -80,8 +80,7 @@ impl<T> DeviceArray<T> for CudaViewMut<'_, T> {}
 
 /// Device memory that the engine may write: a [`CudaSlice`] or a [`CudaViewMut`].
 ///
-/// The trait is sealed, for the reason that [`DeviceArray`] has. A type of the user's own is
-/// refused:
+/// The trait is sealed for the same reason as [`DeviceArray`]. A user's type does not compile:
 ///
 /// ```compile_fail,E0277
 /// use std::sync::Arc;

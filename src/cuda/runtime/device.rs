@@ -1,4 +1,4 @@
-//! [`Device`]: a GPU's context, what it can do, and the programs loaded on it.
+//! [`Device`]: a GPU in one context, with its limits and the programs loaded on it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::program::Program;
 use super::stream::failed;
 use crate::error::{Error, Unavailable};
 
-/// What a GPU has.
+/// The resources of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) multiprocessors: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// The device in a context. Programs are shared by all engines of a context.
+    /// The device of a context. All engines of a context share its programs.
     ///
     /// # Errors
     ///
@@ -97,12 +97,12 @@ impl Device {
         })
     }
 
-    /// Keeps compiled programs in a folder from now on.
+    /// Keeps compiled programs in a folder from now on, and looks for them there.
     pub(crate) fn keep_programs_in(&self, folder: PathBuf) {
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
     }
 
-    /// A program's kernel, compiled and loaded if it is not yet.
+    /// A program's kernel, which is compiled and loaded at first use.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Device {
         Ok(kernels().entry(program.clone()).or_insert(kernel).clone())
     }
 
-    /// A program, compiled for this device if it is not yet.
+    /// A program's code for this device, which is compiled at first use.
     ///
     /// # Errors
     ///

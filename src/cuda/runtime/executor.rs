@@ -1,4 +1,8 @@
-//! [`Executor`]: compiles for a [`Plan`], reserves memory for it, and executes it.
+//! [`Executor`]: compiles the kernels of a [`Plan`], reserves its memory, and executes it.
+//!
+//! An executor serves one stream. A look-back leaves its ticket and its epoch ready for the next
+//! launch on the same memory, and working memory is reused without waiting for earlier launches.
+//! Both are correct only because all of these launches are in one stream, in order.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -16,17 +20,17 @@ use super::reader::Reader;
 use super::stream::{enter, failed};
 use crate::error::{Error, GpuError};
 
-/// How much stands before the status words of `TileStates` in gpu/runtime/lookback.cuh.
+/// The bytes before the status words of `TileStates` in gpu/runtime/lookback.cuh.
 const TILE_STATES_HEADER: u64 = 24;
 
-/// A kernel, and how many of its blocks a multiprocessor holds, as far as anyone has asked.
+/// A kernel and, once it has been asked for, the number of its blocks that a multiprocessor holds.
 struct Ready {
     program: Program,
     kernel: Arc<LoadedKernel>,
     held: Option<u32>,
 }
 
-/// Kernels and working memory on one stream, kept from call to call.
+/// Kernels and working memory for one stream, kept from call to call.
 pub(crate) struct Executor {
     pub(crate) device: Arc<Device>,
     pub(crate) stream: Arc<CudaStream>,
@@ -52,18 +56,18 @@ impl Executor {
         }
     }
 
-    /// How many bytes of working memory it holds.
+    /// The bytes of working memory that it holds.
     pub(crate) fn bytes(&self) -> usize {
         self.tile_states.held() + self.scratch.held()
     }
 
-    /// Begins a call on device memory. If what it puts in the stream is captured in a graph, the
-    /// working memory is kept for that.
+    /// Begins a call on device memory. If the stream is being captured in a graph, the working
+    /// memory is kept until this is dropped, because the graph will hold its address.
     ///
     /// # Errors
     ///
-    /// [`GpuError::Captured`](crate::GpuError::Captured) if it is captured, and the engine is not
-    /// one `with_capture`; [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured and the
+    /// engine was not made by `with_capture`; [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
         if enter(&self.stream, self.may_be_captured)? {
             self.tile_states.keep();
@@ -90,22 +94,22 @@ impl Executor {
         plan.otherwise.as_ref().map_or(Ok(()), |otherwise| self.compile(otherwise))
     }
 
-    /// Gets the kernels and the memory that the plan takes, so that [`execute`](Self::execute)
-    /// finds them.
+    /// Compiles the kernels and allocates the memory that the plan needs, so that
+    /// [`execute`](Self::execute) neither compiles nor allocates.
     pub(crate) fn reserve(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
         self.bind()?;
         self.prepare(plan).map(drop)
     }
 
-    /// Does what is planned: puts its kernels in the stream. It waits only where the plan has a
-    /// check. Everything is got before anything is launched, so that the plan's alternative can
-    /// take over if there is not enough memory.
+    /// Executes the plan: puts its kernels and copies in the stream. It waits only where the plan
+    /// has a check. All kernels are compiled and all memory is allocated before anything is
+    /// launched, so that the plan's alternative can take over if there is not enough memory.
     ///
     /// # Safety
     ///
-    /// The addresses that were given to the plan's job are of as much device memory as the job
-    /// says, which the stream may read and write as the job does, and nothing that is written
-    /// overlaps with anything else.
+    /// Each address that was given to the plan's job is that of as much device memory as the job
+    /// says. The stream may read or write it as the job does, nobody else uses it until the stream
+    /// has finished, and no memory that the job writes overlaps any other memory that it was given.
     pub(crate) unsafe fn execute(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
         self.bind()?;
         let Prepared { plan, mut ground, kernels } = self.prepare(plan)?;
@@ -114,14 +118,15 @@ impl Executor {
             match step {
                 Step::Launch(launch) => {
                     let Some(kernel) = kernels.next() else { break };
-                    // SAFETY: the caller vouches for the memory that it has given. The rest is
-                    // working memory, which has been got for this plan and which only this stream
-                    // uses, one kernel after the other.
+                    // SAFETY: the caller vouches for the memory that was given to the job. All
+                    // other memory is working memory, of which `prepare` has allocated as much as
+                    // the plan takes, and which only this stream uses, one kernel after the other.
                     unsafe { self.launch(kernel, launch, &mut ground) }?;
                 }
                 &Step::Copy { from, to, bytes } => {
-                    // SAFETY: as many bytes are at both addresses and are the stream's, which the
-                    // caller promises of its own memory and `prepare` has seen to for the rest.
+                    // SAFETY: both addresses have `bytes` bytes that the stream may use. For memory
+                    // that was given to the job the caller promises it; for working memory
+                    // `prepare` has allocated as much as the plan takes.
                     unsafe { self.copy(ground.at(from), ground.at(to), bytes) }?;
                 }
                 Step::Check(check) => check(&Reader::new(&self.stream), &ground)?,
@@ -135,7 +140,8 @@ impl Executor {
         bound.map_err(|error| failed(error, "use the device"))
     }
 
-    /// Gets all that a plan takes, or else its alternative.
+    /// Compiles and allocates all that a plan needs or, if there is not enough memory, all that its
+    /// alternative needs.
     fn prepare<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
         match (self.prepare_one(plan), &plan.otherwise) {
             (Err(Error::Gpu(GpuError::OutOfMemory)), Some(otherwise)) => self.prepare(otherwise),
@@ -159,7 +165,7 @@ impl Executor {
         Ok(Prepared { plan, ground: Ground { scratch, tile_states, block_bits: 0 }, kernels })
     }
 
-    /// The number of a kernel, which is compiled and loaded if it is not yet.
+    /// The number of a kernel in `kernels`. The kernel is compiled and loaded at first use.
     fn ready(&mut self, evaluated: &Evaluated<'_>, kernel: &Instance) -> Result<usize, Error> {
         let is_it = |ready: &Ready| ready.program.is(evaluated, kernel);
         if let Some(number) = self.kernels.iter().position(is_it) {
@@ -171,7 +177,7 @@ impl Executor {
         Ok(self.kernels.len() - 1)
     }
 
-    /// The memory of a look-back over so many tiles.
+    /// The address of the memory for a look-back over `tiles` tiles.
     fn tile_states(&mut self, tiles: u32) -> Result<u64, Error> {
         let kernel = own::new_tile_states();
         let number = self.ready(&Evaluated::Nothing, &kernel.erase())?;
@@ -183,11 +189,11 @@ impl Executor {
             let work = u64::from(tiles.div_ceil(own::THREADS));
             let launch = Launch::new(own::new_tile_states(), Grid::Resident(work), arguments);
             let mut ground = Ground { scratch: 0, tile_states: states, block_bits: 0 };
-            // SAFETY: the kernel writes the header and the status words of so many tiles, for which
-            // this memory has just been got. Nothing else has its address yet.
+            // SAFETY: the kernel writes the header and the status words of `tiles` tiles, and this
+            // memory has just been allocated with that size. Nothing else has its address yet.
             let made = unsafe { self.launch(number, &launch, &mut ground) };
             if made.is_err() {
-                // It must not be taken for memory that is ready.
+                // The memory is not initialised, so the next call must not find it.
                 self.tile_states.give_up();
             }
             made?;
@@ -195,12 +201,12 @@ impl Executor {
         Ok(states)
     }
 
-    /// Puts a kernel in the stream: the crate's only launch.
+    /// Puts a kernel in the stream. All of the crate's launches come through here.
     ///
     /// # Safety
     ///
-    /// The addresses on the ground and those that the launch has are of memory that the kernel may
-    /// use until it is done.
+    /// The addresses in `ground`, and those in the launch's arguments, are those of memory that the
+    /// kernel may use until it has finished, as much of it as its arguments say.
     unsafe fn launch(
         &self,
         number: usize,
@@ -235,26 +241,28 @@ impl Executor {
             BijectionUse::Value => &mut parameters[..],
             BijectionUse::Type | BijectionUse::None => &mut parameters[1..],
         };
-        // SAFETY: the kernel was compiled from the text that the launch's `Instance` writes. Its
-        // parameters are the bijection's struct, of as many bytes as `params` points at, which its
-        // text asserts, if it takes it; and the struct of arguments, of which `write` has written
-        // one: `Launch::new` ties the type that it writes to the type that the `Instance` is of,
-        // and the text asserts each field's size and offset. The caller vouches for the memory that
-        // the arguments point at.
+        // SAFETY: the kernel was compiled from the text of the launch's `Instance`, which declares
+        // one or two parameters. The first, only for `BijectionUse::Value`, is the bijection's
+        // struct; the text asserts that the struct has as many bytes as `params` points at, and
+        // every plan gives such a kernel something to evaluate, so `params` is not null. The other
+        // is the struct of arguments. `write` has written one: `Launch::new` ties the type that it
+        // writes to the type of the kernel, and the text asserts each field's size and offset. The
+        // caller vouches for the memory that the arguments point at.
         unsafe { kernel.launch(self.stream.cu_stream(), division, parameters) }
     }
 
-    /// Copies in the stream's order, wherever the addresses are: raw ones may be of the host's
-    /// memory.
+    /// Copies bytes in the stream's order. The addresses may be in any memory, since those that a
+    /// user gives to a `_raw` function may be in the host's.
     ///
     /// # Safety
     ///
-    /// There are so many bytes at both addresses, the stream's to read and to write.
+    /// There are `bytes` bytes at both addresses, which the stream may read at `from` and write at
+    /// `to`.
     unsafe fn copy(&self, from: u64, to: u64, bytes: u64) -> Result<(), Error> {
         let len = usize::try_from(bytes).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
-        // SAFETY: the caller promises that there are so many bytes at both addresses, the stream's
-        // to read and to write, which is all that the driver asks for: it finds out by itself whose
-        // memory they are in.
+        // SAFETY: the caller promises `len` bytes to read at `from` and to write at `to`. The
+        // driver needs nothing else: with unified addressing it finds out by itself in which memory
+        // they are.
         unsafe { sys::cuMemcpyAsync(to, from, len, self.stream.cu_stream()) }
             .result()
             .map_err(|error| failed(error, "copy on the device"))
@@ -262,7 +270,9 @@ impl Executor {
 }
 
 impl Ready {
-    /// Asks the driver how many blocks of so many threads a multiprocessor holds, once.
+    /// Asks the driver how many blocks of `threads` threads and `shared` bytes a multiprocessor
+    /// holds. Only the first call asks; later ones keep its answer, even with another size of
+    /// shared memory, which affects the size of the grid but not the result.
     fn ask(&mut self, threads: u32, shared: usize) -> Result<(), Error> {
         if self.held.is_none() {
             self.held = Some(self.kernel.blocks_per_multiprocessor(threads, shared)?);
@@ -271,11 +281,11 @@ impl Ready {
     }
 }
 
-/// A plan with all that it takes.
+/// A plan with all that it needs.
 struct Prepared<'p, 'a> {
     plan: &'p Plan<'a>,
     ground: Ground,
-    /// The numbers of the kernels that it launches, in order.
+    /// The numbers of the kernels that the plan launches, in order.
     kernels: Vec<usize>,
 }
 

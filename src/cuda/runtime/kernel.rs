@@ -1,34 +1,34 @@
-//! [`Kernel`]: a function of `gpu/` as a kernel, with its parameters declared once.
+//! [`Kernel`]: a kernel that calls a function of `gpu/`, with its parameters declared once.
 //!
 //! A kernel takes at most two parameters: the bijection's struct, and one struct with everything
-//! else. The second is a `#[repr(C)]` struct of Rust that [`arguments!`] declares. The macro gives
-//! the kernel's text the same struct in CUDA C++, with a `static_assert` for the size of the struct
-//! and for the size and the offset of each field. So a kernel whose parameters are not the bytes
-//! that the host passes does not compile, and so is never launched.
+//! else. The second is a `#[repr(C)]` Rust struct that [`arguments!`] declares. From the same
+//! declaration the kernel's text gets the struct in CUDA C++, with a `static_assert` for the size
+//! of the struct and for the size and the offset of each field. So a kernel whose parameters differ
+//! from the bytes that the host passes does not compile, and is never launched.
 
 use core::marker::PhantomData;
 
 use super::word_type::WordType;
 use crate::compact::Direction;
 
-/// What a kernel takes, and which function it calls with it.
+/// The arguments of a kernel, and the function that it calls with them.
 ///
 /// # Safety
 ///
-/// The type is `#[repr(C)]`, and [`FIELDS`](Self::FIELDS) are all of its fields with their sizes
-/// and offsets. Its values may be copied bit by bit. [`arguments!`] implements it so.
+/// The type is `#[repr(C)]`, [`FIELDS`](Self::FIELDS) are all of its fields with their sizes and
+/// offsets, and the device may get its values as plain bytes. [`arguments!`] ensures this.
 pub(crate) unsafe trait Arguments: Copy {
-    /// The function, with its template arguments: names of the [`Template`], or `F`.
+    /// The function with its template arguments, which are names of the [`Template`] or `F`.
     const CALL: &'static str;
-    /// What the function gets of the bijection.
+    /// What the function takes of the bijection.
     const BIJECTION: BijectionUse;
-    /// Which texts the function is in.
+    /// The texts that the function is in.
     const LIBRARY: Library;
-    /// The struct's fields, which the function gets in this order, after the bijection.
+    /// The struct's fields, which the function takes in this order, after the bijection.
     const FIELDS: &'static [Field];
 }
 
-/// What a kernel's function gets of the bijection, whose type is `F`.
+/// What a kernel's function takes of the bijection, whose type is `F`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum BijectionUse {
     /// Nothing.
@@ -39,12 +39,12 @@ pub(crate) enum BijectionUse {
     Value,
 }
 
-/// Which texts stand before a kernel.
+/// The texts that precede a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Library {
-    /// Those that permute.
+    /// The texts that permute.
     Permutations,
-    /// The generators, and those that fill.
+    /// The generators, and the kernels that fill.
     Fill,
 }
 
@@ -58,8 +58,8 @@ pub(crate) struct Field {
     pub(crate) offset: usize,
 }
 
-/// Declares the arguments of a kernel: a struct, the function that gets its fields, and the type of
-/// each field in CUDA C++.
+/// Declares the arguments of a kernel: a struct, the function that takes its fields, and the type
+/// of each field in CUDA C++.
 macro_rules! arguments {
     (
         $(#[$doc:meta])*
@@ -74,8 +74,8 @@ macro_rules! arguments {
             $($(#[$field_doc])* $visibility $field: $type,)*
         }
 
-        // SAFETY: the struct is `repr(C)` and `Copy`. The list below is made of the list of its
-        // fields, by the compiler's own sizes and offsets.
+        // SAFETY: the struct is `repr(C)` and `Copy`. The list below is generated from the list of
+        // its fields, with the compiler's own sizes and offsets.
         unsafe impl $(<$generic: Copy>)? $crate::cuda::runtime::kernel::Arguments for $name $(<$generic>)? {
             const CALL: &'static str = $call;
             const BIJECTION: $crate::cuda::runtime::kernel::BijectionUse =
@@ -101,22 +101,22 @@ pub(crate) use arguments;
 pub(crate) enum Value {
     /// A word.
     Word(WordType),
-    /// A type of the library's.
+    /// A type of the device library.
     Type(&'static str),
-    /// A type of the library's for a word.
+    /// A template of the device library, instantiated with a word.
     Of(&'static str, WordType),
-    /// A type of the library's for a direction.
+    /// A template of the device library, instantiated with a direction.
     Towards(&'static str, Direction),
     /// A number.
     Number(u32),
-    /// Yes or no.
+    /// A flag.
     Flag(bool),
-    /// Which way items go.
+    /// A direction.
     Way(Direction),
 }
 
 impl Value {
-    /// Its definition, with a name.
+    /// The definition, in CUDA C++, of a name with this value.
     fn definition(self, name: &str) -> String {
         match self {
             Self::Word(word) => format!("using {name} = {};\n", word.name()),
@@ -134,7 +134,7 @@ impl Value {
     }
 }
 
-/// A direction in CUDA C++.
+/// The direction's name in CUDA C++.
 const fn device_direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Shuffle => "Direction::Shuffle",
@@ -145,7 +145,7 @@ const fn device_direction(direction: Direction) -> &'static str {
 /// The most template arguments that a kernel has.
 const MOST_VALUES: usize = 8;
 
-/// Values of template arguments, with their names.
+/// The names and values of a kernel's template arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Template([Option<(&'static str, Value)>; MOST_VALUES]);
 
@@ -156,7 +156,7 @@ impl<const VALUES: usize> From<[(&'static str, Value); VALUES]> for Template {
     }
 }
 
-/// A kernel that takes certain arguments.
+/// A kernel that takes arguments of type A.
 #[derive(Debug)]
 pub(crate) struct Kernel<A> {
     instance: Instance,
@@ -164,8 +164,8 @@ pub(crate) struct Kernel<A> {
 }
 
 impl<A: Arguments> Kernel<A> {
-    /// A kernel with template arguments, for blocks of `threads` threads, of which a multiprocessor
-    /// should hold `blocks`: that limits their registers.
+    /// A kernel with these template arguments, for blocks of `threads` threads. A multiprocessor
+    /// should hold `blocks` of them, which limits their registers.
     pub(crate) fn new(template: impl Into<Template>, threads: u32, blocks: u32) -> Self {
         let (call, bijection, library, fields) = (A::CALL, A::BIJECTION, A::LIBRARY, A::FIELDS);
         let (size, template) = (size_of::<A>(), template.into());
@@ -174,13 +174,13 @@ impl<A: Arguments> Kernel<A> {
         Self { instance, arguments: PhantomData }
     }
 
-    /// The kernel, whatever it takes.
+    /// The kernel without the type of its arguments.
     pub(crate) fn erase(self) -> Instance {
         self.instance
     }
 }
 
-/// What decides a kernel's compiled code, but for the bijection.
+/// Everything except the bijection that determines a kernel's compiled code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Instance {
     call: &'static str,
@@ -200,17 +200,18 @@ impl Instance {
         self.threads
     }
 
-    /// What it gets of the bijection.
+    /// What its function takes of the bijection.
     pub(crate) fn bijection(&self) -> BijectionUse {
         self.bijection
     }
 
-    /// Which texts it needs.
+    /// The texts that it needs.
     pub(crate) fn library(&self) -> Library {
         self.library
     }
 
-    /// Its text: a namespace of its own with the definitions and the kernel, which has a name.
+    /// Its text: a namespace of its own, with the definitions and the kernel, whose name is
+    /// `entry`.
     pub(crate) fn text(&self, entry: &str) -> String {
         let mut text = format!("namespace of_{entry} {{\n");
         for (name, value) in self.template.0.iter().flatten() {
@@ -224,7 +225,8 @@ impl Instance {
         text.push_str(&format!(
             " }};\nstatic_assert(sizeof(Arguments) == {size}, \"as on the host\");\n"
         ));
-        // NVRTC has no `offsetof`. Both languages lay the struct out in this way.
+        // NVRTC has no `offsetof`, so the offsets are computed: both languages lay out the struct
+        // in this way.
         let mut end = 0;
         for Field { name, size, offset, .. } in self.fields {
             text.push_str(&format!(
@@ -250,11 +252,11 @@ impl Instance {
     }
 }
 
-/// A value's bytes, as the initialiser of an array in C++.
+/// A value's bytes, as the initialiser of a C++ array.
 #[cfg(test)]
 pub(crate) fn initialiser<T: Copy>(value: &T) -> String {
-    // SAFETY: the pointer is to a `T` that is borrowed, of so many bytes. The structs that are
-    // passed have no padding, so that all of them are initialised.
+    // SAFETY: the pointer is that of a borrowed `T`, which has `size_of::<T>()` bytes. The structs
+    // that tests pass have no padding, so all of these bytes are initialised.
     let bytes =
         unsafe { core::slice::from_raw_parts((&raw const *value).cast::<u8>(), size_of::<T>()) };
     bytes.iter().fold(String::new(), |all, byte| all + &format!("{byte},"))

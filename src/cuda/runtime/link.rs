@@ -1,5 +1,5 @@
-//! [`Link`]: copies between host and device, in pieces through page-locked memory, so that the
-//! device's copies run while the host's threads fill and empty the other piece.
+//! [`Link`]: copies between host and device through two pieces of page-locked memory. The device
+//! copies one piece while the host's threads fill or empty the other.
 
 use cudarc::driver::sys::{self, CUevent_flags};
 use cudarc::driver::{CudaEvent, CudaStream, PinnedHostSlice};
@@ -10,14 +10,14 @@ use super::stream::failed;
 use crate::base::memory::SharedPtr;
 use crate::error::Error;
 
-/// Bytes of a piece of page-locked memory, of which there are two, for copies between host and
-/// device.
+/// The bytes of a piece of page-locked memory.
 pub(crate) const PIECE_BYTES: usize = 8 << 20;
 
-/// Bytes from which copies go through page-locked memory. What is less, the driver copies as fast.
+/// The fewest bytes that are copied through page-locked memory. The driver copies fewer bytes just
+/// as fast.
 pub(crate) const LINK_BYTES: usize = 1 << 20;
 
-/// Bytes that a thread copies at a time from one place in host memory to another.
+/// The bytes that a thread copies at a time within host memory.
 pub(crate) const COPY_BYTES: usize = 256 << 10;
 
 /// Two pieces of page-locked memory.
@@ -26,25 +26,25 @@ pub(crate) struct Link {
     pieces: [Piece; 2],
 }
 
-/// Page-locked memory, and when the device has done with it.
+/// Page-locked memory, and the event after the device's last use of it.
 struct Piece {
     start: *mut u8,
     done: CudaEvent,
     _memory: PinnedHostSlice<u8>,
 }
 
-// SAFETY: `start` points to page-locked memory that `_memory` owns and that stays where it is when
-// a piece moves. cudarc lets both the memory and the event be sent, and a piece is used by one
-// thread at a time, which has it borrowed from its `Link`.
+// SAFETY: `start` points to page-locked memory that `_memory` owns and that does not move when the
+// `Piece` does. cudarc's types for the memory and the event are `Send`, and one thread at a time
+// uses a piece, the one that has borrowed the `Link`.
 unsafe impl Send for Piece {}
 
 impl Piece {
     fn new(stream: &CudaStream) -> Result<Self, Error> {
         let failed = |error| failed(error, "get page-locked memory");
         let context = stream.context();
-        // SAFETY: the memory comes uninitialised, and is read only where it has been written:
-        // `upload` fills a piece before the device reads it, and `download` waits for the device's
-        // copy before it reads.
+        // SAFETY: the memory is uninitialised, and is read only where it has been written: `upload`
+        // fills a piece before the device reads it, and `download` waits for the device's copy
+        // before it reads.
         let memory = unsafe { context.alloc_pinned_with_flags::<u8>(PIECE_BYTES, 0) };
         let mut memory = memory.map_err(failed)?;
         let start = memory.as_mut_ptr().map_err(failed)?;
@@ -52,14 +52,14 @@ impl Piece {
         Ok(Self { start, done: done.map_err(failed)?, _memory: memory })
     }
 
-    /// Waits until the device has done with the memory.
+    /// Waits until the device has finished with the memory.
     fn wait(&self) -> Result<(), Error> {
         self.done.synchronize().map_err(|error| failed(error, "wait for a copy"))
     }
 }
 
 impl Link {
-    /// Gets the memory.
+    /// Allocates the page-locked memory.
     ///
     /// # Errors
     ///
@@ -70,12 +70,13 @@ impl Link {
         Ok(Self { stream: stream.clone(), pieces })
     }
 
-    /// Copies to the device. When it returns, the source is not needed any more; the device's
-    /// copies are in the stream.
+    /// Copies to the device. The source is no longer needed when it returns; the last of the
+    /// device's copies may still be in the stream.
     ///
     /// # Safety
     ///
-    /// There are so many bytes at both addresses, those on the device for the stream to write.
+    /// There are `bytes` bytes to read at `source` and to write at `address`. The stream may write
+    /// the latter.
     pub(crate) unsafe fn upload(
         &mut self,
         source: *const u8,
@@ -86,18 +87,17 @@ impl Link {
             let len = (bytes - at).min(PIECE_BYTES);
             let piece = &self.pieces[number % 2];
             piece.wait()?;
-            // SAFETY: `at` is below `bytes`, which is how many the caller promises that there are
-            // at `source`.
+            // SAFETY: `at` is below `bytes`, and the caller promises `bytes` bytes at `source`.
             let source = unsafe { source.add(at) };
-            // SAFETY: `len` bytes are left of the source, and are no more than a piece has. The
-            // device has done with the piece, which `wait` has waited for, and `self` is borrowed
-            // alone.
+            // SAFETY: `len` bytes of the source are left, and a piece has room for them. `wait` has
+            // waited until the device has finished with the piece, and `self` is borrowed mutably,
+            // so nobody else uses it.
             unsafe { copy_bits(source, piece.start, len) };
             let (to, stream) = (address + at as u64, self.stream.cu_stream());
-            // SAFETY: the piece has been filled with `len` bytes, and neither changes nor is freed
-            // before `wait` or the `Drop` of the link has waited for the event after this copy. The
-            // caller promises that there are `bytes` at the address for the stream to write, of
-            // which these are a part.
+            // SAFETY: the piece has been filled with `len` bytes, and is neither changed nor freed
+            // before `wait`, or the link's `Drop`, has waited for the event that is recorded after
+            // this copy. The caller promises `bytes` bytes at the address that the stream may
+            // write, and these `len` are among them.
             unsafe { sys::cuMemcpyHtoDAsync_v2(to, piece.start.cast(), len, stream) }
                 .result()
                 .map_err(|error| failed(error, "copy to the device"))?;
@@ -110,7 +110,8 @@ impl Link {
     ///
     /// # Safety
     ///
-    /// There are so many bytes at both addresses, those on the device for the stream to read.
+    /// There are `bytes` bytes to read at `address` and to write at `out`. The stream may read the
+    /// former, and nobody else uses the latter.
     pub(crate) unsafe fn download(
         &mut self,
         address: u64,
@@ -124,10 +125,10 @@ impl Link {
             let piece = &self.pieces[number % 2];
             piece.wait()?;
             let (from, stream) = (address + at as u64, self.stream.cu_stream());
-            // SAFETY: the piece has room for `len` bytes, has been emptied before, and is neither
-            // read nor freed before `wait` or the `Drop` of the link has waited for the event after
-            // this copy. The caller promises that there are `bytes` at the address for the stream
-            // to read, of which these are a part.
+            // SAFETY: the piece has room for `len` bytes, what it held has been copied out, and it
+            // is neither read nor freed before `wait`, or the link's `Drop`, has waited for the
+            // event that is recorded after this copy. The caller promises `bytes` bytes at the
+            // address that the stream may read, and these `len` are among them.
             unsafe { sys::cuMemcpyDtoHAsync_v2(piece.start.cast(), from, len, stream) }
                 .result()
                 .map_err(|error| failed(error, "copy from the device"))?;
@@ -144,12 +145,11 @@ impl Link {
             let len = (bytes - at).min(PIECE_BYTES);
             let piece = &self.pieces[number % 2];
             piece.wait()?;
-            // SAFETY: `at` is below `bytes`, for which the caller promises that there is room at
+            // SAFETY: `at` is below `bytes`, and the caller promises room for `bytes` bytes at
             // `out`.
             let out = unsafe { out.add(at) };
-            // SAFETY: `len` bytes of room are left from here, and the piece has as many, which the
-            // device has written: `wait` has waited for its copy. The next copy is to the other
-            // piece.
+            // SAFETY: `len` bytes of room are left at `out`. The device has written as many to the
+            // piece, for which `wait` has waited, and its next copy is to the other piece.
             unsafe { copy_bits(piece.start, out, len) };
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         for piece in &self.pieces {
-            // If the driver has failed, nothing will be copied any more.
+            // If this fails, so has the driver, and it will copy nothing more.
             let _ = piece.wait();
         }
     }
@@ -175,16 +175,17 @@ impl std::fmt::Debug for Link {
     }
 }
 
-/// Copies bytes, initialised or not, on the threads of the current pool if they are many.
+/// Copies bytes, initialised or not, on the threads of the current pool if there are many.
 ///
 /// # Safety
 ///
-/// There are so many bytes at both addresses, which do not overlap, and nobody else uses them.
+/// There are `bytes` bytes to read at `source` and to write at `out`. The two do not overlap, and
+/// nobody else uses them meanwhile.
 pub(crate) unsafe fn copy_bits(source: *const u8, out: *mut u8, bytes: usize) {
     if bytes <= COPY_BYTES {
-        // SAFETY: the caller promises that there are `bytes` at both addresses, that the two do not
-        // overlap, and that nobody else uses them. Bytes have no alignment, and are copied without
-        // being looked at.
+        // SAFETY: the caller promises `bytes` bytes at both addresses, which do not overlap and
+        // which nobody else uses. Bytes need no alignment, and an untyped copy may copy
+        // uninitialised ones.
         unsafe { core::ptr::copy_nonoverlapping(source, out, bytes) };
         return;
     }
@@ -192,14 +193,14 @@ pub(crate) unsafe fn copy_bits(source: *const u8, out: *mut u8, bytes: usize) {
     (0..bytes.div_ceil(COPY_BYTES)).into_par_iter().for_each(|number| {
         let at = number * COPY_BYTES;
         let len = (bytes - at).min(COPY_BYTES);
-        // SAFETY: `at` is below `bytes`, since there are no more parts than cover them, and so many
-        // are at the address.
+        // SAFETY: `at` is below `bytes`, since the number of parts is just enough to cover them,
+        // and the caller promises `bytes` bytes at `source`.
         let source = unsafe { source.at(at) };
-        // SAFETY: `at` is below `bytes`, and there is room for so many at the address.
+        // SAFETY: `at` is below `bytes`, and the caller promises room for `bytes` bytes at `out`.
         let out = unsafe { out.at(at) };
-        // SAFETY: `at + len` is at most `bytes`, which are at both addresses and do not overlap.
-        // Parts of different numbers do not overlap either, so no thread writes what another reads
-        // or writes.
+        // SAFETY: `at + len` is at most `bytes`, and the caller promises that many at both
+        // addresses, without overlap. Parts with different numbers do not overlap either, so no
+        // thread writes what another reads or writes.
         unsafe { core::ptr::copy_nonoverlapping(source, out, len) };
     });
 }
@@ -213,7 +214,7 @@ mod tests {
         for len in [0, 1, COPY_BYTES, COPY_BYTES + 1, 5 * COPY_BYTES - 3] {
             let source: Vec<u8> = (0..len).map(|k| (k * 7 % 251) as u8).collect();
             let mut out = vec![0; len];
-            // SAFETY: both vectors are of `len` bytes, and are two allocations.
+            // SAFETY: both vectors have `len` bytes, in two allocations that nobody else uses.
             unsafe { copy_bits(source.as_ptr(), out.as_mut_ptr(), len) };
             assert_eq!(source, out);
         }

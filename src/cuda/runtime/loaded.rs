@@ -1,4 +1,4 @@
-//! [`LoadedKernel`]: a kernel's code on a device, and the crate's only call that launches one.
+//! [`LoadedKernel`]: a kernel's code on a device, and the crate's only call of the driver's launch.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -11,35 +11,34 @@ use super::program::ENTRY;
 use super::stream::failed;
 use crate::error::Error;
 
-/// How a kernel is divided.
+/// The size of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Division {
     /// Blocks, in two dimensions.
     pub(crate) grid: (u32, u32),
     /// Threads of a block.
     pub(crate) threads: u32,
-    /// Bytes of shared memory of a block, besides the kernel's own.
+    /// Bytes of dynamic shared memory of a block.
     pub(crate) shared: usize,
 }
 
-/// The driver that first had `cuFuncLoad`: of CUDA 12.4.
+/// The first driver version with `cuFuncLoad`, that of CUDA 12.4.
 const FUNC_LOAD_SINCE: u32 = 12_040;
 
-/// A kernel on a device. It stays loaded until the process ends, as its device does.
+/// A kernel on a device. Like its device, it stays loaded until the process ends.
 pub(crate) struct LoadedKernel {
     function: sys::CUfunction,
 }
 
-// SAFETY: the handle is of the driver's, not of a thread's: any thread that has bound the context
-// may launch the function or ask about it, and nothing frees it, since modules stay loaded.
+// SAFETY: the driver's handles do not belong to a thread: any thread that has bound the context may
+// launch the function or query it. Nothing frees the handle, since its module is never unloaded.
 unsafe impl Send for LoadedKernel {}
-// SAFETY: threads that share a kernel launch it and ask for its occupancy, both of which the driver
-// serialises where it has to. The attribute that is set is set before there is a `LoadedKernel` to
-// share.
+// SAFETY: threads that share a kernel only launch it and query its occupancy, for which the driver
+// is thread-safe. `load` sets the function's attribute before there is a `LoadedKernel` to share.
 unsafe impl Sync for LoadedKernel {}
 
 impl LoadedKernel {
-    /// Loads a program's kernel, and lets it have as much shared memory as the device has for a
+    /// Loads a program's kernel, and permits it as much shared memory as the device has for a
     /// block.
     pub(crate) fn load(
         context: &Arc<CudaContext>,
@@ -48,40 +47,40 @@ impl LoadedKernel {
     ) -> Result<Self, Error> {
         let failed = |error| failed(error, "load a program");
         context.bind_to_thread().map_err(failed)?;
-        // SAFETY: the image is what the compiler made: machine code, which says how long it is, or
-        // a text that ends with a zero byte.
+        // SAFETY: the image is what the compiler has made, now or, if it was read from the user's
+        // folder, earlier: machine code, whose header has its length, or PTX text that ends with a
+        // zero byte.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(failed)?;
         let name = CString::new(ENTRY).unwrap_or_default();
-        // SAFETY: the module has just been loaded, and is never unloaded.
+        // SAFETY: the module has just been loaded, and nothing ever unloads it.
         let function = unsafe { result::module::get_function(module, name) }.map_err(failed)?;
-        // The driver puts off bringing the code to the device until the first launch, which then
-        // cannot be captured in a graph.
+        // The driver would load the code onto the device only at the first launch, which then could
+        // not be captured in a graph.
         if probe::driver().is_ok_and(|driver| driver.version >= FUNC_LOAD_SINCE) {
-            // SAFETY: the handle was got from a module that is loaded. The driver's version says
-            // that it has the call, so that cudarc finds it and does not panic.
+            // SAFETY: the handle comes from a module that is loaded. By its version the driver has
+            // this function, so cudarc finds it and does not panic.
             unsafe { sys::cuFuncLoad(function) }.result().map_err(failed)?;
         }
         let fixed = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-        // SAFETY: the handle was got from a module that is loaded, and nothing but a number is
-        // read.
+        // SAFETY: the handle comes from a module that is loaded, and the call only reads a number.
         let fixed = unsafe { result::function::get_function_attribute(function, fixed) };
         let dynamic = shared as i32 - fixed.map_err(failed)?;
         let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the handle was got from a module that is loaded. A size that the device does not
-        // have is refused by the driver.
+        // SAFETY: the handle comes from a module that is loaded. The driver refuses a size that the
+        // device does not have.
         unsafe { result::function::set_function_attribute(function, most, dynamic) }
             .map_err(failed)?;
         Ok(Self { function })
     }
 
-    /// How many blocks of the kernel a multiprocessor holds at a time.
+    /// The number of blocks of the kernel that a multiprocessor holds at a time, at least 1.
     pub(crate) fn blocks_per_multiprocessor(
         &self,
         threads: u32,
         shared: usize,
     ) -> Result<u32, Error> {
-        // SAFETY: a `LoadedKernel`'s function was got from a module that is never unloaded. The
-        // driver only computes with the numbers.
+        // SAFETY: the function of a `LoadedKernel` comes from a module that is never unloaded. The
+        // driver only computes a number from the arguments.
         let blocks = unsafe {
             result::occupancy::max_active_block_per_multiprocessor(
                 self.function,
@@ -94,13 +93,13 @@ impl LoadedKernel {
             .map_err(|error| failed(error, "ask how many blocks fit"))
     }
 
-    /// Puts the kernel in a stream. The context must be bound to the thread.
+    /// Puts the kernel in a stream. The context must be bound to the calling thread.
     ///
     /// # Safety
     ///
-    /// The pointers are to the kernel's parameters, one to each, as large and as laid out as the
-    /// kernel has them. What the parameters point at is there, and is the kernel's to use, until
-    /// the kernel is done.
+    /// There is one pointer for each of the kernel's parameters, to a value with the size and
+    /// layout that the kernel declares. The memory that the parameters point to is valid, and the
+    /// kernel may use it, until the kernel has finished.
     pub(crate) unsafe fn launch(
         &self,
         stream: sys::CUstream,
@@ -108,10 +107,10 @@ impl LoadedKernel {
         parameters: &mut [*mut c_void],
     ) -> Result<(), Error> {
         let Division { grid: (blocks, rows), threads, shared } = division;
-        // SAFETY: a `LoadedKernel`'s function was got from a module that is never unloaded. The
-        // driver copies the parameters before it returns, and only reads them. There is a pointer
-        // for each, to as many bytes as it has, and what they point at is the kernel's to use until
-        // it is done: all of this the caller promises.
+        // SAFETY: the function of a `LoadedKernel` comes from a module that is never unloaded. The
+        // driver only reads the parameters, and copies them before it returns. The caller promises
+        // a pointer for each parameter, to as many bytes as it has, and that the kernel may use the
+        // memory that the parameters point to until it has finished.
         unsafe {
             result::launch_kernel(
                 self.function,

@@ -1,4 +1,4 @@
-//! [`Memory`]: working memory on the device, which grows when more is asked for.
+//! [`Memory`]: working memory on the device, which grows on demand.
 
 use std::sync::Arc;
 
@@ -11,15 +11,17 @@ use crate::error::{Error, GpuError};
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
 const CAPTURE_UNSUPPORTED: u32 = 900;
 
-/// Bytes on the device of a stream, aligned to 256. Only that stream uses them.
+/// Device memory that one stream uses, aligned to 256 bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     bytes: Option<CudaSlice<u8>>,
-    /// Asked for once: every time it is asked for, cudarc looks for other streams to be waited for.
+    /// Read once, because cudarc looks for other streams to wait for whenever it is asked for the
+    /// address.
     address: u64,
-    /// Whether a graph has the address, so that the bytes may not be freed before this is dropped.
+    /// Whether a graph holds the address, so that the memory must not be freed before this is
+    /// dropped.
     captured: bool,
-    /// What graphs have the addresses of, and what is no longer used otherwise.
+    /// Memory whose addresses graphs hold, and which is not used otherwise any more.
     outgrown: Vec<CudaSlice<u8>>,
 }
 
@@ -32,17 +34,17 @@ impl Memory {
         self.bytes.as_ref().map_or(0, CudaSlice::len)
     }
 
-    /// How many bytes it keeps in all, those included that are only there for graphs.
+    /// The bytes that it holds in all, including those that are kept only for graphs.
     pub(crate) fn held(&self) -> usize {
         self.bytes() + self.outgrown.iter().map(CudaSlice::len).sum::<usize>()
     }
 
-    /// Keeps what there is until this is dropped, because a graph has its address.
+    /// Keeps the present memory until this is dropped, because a graph holds its address.
     pub(crate) fn keep(&mut self) {
         self.captured = self.bytes.is_some();
     }
 
-    /// Frees the bytes, or puts them by if a graph has their address.
+    /// Frees the memory, or sets it aside if a graph holds its address.
     pub(crate) fn give_up(&mut self) {
         let bytes = self.bytes.take();
         if core::mem::take(&mut self.captured) {
@@ -50,7 +52,7 @@ impl Memory {
         }
     }
 
-    /// Whichever of the two is larger; it keeps what graphs have of the other.
+    /// The larger of the two, which also keeps the memory of the other whose address a graph holds.
     pub(crate) fn or_larger(self, other: Self) -> Self {
         let (mut larger, mut smaller) =
             if other.bytes() > self.bytes() { (other, self) } else { (self, other) };
@@ -59,8 +61,8 @@ impl Memory {
         larger
     }
 
-    /// The address of at least so many bytes, whose values are not kept when they grow; and whether
-    /// they are new.
+    /// The address of at least `bytes` bytes, and whether they are newly allocated. Their values
+    /// are lost when the memory grows.
     ///
     /// # Errors
     ///
@@ -77,17 +79,17 @@ impl Memory {
             let status =
                 stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
             if status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
-                // The memory would be the graph's, and there only while it runs.
+                // The memory would belong to the graph, and exist only while it runs.
                 return Err(Error::Gpu(GpuError::Driver {
                     code: CAPTURE_UNSUPPORTED,
                     during: "reserve memory in a capture",
                 }));
             }
-            // First give back what there is.
+            // The old memory is freed first, so that the two need not exist together.
             self.give_up();
-            // SAFETY: `alloc` leaves the bytes as they are, so nobody may read them before they are
-            // written. Host code never does: only the kernels have the address, and each of them
-            // reads what one before it in the stream has written.
+            // SAFETY: `alloc` returns uninitialised bytes, which must be written before they are
+            // read. Kernels and copies in the stream are the only users of the address, and each
+            // reads only what an earlier one, or itself, has written.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
             self.address = memory.device_ptr(stream).0;
@@ -96,7 +98,7 @@ impl Memory {
         Ok((self.address, grows))
     }
 
-    /// So many items of a type, which are so many bytes.
+    /// A view of `len` items of type T, which take `bytes` bytes.
     ///
     /// # Errors
     ///
@@ -112,12 +114,12 @@ impl Memory {
         len: usize,
         bytes: u64,
     ) -> Result<CudaViewMut<'_, T>, Error> {
-        // There is a view of no bytes, but none of no memory.
+        // A view may have no bytes, but needs memory to be a view of.
         self.room(stream, bytes.max(1))?;
         let memory = self.bytes.as_mut().ok_or(Error::Gpu(GpuError::OutOfMemory))?;
         // SAFETY: the caller promises that an item is written before it is read. The memory is
-        // aligned to 256 bytes, which is enough for any item, and `transmute_mut` answers `None` if
-        // it were too short.
+        // aligned to 256 bytes, which is enough for any item, and `transmute_mut` returns `None` if
+        // it is too short.
         unsafe { memory.transmute_mut(len) }.ok_or(Error::Gpu(GpuError::OutOfMemory))
     }
 }

@@ -1,4 +1,4 @@
-//! What every room of the GPU engine stands on, and none of it knows what a shuffle is.
+//! The ground floor of the GPU engine: what all of its rooms use, independent of shuffles.
 //!
 //! ```text
 //! probe     is there a driver?            nvrtc     is there a compiler?

@@ -1,8 +1,10 @@
-//! The run-time compiler, loaded when it is first needed.
+//! The run-time compiler NVRTC, loaded at first use.
 //!
-//! cudarc has bindings too, but they panic where the library is missing, look for it by names of
-//! their own version only, and have no way to machine code; the eight functions that are needed are
-//! loaded here instead.
+//! The crate loads the eight functions that it needs itself, because cudarc's bindings panic where
+//! the library is missing, look for it only under the names of their own version, and cannot
+//! produce machine code. Here a missing library is an error ([`Unavailable`]), and machine code is
+//! needed because a driver that is older than the compiler loads it, but not the compiler's PTX.
+//! cudarc's feature `nvrtc` is on only for a type without which no `CudaFunction` can be created.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -34,12 +36,12 @@ pub(crate) struct Nvrtc {
     ptx: Text,
     /// Major and minor.
     pub(crate) version: (u32, u32),
-    /// The architectures that it compiles the kernels for, such as 90, in order.
+    /// The architectures for which it can compile the kernels, such as 90, in order.
     pub(crate) architectures: Vec<u32>,
     _libraries: (Library, Option<Library>),
 }
 
-/// A pair of functions, for the size of a text and for the text.
+/// A pair of functions, one for the size of a text and one for the text.
 type Text = (
     unsafe extern "C" fn(Program, *mut usize) -> c_int,
     unsafe extern "C" fn(Program, *mut c_char) -> c_int,
@@ -48,14 +50,14 @@ type Text = (
 /// What a program is compiled to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
-    /// Machine code for an architecture. A driver older than the compiler takes it too.
+    /// Machine code for an architecture. A driver older than the compiler accepts it too.
     Cubin(u32),
-    /// The intermediate language, which a driver younger than the compiler translates for devices
-    /// younger than it.
+    /// The intermediate language PTX, which a driver translates for devices that the compiler does
+    /// not know yet.
     Ptx(u32),
 }
 
-/// A program with its handle, which is given back in the end.
+/// A program's handle, which is destroyed when this is dropped.
 struct Handle<'a> {
     nvrtc: &'a Nvrtc,
     program: Program,
@@ -63,23 +65,23 @@ struct Handle<'a> {
 
 impl Drop for Handle<'_> {
     fn drop(&mut self) {
-        // SAFETY: the handle came from `create` and is not used again.
+        // SAFETY: the handle came from `create`, has not been destroyed before, and is not used
+        // again.
         unsafe { (self.nvrtc.destroy)(&mut self.program) };
     }
 }
 
-/// The version that `__grid_constant__` came with, by which kernels read their parameters where
-/// they are.
+/// The first version with `__grid_constant__`, by which kernels read their parameters in place.
 const OLDEST_VERSION: (c_int, c_int) = (11, 7);
 
-/// The oldest architecture that has it.
+/// The oldest architecture that supports it.
 const OLDEST_ARCHITECTURE: u32 = 70;
 
 impl Nvrtc {
-    /// The compiler of this process.
+    /// The compiler, which is loaded once in a process.
     pub(crate) fn get() -> Result<&'static Self, Unavailable> {
         static NVRTC: OnceLock<Result<Nvrtc, Unavailable>> = OnceLock::new();
-        // Set to nothing is as good as not set.
+        // An empty variable counts as not set.
         let named = || std::env::var_os("BIJECTIVE_SHUFFLE_NVRTC").filter(|path| !path.is_empty());
         NVRTC
             .get_or_init(|| match named() {
@@ -90,7 +92,7 @@ impl Nvrtc {
             .map_err(Clone::clone)
     }
 
-    /// The compiler at a path that the user has named, for which no other will do.
+    /// The compiler at a path that the user has named. No other is tried instead.
     fn at(path: &Path) -> Result<Self, Unavailable> {
         let companion = companion(path);
         let not_loaded = |error: libloading::Error| Unavailable::CompilerNotLoaded {
@@ -98,13 +100,13 @@ impl Nvrtc {
             reason: loader_message(&error),
         };
         let library = probe::load(path.as_os_str()).map_err(not_loaded)?;
-        // A library of something else is not told that it is too old.
-        // SAFETY: whatever has this name is only looked for here, and a pointer may have any value.
+        // A library that is not NVRTC gets this error, instead of one that says it is too old.
+        // SAFETY: the symbol is only looked up and never used, and a pointer may have any value.
         unsafe { library.get::<*const c_void>(b"nvrtcVersion\0") }.map_err(not_loaded)?;
         Self::in_library(library, companion)
     }
 
-    /// The first compiler that will do, of those where it usually is.
+    /// The first suitable compiler in the usual places.
     fn find() -> Result<Self, Unavailable> {
         let mut found = Err(Unavailable::NoCompiler);
         for path in candidates() {
@@ -120,10 +122,11 @@ impl Nvrtc {
 
     /// The compiler in a library, if it is new enough.
     fn in_library(library: Library, companion: Option<Library>) -> Result<Self, Unavailable> {
-        // A macro, since each function has a type of its own.
+        // A macro, because each function has a different type.
         macro_rules! function {
             ($name:literal) => {
-                // SAFETY: the field has the type that this function has had since NVRTC 11.2.
+                // SAFETY: the type that is inferred here is the one that NVRTC's documentation
+                // gives for this function, unchanged since NVRTC 11.2.
                 *unsafe { library.get(concat!($name, "\0").as_bytes()) }
                     .map_err(|_| Unavailable::CompilerTooOld)?
             };
@@ -135,13 +138,15 @@ impl Nvrtc {
         let list: unsafe extern "C" fn(*mut c_int) -> c_int = function!("nvrtcGetSupportedArchs");
         let (mut major, mut minor, mut len) = (0, 0, 0);
         let checked = |code| if code == 0 { Ok(()) } else { Err(Unavailable::CompilerTooOld) };
-        // SAFETY: it writes a number to where each pointer points, and there is one.
+        // SAFETY: the function writes one `int` through each pointer, and both point to a variable
+        // of that type.
         checked(unsafe { version(&mut major, &mut minor) })?;
-        // SAFETY: it writes a number to where the pointer points, and there is one.
+        // SAFETY: the function writes one `int` through the pointer, which points to a variable of
+        // that type.
         checked(unsafe { count(&mut len) })?;
         let mut architectures = vec![0; usize::try_from(len).unwrap_or(0)];
-        // SAFETY: it writes as many numbers as `count` has said, without an error, and there is
-        // room for those.
+        // SAFETY: the function writes as many numbers as `count` has returned without an error, and
+        // the vector has room for those.
         checked(unsafe { list(architectures.as_mut_ptr()) })?;
         if (major, minor) < OLDEST_VERSION {
             return Err(Unavailable::CompilerTooOld);
@@ -160,7 +165,8 @@ impl Nvrtc {
         })
     }
 
-    /// What to compile to for a device; `None` if it is older than all that the compiler knows.
+    /// The target for a device; `None` if the device is older than all architectures of the
+    /// compiler.
     pub(crate) fn target(&self, architecture: u32) -> Option<Target> {
         let best = self.architectures.iter().copied().filter(|&a| a <= architecture).max()?;
         // Machine code runs on later devices of the same generation.
@@ -176,7 +182,8 @@ impl Nvrtc {
         let zero = |_| "the text has a zero byte".to_owned();
         let text = CString::new(text).map_err(zero)?;
         let mut program: Program = ptr::null_mut();
-        // SAFETY: the texts end with zero bytes, and there are no headers.
+        // SAFETY: both texts end with a zero byte, there are no headers, and the handle is written
+        // to a variable.
         let code = unsafe {
             (self.create)(
                 &mut program,
@@ -197,7 +204,8 @@ impl Nvrtc {
         };
         let options = [CString::new(architecture).map_err(zero)?, c"--std=c++17".into()];
         let pointers = options.each_ref().map(|option| option.as_ptr());
-        // SAFETY: the pointers are to texts that end with zero bytes, as many as are told.
+        // SAFETY: the program's handle is valid, and the array has as many pointers as the number
+        // says, each to a text that ends with a zero byte.
         let code =
             unsafe { (self.compile)(handle.program, pointers.len() as c_int, pointers.as_ptr()) };
         if code != 0 {
@@ -215,22 +223,22 @@ impl Handle<'_> {
     /// Reads one of a program's texts.
     fn read(&self, (size, text): Text) -> Option<Vec<u8>> {
         let mut len = 0;
-        // SAFETY: the program has not been destroyed, which dropping the handle does, and the size
-        // is written to where the pointer points.
+        // SAFETY: the program is destroyed only when `self` is dropped, and the size is written to
+        // a variable of its type.
         let code = unsafe { size(self.program, &mut len) };
         if code != 0 {
             return None;
         }
         let mut bytes = vec![0_u8; len];
-        // SAFETY: the program has not been destroyed, and as many bytes are written as the size
-        // that the compiler has just said without an error.
+        // SAFETY: the program is destroyed only when `self` is dropped. The function writes as many
+        // bytes as the size that the compiler has just returned, and the vector has that many.
         let code = unsafe { text(self.program, bytes.as_mut_ptr().cast()) };
         (code == 0).then_some(bytes)
     }
 }
 
-/// The compiler's other library, which it opens by name only: where the system does not look it
-/// must be there already.
+/// The compiler's second library, next to the compiler. The compiler opens it by name only, so if
+/// it is not where the system looks, it must be loaded already.
 fn companion(path: &Path) -> Option<Library> {
     let folder = path.parent().filter(|folder| folder.is_absolute())?;
     let is_companion = |path: &PathBuf| {
@@ -242,13 +250,13 @@ fn companion(path: &Path) -> Option<Library> {
     probe::open(&paths)
 }
 
-/// What the system's loader says of a library that it could not load.
+/// The message of the system's loader for a library that it could not load.
 fn loader_message(error: &libloading::Error) -> String {
     std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
-/// Where the library may be: wherever the system looks, newest first, then in the usual places of
-/// an installation.
+/// The paths to try: first the library's names, newest first, which the system's loader looks up;
+/// then the usual folders of an installation.
 fn candidates() -> Vec<PathBuf> {
     let names: &[&str] = if cfg!(windows) {
         &["nvrtc64_130_0.dll", "nvrtc64_120_0.dll", "nvrtc64_112_0.dll"]
@@ -277,7 +285,7 @@ impl std::fmt::Debug for Nvrtc {
 mod tests {
     use super::*;
 
-    /// The path and the reason of the error that a path ends in.
+    /// The path and the reason of the error for a path.
     fn refusal(path: &Path) -> (String, String) {
         match Nvrtc::at(path) {
             Err(Unavailable::CompilerNotLoaded { path, reason }) => (path, reason),
@@ -303,14 +311,14 @@ mod tests {
         std::fs::write(&file, "no library").unwrap();
         let (path, reason) = refusal(&file);
         assert_eq!(Path::new(&path), file);
-        // What the loader says of this file, and not that something is missing.
+        // The loader's message is about this file, and not about a missing one.
         assert_ne!(reason, refusal(&folder.path().join("none.so")).1);
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_library_of_something_else_is_no_compiler() {
-        // As good as any that the system has.
+        // Any library of the system would do.
         let (path, reason) = refusal(Path::new("libm.so.6"));
         assert_eq!(path, "libm.so.6");
         assert!(reason.contains("nvrtcVersion"), "{reason}");

@@ -1,8 +1,8 @@
-//! The kernels of the runtime itself: those that prepare working memory.
+//! The kernels of the runtime itself, which prepare working memory.
 
 use super::kernel::{Kernel, arguments};
 
-/// Threads of a block in kernels that have no other number.
+/// Threads of a block, for kernels that are not tuned.
 pub(crate) const THREADS: u32 = 256;
 
 arguments! {
@@ -18,7 +18,7 @@ pub(super) fn clear_words() -> Kernel<ClearWords> {
 }
 
 arguments! {
-    /// Makes the memory of a look-back of whatever is in it.
+    /// Initialises the memory of a look-back.
     pub(super) struct NewTileStates => Permutations, None, "new_tile_states" {
         states: u64 => "TileStates*",
         capacity: u32 => "uint32_t",
@@ -29,7 +29,7 @@ pub(super) fn new_tile_states() -> Kernel<NewTileStates> {
     Kernel::new([], THREADS, 1)
 }
 
-/// All of them.
+/// All kernels of the runtime.
 #[cfg(test)]
 pub(super) fn all() -> [super::kernel::Instance; 2] {
     [clear_words().erase(), new_tile_states().erase()]

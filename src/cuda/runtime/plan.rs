@@ -1,10 +1,11 @@
-//! [`Plan`]: what a job takes of the device, known before anything of it is asked for.
-//!
-//! A plan is made from a job and the limits of the device alone. It says which kernels run, in what
-//! order and on how much working memory. [`Executor`](super::executor::Executor) compiles for it,
-//! reserves memory for it, or executes it. Addresses of working memory are not known when the plan
-//! is made, so a plan has an [`Address`], and the arguments of a kernel are written when it is
+//! [`Plan`]: what a job needs and does on the device, known before anything is allocated or
 //! launched.
+//!
+//! A plan depends only on a job and the limits of the device. It says which kernels run, in what
+//! order, and with how much working memory. An [`Executor`](super::executor::Executor) compiles its
+//! kernels, reserves its memory, or executes it. The address of working memory is not known when
+//! the plan is made, so a plan contains an [`Address`] instead, and a kernel's arguments are
+//! written when it is launched.
 
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
@@ -16,24 +17,24 @@ use super::word_type::WordType;
 use crate::bijection::DeviceSource;
 use crate::error::{Error, GpuError};
 
-/// Bytes beyond which no device has memory; up to it, sizes are computed without overflow.
+/// More bytes than any device has. Up to this many, sizes are computed without overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 46;
 
-/// More points than this are not kept in any device's memory, and their bytes are counted without
-/// overflow up to it.
+/// More points than fit the memory of any device. Up to this many, their bytes are computed without
+/// overflow.
 pub(crate) const MOST_POINTS: u64 = 1 << 44;
 
 /// An address on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
-    /// Of memory that the caller has.
+    /// In the caller's memory.
     Given(u64),
-    /// Of the working memory, from its beginning.
+    /// In the working memory: the offset from its beginning.
     Scratch(u64),
 }
 
 impl Address {
-    /// The address of what lies so many bytes further on.
+    /// The address `bytes` bytes further on.
     pub(crate) const fn plus(self, bytes: u64) -> Self {
         match self {
             Self::Given(address) => Self::Given(address + bytes),
@@ -41,7 +42,8 @@ impl Address {
         }
     }
 
-    /// The bits that say how the address is aligned: working memory is, to 256 bytes.
+    /// A number with the same alignment as the address. Working memory begins at a multiple of 256
+    /// bytes, so an offset has it.
     pub(crate) const fn alignment_bits(self) -> u64 {
         match self {
             Self::Given(bits) | Self::Scratch(bits) => bits,
@@ -49,24 +51,24 @@ impl Address {
     }
 }
 
-/// What is known when a kernel is launched.
+/// The addresses and sizes that are known only when a kernel is launched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {
     pub(super) scratch: u64,
     /// The memory of the look-back: `TileStates` in gpu/runtime/lookback.cuh.
     pub(crate) tile_states: u64,
-    /// By how many bits the tiles outnumber the blocks: see [`Grid::Shared`].
+    /// Each block takes `2^block_bits` tiles; see [`Grid::Shared`].
     pub(crate) block_bits: u32,
 }
 
 impl Ground {
-    /// One whose working memory begins at an address.
+    /// A ground whose working memory begins at an address.
     #[cfg(test)]
     pub(crate) const fn for_tests(scratch: u64) -> Self {
         Self { scratch, tile_states: 0, block_bits: 0 }
     }
 
-    /// An address as the device has it.
+    /// The address as a number.
     pub(crate) const fn at(&self, address: Address) -> u64 {
         match address {
             Address::Given(address) => address,
@@ -75,30 +77,30 @@ impl Ground {
     }
 }
 
-/// How many blocks are launched.
+/// The number of blocks that are launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grid {
-    /// This many, in one dimension or two.
+    /// A fixed number, in one dimension or two.
     Blocks(u32, u32),
-    /// As many as there is work for, but no more than the device holds.
+    /// As many blocks as there is work for, but no more than the device holds at a time.
     Resident(u64),
-    /// A block for every `2^block_bits` of so many tiles: as large a power as leaves enough blocks
-    /// for the whole device, and at most the second number.
+    /// For this many tiles, one block for every `2^block_bits` of them: the largest power that
+    /// leaves enough blocks for the whole device, with `block_bits` at most the second number.
     Shared(u64, u32),
 }
 
 impl Grid {
-    /// A grid of so many blocks.
+    /// A grid of `number` blocks.
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if the driver does not take the
-    /// number.
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if the driver does not accept
+    /// the number.
     pub(crate) fn blocks(number: u64) -> Result<Self, Error> {
         Ok(Self::Blocks(block_number(number)?, 1))
     }
 
-    /// A grid of so many blocks in each of so many rows.
+    /// A grid of `rows` rows with `number` blocks each.
     ///
     /// # Errors
     ///
@@ -108,21 +110,21 @@ impl Grid {
     }
 }
 
-/// A number of blocks as the driver takes it.
+/// A number of blocks, if the driver accepts it.
 pub(crate) fn block_number(number: u64) -> Result<u32, Error> {
     i32::try_from(number)
         .map(|number| number as u32)
         .map_err(|_| Error::Gpu(GpuError::DomainTooWide))
 }
 
-/// What is evaluated: `F` in a kernel's text.
+/// What a kernel evaluates: `F` in its text.
 #[derive(Clone, Debug)]
 pub(crate) enum Evaluated<'a> {
     /// Nothing.
     Nothing,
     /// A bijection.
     Bijection(Cow<'a, DeviceSource>),
-    /// Values that have been written down, instead of a bijection. The kernel is launched for as
+    /// A table of values in device memory, instead of a bijection. The kernel is launched for as
     /// many slots as there are values.
     Lookup(WordType, Address),
 }
@@ -139,10 +141,11 @@ impl From<DeviceSource> for Evaluated<'_> {
     }
 }
 
-/// Words for a kernel's arguments: a kernel has 4096 bytes, and the bijection has some of them.
+/// The words for a kernel's arguments: a kernel may have 4096 bytes of parameters, of which the
+/// bijection takes some.
 const ARGUMENT_WORDS: usize = 480;
 
-/// A kernel's arguments, as the driver takes them.
+/// A kernel's arguments as the bytes that the driver copies.
 pub(super) struct ArgumentBytes([MaybeUninit<u64>; ARGUMENT_WORDS]);
 
 impl ArgumentBytes {
@@ -152,8 +155,8 @@ impl ArgumentBytes {
 
     fn put<A: Arguments>(&mut self, arguments: A) {
         const { assert!(size_of::<A>() <= 8 * ARGUMENT_WORDS && align_of::<A>() <= 8) };
-        // SAFETY: there is room for an `A`, by the assertion above, and `self` is borrowed alone.
-        // The words are as aligned as an `A` has to be.
+        // SAFETY: the assertion ensures that an `A` fits the words and needs no more than their
+        // alignment of 8 bytes, and `self` is borrowed mutably.
         unsafe { self.0.as_mut_ptr().cast::<A>().write(arguments) };
     }
 
@@ -162,24 +165,25 @@ impl ArgumentBytes {
     }
 }
 
-/// Writes a kernel's arguments, when addresses are known.
+/// Writes a kernel's arguments, once the addresses are known.
 type WriteArguments<'a> = dyn Fn(&Ground, &mut ArgumentBytes) + 'a;
 
-/// Looks at what a stream has written.
+/// Checks what a stream has written.
 type CheckWritten<'a> = dyn Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a;
 
-/// A kernel with all that decides what it does.
+/// A kernel, with everything that determines what it does.
 pub(crate) struct Launch<'a> {
     pub(super) kernel: Instance,
     pub(super) evaluated: Evaluated<'a>,
     pub(super) grid: Grid,
-    /// Bytes of shared memory that a block has besides the kernel's own.
+    /// Bytes of dynamic shared memory of a block.
     pub(super) shared: usize,
     pub(super) write: Box<WriteArguments<'a>>,
 }
 
 impl<'a> Launch<'a> {
-    /// Launches a kernel that evaluates nothing.
+    /// A launch of a kernel that evaluates nothing. `arguments` gives its arguments once the
+    /// addresses are known.
     pub(crate) fn new<A: Arguments + 'a>(
         kernel: Kernel<A>,
         grid: Grid,
@@ -192,37 +196,37 @@ impl<'a> Launch<'a> {
         Self { kernel, evaluated, grid, shared: 0, write }
     }
 
-    /// The same, for a kernel that evaluates something.
+    /// The same launch, for a kernel that evaluates something.
     pub(crate) fn evaluating(mut self, evaluated: impl Into<Evaluated<'a>>) -> Self {
         self.evaluated = evaluated.into();
         self
     }
 
-    /// The same, with so many bytes of shared memory that the kernel has not itself.
+    /// The same launch with `bytes` bytes of dynamic shared memory.
     pub(crate) fn with_shared(mut self, bytes: usize) -> Self {
         self.shared = bytes;
         self
     }
 }
 
-/// What is done in a stream, one after the other.
+/// A step of a plan. Steps follow each other in the stream.
 #[expect(clippy::large_enum_variant, reason = "nearly every step is a launch")]
 pub(super) enum Step<'a> {
-    /// A kernel runs.
+    /// Runs a kernel.
     Launch(Launch<'a>),
-    /// Bytes are copied.
+    /// Copies bytes.
     Copy { from: Address, to: Address, bytes: u64 },
-    /// The host waits, looks at what has been written, and may end it here.
+    /// The host waits for the stream and checks what it has written. An error ends the plan here.
     Check(Box<CheckWritten<'a>>),
 }
 
-/// What a job takes of the device, and does there.
+/// What a job needs and does on the device.
 #[derive(Default)]
 pub(crate) struct Plan<'a> {
     pub(super) steps: Vec<Step<'a>>,
     /// Bytes of working memory.
     pub(super) scratch: u64,
-    /// Tiles of the longest look-back; none without one.
+    /// Tiles of the longest look-back; 0 if there is none.
     pub(super) tiles: u32,
     pub(super) otherwise: Option<Box<Plan<'a>>>,
 }
@@ -233,24 +237,25 @@ impl<'a> Plan<'a> {
         Self::default()
     }
 
-    /// Takes so many bytes of working memory, or more if another step does.
+    /// Requires at least `bytes` bytes of working memory.
     pub(crate) fn take_scratch(&mut self, bytes: u64) {
         self.scratch = self.scratch.max(bytes);
     }
 
-    /// Takes the memory for a look-back over so many tiles.
+    /// Requires the memory for a look-back over `tiles` tiles.
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if blocks cannot count them.
+    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if there are too many tiles for
+    /// 32-bit tickets.
     pub(crate) fn take_tile_states(&mut self, tiles: u64) -> Result<(), Error> {
-        // Blocks take one ticket more than there are tiles.
+        // Every block takes one ticket too many at the end, so there are more tickets than tiles.
         let tiles = u32::try_from(tiles).ok().filter(|&tiles| tiles < u32::MAX / 2);
         self.tiles = self.tiles.max(tiles.ok_or(Error::Gpu(GpuError::DomainTooWide))?);
         Ok(())
     }
 
-    /// Adds a kernel.
+    /// Adds the launch of a kernel.
     pub(crate) fn launch(&mut self, launch: Launch<'a>) {
         self.steps.push(Step::Launch(launch));
     }
@@ -260,7 +265,7 @@ impl<'a> Plan<'a> {
         self.steps.push(Step::Copy { from, to, bytes });
     }
 
-    /// Sets working memory to zero: so many bytes, a multiple of 4.
+    /// Adds a kernel that sets `bytes` bytes at an address to zero. `bytes` is a multiple of 4.
     pub(crate) fn clear(&mut self, at: Address, bytes: u64) {
         let words = bytes / 4;
         let grid = Grid::Resident(words.div_ceil(u64::from(own::THREADS)));
@@ -268,19 +273,20 @@ impl<'a> Plan<'a> {
         self.launch(Launch::new(own::clear_words(), grid, arguments));
     }
 
-    /// Adds a look at what the stream has written. It waits for the stream, so such a plan cannot
-    /// be captured in a graph.
+    /// Adds a check by the host of what the stream has written. It waits for the stream, so a plan
+    /// with a check cannot be captured in a graph.
     pub(crate) fn check(&mut self, check: impl Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a) {
         self.steps.push(Step::Check(Box::new(check)));
     }
 
-    /// Another plan that does the same, for when there is not enough memory for this one.
+    /// Adds an alternative plan that does the same, for when there is not enough memory for this
+    /// one.
     pub(crate) fn or(mut self, otherwise: Self) -> Self {
         self.otherwise = Some(Box::new(otherwise));
         self
     }
 
-    /// Everything that it launches, also where there is not enough memory for it.
+    /// All launches of the plan and of its alternative.
     #[cfg(test)]
     pub(crate) fn launches(&self) -> Vec<&Launch<'a>> {
         let own = self.steps.iter().filter_map(|step| match step {

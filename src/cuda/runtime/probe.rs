@@ -1,7 +1,7 @@
-//! Whether the driver is there, asked without a call that could panic.
+//! Looking for the driver without a call that could panic.
 //!
 //! cudarc's functions panic if the driver's library cannot be loaded, so none of them is called
-//! before [`driver`] has said yes.
+//! before [`driver`] has succeeded.
 
 use std::ffi::{OsStr, c_int};
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use libloading::{Library, Symbol};
 
 use crate::error::Unavailable;
 
-/// The oldest driver that is used: of CUDA 12.0.
+/// The oldest driver that the crate supports, that of CUDA 12.0.
 const OLDEST_DRIVER: u32 = 12_000;
 
 const NAMES: &[&str] =
@@ -19,19 +19,18 @@ const NAMES: &[&str] =
 /// A driver that can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
-    /// The version of CUDA that it is for: a thousand times the major one, and ten times the minor
-    /// one.
+    /// The CUDA version of the driver: 1000 times the major version plus 10 times the minor one.
     pub(crate) version: u32,
-    /// How many devices there are, at least one.
+    /// The number of devices, at least one.
     pub(crate) devices: usize,
 }
 
-/// The driver, or what is missing. Asked once in a process.
+/// The driver, or what is missing. It is looked for once in a process.
 pub(crate) fn driver() -> Result<Driver, Unavailable> {
     static ANSWER: OnceLock<Result<Driver, Unavailable>> = OnceLock::new();
     let answer = ANSWER.get_or_init(|| {
         let library = open(NAMES).ok_or(Unavailable::NoDriver)?;
-        // Symbols are looked up in a library that stays loaded, since cudarc will use it.
+        // The library is never unloaded, since cudarc will use it.
         let driver = ask(&library);
         core::mem::forget(library);
         driver
@@ -44,30 +43,32 @@ pub(crate) fn open<S: AsRef<OsStr>>(names: &[S]) -> Option<Library> {
     names.iter().find_map(|name| load(name.as_ref()).ok())
 }
 
-/// Loads a library of NVIDIA's, by a name of this crate's or by a path that the environment has.
+/// Loads one of NVIDIA's libraries, by a name that this crate knows or by a path from the
+/// environment.
 ///
-/// Its initialisers run here, in this process, and its functions later. That they are NVIDIA's is
-/// the word of those who set the process up: the one who installed the libraries, and, for a path,
-/// the one who set `BIJECTIVE_SHUFFLE_NVRTC`, `CUDA_HOME` or `CUDA_PATH`.
+/// Its initialisers run now, in this process, and its functions later. That it is NVIDIA's library
+/// is the responsibility of those who set up the process: the person who installed the libraries
+/// and, for a path, the person who set `BIJECTIVE_SHUFFLE_NVRTC`, `CUDA_HOME` or `CUDA_PATH`.
 pub(crate) fn load(name: &OsStr) -> Result<Library, libloading::Error> {
     // SAFETY: the initialisers and finalisers of NVIDIA's driver and of NVRTC may run at any time
     // and on any thread. That the library is one of these is not checked, and cannot be: a name is
     // looked up where the system's loader is told to look, and a path comes from the process's
-    // environment. Both are in the hands of those who start the process, and who can have it run
-    // any code already: the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same
-    // environment before the program's first instruction. Nothing that the program reads as data
-    // comes to be a name here, and a program that changes its environment by `std::env::set_var`
-    // answers for what it sets.
+    // environment. Whoever starts the process controls both, and can already make it run any code:
+    // the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same environment before
+    // the program's first instruction. No data that the program reads becomes a name here, and a
+    // program that changes its environment by `std::env::set_var` is responsible for what it sets.
     unsafe { Library::new(name) }
 }
 
 /// Asks a driver's library for its version and its devices.
 fn ask(library: &Library) -> Result<Driver, Unavailable> {
     let call = |name: &[u8], out: &mut c_int| -> Result<(), Unavailable> {
-        // SAFETY: this is the type of these functions in every version of the driver's interface.
+        // SAFETY: the two functions that are looked up here have this type in every version of the
+        // driver's interface.
         let function: Symbol<'_, unsafe extern "C" fn(*mut c_int) -> c_int> =
             unsafe { library.get(name) }.map_err(|_| Unavailable::NoDriver)?;
-        // SAFETY: they write one number to where the pointer points.
+        // SAFETY: both functions write one `int` through the pointer, which is that of a borrowed
+        // variable.
         check(unsafe { function(out) })
     };
     let mut version = 0;
@@ -76,10 +77,10 @@ fn ask(library: &Library) -> Result<Driver, Unavailable> {
     if version < OLDEST_DRIVER {
         return Err(Unavailable::DriverTooOld { version, oldest: OLDEST_DRIVER });
     }
-    // SAFETY: this is its type in every version of the driver's interface.
+    // SAFETY: `cuInit` has this type in every version of the driver's interface.
     let init: Symbol<'_, unsafe extern "C" fn(u32) -> c_int> =
         unsafe { library.get(b"cuInit\0") }.map_err(|_| Unavailable::NoDriver)?;
-    // SAFETY: it may be called at any time and as often as one likes.
+    // SAFETY: `cuInit` may be called at any time, any number of times; its argument must be 0.
     check(unsafe { init(0) })?;
     let mut devices = 0;
     call(b"cuDeviceGetCount\0", &mut devices)?;
@@ -87,7 +88,7 @@ fn ask(library: &Library) -> Result<Driver, Unavailable> {
     Ok(Driver { version, devices: devices.ok_or(Unavailable::NoDevice)? })
 }
 
-/// The driver's answer as ours.
+/// Converts the driver's result code.
 fn check(code: c_int) -> Result<(), Unavailable> {
     match code {
         0 => Ok(()),

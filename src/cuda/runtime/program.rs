@@ -1,4 +1,9 @@
-//! Programs: the text of a kernel put together, compiled, and kept.
+//! Programs: assembling the text of a kernel, compiling it, and keeping the result.
+//!
+//! There is one program for each kernel. Its text and the bijection's type name determine the
+//! compiled code, and the bijection's parameters do not, so one program serves every key of a
+//! width. Compiled programs are kept in the process. They are kept on disk only in a folder that
+//! the user names, since write access to it is control over what the GPU runs.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,8 +20,7 @@ use crate::bijection::DeviceSource;
 use crate::error::{Error, GpuError};
 use crate::rng::device_header;
 
-/// The layers that every program of a bijection has, in the order in which they build on each
-/// other.
+/// The texts of every program that permutes, each of which uses those before it.
 const LAYERS: &[&str] = &[
     include_str!("../../../gpu/runtime/lookback.cuh"),
     include_str!("../../../gpu/runtime/scan.cuh"),
@@ -30,10 +34,10 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/affine.cuh"),
 ];
 
-/// The name of the kernel in every program but a user's.
+/// The name of the kernel in every program except a user's.
 pub(crate) const ENTRY: &str = "entry";
 
-/// One kernel: what decides the compiled code, and nothing else.
+/// The program of one kernel: exactly what determines the compiled code.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
     bijection: BijectionText,
@@ -45,7 +49,7 @@ pub(crate) struct Program {
 struct BijectionText {
     type_name: String,
     text: String,
-    /// How many bytes of parameters the host has for it.
+    /// The number of bytes of parameters that the host passes for it.
     params: usize,
 }
 
@@ -53,14 +57,14 @@ struct BijectionText {
 #[expect(clippy::large_enum_variant, reason = "nearly every program is of this crate")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum KernelText {
-    /// A kernel of this crate's.
+    /// A kernel of this crate.
     Own(Instance),
-    /// A user's text after all generators, which has a kernel of some name.
+    /// A user's text, which follows the generators' and defines a kernel.
     User(String),
 }
 
 impl Program {
-    /// A kernel, for what it evaluates.
+    /// The program of a kernel and of what it evaluates.
     pub(crate) fn new(evaluated: &Evaluated<'_>, kernel: &Instance) -> Self {
         let (type_name, text, params) = parts(evaluated);
         let (type_name, text) = (type_name.into(), text.into());
@@ -68,13 +72,14 @@ impl Program {
         Self { bijection, kernel: KernelText::Own(kernel.clone()) }
     }
 
-    /// A user's text, which follows the generators' and has a kernel of this name.
+    /// The program of a user's text, which follows the generators' and defines a kernel of this
+    /// name.
     pub(crate) fn user(text: &str, name: &str) -> Self {
         let bijection = BijectionText { type_name: name.into(), text: String::new(), params: 0 };
         Self { bijection, kernel: KernelText::User(text.into()) }
     }
 
-    /// Whether this is the program that [`new`](Self::new) would make.
+    /// Whether this is the program that [`new`](Self::new) would return.
     pub(crate) fn is(&self, evaluated: &Evaluated<'_>, kernel: &Instance) -> bool {
         let BijectionText { type_name, text, params } = &self.bijection;
         matches!(&self.kernel, KernelText::Own(own) if own == kernel)
@@ -91,7 +96,7 @@ impl Program {
                     Library::Fill => fill(&own),
                 }
             }
-            // Lines of the compiler's log are those of the user's own text.
+            // The compiler's log then has the line numbers of the user's text.
             KernelText::User(text) => format!("{}\n#line 1 \"kernel\"\n{text}", device_header()),
         }
     }
@@ -101,8 +106,8 @@ impl Program {
         compile(&self.full_text(), &self.bijection.type_name, target)
     }
 
-    /// The program compiled for an architecture, from memory or from the folder if it has been
-    /// compiled before.
+    /// The program's code for a target: from memory or from the folder, if it has been compiled
+    /// before.
     pub(crate) fn image(&self, target: Target, folder: Option<&Path>) -> Result<Arc<[u8]>, Error> {
         type Images = HashMap<(Program, Target), Arc<[u8]>>;
         static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
@@ -111,7 +116,7 @@ impl Program {
         if let Some(image) = images().get_or_insert_default().get(&key) {
             return Ok(image.clone());
         }
-        // The lock is not held while the compiler works, so that other programs need not wait.
+        // The lock is not held while the compiler runs, so that other programs need not wait.
         let image: Arc<[u8]> = match folder {
             Some(folder) => self.image_on_disk(target, folder)?.into(),
             None => self.compile(target)?.into(),
@@ -119,12 +124,12 @@ impl Program {
         Ok(images().get_or_insert_default().entry(key).or_insert(image).clone())
     }
 
-    /// Reads the program from a folder, or compiles it and leaves it there. A folder that cannot be
-    /// read or written is no reason to fail: it only saves time.
+    /// Reads the program's code from a folder, or compiles the program and stores the code there. A
+    /// folder that cannot be read or written is no error, since it only saves time.
     fn image_on_disk(&self, target: Target, folder: &Path) -> Result<Vec<u8>, Error> {
         let version = Nvrtc::get().map_err(Error::no_cuda)?.version;
-        // The whole key stands in the file, and what the image must be like, so that a file of the
-        // same name by chance, or half a file, is not mistaken for the program.
+        // The file holds the whole key, and the image's length and hash. So neither a file of
+        // another program with the same hash nor a truncated file is taken for this program.
         let key = format!("bijective-shuffle 1\n{target:?}\n{version:?}\n{}\0", self.full_text());
         let path = file(folder, &key);
         if let Some(image) = fs::read(&path).ok().and_then(|file| unwrap(&file, &key)) {
@@ -145,7 +150,8 @@ impl Program {
     }
 }
 
-/// The type, the text and the size of the parameters; without a bijection, any type will do.
+/// The bijection's type, its text and the size of its parameters. Without a bijection, any type
+/// will do.
 fn parts<'a>(evaluated: &'a Evaluated<'_>) -> (&'a str, &'a str, usize) {
     match evaluated {
         Evaluated::Nothing => ("uint64_t", "", 8),
@@ -156,16 +162,16 @@ fn parts<'a>(evaluated: &'a Evaluated<'_>) -> (&'a str, &'a str, usize) {
 }
 
 impl BijectionText {
-    /// A program that permutes, with these kernels.
+    /// The text of a program that permutes, with these kernels.
     fn permutations(&self, kernels: &str) -> String {
         let mut text = String::from(DeviceSource::PRELUDE);
         for layer in LAYERS {
             text.push_str(layer);
         }
         text.push_str(&self.text);
-        // The bijection's own text is outside of our namespace, and none of our names is let out of
-        // it. What the host passes for its struct must be as long as it is: the driver copies that
-        // much.
+        // The bijection's text is outside the crate's namespace, and no name of the crate is
+        // visible to it. The parameters that the host passes must have the size of its struct: the
+        // driver copies as many bytes as the struct has, whatever the host holds.
         let Self { type_name, params, .. } = self;
         text.push_str(&format!(
             "\nusing BijectiveShuffleF = {type_name};\n\
@@ -177,13 +183,13 @@ impl BijectionText {
     }
 }
 
-/// A program that fills arrays with random numbers, with these kernels.
+/// The text of a program that fills arrays with random numbers, with these kernels.
 fn fill(kernels: &str) -> String {
     let (header, fill) = (device_header(), include_str!("../../../gpu/fill.cuh"));
     format!("{header}{fill}\nnamespace bijective_shuffle {{\n{kernels}\n}}\n")
 }
 
-/// Compiles a text, of which an error has this name.
+/// Compiles a text. An error reports it under this name.
 fn compile(text: &str, name: &str, target: Target) -> Result<Vec<u8>, Error> {
     let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
     nvrtc
@@ -199,7 +205,7 @@ fn seal(image: &[u8]) -> [u8; 16] {
     seal
 }
 
-/// The image in a file with a key, if it is whole.
+/// The image in a file, if the file has this key and is complete.
 fn unwrap(file: &[u8], key: &str) -> Option<Vec<u8>> {
     let (sealed, image) = file.strip_prefix(key.as_bytes())?.split_at_checked(16)?;
     (sealed == seal(image)).then(|| image.to_vec())
@@ -211,7 +217,7 @@ fn hash(value: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Where a program with a key is kept.
+/// The path of the file for a key.
 fn file(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{:016x}.bin", hash(key)))
 }

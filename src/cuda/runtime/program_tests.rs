@@ -1,12 +1,12 @@
-//! Programs are put together, compiled and kept; and what other rooms' tests compile their kernels
-//! by.
+//! Tests that programs are assembled, compiled and kept, and functions by which the tests of other
+//! rooms compile their kernels.
 
 use super::*;
 use crate::cuda::runtime::own;
 use crate::cuda::runtime::plan::Plan;
 use crate::error::GpuError;
 
-/// The compiler, if this machine has one; it must, if the environment says so.
+/// The compiler, if this machine has one. The environment can require that it has.
 fn compiler() -> Option<&'static Nvrtc> {
     let nvrtc = Nvrtc::get();
     if let Err(reason) = &nvrtc {
@@ -16,14 +16,14 @@ fn compiler() -> Option<&'static Nvrtc> {
     nvrtc.ok()
 }
 
-/// For the oldest architecture that the compiler knows, and for the newest.
+/// The oldest architecture that the compiler knows, and the newest.
 fn targets(nvrtc: &Nvrtc) -> Vec<Target> {
     let ends = [nvrtc.architectures.first(), nvrtc.architectures.last()];
     ends.into_iter().flatten().map(|&arch| Target::Cubin(arch)).collect()
 }
 
-/// Compiles several kernels of one library, for what they evaluate, as one program. Each kernel's
-/// text asserts that its arguments have the sizes and the offsets that they have on the host.
+/// Compiles several kernels of one library, with what they evaluate, as one program. Each kernel's
+/// text asserts that its arguments have the same sizes and offsets as on the host.
 pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     let Some(nvrtc) = compiler() else { return };
     let named = kernels.iter().enumerate();
@@ -41,7 +41,7 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     }
 }
 
-/// Compiles all that some plans launch.
+/// Compiles all kernels that some plans launch.
 pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
     let mut by_bijection: Vec<(&Evaluated<'_>, Vec<Instance>)> = Vec::new();
     for launch in plans.into_iter().flat_map(Plan::launches) {
@@ -145,7 +145,7 @@ fn what_does_not_compile_is_said_with_its_name_and_the_log() {
         uint64_t unused;
         __device__ uint64_t forward(uint64_t x) const { return y; }
     };";
-    // SAFETY: it does not compile, so it never runs.
+    // SAFETY: the text does not compile, so it never runs on a device.
     let source = unsafe { DeviceSource::new("Wrong", text, vec![0; 8]) };
     let program = Program::new(&source.into(), &calls_forward());
     let target = targets(compiler().unwrap())[0];
@@ -166,11 +166,11 @@ fn programs_are_kept_on_disk() {
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().path()).collect();
     assert_eq!(files.len(), 1);
     assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
-    // Half a file, and one of another program, are not taken for it.
+    // Neither half a file nor a file of another program is taken for it.
     fs::write(&files[0], &fs::read(&files[0]).unwrap()[..1000]).unwrap();
     assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
     fs::write(&files[0], b"something else").unwrap();
     assert_eq!(program.image_on_disk(target, folder.path()).unwrap(), image);
-    // A folder that cannot be written is no error.
+    // It is no error if the folder cannot be written.
     assert_eq!(program.image_on_disk(target, Path::new("/proc/nowhere")).unwrap(), image);
 }

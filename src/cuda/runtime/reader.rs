@@ -1,4 +1,4 @@
-//! [`Reader`]: what a stream has written, on the host.
+//! [`Reader`]: lets the host read what a stream has written.
 
 use cudarc::driver::{CudaStream, result};
 
@@ -15,16 +15,17 @@ impl<'e> Reader<'e> {
         Self { stream }
     }
 
-    /// Reads numbers at an address, when the stream has done what was put in it before.
+    /// Reads numbers at an address, after all that is in the stream has finished.
     ///
     /// # Safety
     ///
-    /// There are as many numbers at the address, which is the stream's to read, and any bits are
-    /// one.
+    /// There are `out.len()` numbers of type N at the address, which the stream may read, and any
+    /// bits are a valid N.
     pub(crate) unsafe fn read<N: Copy>(&self, address: u64, out: &mut [N]) -> Result<(), Error> {
         let failed = |error| failed(error, "read from the device");
-        // SAFETY: the caller promises as many numbers at the address, and that any bits are one.
-        // `out` is borrowed until they are there, since the stream is waited for.
+        // SAFETY: the caller promises as many numbers at the address as `out` has, and that any
+        // bits are a valid N. `out` is borrowed until the copy has finished, since this function
+        // waits for the stream.
         unsafe { result::memcpy_dtoh_async(out, address, self.stream.cu_stream()) }
             .map_err(failed)?;
         self.stream.synchronize().map_err(failed)

@@ -1,4 +1,5 @@
-//! What every call on device memory begins with, and the driver's errors as ours.
+//! The checks at the beginning of every call on device memory, and the conversion of the driver's
+//! errors.
 
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use cudarc::driver::{CudaStream, DriverError};
 
 use crate::error::{Error, GpuError};
 
-/// The driver's error as ours. Its number is kept, since asking for its name is another call into
-/// the driver.
+/// Converts an error of the driver. Only its number is kept, since getting its name takes another
+/// call of the driver.
 pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
     let code = error.0 as u32;
     match code {
@@ -17,18 +18,19 @@ pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
     }
 }
 
-/// What every call on device memory begins with; whether what it puts in the stream is captured.
+/// Begins a call on device memory. Returns whether the stream is being captured in a graph.
 ///
-/// It reports what went wrong earlier where it could not be reported, when something was dropped:
-/// cudarc keeps it for the next call in the context, which is this one.
+/// It reports an earlier error that could not be reported at the time, when something was dropped:
+/// cudarc keeps such an error for the next call in the context, which is this one.
 ///
-/// A capture that another thread begins on this stream between here and the launch is not seen.
-/// cudarc's own calls, its copies and its freeing of memory, would be captured in the same way.
+/// A capture that another thread begins on this stream between this check and the launch is not
+/// noticed. cudarc's own calls, such as copies and the freeing of memory, would be captured in the
+/// same way.
 ///
 /// # Errors
 ///
-/// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is captured, and the engine is
-/// not one `with_capture`.
+/// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured and the engine
+/// was not made by `with_capture`.
 pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
     let earlier = stream.context().check_err();
     earlier.map_err(|error| failed(error, "finish what was done before"))?;
@@ -40,14 +42,17 @@ pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, 
     }
 }
 
-/// Reports what went wrong when slices were asked for their addresses, which cudarc keeps as well.
+/// Reports an error that occurred when cudarc gave out the addresses of slices, which it also keeps
+/// for later.
 pub(crate) fn check_slices(stream: &CudaStream) -> Result<(), Error> {
     stream.context().check_err().map_err(|error| failed(error, "wait for the slices' other users"))
 }
 
-/// Checks that a slice is of the engine's context.
+/// Checks that a slice belongs to the engine's context. A slice of another `CudaContext` is refused
+/// even if it is on the same device.
 pub(crate) fn check_device(ours: &CudaStream, theirs: &CudaStream) -> Result<(), Error> {
-    // Two handles of one context do not know of each other's streams, and would not wait for them.
+    // Two `CudaContext`s do not know each other's streams, so the engine would not wait for pending
+    // writes. (`Cuda::on_stream` makes an engine on the slice's own stream.)
     let (ours, theirs) = (ours.context(), theirs.context());
     if Arc::ptr_eq(ours, theirs) {
         return Ok(());

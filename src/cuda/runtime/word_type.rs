@@ -1,24 +1,25 @@
-//! [`WordType`]: the unsigned words that device memory is read and written in.
+//! [`WordType`]: the unsigned words in which device memory is read and written.
 
 use crate::word::Word;
 
-/// A word of the device, by its size.
+/// A word of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum WordType {
     U8,
     U16,
     U32,
     U64,
-    /// 16 bytes, which are loaded and stored at once.
+    /// 16 bytes that are loaded and stored at once.
     U128,
 }
 
 impl WordType {
-    /// All of them, the smallest first.
+    /// All words, the smallest first.
     #[cfg(test)]
     pub(crate) const ALL: [Self; 5] = [Self::U8, Self::U16, Self::U32, Self::U64, Self::U128];
 
-    /// The largest word that all of these numbers, sizes or addresses, are multiples of.
+    /// The largest word whose size divides all of some sizes and addresses; `numbers` is their
+    /// bitwise or.
     pub(crate) const fn dividing(numbers: u64) -> Self {
         match numbers.trailing_zeros() {
             0 => Self::U8,
@@ -34,12 +35,12 @@ impl WordType {
         if last <= u32::MAX as u64 { Self::U32 } else { Self::U64 }
     }
 
-    /// The word that an index of a type is.
+    /// The word of an index of type N.
     pub(crate) const fn of_index<N: Word>() -> Self {
         if size_of::<N>() == 4 { Self::U32 } else { Self::U64 }
     }
 
-    /// Its size.
+    /// The size of the word.
     pub(crate) const fn bytes(self) -> usize {
         match self {
             Self::U8 => 1,
@@ -50,7 +51,7 @@ impl WordType {
         }
     }
 
-    /// Its name in CUDA C++, where `Item16` is the crate's own.
+    /// The word's name in CUDA C++. `Item16` is the crate's own type.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::U8 => "uint8_t",

@@ -1,4 +1,4 @@
-//! What is done for a bijection that nobody vouches for.
+//! The plan for a bijection that is not trusted.
 
 use super::direct::{self, Slots};
 use super::job::Job;
@@ -14,10 +14,10 @@ use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Defect, Error, GpuError};
 use crate::word::Word;
 
-/// Where `TileStates` in gpu/runtime/lookback.cuh has the number of survivors.
+/// The offset of the number of survivors in `TileStates` of gpu/runtime/lookback.cuh.
 const TOTAL: u64 = 16;
 
-/// The indexes first, then the check, and then the movement, if there is one.
+/// Writes the indexes first, then checks them, and then moves the items, if there are any.
 pub(super) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     if job.len > MOST_POINTS {
         return Err(Error::Gpu(GpuError::OutOfMemory));
@@ -25,15 +25,15 @@ pub(super) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     let seen_words = job.len.div_ceil(32);
     let seen_bytes = (seen_words * 4 + 4).next_multiple_of(256);
     let (seen, repeats) = (Address::Scratch(0), Address::Scratch(seen_words * 4));
-    // Whoever writes the indexes has room for them.
+    // A job that writes indexes has room for them; one that moves items needs working memory.
     let (indices, word, own) = match job.movement {
         Movement::Indices { out, word } => (out, word, 0),
         Movement::Items { .. } => (Address::Scratch(seen_bytes), WordType::U64, job.len * 8),
     };
     let mut plan = Plan::new();
     plan.take_scratch(seen_bytes + own);
-    // Not only slots but also values in 64 bits, since nothing says that they are in the domain;
-    // and survivors are looked for even where every slot should survive.
+    // Values are evaluated in 64 bits, since they may be outside the domain. Survivors are selected
+    // even where every slot should survive.
     let slots = Slots { last: job.last, len: job.len, index: WordType::U64 };
     let to_indices = Movement::Indices { out: indices, word };
     direct::survivors(&mut plan, (&job.source).into(), slots, &to_indices, None)?;
@@ -55,22 +55,23 @@ pub(super) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     Ok(plan)
 }
 
-/// What the check has left on the device.
+/// Where the check has left its results on the device.
 #[derive(Clone, Copy)]
 struct Found {
     indices: Address,
     word: WordType,
-    /// A word that is other than 0 if an index came twice.
+    /// A word that is not 0 if an index came twice.
     repeats: Address,
 }
 
-/// Whether there are as many survivors as there should be, and each once.
+/// Checks that there are exactly `len` survivors, each once.
 fn verdict(reader: &Reader<'_>, at: &Ground, len: u64, found: Found) -> Result<(), Error> {
     let (mut survivors, mut repeated) = ([0_u64], [0_u32]);
-    // SAFETY: the states of the look-back, which this plan has taken, have their total there, a
-    // 64-bit word.
+    // SAFETY: this plan has taken the memory of a look-back, which has a 64-bit total at this
+    // offset.
     unsafe { reader.read(at.tile_states + TOTAL, &mut survivors) }?;
-    // SAFETY: the plan's working memory has a word there, behind the bits that have been seen.
+    // SAFETY: the plan's working memory has a 32-bit word there, behind the bitmap of the indexes
+    // that have been seen.
     unsafe { reader.read(at.at(found.repeats), &mut repeated) }?;
     let len = usize::try_from(len).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
     if survivors[0] != len as u64 {
@@ -81,29 +82,29 @@ fn verdict(reader: &Reader<'_>, at: &Ground, len: u64, found: Found) -> Result<(
     }
     let indices = at.at(found.indices);
     let first = match found.word {
-        // SAFETY: the survivors, of which there are `len`, have been written there in words of this
-        // size.
+        // SAFETY: the `len` survivors, whose number has just been checked, have been written there
+        // in words of this size.
         WordType::U32 => unsafe { first_defect::<u32>(reader, indices, len) },
-        // SAFETY: the survivors, of which there are `len`, have been written there in words of this
-        // size, the only other one for indexes.
+        // SAFETY: the `len` survivors, whose number has just been checked, have been written there
+        // in words of 8 bytes, the only other size of indexes.
         _ => unsafe { first_defect::<u64>(reader, indices, len) },
     };
     Err(match first {
-        // The places are those of the survivors, and only the device knows their slots.
+        // The error has places among the survivors, and only the device knows their slots.
         Err(Error::NotABijection(Defect::Repeats { index, .. })) => {
             Error::NotABijection(Defect::Repeats { index, slots: None })
         }
         Err(error) => error,
-        // The device has seen a repetition, so there is one.
+        // The device has found a repetition, so there is one.
         Ok(()) => Error::NotABijection(Defect::Repeats { index: 0, slots: None }),
     })
 }
 
-/// What is wrong with indexes that repeat.
+/// Finds the first defect of indexes that are no permutation.
 ///
 /// # Safety
 ///
-/// So many words of that type are at the address, and are the stream's to read.
+/// There are `len` words of type N at the address, which the stream may read.
 unsafe fn first_defect<N: Word>(
     reader: &Reader<'_>,
     indices: u64,
@@ -111,7 +112,7 @@ unsafe fn first_defect<N: Word>(
 ) -> Result<(), Error> {
     let mut words = try_with_capacity(len)?;
     words.resize(len, N::zero());
-    // SAFETY: the caller promises as many words at the address, and any bits are a word.
+    // SAFETY: the caller promises `len` words at the address, and any bits are a valid word.
     unsafe { reader.read(indices, &mut words) }?;
     check_in_order(&words)
 }

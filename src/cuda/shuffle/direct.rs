@@ -9,7 +9,7 @@ use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
 
-/// One kernel: survivors learn their places by look-back.
+/// Plans the single pass: one kernel, in which survivors get their places by look-back.
 pub(super) fn single_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     let mut plan = Plan::new();
     let index = WordType::for_indexes(job.last);
@@ -22,7 +22,7 @@ pub(super) fn single_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     Ok(plan)
 }
 
-/// Moves items that all survive.
+/// Plans the movement of items where every slot survives.
 pub(super) fn dense<'a>(
     f: Evaluated<'a>,
     len: u64,
@@ -53,8 +53,8 @@ impl Visit for Dense {
     }
 }
 
-/// The slots up to `last` of which `len` survive, as the kernels take them: in words that hold
-/// them, or wider ones.
+/// The slots up to `last`, of which `len` survive. The kernels compute with them in words of type
+/// `index`, which may be wider than needed.
 #[derive(Clone, Copy)]
 pub(super) struct Slots {
     pub(super) last: u64,
@@ -62,8 +62,8 @@ pub(super) struct Slots {
     pub(super) index: WordType,
 }
 
-/// Moves survivors with places by look-back; with an address only if the word there is other
-/// than 0.
+/// Adds the kernel that moves survivors, whose places come from a look-back. With `only_if`, the
+/// kernel does nothing if the word at that address is 0.
 pub(super) fn survivors<'a>(
     plan: &mut Plan<'a>,
     f: Evaluated<'a>,
@@ -71,7 +71,7 @@ pub(super) fn survivors<'a>(
     movement: &Movement,
     only_if: Option<Address>,
 ) -> Result<(), Error> {
-    // Slots are as wide as the kernel takes them, even where the domain is small.
+    // The width in which the kernel computes decides the shape, even where the domain is small.
     let wide = slots.index == WordType::U64;
     let shape = tuning::survivors(slots.last, movement.writes_indexes(), wide);
     let tiles = slots.last / shape.tile() + 1;
@@ -105,7 +105,8 @@ impl Visit for Survivors {
     }
 }
 
-/// Counts, sums and moves in three kernels, evaluating twice.
+/// Plans two passes: three kernels count the survivors, sum the counts, and move the items. The
+/// bijection is evaluated twice.
 pub(super) fn two_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     if job.is_dense() {
         return single_pass(job);
@@ -129,7 +130,7 @@ pub(super) fn two_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     });
     plan.launch(count.evaluating(&job.source));
     plan.launch(Launch::new(kernels::scan_counts(), Grid::Blocks(1, 1), move |at| {
-        // The driver takes no more blocks than an `i32` has, which has been asked above.
+        // `Grid::blocks` above has checked that the number of tiles fits an `i32`.
         kernels::ScanCounts { counts: at.at(counts), len: tiles as u32, bases: at.at(bases) }
     }));
     let movement = job.movement.device_type();
@@ -163,7 +164,7 @@ impl Visit for CountedSurvivors {
     }
 }
 
-/// Every step by itself: values, survivors, movement.
+/// Plans every step as a kernel of its own: values, survivors, movement.
 pub(super) fn unfused<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     let index = WordType::for_indexes(job.last);
     if job.last >= MOST_POINTS {

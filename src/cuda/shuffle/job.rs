@@ -8,8 +8,8 @@ use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::Direction;
 use crate::error::{Error, GpuError};
 
-/// The most bytes of parameters that a bijection may have: a kernel has 4096, and is given more
-/// than the bijection.
+/// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, and has
+/// other arguments too.
 const MOST_PARAMS: usize = 4096 - 512;
 
 /// A permutation to be applied.
@@ -22,14 +22,14 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Looks at a bijection.
+    /// Reads a bijection's domain and device text, and checks the length.
     ///
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource),
     /// [`GpuError::Params`](crate::GpuError::Params).
     pub(crate) fn new(f: &dyn Bijection, len: u64, movement: Movement) -> Result<Self, Error> {
-        // What is vouched for is the trusted form, so that is what is asked from here on.
+        // Only the trusted form is vouched for, so only that form is used from here on.
         let vouched = f.trusted();
         let (last, source) = match &vouched {
             Some(f) => (f.last(), f.device_source()),
@@ -51,7 +51,7 @@ impl Job {
     }
 }
 
-/// The jobs of moving items of a type, there and back.
+/// The jobs of shuffling and unshuffling items of type T.
 pub(crate) fn there_and_back<T: DeviceRepr>(
     bijection: &dyn Bijection,
     len: usize,
@@ -61,7 +61,7 @@ pub(crate) fn there_and_back<T: DeviceRepr>(
     }
     let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
     both.map(|direction| {
-        // Slices may begin anywhere, but are as aligned as their items.
+        // A slice may begin at any address that is aligned for its items.
         let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
         let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
         Job::new(bijection, len as u64, movement)

@@ -1,4 +1,4 @@
-//! The kernels of a shuffle, with their arguments: functions of gpu/shuffle.
+//! The kernels of gpu/shuffle, with their arguments.
 
 use super::partition::Pass;
 use super::tuning::{self, Shape};
@@ -8,7 +8,7 @@ use crate::cuda::runtime::own::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
 arguments! {
-    /// Moves items that all survive.
+    /// Moves items where every slot survives.
     pub(crate) struct MoveDense<M> => Permutations, Value, "move_dense<Index, THREADS, SLOTS>" {
         len: u64 => "uint64_t",
         movement: M => "Move",
@@ -16,8 +16,8 @@ arguments! {
 }
 
 arguments! {
-    /// Moves the survivors, with places by look-back. If `only_if` is not null, nothing is done
-    /// unless the word there is other than 0.
+    /// Moves the survivors, whose places come from a look-back. If `only_if` is not null, the
+    /// kernel does nothing if the word there is 0.
     pub(crate) struct MoveSurvivors<M>
         => Permutations, Value, "move_survivors<Index, THREADS, SLOTS>" {
         last: u64 => "uint64_t",
@@ -29,7 +29,7 @@ arguments! {
 }
 
 arguments! {
-    /// Moves the survivors, with places from an earlier kernel.
+    /// Moves the survivors, whose places come from an earlier kernel.
     pub(crate) struct MoveCountedSurvivors<M>
         => Permutations, Value, "move_counted_survivors<Index, THREADS, SLOTS>" {
         last: u64 => "uint64_t",
@@ -40,7 +40,7 @@ arguments! {
 }
 
 arguments! {
-    /// How many survive in each tile.
+    /// Counts the survivors of each tile.
     pub(crate) struct CountSurvivors
         => Permutations, Value, "count_survivors<Index, THREADS, SLOTS>" {
         last: u64 => "uint64_t",
@@ -50,7 +50,7 @@ arguments! {
 }
 
 arguments! {
-    /// The sums before each count, by one block.
+    /// Computes the exclusive prefix sums of the counts, in one block.
     pub(crate) struct ScanCounts => Permutations, None, "scan_counts<THREADS>" {
         counts: u64 => "const uint32_t*",
         len: u32 => "uint32_t",
@@ -59,7 +59,7 @@ arguments! {
 }
 
 arguments! {
-    /// The check of what nobody vouches for.
+    /// Checks the indexes of a bijection that is not trusted.
     pub(crate) struct FindRepeats => Permutations, None, "find_repeats<Word>" {
         indexes: u64 => "const Word*",
         len: u64 => "uint64_t",
@@ -81,7 +81,7 @@ pub(crate) struct Buckets {
 }
 
 arguments! {
-    /// The first pass, in the order of the source.
+    /// The first pass, in the order of the source array.
     pub(crate) struct DistributeSource
         => Permutations, Value, "distribute_source<THREADS, RECORDS, BITS, DIRECTION>" {
         source: u64 => "const Word*",
@@ -92,7 +92,8 @@ arguments! {
 }
 
 arguments! {
-    /// The first pass where only some slots survive, by the indexes of those that do.
+    /// The first pass for undoing a shuffle where not every slot survives: by the indexes that
+    /// survive.
     pub(crate) struct DistributeSurvivors
         => Permutations, Value, "distribute_survivors<THREADS, RECORDS, BITS>" {
         last: u64 => "uint64_t",
@@ -115,7 +116,7 @@ arguments! {
 }
 
 arguments! {
-    /// The items of buckets to their places.
+    /// Moves the items of buckets to their places.
     pub(crate) struct PlaceBucket
         => Permutations, None, "place_bucket<THREADS, TOGETHER, BUCKET_BITS, DENSE>" {
         from: Buckets => "Buckets<Word, uint16_t>",
@@ -124,7 +125,7 @@ arguments! {
     }
 }
 
-/// Template arguments of the kernels that go through slots.
+/// Template arguments of the kernels that evaluate slots.
 fn slots_template(index: WordType, shape: Shape, movement: Value) -> Template {
     Template::from([
         ("Index", Value::Word(index)),
@@ -134,7 +135,7 @@ fn slots_template(index: WordType, shape: Shape, movement: Value) -> Template {
     ])
 }
 
-/// A kernel that moves all items.
+/// The kernel that moves items where every slot survives.
 pub(crate) fn move_dense<M: Copy>(
     index: WordType,
     shape: Shape,
@@ -143,7 +144,7 @@ pub(crate) fn move_dense<M: Copy>(
     Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
 }
 
-/// A kernel that moves survivors, by look-back.
+/// The kernel that moves survivors by look-back.
 pub(crate) fn move_survivors<M: Copy>(
     index: WordType,
     shape: Shape,
@@ -152,7 +153,7 @@ pub(crate) fn move_survivors<M: Copy>(
     Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
 }
 
-/// A kernel that moves survivors, whose places are known.
+/// The kernel that moves survivors whose places are known.
 pub(crate) fn move_counted_survivors<M: Copy>(
     index: WordType,
     shape: Shape,

@@ -1,14 +1,14 @@
-//! Items or indexes in the order of a bijection: which strategy does it, and by which kernels.
+//! Moving items, or writing indexes, in the order of a bijection.
 //!
-//! A [`Job`](job::Job) is what is to be done, [`plan`](plan::plan) decides how, and an
+//! A [`Job`](job::Job) says what to do, [`plan`](plan::plan) decides how, and an
 //! [`Executor`](super::runtime::executor::Executor) does it. The kernels are in gpu/shuffle.
 //!
 //! ```text
-//! plan       which strategy does it
-//! job        a permutation to be applied   movement     what is moved, and which way
-//! direct     every slot is evaluated       partitioned  items are sorted roughly first
-//! checked    nobody vouches for it         partition    the sizes of the partitioned strategy
-//! kernels    the kernels, typed            tuning       shapes and thresholds, as measured
+//! plan       which strategy does a job
+//! job        a permutation to apply        movement     what is moved, in which direction
+//! direct     every slot is evaluated       partitioned  items are sorted into buckets first
+//! checked    untrusted bijections          partition    the sizes of the partitioned strategy
+//! kernels    the kernels and arguments     tuning       shapes and thresholds, as measured
 //! ```
 
 mod checked;

@@ -1,4 +1,4 @@
-//! [`Movement`]: what a kernel moves, and which way, with its device type and its argument.
+//! [`Movement`]: what a kernel moves and in which direction, with its device type and its argument.
 
 use crate::compact::Direction;
 use crate::cuda::runtime::kernel::Value;
@@ -12,7 +12,7 @@ pub(crate) const MOST_ARRAYS: usize = 12;
 /// The size of the largest item, in bytes.
 pub(crate) const LARGEST_ITEM: usize = 64 << 10;
 
-/// An array's address before and after, and the size of its items.
+/// An array: where its items are, where they go, and their size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Array {
     pub(crate) source: Address,
@@ -21,12 +21,12 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// An array of the caller's.
+    /// An array in the caller's memory.
     pub(crate) const fn given(source: u64, out: u64, item: usize) -> Self {
         Self { source: Address::Given(source), out: Address::Given(out), item }
     }
 
-    /// The largest word of which items consist at aligned addresses.
+    /// The largest word that divides an item and to which both addresses are aligned.
     pub(crate) const fn unit(&self) -> WordType {
         let addresses = self.source.alignment_bits() | self.out.alignment_bits();
         WordType::dividing(addresses | self.item as u64 | 16)
@@ -38,8 +38,8 @@ impl Array {
 pub(crate) enum Movement {
     /// `out[rank] = index`, in words of 4 or 8 bytes.
     Indices { out: Address, word: WordType },
-    /// `out[rank] = source[index]` to shuffle, `out[index] = source[rank]` to undo it; of each
-    /// array.
+    /// For each array: `out[rank] = source[index]` to shuffle, `out[index] = source[rank]` to
+    /// unshuffle.
     Items { arrays: Vec<Array>, direction: Direction },
 }
 
@@ -65,7 +65,7 @@ impl Movement {
         }
     }
 
-    /// The array and its items' word, if there is one array whose items are words.
+    /// The array and the word of its items, if there is exactly one array and its items are words.
     pub(crate) fn word(&self) -> Option<(Array, WordType)> {
         match self {
             Self::Items { arrays, .. } => match arrays[..] {
@@ -76,7 +76,7 @@ impl Movement {
         }
     }
 
-    /// Which way items go. Indexes are written where a shuffle would write items.
+    /// The direction. Indexes are written where a shuffle would write items.
     pub(crate) fn direction(&self) -> Direction {
         match self {
             Self::Items { direction, .. } => *direction,
@@ -103,7 +103,7 @@ impl Movement {
         }
     }
 
-    /// Gives the movement to something that takes one of any type.
+    /// Calls a visitor with the movement's argument.
     pub(crate) fn visit<V: Visit>(&self, visitor: V) -> V::Output {
         match (self, self.word()) {
             (&Self::Indices { out, .. }, _) => {
@@ -119,11 +119,11 @@ impl Movement {
     }
 }
 
-/// Something that takes a movement of any type, as a kernel does.
+/// A function that is generic over the type of a movement's argument.
 pub(crate) trait Visit {
     type Output;
 
-    /// Takes a movement's argument, which is made when addresses are known.
+    /// Takes a movement's argument, which is computed once the addresses are known.
     fn visit<M: Copy + 'static>(self, movement: impl Fn(&Ground) -> M + 'static) -> Self::Output;
 }
 

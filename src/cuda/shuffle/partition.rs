@@ -5,15 +5,17 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::MOST_BYTES;
 use crate::cuda::runtime::word_type::WordType;
 
-/// What is sorted, and what for.
+/// The sizes of a sort: what is sorted, and in which passes. Keys and slots have 32 bits, so a
+/// domain has at most 2^32 points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
     word: WordType,
     /// The last key, a slot or an index.
     last: u32,
-    /// Bits of a key below a bucket, which is placed in shared memory.
+    /// The low bits of a key, which number the places of a bucket. A bucket is put in order in
+    /// shared memory.
     pub(crate) bucket_bits: u32,
-    /// Whether every key comes, so that there are no gaps.
+    /// Whether every key occurs, so that there are no gaps.
     pub(crate) dense: bool,
     pub(crate) first: Level,
     /// The second pass, if one is not enough.
@@ -25,7 +27,7 @@ pub(crate) struct Partition {
 pub(crate) struct Pass {
     /// Records of a thread.
     pub(crate) records: u32,
-    /// Bits by which it sorts.
+    /// The number of bits by which the pass sorts.
     pub(crate) bits: u32,
     /// The word of the keys that it writes.
     pub(crate) key: WordType,
@@ -52,11 +54,11 @@ impl Level {
     }
 }
 
-/// Where the strategy's memory begins, relative to its workspace.
+/// Where each part of the strategy's memory begins, as offsets into the working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Counts of both levels' buckets, and the word that says that one has overflowed; to be
-    /// cleared.
+    /// The counts of both levels' buckets. They and the overflow word behind them, which says that
+    /// a bucket has overflowed, must be cleared.
     pub(crate) counts: [u64; 2],
     pub(crate) overflow: u64,
     pub(crate) cleared_bytes: u64,
@@ -68,7 +70,7 @@ pub(crate) struct Layout {
 
 impl Partition {
     /// The sizes for `len` items whose keys are at most `last`; `None` if the strategy does not
-    /// serve.
+    /// apply.
     pub(crate) fn new(limits: &Limits, word: WordType, len: u64, last: u64) -> Option<Self> {
         let last = u32::try_from(last).ok()?;
         if last < 1 << 6 {
@@ -88,7 +90,7 @@ impl Partition {
         };
         let most_bits = (5..=16).rev().find(|&bits| fits(bits))?.min(key_bits - 1);
         let above = key_bits - most_bits;
-        // No larger buckets than need be.
+        // Buckets no larger than necessary.
         let (bits, bucket_bits) = match above {
             0..=tuning::PASS_BITS => ((above, 0), most_bits),
             _ => {
@@ -104,7 +106,7 @@ impl Partition {
             let buckets = (u64::from(last) >> shift) + 1;
             let mean = density * (1_u64 << shift) as f64;
             let room = (mean + tuning::DEVIATIONS * mean.sqrt()).ceil() as u64 + 32;
-            // Whole lines, so that a bucket's records begin at one.
+            // A multiple of whole cache lines, so that each bucket's records begin at a line.
             let capacity = room.min(1 << shift).next_multiple_of(64);
             Level { pass: Pass { records, bits, key }, shift, buckets, capacity }
         };
@@ -121,10 +123,10 @@ impl Partition {
             .then_some(partition)
     }
 
-    /// How many records a thread of a pass can have: two blocks should fit on a multiprocessor, and
-    /// one must.
+    /// The number of records that a thread of a pass can hold: two blocks should fit on a
+    /// multiprocessor, and one must.
     fn records(limits: &Limits, item: usize) -> Option<u32> {
-        // A block has a kilobyte more than it asks for.
+        // A block takes a kilobyte more than it asks for.
         let half = limits.shared_per_multiprocessor / 2 - 1024;
         let room = half.min(limits.shared_per_block);
         (1..=tuning::PASS_RECORDS)
@@ -139,7 +141,7 @@ impl Partition {
 
     /// Shared memory of a block that places a bucket.
     pub(crate) fn place_shared(&self) -> usize {
-        // Where there are gaps, the keys are kept beside the items.
+        // Where there are gaps, the keys are kept in shared memory with the items.
         let record = if self.dense { self.word.bytes() } else { self.word.bytes() + 2 };
         (self.last_level().capacity as usize * record).next_multiple_of(16)
     }
@@ -149,7 +151,7 @@ impl Partition {
         self.second.as_ref().unwrap_or(&self.first)
     }
 
-    /// Where everything is.
+    /// The layout of the working memory.
     pub(crate) fn layout(&self) -> Layout {
         let second = self.second.as_ref();
         let first_counts = self.first.buckets * 4;
@@ -173,14 +175,14 @@ impl Partition {
     }
 }
 
-/// What `place_bucket` in gpu/shuffle/partitioned.cuh has of shared memory besides the items: two
-/// words for 32 slots if there are gaps, and the words of a sum.
+/// The shared memory of `place_bucket` in gpu/shuffle/partitioned.cuh in addition to the items: two
+/// words for every 32 slots if there are gaps, and the words of a block-wide sum.
 fn place_fixed(bucket_bits: u32, dense: bool) -> usize {
     let words = if dense { 1 } else { (1 << bucket_bits) / 32 };
     8 * words + 32 * 4
 }
 
-/// A multiple of 256, as the driver's own allocations are.
+/// Rounds up to a multiple of 256, the alignment of the driver's own allocations.
 fn aligned(bytes: u64) -> u64 {
     bytes.next_multiple_of(256)
 }

@@ -1,4 +1,14 @@
 //! The partitioned strategy.
+//!
+//! It serves one array of items of 1, 2, 4, 8 or 16 bytes and domains of up to 2^32 points, because
+//! it keeps slots in 32 bits and loads and stores an item whole. Larger items waste less of a
+//! gather's memory traffic; they, several arrays and larger domains take the single pass, which has
+//! no such limits.
+//!
+//! The device handles the overflow of a bucket. If it reported an overflow to the host, the host
+//! would have to wait for every shuffle. Instead, the last launch is a single pass that does
+//! nothing unless a bucket has overflowed. So a trusted shuffle never waits for the GPU, and can be
+//! captured in a CUDA graph.
 
 use super::direct::{self, Slots};
 use super::job::Job;
@@ -12,7 +22,7 @@ use crate::cuda::runtime::plan::{Address, Grid, Ground, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::Error;
 
-/// The one array that is sorted, the word that its items are, and the sizes.
+/// The one array that is sorted, the word of its items, and the sizes.
 pub(super) struct Partitioning {
     pub(super) array: Array,
     word: WordType,
@@ -21,11 +31,11 @@ pub(super) struct Partitioning {
 }
 
 impl Partitioning {
-    /// The sizes of the partitioned strategy, if it serves.
+    /// The sizes of the partitioned strategy for a job; `None` if it does not apply.
     pub(super) fn new(job: &Job, limits: &Limits) -> Option<Self> {
         let (array, word) = job.movement.word()?;
         let last = u64::from(u32::try_from(job.last).ok()?);
-        // With so many holes the buckets would be nearly empty.
+        // With fewer than one item for every eight points, the buckets would be nearly empty.
         if job.len <= last / 8 {
             return None;
         }
@@ -38,7 +48,8 @@ impl Partitioning {
         Some(Self { array, word, partition, layout })
     }
 
-    /// Sorts the items in one or two passes, and places them a bucket at a time.
+    /// Plans one or two passes that sort the items into buckets, and a kernel that puts each bucket
+    /// in order.
     pub(super) fn plan<'a>(&self, job: &'a Job) -> Result<Plan<'a>, Error> {
         let Self { array, word, partition, layout } = *self;
         let mut plan = Plan::new();
@@ -66,7 +77,7 @@ impl Partitioning {
             out: at.at(array.out),
         });
         plan.launch(place.with_shared(partition.place_shared()));
-        // With room for every key no bucket can overflow.
+        // Where every slot survives a bucket has room for all of its keys, and cannot overflow.
         if !partition.dense {
             let overflow = Some(Address::Scratch(layout.overflow));
             let slots =
@@ -126,7 +137,7 @@ impl Partitioning {
     }
 }
 
-/// The buckets of the first level or the second.
+/// The buckets of the first or the second level.
 fn buckets(layout: &Layout, level: &Level, number: usize, at: &Ground) -> Buckets {
     let scratch = |offset| at.at(Address::Scratch(offset));
     Buckets {

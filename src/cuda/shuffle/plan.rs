@@ -1,4 +1,4 @@
-//! [`plan`]: which strategy does a job.
+//! [`plan`]: plans a job by a strategy, or by the fastest one.
 
 use super::job::Job;
 use super::partitioned::Partitioning;
@@ -9,12 +9,12 @@ use crate::cuda::runtime::plan::Plan;
 use crate::cuda::strategy::CudaStrategy;
 use crate::error::Error;
 
-/// How a job is done by a strategy, on a device.
+/// Plans a job by a strategy, for a device.
 ///
 /// # Errors
 ///
 /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device has as much.
+/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device has as much memory.
 pub(crate) fn plan<'a>(
     job: &'a Job,
     strategy: CudaStrategy,
@@ -38,7 +38,7 @@ pub(crate) fn plan<'a>(
     }
 }
 
-/// The strategy that is expected to be the fastest.
+/// Plans a job by the strategy that is expected to be fastest.
 fn fastest<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
     let caches = match job.movement.direction() {
         Direction::Shuffle => tuning::PARTITION_CACHES,

@@ -1,7 +1,7 @@
-//! Every size and threshold of shuffles on the GPU, with the measurement that chose it.
+//! The sizes and thresholds of shuffles on the GPU, with the measurements that chose them.
 //!
-//! Measured on an NVIDIA H200 with CUDA 13.0, items of 8 bytes and `VariablePhilox` with 24 rounds
-//! unless said otherwise; docs/results/gpu.md has the tables.
+//! Unless it says otherwise, a figure was measured on an NVIDIA H200 with CUDA 13.0, items of 8
+//! bytes and `VariablePhilox` with 24 rounds; docs/results/gpu.md has the tables.
 
 use crate::cuda::runtime::own::THREADS;
 
@@ -23,11 +23,11 @@ impl Shape {
     }
 }
 
-/// For items, by the number of slots: large tiles pay where there are enough of them to keep every
-/// multiprocessor busy.
+/// Shapes for items, by the least last slot: large tiles pay where there are enough of them to keep
+/// every multiprocessor busy.
 ///
-/// At `m = 2^29 + 1`, relative to a gather with a given index: 1.016; with 16 slots 1.014, with 128
-/// threads 1.013, with 512 threads 1.014; with 5 blocks, whose 48 registers are too few, 0.906.
+/// Speed at `m = 2^29 + 1`, relative to a gather by a given index: 1.016; with 16 slots 1.014, with
+/// 128 threads 1.013, with 512 threads 1.014; with 5 blocks, whose 48 registers are too few, 0.906.
 const ITEMS: &[(u64, Shape)] = &[
     (1 << 19, Shape { threads: THREADS, slots: 8, blocks: 4 }),
     (1 << 17, Shape { threads: THREADS, slots: 4, blocks: 4 }),
@@ -35,21 +35,21 @@ const ITEMS: &[(u64, Shape)] = &[
     (0, Shape { threads: THREADS, slots: 1, blocks: 4 }),
 ];
 
-/// For indexes of many slots, which are as fast as they are evaluated and packed: 205 G/s of the
-/// default at `m = 2^29 + 1`. 24 slots 202, 16 slots 189, 8 slots 155; 256 threads with 16
-/// slots 187.
+/// For indexes of many slots, where evaluating and packing is the bottleneck. The default family at
+/// `m = 2^29 + 1`: 205 G indexes a second; with 24 slots 202, with 16 slots 189, with 8 slots 155;
+/// with 256 threads and 16 slots 187.
 const INDEXES: Shape = Shape { threads: 128, slots: 32, blocks: 6 };
-/// The same for slots in 64 bits, of which shared memory holds half as many.
+/// The same for slots of 64 bits, of which shared memory holds half as many.
 const WIDE_INDEXES: Shape = Shape { threads: 128, slots: 16, blocks: 6 };
-/// From so many slots on; below, tiles are as for items.
+/// From this last slot on, indexes have shapes of their own; below, they have those of items.
 const MANY_SLOTS: u64 = 1 << 22;
 
-/// For indexes where every slot survives: 679 G/s of the default at `m = 2^30`; 8 slots 644, 4
-/// slots 567.
+/// For indexes where every slot survives. The default family at `m = 2^30`: 679 G indexes a second;
+/// with 8 slots 644, with 4 slots 567.
 const DENSE_INDEXES: Shape = Shape { threads: THREADS, slots: 16, blocks: 1 };
 
-/// The shape for survivors among the slots up to `last`, in 32 bits or `wide`, of which the indexes
-/// are written or items moved.
+/// The shape for survivors among the slots up to `last`, whose indexes are written or whose items
+/// are moved. Slots are computed in 32 bits, or in 64 if they are `wide`.
 pub(crate) fn survivors(last: u64, writes_indexes: bool, wide: bool) -> Shape {
     match writes_indexes && last >= MANY_SLOTS {
         true if wide => WIDE_INDEXES,
@@ -72,65 +72,67 @@ fn items(last: u64) -> Shape {
     shape.map_or(INDEXES, |&(_, shape)| shape)
 }
 
-/// Threads of a block in the partitioned strategy's passes, two of which a multiprocessor should
-/// hold. With 768 threads and 11 records each the two passes took 4.9 and 3.8 ms at `m = 2^29 + 1`;
-/// 512 threads with 16 records 5.3 and 3.8 ms; 256 threads, four blocks and 16 records 5.7 and 4.9
-/// ms (shorter runs of records for each bucket); 1024 threads with 8 records 5.2 and 4.0 ms. To
-/// fetch eight records before the first is put down (5.4 and 3.9 ms), to copy them to shared memory
-/// asynchronously (5.6 and 3.9), and to prefetch them (5.4 and 3.9) are no better.
+/// Threads of a block in the partitioned strategy's passes, with two blocks on a multiprocessor.
+/// With 768 threads and 11 records each, the two passes took 4.9 and 3.8 ms at `m = 2^29 + 1`; 512
+/// threads with 16 records 5.3 and 3.8 ms; 256 threads, four blocks and 16 records 5.7 and 4.9 ms
+/// (shorter runs of records for each bucket); 1024 threads with 8 records 5.2 and 4.0 ms. Loading
+/// eight records before the first is stored (5.4 and 3.9 ms), copying them to shared memory
+/// asynchronously (5.6 and 3.9 ms) and prefetching them (5.4 and 3.9 ms) are no better.
 pub(crate) const PASS_THREADS: u32 = 768;
 
 /// Blocks of those passes that a multiprocessor should hold, which limits their registers.
 pub(crate) const PASS_BLOCKS: u32 = 2;
 
-/// Records of a thread in those passes, if shared memory allows for two such blocks.
+/// Records of a thread in those passes, if shared memory has room for two blocks.
 pub(crate) const PASS_RECORDS: u32 = 11;
 
-/// How a bucket is placed.
+/// The shape of the kernel that puts a bucket in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Threads of a block.
     pub(crate) threads: u32,
     /// Blocks that a multiprocessor should hold, which limits their registers.
     pub(crate) blocks: u32,
-    /// Records that a thread has on their way at a time.
+    /// Records that a thread loads before it stores the first of them.
     pub(crate) together: u32,
 }
 
-/// Where every slot is taken: 2.4 ms at `m = 2^29`. 1024 threads with 4 records 2.7 ms, 672 with 4
-/// 2.6 ms; 512 with 16 need too many registers, 5.5 ms.
+/// Where every slot is taken: 2.4 ms at `m = 2^29`. With 1024 threads and 4 records 2.7 ms, with
+/// 672 and 4 2.6 ms; 512 threads with 16 records need too many registers, 5.5 ms.
 pub(crate) const PLACE_DENSE: Place = Place { threads: 512, blocks: 3, together: 8 };
 
-/// Where there are gaps, so that slots are counted first, by keys that are read 16 bytes at a time
-/// and kept in shared memory: 2.55 ms at `m = 2^29 + 1`. With 2 or 4 records 2.58 ms; 768 threads
-/// 2.7 ms; 512 threads 2.75 ms; with the keys read twice, one by one, 3.26 ms.
+/// Where there are gaps, so that the taken slots are counted first. The keys are read 16 bytes at a
+/// time and kept in shared memory: 2.55 ms at `m = 2^29 + 1`. With 2 or 4 records 2.58 ms; with 768
+/// threads 2.7 ms; with 512 threads 2.75 ms; with the keys read twice, one by one, 3.26 ms.
 pub(crate) const PLACE_GAPS: Place = Place { threads: 1024, blocks: 2, together: 8 };
 
-/// How buckets are placed, with or without gaps.
+/// The shape for buckets with or without gaps.
 pub(crate) const fn place(dense: bool) -> Place {
     if dense { PLACE_DENSE } else { PLACE_GAPS }
 }
 
-/// Bytes of a bucket's items that are placed in shared memory, at most, in the mean: with several
-/// blocks of 70 KB on a multiprocessor it took 3.3 ms, with one of 140 KB 4.9 ms.
+/// The most bytes of items that a bucket has on average, when it is put in order in shared memory.
+/// With several blocks of 70 KB on a multiprocessor that took 3.3 ms, with one of 140 KB 4.9 ms.
 pub(crate) const PLACE_BYTES: u64 = 70 << 10;
 
-/// Bits by which a pass of the partitioned strategy sorts, at most, and what the second of two
-/// passes has. A pass by 8 bits takes 3.9 ms at `m = 2^29 + 1`, by 9 bits 5.1, by 10 bits 7.5: the
-/// runs of records for each bucket become short.
+/// The most bits by which a pass of the partitioned strategy sorts. A pass by 8 bits takes 3.9 ms
+/// at `m = 2^29 + 1`, by 9 bits 5.1 ms, by 10 bits 7.5 ms: the runs of records for each bucket
+/// become short.
 pub(crate) const PASS_BITS: u32 = 9;
 
-/// Bits of the second of two passes, if the first then has at most [`PASS_BITS`].
+/// The bits by which the second of two passes sorts, if that leaves at most [`PASS_BITS`] for the
+/// first.
 pub(crate) const SECOND_PASS_BITS: u32 = 8;
 
-/// Standard deviations above the mean that there is room for in a bucket. A random permutation
-/// exceeds them once in 10^15 buckets.
+/// The standard deviations above the mean for which a bucket has room. A random permutation exceeds
+/// that once in 10^15 buckets.
 pub(crate) const DEVIATIONS: f64 = 8.0;
 
-/// `Auto` partitions from so many times the second-level cache on (60 MiB). At 256 MiB of items it
-/// takes 0.65 to 0.98 of the single pass's time, at 128 MiB 0.8 to 1.2.
+/// `Auto` uses the partitioned strategy if the items take at least this many times the L2 cache (60
+/// MiB). At 256 MiB of items it takes 0.65 to 0.98 of the single pass's time, at 128 MiB 0.8 to
+/// 1.2.
 pub(crate) const PARTITION_CACHES: u64 = 4;
 
-/// The same for the way back, whose random access is all writing: at 64 MiB of items it takes 0.37
-/// to 0.65 of the single pass's time, at 32 MiB 0.9 to 1.9.
+/// The same for unshuffling, where the single pass's random accesses are stores: at 64 MiB of items
+/// the partitioned strategy takes 0.37 to 0.65 of the single pass's time, at 32 MiB 0.9 to 1.9.
 pub(crate) const PARTITION_BACK_CACHES: u64 = 1;

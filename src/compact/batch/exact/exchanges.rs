@@ -1,31 +1,33 @@
-//! The exchanges of Fisher and Yates, for many rows whose places are drawn.
+//! The exchanges of the Fisher-Yates shuffle, for many rows whose random picks have been drawn.
 //!
-//! From the last place down, each is exchanged with the one that was picked for it. A row of up to
-//! 256 items is held as bytes. There are two ways. Row by row an exchange is two loads and two
-//! stores, and takes 2 to 3 cycles. Or all rows side by side, in lanes of bytes: since every row
-//! picks another place, each place is compared with the pick, and exchanged in the lanes where it
-//! is the one; 64 rows at once, but half a square of steps. That way is faster for few items.
+//! From the last place down, each place is exchanged with the one that was picked for it. A row of
+//! up to 256 items is held as bytes. There are two ways to do it. Row by row, an exchange is two
+//! loads and two stores, and takes 2 to 3 cycles. Side by side, each row has one byte lane of a
+//! vector. Since every row picks a different place, each place is compared with the pick and
+//! exchanged in the lanes where they are equal. That handles 64 rows at once but takes `len^2 / 2`
+//! steps, so it is faster for short rows only.
 
 use crate::base::simd::{PerLevel, SimdLevel};
 use crate::bijection::Standard;
 
-/// The most items of a row, whose indexes fit a byte.
+/// The most items that a row may have, so that its indexes fit a byte.
 pub(super) const MOST: usize = Standard::EXACT_MAX as usize;
 
 const _: () = assert!(MOST <= 256);
 
-/// How many rows are drawn together: a vector of bytes of AVX-512.
+/// The number of rows that are drawn together: the byte lanes of an AVX-512 vector.
 pub(super) const ROWS: usize = 64;
 
-/// For each place, which one it is exchanged with: one lane a row.
+/// For each place, the place with which it is exchanged: one lane for each row.
 pub(super) type Picks = [[u8; ROWS]; MOST];
 
-/// Rows of bytes, of which the first ones are used.
+/// Rows of bytes. Only the first `len` bytes of each row are used.
 pub(super) type Bytes = [[u8; MOST]; ROWS];
 
-/// Rows of more items are exchanged row by row.
+/// The most items for which rows are exchanged side by side; longer rows are exchanged row by row.
 ///
-/// Nanoseconds a row, all told, on one core of an AMD EPYC, side by side and row by row:
+/// Nanoseconds for drawing a row, everything included, on one core of an AMD EPYC, side by side and
+/// row by row:
 ///
 /// | items | AVX-512 | AVX2 | SSE2 |
 /// | --- | --- | --- | --- |
@@ -37,20 +39,21 @@ pub(super) type Bytes = [[u8; MOST]; ROWS];
 /// | 80 | 58 and 45 | 76 and 74 | 236 and 123 |
 const ASIDE: PerLevel = PerLevel { portable: 24, avx2: 64, avx512: 48 };
 
-/// The most items that are exchanged side by side with any instructions.
+/// The most items that are exchanged side by side with any instruction set.
 const MOST_ASIDE: usize = 64;
 
-/// Whether `rows` rows of `len` items are exchanged side by side: then all lanes are, so that some
-/// have to be in use.
+/// Whether `rows` rows of `len` items are exchanged side by side. That always works on all lanes,
+/// so it pays only if enough of them are in use.
 pub(super) fn is_aside(level: SimdLevel, len: usize, rows: usize) -> bool {
     len <= ASIDE.at(level) as usize && rows > ROWS / 4
 }
 
-/// Makes the exchanges of some rows of `len` items, at most [`MOST`].
+/// Exchanges the items of `rows` rows one row after the other. `len` is at most [`MOST`].
 #[inline(always)]
 pub(super) fn row_by_row(len: usize, rows: usize, picks: &Picks, out: &mut Bytes) {
-    /// So many rows in turns, which do not wait for each other's stores. Nanoseconds an exchange
-    /// with 1, 2, 4 rows: 0.79, 0.73, 0.57 for 100 items, and 0.89, 0.83, 0.71 for 32.
+    /// The number of rows that are interleaved, so that their exchanges do not wait for each
+    /// other's stores. Nanoseconds for an exchange with 1, 2, 4 rows: 0.79, 0.73, 0.57 for 100
+    /// items, and 0.89, 0.83, 0.71 for 32.
     const TURNS: usize = 4;
     let (groups, rest) = out[..rows].as_chunks_mut::<TURNS>();
     for (group, out) in groups.iter_mut().enumerate() {
@@ -79,7 +82,7 @@ fn exchange<const TURNS: usize>(
     };
     *rows = [IDENTITY; TURNS];
     for (place, picks) in picks[..len].iter().enumerate().rev() {
-        // Says to the compiler that it is within the row.
+        // Tells the compiler that the place is within the row.
         let place = place % MOST;
         for (turn, row) in rows.iter_mut().enumerate() {
             row.swap(place, usize::from(picks[(lane + turn) % ROWS]));
@@ -87,7 +90,7 @@ fn exchange<const TURNS: usize>(
     }
 }
 
-/// Makes the exchanges of all rows, of `len` items, at most [`MOST_ASIDE`].
+/// Exchanges the items of all rows side by side. `len` is at most [`MOST_ASIDE`].
 #[inline(always)]
 pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut Bytes) {
     let mut items = [[0_u8; ROWS]; MOST_ASIDE];
@@ -108,7 +111,7 @@ pub(super) fn side_by_side(len: usize, picks: &Picks, out: &mut Bytes) {
         }
         items[place] = picked;
     }
-    // The other way round, four items at a time.
+    // Transposes lanes into rows, four items at a time.
     for (four, items) in items.as_chunks::<4>().0.iter().enumerate().take(len.div_ceil(4)) {
         let mut words = [0; ROWS];
         for lane in 0..ROWS {

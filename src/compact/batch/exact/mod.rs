@@ -1,8 +1,13 @@
-//! Rows that are drawn exactly: many at a time.
+//! Rows that are drawn exactly, many at a time.
 //!
-//! Row by row most of the time would go into the words: three for 32 items, each some twenty
-//! multiplications that wait for one another, and each put to use by multiplications that wait for
-//! one another too. Side by side, in vector lanes, rows do not wait.
+//! One row at a time, Fisher-Yates is bound by latency. 32 items take three random words. Each word
+//! costs some twenty multiplications that depend on one another, each pick that is taken from it is
+//! another multiplication in a chain, and the exchanges wait for stores. Rows in the lanes of a
+//! vector are independent, so both the words and, for short rows, the [exchanges](exchanges) are
+//! computed side by side.
+//!
+//! A row with a word that has to be rejected (one in 257 rows of 32 items) is drawn again as a
+//! whole, alone.
 
 mod exchanges;
 
@@ -13,26 +18,26 @@ use crate::compact::batch::Batch;
 use crate::seed::{Seed, words};
 use crate::word::Word;
 
-/// Of how many rows the words are drawn together with AVX-512: four vectors of 64-bit lanes for
+/// The number of rows whose words are drawn together with AVX-512: four vectors of 64-bit lanes for
 /// each of a counter's four words.
 #[cfg(target_arch = "x86_64")]
 const MANY: usize = 32;
 
-/// The same for smaller vectors, of which there are fewer as well.
+/// The same number for instruction sets with shorter and fewer vector registers.
 const FEW: usize = 8;
 
-/// What one word of the key stream decides: the exchanges of consecutive places, from the greatest
-/// down.
+/// The exchanges that one word of the key stream decides: those of consecutive places, from the
+/// greatest down.
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// Of how many places, down to and including 0, the first exchange picks one, and of how many
-    /// the last one.
+    /// The number of places that the first exchange picks from (its own place and all below it),
+    /// and the number that the last exchange picks from.
     ranges: (u16, u16),
-    /// The word is no good if what remains of it in the end is less.
+    /// The word is rejected if what remains of it after the last pick is less than this.
     rejected: u64,
 }
 
-/// How rows of a length are drawn.
+/// Draws rows of one length exactly.
 #[derive(Debug)]
 pub(super) struct ExactRows {
     len: usize,
@@ -58,12 +63,12 @@ impl ExactRows {
         Self { len, seed, shares, level }
     }
 
-    /// Writes rows from `first` on; `out` is of whole rows.
+    /// Writes the rows from `first` on. `out` consists of whole rows.
     pub(super) fn draw<N: Word>(&self, first: u64, out: &mut [N]) {
         self.level.run(DrawRows { exact: self, first, out });
     }
 
-    /// Writes one row, by the key stream.
+    /// Writes one row from the key stream, which handles rejected words.
     #[cold]
     fn draw_one<N: Word>(&self, row: u64, out: &mut [N]) {
         for (index, out) in (0..).zip(&mut *out) {
@@ -97,7 +102,7 @@ impl<N: Word> SimdKernel for DrawRows<'_, N> {
 }
 
 impl<N: Word> DrawRows<'_, N> {
-    /// Draws the rows, of whose words `LANES` are drawn together.
+    /// Draws the rows, with the words of `LANES` rows drawn together.
     #[inline(always)]
     fn draw<const LANES: usize>(self) {
         let Self { exact, mut first, out } = self;
@@ -129,9 +134,9 @@ impl<N: Word> DrawRows<'_, N> {
 }
 
 impl ExactRows {
-    /// Draws the place with which each place is exchanged, for some of the rows from `first` on:
-    /// those from a lane on. For which of them a word was no good, so that the places are not
-    /// those, is noted as other than 0.
+    /// Draws the place with which each place is exchanged, for `LANES` of the rows from `first` on:
+    /// those that begin at a given lane. A row with a rejected word is marked by a value other than
+    /// 0; its picks are then not to be used.
     #[inline(always)]
     fn pick<const LANES: usize>(
         &self,
@@ -149,8 +154,8 @@ impl ExactRows {
             if number % 2 == 0 {
                 pair = words(self.seed.keys(), domain, (number / 2) as u32, first);
             }
-            // A word's halves, each the low one of its lane: a product of a half and a range is one
-            // instruction.
+            // A word's halves, each in the low half of its lane: the product of a half and a range
+            // is then one instruction.
             let (mut low, mut high) = (pair[number % 2], pair[number % 2]);
             for half in &mut high {
                 *half >>= 32;
@@ -177,7 +182,7 @@ mod tests {
     use super::*;
     use crate::permutation::Permutation;
 
-    /// Which rows have a word that is no good.
+    /// The rows that have a rejected word.
     fn bad(exact: &ExactRows, rows: u64) -> Vec<u64> {
         let (mut picks, mut lanes) = ([[0; ROWS]; MOST], [0; ROWS]);
         let mut all = Vec::new();
@@ -196,7 +201,7 @@ mod tests {
         for (len, seed) in [(252, Seed::new(3)), (32, Seed::from_bytes([9; 32]))] {
             for level in SimdLevel::all() {
                 let exact = ExactRows::at(level, &Batch { len, seed });
-                // One in 49 of 252 items, one in 257 of 32.
+                // One row in 49 of 252 items, one in 257 of 32.
                 let bad = bad(&exact, 2048);
                 assert!((1..100).contains(&bad.len()), "{} of 2048", bad.len());
                 let mut rows = vec![0_u32; 2048 * len];

@@ -1,4 +1,4 @@
-//! The direct strategy for several columns: each run of survivors serves all of them.
+//! The direct strategy for several columns: each run of survivors moves the items of all of them.
 
 use core::marker::PhantomData;
 use core::ptr;
@@ -14,15 +14,15 @@ use crate::compact::cpu::tuning;
 use crate::error::Error;
 use crate::word::Word;
 
-/// Columns whose items are on the move: they are copied, bit by bit, to working memory in their new
-/// order, and then all at once put back over the old.
+/// Columns whose items are being moved. They are copied, as bits, to working memory in their new
+/// order, and then all copied back at once.
 ///
-/// Until that last step the columns are untouched, and the copies are never dropped, so whenever
-/// this is abandoned every item still exists exactly once.
+/// Until that last step the columns are untouched, and the copies are never dropped. So every item
+/// still exists exactly once if this is abandoned at any time.
 pub(super) struct Copies<'a> {
     columns: Vec<Copied>,
     len: usize,
-    /// The size of an item of each column together.
+    /// The bytes of one item of every column together.
     bytes: usize,
     /// The columns, and the memory for the copies.
     borrowed: PhantomData<&'a mut ()>,
@@ -37,14 +37,14 @@ struct Copied {
 }
 
 impl<'a> Copies<'a> {
-    /// Gets the memory for the copies of a set of columns.
+    /// Allocates the memory for the copies of a set of columns.
     pub(super) fn new(
         columns: &'a mut ColumnSet<impl StaticRow>,
         scratch: &'a mut Buffer,
     ) -> Result<Self, Error> {
         let (len, columns) = (columns.len().unwrap_or(0), columns.columns());
         let bytes = item_bytes(columns);
-        // The columns are in memory themselves, so that this is less than the largest number.
+        // The columns themselves are in memory, so the product does not overflow.
         let mut copy = scratch.room::<u8>(len * bytes)?.as_mut_ptr().cast::<u8>();
         let mut copied = try_with_capacity(columns.len())?;
         for &Column { start, bytes } in columns {
@@ -54,32 +54,31 @@ impl<'a> Copies<'a> {
         Ok(Self { columns: copied, len, bytes, borrowed: PhantomData })
     }
 
-    /// All the places.
+    /// All rows.
     pub(super) fn places(&self) -> RowRange {
         RowRange { first: 0, len: self.len, bytes: self.bytes }
     }
 
-    /// Puts the copies back over the columns.
+    /// Copies the items back over the columns, in their new order.
     ///
     /// # Safety
     ///
-    /// Each item has been copied to one place of its column's copy, and each such place has an
-    /// item's copy.
+    /// Each item has been copied to exactly one place of its column's copy, and each place of a
+    /// copy holds an item.
     pub(super) unsafe fn commit(self) {
-        // Nothing in here can unwind, so no column is ever left half overwritten. (A pool that
-        // cannot be started makes rayon panic, so it is asked for first.)
+        // Nothing below can unwind, so no column is ever left half overwritten. (Rayon panics if it
+        // cannot start its pool, so the pool is started first.)
         rayon::current_num_threads();
         let put_back = |first: usize, count: usize| {
             for Copied { start, copy, bytes } in &self.columns {
-                // SAFETY: `put_back` is called for items below the columns' length, which is the
-                // copies' too.
+                // SAFETY: `put_back` is called for items below `len`, and the copy has `len` items.
                 let from = unsafe { copy.at(first * bytes) };
-                // SAFETY: the column has as many items as its copy, so this is below its length.
+                // SAFETY: the column has `len` items too, and `first` is below `len`.
                 let to = unsafe { start.at(first * bytes) };
-                // SAFETY: there are `count` items from the first on in both. All the copies are
-                // initialised, and together they are all the items, by the caller's promise, so
-                // that nothing is lost by overwriting the originals, which are forgotten and not
-                // dropped.
+                // SAFETY: both have `count` items from `first` on, in separate memory. The caller
+                // promises that the copies are initialised and together are all the items, so
+                // overwriting the originals without dropping them loses no item and duplicates
+                // none.
                 unsafe { ptr::copy_nonoverlapping(from, to, count * bytes) };
             }
         };
@@ -95,7 +94,7 @@ impl<'a> Copies<'a> {
     }
 }
 
-/// Some rows: a place of each column.
+/// Consecutive rows. A row is one place of each column.
 pub(super) struct RowRange {
     first: usize,
     len: usize,
@@ -119,8 +118,8 @@ impl Places for RowRange {
     }
 }
 
-/// Runs code with the size of an item as a constant, if it is a usual one, and with the size itself
-/// if not.
+/// Runs code with the size of an item as a constant if it is a common one, and as a variable
+/// otherwise.
 macro_rules! with_size {
     ($bytes:expr, $size:ident => $code:expr) => {
         with_size!(@ $bytes, $size, $code, 1 2 4 8 12 16 24 32 48 64)
@@ -133,8 +132,8 @@ macro_rules! with_size {
     };
 }
 
-/// Copies the items at the indexes of a [`CheckedPermutation`] of the columns' length to places of
-/// the copies.
+/// Copies the items at the indexes of a [`CheckedPermutation`] of the columns' length to
+/// consecutive places of the copies.
 ///
 /// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
 pub(super) struct Gather<'a>(pub(super) &'a Copies<'a>);
@@ -146,14 +145,14 @@ impl<N: Word> MoveRun<RowRange, N> for Gather<'_> {
             for Copied { start, copy, bytes } in &self.0.columns {
                 with_size!(*bytes, size => for (place, &index) in (first..).zip(indices) {
                     // SAFETY: the indexes of a checked permutation are below its length, which is
-                    // the column's.
+                    // that of the column.
                     let from = unsafe { start.at(index.widen() as usize * size) };
-                    // SAFETY: rows are cut from those below the columns' length, which is the
-                    // copies' too.
+                    // SAFETY: rows are cut from those below the columns' length, and the copies
+                    // have that length too.
                     let to = unsafe { copy.at(place * size) };
                     // SAFETY: the item is initialised and nobody writes to the column meanwhile;
-                    // the place is in this run alone. What is made is only bytes, until `commit`
-                    // turns all of them at once into the items.
+                    // the place belongs to this run alone, so no other thread writes to it. The
+                    // copy counts only as bytes until `commit` makes all copies the items at once.
                     unsafe { ptr::copy_nonoverlapping(from, to, size) };
                 });
             }
@@ -161,8 +160,8 @@ impl<N: Word> MoveRun<RowRange, N> for Gather<'_> {
     }
 }
 
-/// Copies items to the places of the copies at the indexes of a [`CheckedPermutation`] of the
-/// columns' length.
+/// Copies consecutive items to the places of the copies at the indexes of a [`CheckedPermutation`]
+/// of the columns' length.
 ///
 /// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
 pub(super) struct Scatter<'a>(pub(super) &'a Copies<'a>);
@@ -173,13 +172,15 @@ impl<N: Word> MoveRun<RowRange, N> for Scatter<'_> {
         for (first, indices) in runs(rows.first, indices) {
             for Copied { start, copy, bytes } in &self.0.columns {
                 with_size!(*bytes, size => for (place, &index) in (first..).zip(indices) {
-                    // SAFETY: the places are below the permutation's length, which is the column's.
+                    // SAFETY: the places are below the permutation's length, which is that of the
+                    // column.
                     let from = unsafe { start.at(place * size) };
-                    // SAFETY: the indexes of a checked permutation are below its length, too.
+                    // SAFETY: the indexes of a checked permutation are below its length, which is
+                    // that of the copies.
                     let to = unsafe { copy.at(index.widen() as usize * size) };
                     // SAFETY: the item is initialised. No other thread writes to the place, since a
-                    // checked permutation has each index once. What is made is only bytes, until
-                    // `commit` turns all of them at once into the items.
+                    // checked permutation has each index once. The copy counts only as bytes until
+                    // `commit` makes all copies the items at once.
                     unsafe { ptr::copy_nonoverlapping(from, to, size) };
                 });
             }
@@ -187,7 +188,7 @@ impl<N: Word> MoveRun<RowRange, N> for Scatter<'_> {
     }
 }
 
-/// Cuts indexes in runs that stay in the first-level cache while all columns are gone through.
+/// Cuts indexes into runs that stay in the L1 cache while every column uses them.
 fn runs<N>(first: usize, indices: &[N]) -> impl Iterator<Item = (usize, &[N])> {
     (first..).step_by(tuning::RUN).zip(indices.chunks(tuning::RUN))
 }

@@ -1,11 +1,17 @@
 //! Moving the items of several columns.
 //!
-//! By the partitioned strategy the items at one place travel together, as a
-//! [record](record::Record): it is put together while the columns are read, in order, and taken
-//! apart while the columns are written, in order. Evaluations, sorting and placing are those of one
-//! array of records; of several, if the items are more than a record holds.
+//! The strategies see columns as addresses and item sizes, and copy bits, as they do for one slice.
+//! So the engine is compiled once, and not for each combination of types. Only the innermost loop,
+//! which reads a record's fields, is compiled for their sizes where the compiler knows them. The
+//! staged copy of fields of any size, which serves rows whose width is known at run time only,
+//! costs half as much again as the whole sort (`docs/results/views.md`).
 //!
-//! By the direct strategy each run of survivors serves all columns, one after the other.
+//! In the partitioned strategy the items at one place travel together, as a
+//! [record](record::Record). It is assembled while the columns are read in order, and taken apart
+//! while they are written in order. Evaluating, sorting and placing are those of one array of
+//! records, or of several arrays if the items do not fit one record.
+//!
+//! In the direct strategy each run of survivors serves all columns, one after the other.
 
 mod direct;
 mod partitioned;
@@ -21,21 +27,21 @@ use crate::error::Error;
 use crate::seed::Seed;
 
 impl Workspace {
-    /// Moves the items of several columns by one permutation: item `p[k]` of each column comes to
-    /// its place `k`. See [`Columns`] for what a column may be.
+    /// Shuffles several columns by one permutation: item `p[k]` of each column moves to its place
+    /// `k`. See [`Columns`] for what a column may be.
     ///
-    /// By the [partitioned](crate::Strategy::Partitioned) strategy the columns' items at one place
-    /// travel together, as one record of up to 64 bytes, for which the bijection is evaluated once;
+    /// In the [partitioned](crate::Strategy::Partitioned) strategy the columns' items at one place
+    /// travel together as one record of up to 64 bytes, for which the bijection is evaluated once;
     /// more bytes travel as several records. The working memory is that for slices of such records.
     /// (Records of columns whose sizes the compiler does not know, such as [`Rows`](crate::Rows),
-    /// have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` uses it from half the number of bytes on
-    /// that a single slice would have to have. By the direct strategy, which also serves rows of
-    /// more than 64 bytes, the working memory is one copy of all columns.
+    /// have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` chooses it at half the number of bytes at
+    /// which it would for a single slice. In the direct strategy, which also serves rows of more
+    /// than 64 bytes, the working memory is one copy of all columns.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the columns are not of one length, and else as
-    /// [`shuffle`](Self::shuffle). Every item of every column is then where it was.
+    /// [`Error::LengthMismatch`] if the columns are not of one length; otherwise those of
+    /// [`shuffle`](Self::shuffle). After an error the columns are unchanged.
     ///
     /// # Examples
     ///
@@ -61,7 +67,8 @@ impl Workspace {
         self.reorder_together(bijection, &mut ColumnSet::new(columns)?, Direction::Shuffle)
     }
 
-    /// Moves the items of several columns back: item `k` of each comes to its place `p[k]`.
+    /// Undoes [`shuffle_together`](Self::shuffle_together): item `k` of each column moves to its
+    /// place `p[k]`.
     ///
     /// # Errors
     ///
@@ -74,7 +81,7 @@ impl Workspace {
         self.reorder_together(bijection, &mut ColumnSet::new(columns)?, Direction::Unshuffle)
     }
 
-    /// Shuffles several columns in the order of a seed: that of
+    /// Shuffles several columns by the permutation of a seed, the one that
     /// [`par_bijective_shuffle_together`](crate::ParBijectiveShuffleTogether::par_bijective_shuffle_together).
     ///
     /// # Errors
@@ -127,12 +134,13 @@ impl Workspace {
         self.reorder_together(&bijection, &mut columns, direction)
     }
 
-    /// Moves the items of several columns by what a bijection compacts to, in a direction.
+    /// Moves the items of several columns by the permutation that a bijection compacts to, in a
+    /// given direction.
     ///
     /// # Errors
     ///
-    /// As [`Compactor::shuffle`](crate::Compactor::shuffle); every item of every column is then
-    /// where it was, as it is after a panic.
+    /// As [`Compactor::shuffle`](crate::Compactor::shuffle). After an error, or a panic of the
+    /// bijection, the columns are unchanged.
     pub(crate) fn reorder_together(
         &mut self,
         bijection: &dyn Bijection,
@@ -154,8 +162,8 @@ impl Workspace {
                 Direction::Shuffle => p.for_each_run(places, tiles, &Gather(&copies))?,
                 Direction::Unshuffle => p.for_each_run(places, tiles, &Scatter(&copies))?,
             }
-            // SAFETY: `p` has each index once, and each place was in one run, so that each item has
-            // been copied once, and to each place of the copies an item.
+            // SAFETY: `p` has each index exactly once, and each place was in exactly one run. So
+            // each item has been copied once, and each place of the copies holds an item.
             unsafe { copies.commit() };
             Ok(())
         };

@@ -14,8 +14,8 @@ use crate::compact::cpu::tuning;
 use crate::compact::cpu::workspace::Workspace;
 use crate::error::Error;
 
-/// Moves the items by the partitioned strategy, if they are to be; `false`, and nothing is written,
-/// if not, or if they turn out not to be fit for it.
+/// Moves the items by the partitioned strategy, if it is chosen. Returns `false`, with nothing
+/// written, if it is not, or if a bucket overflows.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(super) fn reorder<R: StaticRow>(
     let columns = set.columns();
     let bytes = item_bytes(columns);
     if bytes > tuning::LARGEST_ITEM {
-        // A row that is larger than a record wastes little of the lines that the direct strategy
+        // A row that is larger than a record uses most of the cache lines that the direct strategy
         // fetches.
         if columns.iter().any(|column| column.bytes > tuning::LARGEST_ITEM)
             || sorting::<Record<{ tuning::LARGEST_ITEM }>>(p, direction, bytes, workspace).is_none()
@@ -53,7 +53,7 @@ pub(super) fn reorder<R: StaticRow>(
     }
 }
 
-/// How records of type R are sorted, if the items of `bytes` in all columns are to be moved so.
+/// The sorting of records of type R, if items of `bytes` in all columns are to be moved that way.
 fn sorting<'p, R>(
     p: &'p CheckedPermutation,
     direction: Direction,
@@ -64,8 +64,9 @@ fn sorting<'p, R>(
     workspace.strategy.sorting::<R>(p, direction, far, workspace.most_buckets)
 }
 
-/// Moves the items of more columns than a record holds: in several records, all of which are sorted
-/// before the first is placed, so that nothing has been written if one of them fails.
+/// Moves the items of more columns than one record holds, in several records. All of them are
+/// sorted before the first is placed, even though all their buckets then take memory at once. So
+/// nothing has been written if one of them fails.
 fn sort_groups(
     p: &CheckedPermutation,
     direction: Direction,
@@ -91,8 +92,8 @@ fn sort_groups(
                 let layout = Layout::new(columns, BYTES);
                 let places = RecordRange { layout, first: 0, len: p.len() };
                 let source = PackedRecords::<BYTES>(layout);
-                // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked,
-                // and are borrowed by the set, which nobody else uses meanwhile.
+                // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked.
+                // The set borrows them mutably, and nobody else uses it meanwhile.
                 unsafe { sorting.sort::<Record<BYTES>>(&source, places, buffers) }?
             },
             else return Ok(false)
@@ -108,9 +109,9 @@ fn sort_groups(
     Ok(true)
 }
 
-/// As many columns in each group as a record holds, in order.
+/// Cuts columns into groups, in order, with as many columns in each as a record holds.
 fn groups(columns: &[Column]) -> Result<Vec<&[Column]>, Error> {
-    // No group has less than a column.
+    // Every group has at least one column.
     let mut groups = try_with_capacity(columns.len())?;
     let mut rest = columns;
     while !rest.is_empty() {
@@ -123,7 +124,7 @@ fn groups(columns: &[Column]) -> Result<Vec<&[Column]>, Error> {
     Ok(groups)
 }
 
-/// Moves the items of columns of any kinds. It is compiled once, and not for each of them.
+/// Moves the items of columns of any types. It is compiled once, and not for each combination.
 fn sort_packed(
     p: &CheckedPermutation,
     direction: Direction,
@@ -140,7 +141,7 @@ fn sort_packed(
     )
 }
 
-/// Moves the items of all columns, in records of type R.
+/// Moves the items of all columns as records of type R.
 fn sort<R: Send>(
     p: &CheckedPermutation,
     direction: Direction,
@@ -153,8 +154,8 @@ fn sort<R: Send>(
     };
     let layout = Layout::new(columns, size_of::<R>());
     let places = RecordRange { layout, first: 0, len: p.len() };
-    // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked, and are
-    // borrowed by the set, which nobody else uses meanwhile. The source reads the same columns.
+    // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked. The set
+    // borrows them mutably, and nobody else uses it meanwhile. The source reads those columns.
     let placed = unsafe { sorting.run(source, places, &mut workspace.partition) };
     workspace.settle(placed)
 }
@@ -176,12 +177,12 @@ impl<R: StaticRow> Source<R::Record> for StaticRecords<R> {
     #[inline(always)]
     unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {
         // SAFETY: the caller promises that the item is in the run that was prepared, and so in the
-        // columns, that nobody writes to them, and room for a record at the place.
+        // columns, that nobody writes to them, and that there is room for a record at the place.
         unsafe { self.0.load(first + k, place) };
     }
 }
 
-/// The items of any columns, put together as records before they are read.
+/// The items of any columns, assembled into records before they are read.
 struct PackedRecords<'a, const BYTES: usize>(Layout<'a>);
 
 impl<const BYTES: usize> Source<Record<BYTES>> for PackedRecords<'_, BYTES> {
@@ -197,20 +198,21 @@ impl<const BYTES: usize> Source<Record<BYTES>> for PackedRecords<'_, BYTES> {
     #[inline(always)]
     unsafe fn prepare(&self, first: usize, count: usize, room: &mut Self::Room) {
         debug_assert!(count <= room.len());
-        // SAFETY: the caller promises `count` items from the first on, at most `RUN`, and the room
-        // is for `RUN` records.
+        // SAFETY: the caller promises `count` items from `first` on, at most `RUN`, and the room
+        // holds `RUN` records.
         unsafe { self.0.pack(first, count, room.as_mut_ptr().cast()) };
     }
 
     #[inline(always)]
     unsafe fn copy(&self, _: usize, k: usize, room: &Self::Room, place: *mut u8) {
         let record = room.as_ptr().wrapping_add(k);
-        // SAFETY: the caller's promise: it is one of those that were prepared.
+        // SAFETY: the caller promises that `k` is one of the records that `prepare` has written to
+        // the room, and that there is room for `BYTES` bytes at the place, which is elsewhere.
         unsafe { ptr::copy_nonoverlapping(record.cast(), place, BYTES) };
     }
 }
 
-/// Places of all columns, from the first on, for records.
+/// Consecutive places of all columns, to which records are written.
 struct RecordRange<'a> {
     layout: Layout<'a>,
     first: usize,
@@ -236,7 +238,9 @@ impl Places for RecordRange<'_> {
 impl<R> Target<R> for RecordRange<'_> {
     fn stream(self, records: &[MaybeUninit<R>]) {
         assert_eq!((records.len(), size_of::<R>()), (self.len, self.layout.record()));
-        // SAFETY: the places are below the columns' length, and this stretch alone has them.
+        // SAFETY: the places are below the columns' length, and ranges are cut so that this one
+        // alone has them. There are `len` records, each as large as the layout's, as was just
+        // checked.
         unsafe { self.layout.stream(self.first, self.len, records.as_ptr().cast()) };
     }
 }

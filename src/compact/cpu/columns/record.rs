@@ -1,7 +1,7 @@
-//! Records: the items of several columns at one place, put together.
+//! Records: the items of several columns at one place, side by side.
 //!
-//! Columns are turned into records, and back, a run at a time: column by column, piece by piece, so
-//! that the innermost loops have nothing to decide.
+//! Columns are turned into records, and back, a run at a time: column by column and in pieces of
+//! fixed size, so that the innermost loops have no branches.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -10,13 +10,13 @@ use crate::base::stream::{LINE, stream};
 use crate::compact::columns::{Column, item_bytes};
 use crate::compact::cpu::tuning;
 
-/// So many bytes of items, side by side.
+/// `BYTES` bytes of items, side by side.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(super) struct Record<const BYTES: usize>([MaybeUninit<u8>; BYTES]);
 
-/// Runs code with a constant: the bytes of the record that holds `$bytes`; other code, if there is
-/// no such record.
+/// Runs code with a constant: the size of the smallest record that holds `$bytes`. Runs the other
+/// code if no record does.
 macro_rules! with_record {
     ($bytes:expr, $constant:ident => $code:expr, else $other:expr) => {
         with_record!(@ $bytes, $constant, $code, $other,
@@ -32,7 +32,8 @@ macro_rules! with_record {
 }
 pub(super) use with_record;
 
-/// Columns whose items are put together in records of that many bytes, or more.
+/// Columns whose items are put together in records, with the size of a record: at least that of the
+/// items.
 #[derive(Clone, Copy)]
 pub(super) struct Layout<'a> {
     columns: &'a [Column],
@@ -40,7 +41,7 @@ pub(super) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// The items of the columns in order, in records that they fit.
+    /// The layout of the columns' items, in order, in records of `record` bytes.
     pub(crate) fn new(columns: &'a [Column], record: usize) -> Self {
         assert!(item_bytes(columns) <= record);
         assert!(record <= tuning::LARGEST_ITEM);
@@ -61,33 +62,36 @@ impl<'a> Layout<'a> {
         })
     }
 
-    /// Puts the columns' items from the first on together in `count` records.
+    /// Assembles `count` records from the columns' items from `first` on.
     ///
     /// # Safety
     ///
-    /// There are `count` items from the first on, which nobody writes to, and room for `count`
-    /// records.
+    /// Each column has `count` items from `first` on, to which nobody writes meanwhile, and
+    /// `records` has room for `count` records.
     pub(crate) unsafe fn pack(self, first: usize, count: usize, records: *mut u8) {
         for (column, offset) in self.fields() {
             let Column { bytes, .. } = column;
             let (items, records) = (column.item(first), records.wrapping_add(offset));
-            // SAFETY: the caller promises `count` items from the first on, and room for as many
-            // records, in each of which the item lies at the column's offset.
+            // SAFETY: the caller promises `count` items from `first` on, and room for as many
+            // records, which do not overlap the columns. In each record the item lies at the
+            // column's offset, and ends within the record.
             unsafe { copy_items(items, bytes, records, self.record, bytes, count) };
         }
     }
 
-    /// Writes the items in `count` records to the columns, from a place on, past the caches.
+    /// Writes the items in `count` records to the columns, from place `first` on, with non-temporal
+    /// stores.
     ///
     /// # Safety
     ///
-    /// There are `count` places from the first on, which nobody else uses, and `count` records.
+    /// Each column has `count` places from `first` on, which nobody else uses meanwhile, and there
+    /// are `count` records.
     pub(crate) unsafe fn stream(self, first: usize, count: usize, records: *const u8) {
         let mut room = [MaybeUninit::<u8>::uninit(); MOST_AT_ONCE * tuning::LARGEST_ITEM];
         for start in (0..count).step_by(tuning::RECORDS) {
             for (column, offset) in self.fields() {
-                // Runs end where a line of the column does, if items ever do, so that only whole
-                // lines are written.
+                // Runs end at the end of a cache line of the column, where items ever end there, so
+                // that only whole lines are written.
                 let skip = column.to_line(first);
                 let from = if start == 0 { 0 } else { (start + skip).min(count) };
                 let end = start + tuning::RECORDS;
@@ -96,12 +100,13 @@ impl<'a> Layout<'a> {
                 let items = &mut room[..(end - from) * bytes];
                 let records = records.wrapping_add(from * self.record + offset);
                 let room = items.as_mut_ptr().cast();
-                // SAFETY: the caller's promise; an item is within its record, and there is room for
-                // so many.
+                // SAFETY: the caller promises `count` records, of which these are the ones before
+                // `end`, and an item at the column's offset lies within its record. The room holds
+                // `MOST_AT_ONCE` items of the largest size, and a run has no more than that.
                 unsafe { copy_items(records, self.record, room, bytes, bytes, end - from) };
                 let to = column.item(first + from).cast();
-                // SAFETY: the caller promises `count` places from the first on, which nobody else
-                // uses; those of this run are among them.
+                // SAFETY: the caller promises `count` places from `first` on, which nobody else
+                // uses. Those of this run are among them.
                 let to = unsafe { core::slice::from_raw_parts_mut(to, items.len()) };
                 stream(items, to);
             }
@@ -109,7 +114,7 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// How many records are taken apart at a time.
+/// The most records that are taken apart at a time: up to a line's worth more than a run.
 const MOST_AT_ONCE: usize = tuning::RECORDS + LINE;
 
 impl Column {
@@ -118,19 +123,19 @@ impl Column {
         self.start.wrapping_add(index * self.bytes)
     }
 
-    /// How many items from one on it is to one that begins a line of the cache; 0 if there is none.
+    /// The number of items from `index` on to the first that begins a cache line; 0 if none does.
     fn to_line(self, index: usize) -> usize {
         let begins = |items: &usize| self.item(index + items).addr().is_multiple_of(LINE);
         (0..LINE).find(begins).unwrap_or(0)
     }
 }
 
-/// Copies `count` items of `bytes` bytes, one every `from_step` bytes, to places that are `to_step`
-/// bytes apart.
+/// Copies `count` items of `bytes` bytes, which are `from_step` bytes apart, to places that are
+/// `to_step` bytes apart.
 ///
 /// # Safety
 ///
-/// They are there, and do not overlap.
+/// All items can be read and all places written, and no item overlaps a place.
 unsafe fn copy_items(
     from: *const u8,
     from_step: usize,
@@ -144,7 +149,8 @@ unsafe fn copy_items(
             for k in 0..count {
                 let from = from.wrapping_add(k * from_step + $done);
                 let to = to.wrapping_add(k * to_step + $done);
-                // SAFETY: the caller's promise, and no piece is more than what is left of the item.
+                // SAFETY: the caller promises item `k` and its place, which do not overlap, and no
+                // piece is longer than what is left of the item.
                 unsafe { ptr::copy_nonoverlapping(from, to, $bytes) };
             }
         };

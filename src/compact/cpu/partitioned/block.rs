@@ -1,4 +1,4 @@
-//! Blocks and parts: how items travel to their buckets.
+//! Blocks and parts: the memory in which items travel to their buckets.
 
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -12,18 +12,18 @@ use crate::compact::cpu::places::Source;
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 
-/// Some lines of the cache, with items in a row, each followed by its low bits. They are packed, so
-/// that both are mostly in one line, and need not be aligned.
+/// A few cache lines of consecutive items, each followed by its low bits. They are packed and
+/// unaligned, so that an item and its low bits are mostly in one line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
 
-/// What an item takes in a block, in bytes.
+/// The bytes that an item takes in a block.
 const fn stride<T, L>() -> usize {
     size_of::<T>() + size_of::<L>()
 }
 
-/// How many items of a type a block holds, each with its low bits.
+/// The number of items that a block holds, each with its low bits.
 pub(super) const fn items_per_block<T, L>() -> usize {
     tuning::BLOCK_BYTES / stride::<T, L>()
 }
@@ -34,11 +34,11 @@ const fn end<T, L>() -> usize {
 }
 
 impl Block {
-    /// Reads an item's low bits, and says where the item's bytes are.
+    /// Reads an item's low bits, and returns where the item's bytes are.
     ///
     /// # Safety
     ///
-    /// There is an item of type T at the offset, with low bits of type L.
+    /// At the offset there is an item of type T, followed by low bits of type L.
     #[inline(always)]
     unsafe fn get<T, L: LowBits>(&self, offset: usize) -> (L, PackedItem<T>) {
         let place = self.0.as_ptr().wrapping_add(offset);
@@ -47,16 +47,16 @@ impl Block {
         (low, PackedItem(place.cast()))
     }
 
-    /// Copies the block to memory, past the caches.
+    /// Copies the block to memory with non-temporal stores.
     #[inline(always)]
     fn stream(&self, to: &mut Self) {
         let (from, to) = (self.0.as_ptr().cast(), to.0.as_mut_ptr().cast());
-        // SAFETY: both are blocks, which consist of whole lines and are aligned to them; one is
-        // borrowed for writing, so that they do not overlap.
+        // SAFETY: both are blocks, which consist of whole lines and are aligned to them. One is
+        // borrowed mutably, so they do not overlap.
         unsafe { stream_lines(from, to, tuning::BLOCK_BYTES / LINE) };
     }
 
-    /// Asks for a block that comes so much later.
+    /// Prefetches the block that is `ahead` blocks further on.
     #[inline(always)]
     fn prefetch(&self, ahead: usize) {
         let later = ptr::from_ref(self).wrapping_add(ahead);
@@ -64,26 +64,27 @@ impl Block {
     }
 }
 
-/// What one thread has sorted into buckets: items of type T, with low bits of type L.
+/// The buckets of one thread: the items of type T that it has sorted so far, with low bits of type
+/// L.
 pub(super) struct Part<'a, T, L> {
     buckets: Buckets,
-    /// The block that is being filled, by bucket.
+    /// For each bucket, the block that is being filled.
     open: &'a mut [Block],
-    /// Where its next item goes.
+    /// The offset of the next item in it.
     offsets: Vec<u16>,
-    /// The full blocks, bucket after bucket, as many to each as there is room for.
+    /// The full blocks, bucket after bucket, with room for `blocks` in each.
     full: &'a mut [Block],
-    /// How many full blocks each bucket has room for.
+    /// The number of full blocks for which each bucket has room.
     blocks: usize,
-    /// How many there are.
+    /// The number of full blocks in each bucket.
     counts: Vec<u32>,
     overflows: bool,
-    /// Items are only copied as bytes here, and nothing is done to any.
+    /// Items are only copied as bytes here. They are never used or dropped.
     kinds: PhantomData<fn(T, L)>,
 }
 
 impl<'a, T, L: LowBits> Part<'a, T, L> {
-    /// A part of empty buckets, with an open block each and room for `blocks` full ones.
+    /// A part of empty buckets, each with one open block and room for `blocks` full ones.
     pub(super) fn new(
         buckets: Buckets,
         open: &'a mut [MaybeUninit<Block>],
@@ -96,23 +97,25 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
         offsets.resize(buckets.count, 0);
         let mut counts = try_with_capacity(buckets.count)?;
         counts.resize(buckets.count, 0);
-        // SAFETY: a block is all bytes that need not be initialised.
+        // SAFETY: a block consists of `MaybeUninit` bytes only, for which any memory is valid.
         let open = unsafe { assume_init_mut(open) };
-        // SAFETY: full blocks are of the same type, bytes that need not be initialised.
+        // SAFETY: a full block has the same type: `MaybeUninit` bytes, for which any memory is
+        // valid.
         let full = unsafe { assume_init_mut(full) };
         let (overflows, kinds) = (false, PhantomData);
         Ok(Self { buckets, open, offsets, full, blocks, counts, overflows, kinds })
     }
 
-    /// Puts the items from the first on in the buckets of as many slots or indexes.
+    /// Puts the items from `first` on into the buckets of the slots or indexes `to`, one for each
+    /// item.
     ///
     /// # Panics
     ///
-    /// If there is no such bucket.
+    /// If a slot or index is beyond the last bucket.
     ///
     /// # Safety
     ///
-    /// There are `to.len()` items from the first on, and nobody writes to them meanwhile.
+    /// There are `to.len()` items from `first` on, and nobody writes to them meanwhile.
     #[inline(always)]
     pub(super) unsafe fn push_all<S: Source<T>>(
         &mut self,
@@ -122,20 +125,22 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
         room: &mut S::Room,
     ) {
         for (first, to) in (first..).step_by(S::RUN).zip(to.chunks(S::RUN)) {
-            // SAFETY: the run is of the items that the caller promises, and no longer than `RUN`.
+            // SAFETY: the run is part of the items that the caller promises, and no longer than
+            // `RUN`.
             unsafe { items.prepare(first, to.len(), room) };
             for (k, &to) in to.iter().enumerate() {
                 let (bucket, low) = L::split(to, self.buckets);
                 let offset = &mut self.offsets[bucket];
-                // SAFETY: there are as many open blocks as offsets, and there is such an offset.
+                // SAFETY: there are as many open blocks as offsets, and indexing `offsets` has just
+                // checked the bucket.
                 let block = unsafe { self.open.get_unchecked_mut(bucket) };
                 let place = block.0.as_mut_ptr().wrapping_add(usize::from(*offset));
-                // SAFETY: the item is in the run that was just prepared. The offset began with 0,
-                // and grows by the stride until it becomes 0 again at the end, so that there is a
-                // whole stride at the place: room for the item, and then for the low bits.
+                // SAFETY: the item is in the run that was just prepared. The offset starts at 0,
+                // grows by the stride, and is reset to 0 when it reaches the end, so a whole stride
+                // is left at the place: room for the item and then for the low bits.
                 unsafe { items.copy(first, k, room, place.cast()) };
-                // SAFETY: a stride has room for the low bits behind the item, and the whole stride
-                // is within the block.
+                // SAFETY: a whole stride is left in the block at the place, and it has room for the
+                // low bits behind the item.
                 unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
                 *offset += stride::<T, L>() as u16;
                 if usize::from(*offset) == end::<T, L>() {
@@ -158,18 +163,18 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
         }
     }
 
-    /// Whether items were dropped for want of room.
+    /// Whether a bucket was full, so that items were left out.
     pub(super) fn overflows(&self) -> bool {
         self.overflows
     }
 
-    /// How many items a bucket has.
+    /// The number of items in a bucket.
     pub(super) fn count(&self, bucket: usize) -> usize {
         self.counts[bucket] as usize * items_per_block::<T, L>()
             + usize::from(self.offsets[bucket]) / stride::<T, L>()
     }
 
-    /// Goes through a bucket's items, each with its number among the bucket's slots or indexes.
+    /// Visits a bucket's items, each with its number among the bucket's slots or indexes.
     #[inline(always)]
     pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, PackedItem<T>)) {
         let full = &self.full[bucket * self.blocks..][..self.counts[bucket] as usize];
@@ -178,8 +183,8 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
         for (block, end) in full.chain([open]) {
             block.prefetch(tuning::BLOCKS_AHEAD);
             for offset in (0..end).step_by(stride::<T, L>()) {
-                // SAFETY: `push_all` has put an item with its low bits at each of these: in a full
-                // block up to the end, and in the open one up to its offset.
+                // SAFETY: `push_all` has written an item with its low bits at each of these
+                // offsets: in a full block up to the end, and in the open one up to its offset.
                 let (low, item) = unsafe { block.get::<T, L>(offset) };
                 visit(low.number(self.buckets), item);
             }
@@ -187,7 +192,7 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
     }
 }
 
-/// An item's bytes, anywhere.
+/// The address of an item's bytes, which need not be aligned.
 pub(super) struct PackedItem<T>(*const T);
 
 impl<T> PackedItem<T> {
@@ -195,13 +200,13 @@ impl<T> PackedItem<T> {
     ///
     /// # Safety
     ///
-    /// The block is still there.
+    /// The block that holds the item is still borrowed.
     #[inline(always)]
     pub(super) unsafe fn copy_to(self, place: &mut MaybeUninit<T>) {
         let (from, to) = (self.0.cast::<u8>(), place.as_mut_ptr().cast::<u8>());
-        // SAFETY: the caller promises that the block is still there, in which an item's bytes begin
-        // at the address; the place has room for an item, and is borrowed for writing, so that it
-        // is in no block.
+        // SAFETY: the caller promises that the block is still borrowed, and an item's bytes begin
+        // at the address. The place has room for an item, and is borrowed mutably, so it is not in
+        // a block.
         unsafe { ptr::copy_nonoverlapping(from, to, size_of::<T>()) };
     }
 }

@@ -1,26 +1,26 @@
-//! Buckets: runs of slots, or of indexes, that are equally long.
+//! Buckets: runs of slots, or of indexes, of equal length.
 
 use crate::bijection::{Bijection, Trusted};
 use crate::word::Word;
 
-/// The low bits of a slot or an index, by which it is told from the others of its bucket: as few as
-/// will do, since they travel with the item.
+/// The low bits of a slot or an index: its number within its bucket. They travel with the item, so
+/// the type is as narrow as it can be.
 pub(super) trait LowBits: Copy + Send + Sync {
-    /// What slots and indexes are computed in.
+    /// The word in which slots and indexes are computed.
     type Index: Word;
 
     /// The bucket of a slot or an index, and its low bits.
     fn split(index: Self::Index, buckets: Buckets) -> (usize, Self);
 
-    /// The number in its bucket of a slot or an index with these low bits.
+    /// The number within its bucket of the slot or index with these low bits.
     fn number(self, buckets: Buckets) -> usize;
 
-    /// Evaluates the inverse of the indexes from the first on.
+    /// Evaluates the inverse at the indexes from `first` on.
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [Self::Index]);
 }
 
-/// For buckets of the usual size: it is a constant, since reckoning with another that is known only
-/// at run time costs 6 % at 2^26 + 1.
+/// For buckets of the usual size. The size is a constant here: a size that is known only at run
+/// time costs 6 % at 2^26 + 1.
 impl LowBits for u16 {
     type Index = u32;
 
@@ -39,7 +39,7 @@ impl LowBits for u16 {
     }
 }
 
-/// For larger ones.
+/// For larger buckets.
 impl LowBits for u32 {
     type Index = u64;
 
@@ -58,29 +58,30 @@ impl LowBits for u32 {
     }
 }
 
-/// How slots, or indexes, are cut into buckets.
+/// The division of slots, or of indexes, into buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Buckets {
-    /// A bucket has `2^bits` of them.
+    /// A bucket has `2^bits` slots or indexes.
     pub(super) bits: u32,
     pub(super) count: usize,
 }
 
 impl Buckets {
-    /// Buckets for all up to the last: of the usual size, or larger ones where there would be more
-    /// than `most`.
+    /// Buckets for all slots or indexes up to `last`: of the usual size, or larger where there
+    /// would be more than `most` of them.
     pub(super) fn new(last: u64, most: u64) -> Self {
         let bits =
             (u16::BITS..).find(|&bits| last >> bits < most).expect("a bucket may have them all");
         Self { bits, count: (last >> bits) as usize + 1 }
     }
 
-    /// How many slots or indexes a bucket has.
+    /// The number of slots or indexes in a bucket.
     pub(super) fn len(self) -> usize {
         1 << self.bits
     }
 
-    /// Whether they are of the usual size: two bytes tell a bucket's slots or indexes apart.
+    /// Whether the buckets have the usual size, so that two bytes tell the slots or indexes of a
+    /// bucket apart.
     pub(super) fn are_usual(self) -> bool {
         self.bits == u16::BITS
     }

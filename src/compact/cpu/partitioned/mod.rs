@@ -1,23 +1,23 @@
-//! The partitioned strategy: items are sorted by where they go, roughly, with sequential traffic
-//! only, and then put in their places a cache's worth at a time.
+//! The partitioned strategy: items are sorted into buckets by where they go, with sequential
+//! traffic only, and then put in order a cache's worth at a time.
 //!
-//! Past the caches, a gather pays a line of memory and a TLB miss for every item.
-//! Here the source is read in order instead, `slot = f.inverse(index)`, and each item goes to the
-//! *bucket* of its slot: a run of slots so short that its items fit the second-level cache. Items
-//! on their way to a bucket are collected in a *block* of a few lines, which is written to memory
-//! when it is full. When all items are in their buckets, each bucket's items are put in the order
-//! of their slots, without gaps, by a bitmap of its slots. As many evaluations are made as there
-//! are items, and not as there are slots.
+//! Beyond the caches, a gather pays a cache line and a TLB miss for every item. Here the source is
+//! read in order instead, `slot = f.inverse(index)`, and each item goes to the *bucket* of its
+//! slot: a run of slots so short that its items fit the L2 cache. Items on their way to a bucket
+//! are collected in a *block* of a few lines, which is written to memory when it is full. When all
+//! items are in their buckets, each bucket's items are put in the order of their slots, without
+//! gaps, with the help of a bitmap of the slots. The bijection is evaluated once for each item, and
+//! not for each slot.
 //!
-//! For very many slots the buckets are larger, rather than more: each has an open block that has to
-//! stay in the cache.
+//! For very many slots the buckets become larger instead of more numerous, because each bucket's
+//! open block has to stay in the cache.
 //!
-//! To undo a shuffle the source is read in order as well, beside the indexes that survive, and the
-//! buckets are runs of indexes, which have no gaps.
+//! Undoing a shuffle also reads the source in order, along with the surviving indexes. The buckets
+//! are then runs of indexes, which have no gaps.
 //!
-//! The items are copied bit by bit, and the source is only read until every item is in its bucket.
-//! So all this can be abandoned until then, and is, if a bucket overflows: there is room for many
-//! standard deviations more than the mean of a random permutation, and none for every permutation.
+//! The items are copied as bits, and the source is only read until every item is in its bucket. So
+//! the sort can be abandoned until then, and is if a bucket overflows. A bucket has room for many
+//! standard deviations more than the mean of a random permutation, but not for every permutation.
 
 mod block;
 mod buckets;
@@ -50,13 +50,13 @@ use crate::error::Error;
 pub(in crate::compact::cpu) struct Buffers {
     /// The blocks that are being filled, which stay in the cache.
     open: Buffer,
-    /// Those that are full.
+    /// The full blocks.
     full: Buffer,
-    /// Indexes that survive.
+    /// The indexes that survive, a tile for each thread.
     pub(in crate::compact::cpu) tiles: Buffer,
-    /// A bucket's items in order, for each thread.
+    /// Room for one bucket's items in order, for each thread.
     stages: Buffer,
-    /// A bucket's taken slots, for each thread.
+    /// The bitmap of one bucket's taken slots, for each thread.
     taken: Buffer,
 }
 
@@ -77,7 +77,7 @@ impl Buffers {
     }
 }
 
-/// How items are to be sorted.
+/// A sort that is to be made: by which bijection, in which direction, and into which buckets.
 pub(in crate::compact::cpu) struct Sorting<'a> {
     f: &'a Trusted<'a>,
     len: usize,
@@ -86,8 +86,8 @@ pub(in crate::compact::cpu) struct Sorting<'a> {
 }
 
 impl<'a> Sorting<'a> {
-    /// Sorts items of type T by a bijection, into `most_buckets` at most; `None` where the strategy
-    /// does not serve.
+    /// A sort of `len` items of type T into at most `most_buckets` buckets; `None` where the
+    /// strategy does not apply.
     pub(in crate::compact::cpu) fn new<T>(
         f: &'a Trusted<'a>,
         len: usize,
@@ -101,13 +101,13 @@ impl<'a> Sorting<'a> {
         let buckets = Buckets::new(last, most_buckets);
         let serves = (1..=tuning::LARGEST_ITEM).contains(&size_of::<T>())
             && buckets.bits <= tuning::MOST_BUCKET_BITS
-            // With more holes the buckets would be nearly empty.
+            // With fewer items for their slots, the buckets would be nearly empty.
             && len as u64 > f.last() / 8;
         serves.then_some(Self { f, len, direction, buckets })
     }
 
-    /// Whether the blocks, which are nearly all of the working memory, take much more than the
-    /// items in them.
+    /// Whether the blocks, which are nearly all of the working memory, would take much more memory
+    /// than the items in them.
     pub(in crate::compact::cpu) fn wastes_memory<T>(&self) -> bool {
         if self.buckets.are_usual() {
             self.capacity::<T, u16>().bytes() > tuning::most_bytes::<T, u16>(self.len)
@@ -118,8 +118,8 @@ impl<'a> Sorting<'a> {
 
     fn capacity<T, L>(&self) -> Capacity {
         let parts = rayon::current_num_threads();
-        // What a part has of a bucket is hypergeometric, of less variance than Poisson's
-        // distribution.
+        // The number of a bucket's items in one part has a hypergeometric distribution, whose
+        // variance is less than that of a Poisson distribution with the same mean.
         let points = match self.direction {
             Direction::Shuffle => self.f.last() as f64 + 1.0,
             Direction::Unshuffle => self.len as f64,
@@ -131,21 +131,21 @@ impl<'a> Sorting<'a> {
         Capacity { parts, buckets: self.buckets, blocks }
     }
 
-    /// Moves the items from `source` to `out`, which may be the same; `false`, and nothing is
-    /// written, if a bucket overflows.
+    /// Moves the items from `source` to `out`, which may be the same memory. Returns `false`, with
+    /// nothing written, if a bucket overflows.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], before anything was written.
+    /// [`Error::OutOfMemory`], before anything is written.
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at the source as the sorting was made for, which nobody
-    /// else uses meanwhile.
+    /// The source has as many items of type T as the sort was created for, and nobody else uses
+    /// them meanwhile.
     ///
     /// # Panics
     ///
-    /// If there are not as many places, before anything was written.
+    /// If `out` has a different number of places; before anything is written.
     pub(in crate::compact::cpu) unsafe fn run<T: Send>(
         &self,
         source: &impl Source<T>,
@@ -164,7 +164,7 @@ impl<'a> Sorting<'a> {
         }
     }
 
-    /// Sorts the items, and leaves it to the caller to have them placed; `None` if a bucket
+    /// Sorts the items into buckets, and leaves it to the caller to place them. `None` if a bucket
     /// overflows.
     ///
     /// # Errors
@@ -173,8 +173,8 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at the source as the sorting was made for, which nobody
-    /// else uses until they are placed.
+    /// The source has as many items of type T as the sort was created for, and nobody else uses
+    /// them until they are placed.
     ///
     /// # Panics
     ///
@@ -197,7 +197,7 @@ impl<'a> Sorting<'a> {
         }
     }
 
-    /// Sorts the items, with low bits of a type; `None` if a bucket overflows.
+    /// Sorts the items into buckets, with low bits of type L. `None` if a bucket overflows.
     ///
     /// # Errors
     ///
@@ -205,8 +205,8 @@ impl<'a> Sorting<'a> {
     ///
     /// # Safety
     ///
-    /// There are as many items of type T at the source as the sorting was made for, which nobody
-    /// writes to meanwhile.
+    /// The source has as many items of type T as the sort was created for, and nobody writes to
+    /// them meanwhile.
     ///
     /// # Panics
     ///
@@ -223,7 +223,7 @@ impl<'a> Sorting<'a> {
         let mut partition = Partition::<T, L>::empty(self.capacity::<T, L>(), open, full)?;
         let parts = &mut partition.parts;
         match direction {
-            // SAFETY: the caller promises as many items as the sorting was made for, which is
+            // SAFETY: the caller promises as many items as the sort was created for, which is
             // `len`, and that nobody writes to them.
             Direction::Shuffle => unsafe { sort::by_slot(f, len, source, parts) },
             // SAFETY: the caller's promise of the items is the same for both directions.
@@ -237,23 +237,23 @@ impl<'a> Sorting<'a> {
     }
 }
 
-/// How much room there is for items on the way.
+/// The number of blocks that a sort needs.
 struct Capacity {
     parts: usize,
     buckets: Buckets,
-    /// Full blocks to each bucket of each part.
+    /// Full blocks for each bucket of each part.
     blocks: usize,
 }
 
 impl Capacity {
-    /// What all the blocks take, the open ones among them.
+    /// The bytes of all blocks, including the open ones.
     fn bytes(&self) -> usize {
         let blocks = self.parts * self.buckets.count * (self.blocks + 1);
         blocks.saturating_mul(tuning::BLOCK_BYTES)
     }
 }
 
-/// Items in their buckets, as bits.
+/// Items in their buckets, as bits: a part for each thread.
 struct Partition<'a, T, L> {
     parts: Vec<Part<'a, T, L>>,
     buckets: Buckets,
@@ -284,13 +284,13 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
         !overflows && count == len
     }
 
-    /// How many items a bucket has.
+    /// The number of items in a bucket.
     fn count(&self, bucket: usize) -> usize {
         self.parts.iter().map(|part| part.count(bucket)).sum()
     }
 
-    /// Gets what it takes to write the items, in order, over all of `out`. They are `dense` if
-    /// there are no gaps between them.
+    /// Allocates what writing the items to `out` needs. They are `dense` if there are no gaps
+    /// between their slots.
     ///
     /// # Errors
     ///
@@ -298,7 +298,7 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
     ///
     /// # Panics
     ///
-    /// If they are more than `out` has places.
+    /// If there are more items than `out` has places.
     fn sorted<O: Target<T>>(
         self,
         dense: bool,
@@ -323,10 +323,10 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
     }
 }
 
-/// Where a thread puts a bucket's items in order, and its words for the bucket's slots.
+/// A thread's room for one bucket's items in order, and for the bitmap of the bucket's slots.
 type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
 
-/// Items in their buckets, with all that it takes to write them to their places.
+/// Items in their buckets, with everything that is needed to write them to their places.
 struct Sorted<'a, T, L, O> {
     partition: Partition<'a, T, L>,
     /// Whether there are no gaps between the items.
@@ -337,10 +337,11 @@ struct Sorted<'a, T, L, O> {
 }
 
 impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
-    /// Writes the items, in order, over all of their places. Nothing can fail any more.
+    /// Writes the items, in order, to their places. Nothing can fail any more.
     fn place(self) {
         let Self { partition, dense, buckets, stages } = self;
-        // Nothing unwinds from here on; should it, items would exist twice or not at all.
+        // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
+        // aborts.
         let guard = AbortOnUnwind;
         let level = SimdLevel::current();
         let buckets = Mutex::new(buckets.into_iter());
@@ -357,7 +358,7 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
     }
 }
 
-/// [`Sorted`] items of whatever type.
+/// [`Sorted`] items of any type.
 pub(in crate::compact::cpu) trait PlaceItems {
     /// Writes the items to their places.
     fn place(self: Box<Self>);

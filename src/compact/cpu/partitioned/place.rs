@@ -7,20 +7,20 @@ use super::buckets::LowBits;
 use crate::base::memory::assume_init_mut;
 use crate::base::simd::SimdKernel;
 
-/// Puts a bucket's items in the order of their slots, without gaps. A kernel, since counting bits
-/// is an instruction of its own on most machines.
+/// Puts a bucket's items in the order of their slots, without gaps. It is compiled for each
+/// instruction set, since most machines have an instruction that counts bits.
 pub(super) struct OrderBucket<'a, T, L> {
     pub(super) parts: &'a [Part<'a, T, L>],
     pub(super) bucket: usize,
-    /// Whether every slot is taken, so that there are no gaps to be closed.
+    /// Whether every slot is taken, so that there are no gaps to close.
     pub(super) dense: bool,
-    /// Room for [`TakenSlots::count`] of them.
+    /// Room for [`TakenSlots::count`] words.
     pub(super) taken: &'a mut [MaybeUninit<TakenSlots>],
-    /// As many places as there are items.
+    /// As many places as the bucket has items.
     pub(super) stage: &'a mut [MaybeUninit<T>],
 }
 
-/// 64 slots: which of them are taken, and how many are before them.
+/// 64 slots of the bitmap: which of them are taken, and how many are taken before them.
 #[derive(Clone, Copy)]
 pub(super) struct TakenSlots {
     slots: u64,
@@ -28,7 +28,7 @@ pub(super) struct TakenSlots {
 }
 
 impl TakenSlots {
-    /// How many of them `slots` slots need.
+    /// The number of these words for `slots` slots.
     pub(super) const fn count(slots: usize) -> usize {
         slots.div_ceil(64)
     }
@@ -42,7 +42,7 @@ fn find_taken<'a, T, L: LowBits>(
     room: &'a mut [MaybeUninit<TakenSlots>],
 ) -> &'a [TakenSlots] {
     room.fill(MaybeUninit::new(TakenSlots { slots: 0, before: 0 }));
-    // SAFETY: `fill` has just written a value to each of them.
+    // SAFETY: `fill` has just written a value to each word of the room.
     let taken = unsafe { assume_init_mut(room) };
     for part in parts {
         part.for_each(bucket, |slot, _| taken[slot / 64].slots |= 1 << (slot % 64));
@@ -62,7 +62,8 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
     fn run(self) {
         let Self { parts, bucket, dense, taken, stage } = self;
         let copy = |item: PackedItem<T>, place: &mut MaybeUninit<T>| {
-            // SAFETY: the block is in one of the parts, which are borrowed.
+            // SAFETY: the item is in a block of one of the parts, which are borrowed for this whole
+            // call.
             unsafe { item.copy_to(place) };
         };
         if dense {
@@ -71,7 +72,8 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
             }
             return;
         }
-        // For all slots that 16 bits tell apart, so that no access has to be checked.
+        // There is a word for every slot that 16 bits can name, so the compiler can drop the bounds
+        // checks.
         assert!(taken.len() >= TakenSlots::count(1 << u16::BITS));
         let taken = find_taken(parts, bucket, taken);
         for part in parts {

@@ -1,4 +1,4 @@
-//! Sorting items into the buckets of parts, a part to a thread.
+//! Sorting items into buckets, each thread into a part of its own.
 
 use num_traits::Zero;
 use rayon::prelude::*;
@@ -14,8 +14,8 @@ use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 
-/// Sorts `len` items by their slots: item `k` by `f.inverse(k)`, to be gathered. Not all of them
-/// are in a bucket afterwards if one overflows.
+/// Sorts `len` items by their slots, item `k` by `f.inverse(k)`, for a shuffle. If a bucket
+/// overflows, some items are in none afterwards.
 ///
 /// # Safety
 ///
@@ -35,15 +35,15 @@ pub(super) unsafe fn by_slot<T: Send, L: LowBits, S: Source<T>>(
         for first in (number * share..end).step_by(tuning::RUN) {
             let slots = &mut slots[..(end - first).min(tuning::RUN)];
             L::inverse_run(f, first as u64, slots);
-            // SAFETY: as many items as slots from the first on are below the length, and the caller
-            // promises that nobody writes to them.
+            // SAFETY: the items from `first` on, as many as `slots`, are below `len`, and the
+            // caller promises that nobody writes to them.
             unsafe { part.push_all(slots, items, first, &mut room) };
         }
     });
 }
 
-/// Sorts `len` items by the indexes that survive: item `k` by the `k`-th of them, to be scattered.
-/// Not all of them are in a bucket afterwards if one overflows.
+/// Sorts `len` items by the surviving indexes, item `k` by the `k`-th of them, for undoing a
+/// shuffle. If a bucket overflows, some items are in none afterwards.
 ///
 /// # Errors
 ///
@@ -62,12 +62,12 @@ pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
     let last = f.last();
     let most = tile_slots(last, parts.len());
     let room = tiles.room::<L::Index>(parts.len() * room_for(most))?;
-    // Each part's tile, and the place of its first survivor.
+    // Each part's tile, and the position of its first survivor.
     let mut tiles = try_with_capacity(parts.len())?;
     tiles.extend(room.chunks_mut(room_for(most)).map(|room| (SurvivorTile::new(room), 0)));
     let values = Values::of_trusted(f, len);
-    // Callers are in the pool, but compiled in a scope of its own this is faster: 572, 548 and 549
-    // at 2^25 + 1, and 542, 511 and 512 without.
+    // Callers are in the pool already, but compiled in a scope of its own this is faster: 572, 548
+    // and 549 at 2^25 + 1, and 542, 511 and 512 without it.
     rayon::scope(|_| {
         let mut next = Some(SlotRange::first(last, most));
         let mut position = 0;
@@ -79,10 +79,10 @@ pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
             let work = tiles.par_iter_mut().zip(&mut *parts).with_max_len(1);
             work.for_each(|((tile, position), part)| {
                 let _publish = Publish;
-                // The survivors of the wave before, whose places are known by now. SAFETY: after
-                // every wave the positions are at most `len`, or this would have ended, so that
-                // there is an item for each survivor; the caller promises that nobody writes to
-                // them.
+                // Pushes the survivors of the wave before, whose positions are known by now.
+                // SAFETY: after every wave the positions are at most `len`, or the loop would have
+                // ended, so there is an item for each survivor. The caller promises that nobody
+                // writes to the items.
                 unsafe { part.push_all(tile.survivors(), items, *position, &mut S::room()) };
                 tile.evaluate(&values);
             });
@@ -99,8 +99,8 @@ pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
     })
 }
 
-/// How many slots each part takes at a time: the number by which all parts take equally many in the
-/// end, since their rooms are.
+/// The number of slots that each part takes at a time, chosen so that all parts take equally many
+/// in total, as they have room for equally many.
 fn tile_slots(last: u64, parts: usize) -> usize {
     let (slots, parts) = (last + 1, parts as u64);
     let waves = slots.div_ceil(parts * tuning::LONG_TILE as u64);
@@ -118,7 +118,7 @@ mod tests {
                 let tile = tile_slots(last, parts);
                 let waves = (last as usize + 1).div_ceil(parts * tile);
                 assert!(tile <= tuning::LONG_TILE);
-                // No more than a slot a wave and part too many.
+                // At most one slot too many for each wave and part.
                 assert!(
                     waves * parts * tile <= last as usize + 1 + waves * parts,
                     "{last}, {parts}"

@@ -1,5 +1,5 @@
-//! The strategy by itself, with buckets of both kinds: the direct one would mend what overflows,
-//! and so hide it.
+//! Tests of the strategy by itself, with buckets of both kinds: the direct strategy would take over
+//! after an overflow, and so hide it.
 
 use core::mem::MaybeUninit;
 use std::fmt::Debug;
@@ -12,7 +12,7 @@ use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, Varia
 use crate::compact::cpu::places::Span;
 use crate::compact::{Compactor, Serial, Strategy, Workspace};
 
-/// So few buckets that they are large ones for more than `2^17` slots or indexes.
+/// Few enough buckets that they are large ones for more than `2^17` slots or indexes.
 const FEW: u64 = 2;
 
 fn pools() -> impl Iterator<Item = ThreadPool> {
@@ -31,8 +31,8 @@ fn mix(x: u32) -> u64 {
     u64::from(x).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Moves items both ways, and checks that they were neither left to the direct strategy nor put
-/// wrong.
+/// Moves items in both directions, and checks that the sort did not fall back to the direct
+/// strategy and that every item is in its place.
 fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
     f: &Trusted,
     p: &[u32],
@@ -47,10 +47,10 @@ fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
         let sorting = Sorting::new::<T>(f, len, direction, most_buckets).unwrap();
         let to = core::ptr::from_mut(to) as *mut [MaybeUninit<T>];
         let from = if from.is_null() { to.cast() } else { from.cast_mut() };
-        // SAFETY: the places are those of `to`, which is borrowed until the sorting is done.
+        // SAFETY: the places are those of `to`, which is borrowed until the sort is done.
         let to = unsafe { Span::new(to) };
-        // SAFETY: there are `len` items at `from`: those of `source`, which is as long, or those of
-        // `to` itself. Nothing else uses either meanwhile.
+        // SAFETY: there are `len` items at `from`: those of `source`, which has that length, or
+        // those of `to` itself. Nothing else uses either meanwhile.
         let sorted = unsafe { sorting.run(&SharedPtr::new(from), to, &mut buffers) };
         assert_eq!(sorted, Ok(true), "{direction:?}, {len} items, {most_buckets} buckets");
     };
@@ -120,8 +120,8 @@ fn every_family_is_sorted() {
     }
 }
 
-/// Permutations that are not random at all overflow buckets of either kind, and nothing was written
-/// by then.
+/// Permutations that are not random at all overflow buckets of either kind, and nothing has been
+/// written by then.
 #[test]
 fn buckets_that_overflow_are_left_to_the_direct_strategy() {
     let len = 300_000;
@@ -139,7 +139,7 @@ fn buckets_that_overflow_are_left_to_the_direct_strategy() {
     }
 }
 
-/// How many sortings there and back overflow, after which the direct strategy is taken.
+/// The number of sorts in each direction that overflow, after which the direct strategy takes over.
 fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     let source: Vec<u32> = (0..p.len() as u32).collect();
     let mut items = source.clone();
@@ -158,9 +158,9 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
         let sorting = Sorting::new::<u32>(&f, p.len(), direction, most_buckets).unwrap();
         let places = core::ptr::from_mut(&mut *items) as *mut [MaybeUninit<u32>];
         let from = SharedPtr::new(places.cast::<u32>());
-        // SAFETY: the places are those of `items`, which is not used until the sorting is done.
+        // SAFETY: the places are those of `items`, which is not used until the sort is done.
         let span = unsafe { Span::new(places) };
-        // SAFETY: `from` is the start of the same items, as many as the sorting is made for.
+        // SAFETY: `from` is the start of the same items, as many as the sort was created for.
         let sorted = unsafe { sorting.run(&from, span, &mut Buffers::new()) };
         let overflows = !sorted.unwrap();
         assert!(!overflows || items == source, "{direction:?}, {most_buckets} buckets");
@@ -168,7 +168,7 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
     })
 }
 
-/// On machines whose memory may hold the items.
+/// Only where a `usize` can count the items.
 #[cfg(target_pointer_width = "64")]
 #[test]
 fn lengths_that_cannot_be_sorted_are_refused() {
