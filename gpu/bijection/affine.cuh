@@ -1,5 +1,5 @@
-// x -> A x ^ c over GF(2) on 2^BITS points; see src/bijection/affine.rs. Up to 32 bits, the words'
-// low halves are enough.
+// x -> A x ^ c over GF(2) on 2^BITS points; see src/bijection/affine.rs. For up to 32 bits, the low
+// halves of the words are enough.
 #ifndef BIJECTIVE_SHUFFLE_AFFINE
 #define BIJECTIVE_SHUFFLE_AFFINE
 
