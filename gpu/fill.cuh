@@ -32,7 +32,8 @@ __device__ __forceinline__ void stream_out(Words4* place, const Words4& four) {
 
 // Stores those of four words, which begin at `at`, that lie within an array: from `first` up to but
 // not including `end`.
-__device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, uint64_t at, uint64_t first, uint64_t end) {
+__device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, uint64_t at, uint64_t first,
+                                             uint64_t end) {
     BIJECTIVE_SHUFFLE_UNROLL
     for (uint32_t k = 0; k < 4; ++k) {
         if (at + k >= first && at + k < end) out[at + k] = four.words[k];
@@ -56,8 +57,8 @@ __device__ __forceinline__ Words4 philox_numbers(uint64_t key, uint64_t stream, 
 // `out[first], .., out[end - 1]`. `out` is such an aligned place, at or before the array, and
 // `out[0]` is the first word of a block.
 template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
-__device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first,
-                                            uint64_t end) {
+__device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint64_t block, uint32_t* out,
+                                            uint64_t first, uint64_t end) {
     constexpr uint32_t TILE = THREADS * UNROLL;
     const uint64_t blocks = (end + 3) / 4;
     for (uint64_t tile = uint64_t(blockIdx.x) * TILE; tile < blocks; tile += uint64_t(gridDim.x) * TILE) {
@@ -160,7 +161,8 @@ __device__ __forceinline__ void store_row(Type* place, const Type (&numbers)[STR
 // numbers if that divides `count` and `out` is aligned. Words of numbers beyond `len` are drawn as
 // well, so that all streams stay in step.
 template <class G, class Number, uint32_t THREADS, uint32_t STREAMS, uint32_t UNROLL>
-__device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, typename Number::Type* out, uint64_t len) {
+__device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, typename Number::Type* out,
+                                             uint64_t len) {
     using Type = typename Number::Type;
     constexpr uint32_t NUMBERS = Number::NUMBERS;
     const uint64_t mine = (uint64_t(blockIdx.x) * THREADS + threadIdx.x) * STREAMS;
@@ -215,7 +217,8 @@ __device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, t
 // this thread's part of stream `stream`. A thread without a stream (`stream >= count`) takes part
 // as well, since threads wait for each other.
 template <class Number, class G>
-__device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint64_t count, uint32_t* out, uint64_t words) {
+__device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint64_t count, uint32_t* out,
+                                            uint64_t words) {
     constexpr uint32_t STEPS = Number::WORDS / Number::NUMBERS;
     const bool aligned = reinterpret_cast<uint64_t>(out) % 16 == 0;
     // The words of a stream in a row, and of the row.

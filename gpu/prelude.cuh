@@ -33,7 +33,9 @@ __device__ constexpr uint64_t low_mask(int bits) { return bits >= 64 ? ~uint64_t
 
 // The least multiple of `of` that is not less than `end`: the offset of a field with alignment `of`
 // behind a field that ends at `end`.
-__device__ constexpr unsigned long long next_multiple(unsigned long long end, unsigned long long of) { return (end + of - 1) / of * of; }
+__device__ constexpr unsigned long long next_multiple(unsigned long long end, unsigned long long of) {
+    return (end + of - 1) / of * of;
+}
 
 // The direction in which items move: to shuffle them, or to undo a shuffle. The same as on the
 // host.

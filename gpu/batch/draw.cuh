@@ -27,7 +27,8 @@ struct KeyStream {
     uint32_t next;
     uint64_t words[2];
 
-    __device__ __forceinline__ KeyStream(const Keys& keys, uint64_t epoch) : keys(keys), epoch(epoch), next(0), words() {}
+    __device__ __forceinline__ KeyStream(const Keys& keys, uint64_t epoch)
+        : keys(keys), epoch(epoch), next(0), words() {}
 
     __device__ __forceinline__ uint64_t draw() {
         if (next % 2 == 0) draw_words(keys, next / 2, epoch, words);

@@ -16,7 +16,8 @@ struct alignas(16) Four {
 // Four items of a row are a word in the thread's own bank: item i of row t is byte i % 4 of word (i
 // / 4) * THREADS + t. So the draws have no bank conflicts, whatever items they exchange.
 template <int THREADS, class N>
-__device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows, N* out) {
+__device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows,
+                                                 N* out) {
     extern __shared__ __align__(16) unsigned char memory[];
     static_assert(THREADS % 32 == 0, "a bank a thread");
     uint32_t* const words = reinterpret_cast<uint32_t*>(memory);
@@ -44,7 +45,8 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
             const uint32_t rows_on = THREADS / fours, fours_on = THREADS % fours;
             for (uint32_t k = thread; k < count * fours; k += THREADS) {
                 const uint32_t word = words[four * THREADS + row];
-                reinterpret_cast<Four<N>*>(to)[k] = {N(word & 0xFF), N(word >> 8 & 0xFF), N(word >> 16 & 0xFF), N(word >> 24)};
+                reinterpret_cast<Four<N>*>(to)[k] = {N(word & 0xFF), N(word >> 8 & 0xFF),
+                                                      N(word >> 16 & 0xFF), N(word >> 24)};
                 row += rows_on;
                 four += fours_on;
                 if (four >= fours) four -= fours, ++row;
@@ -71,8 +73,10 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
 // A warp has SLOTS times 32 consecutive slots of a tile. It stores the survivors among 32 slots at
 // a time, whose places are consecutive.
 template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class N>
-__device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, Index most, uint64_t first, uint64_t rows, N* out) {
-    static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS, "a row's warps wait for each other by themselves or as a block");
+__device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, Index most, uint64_t first,
+                                                  uint64_t rows, N* out) {
+    static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
+                  "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
     __shared__ F members[AT_ONCE];
     __shared__ uint32_t sums[2][ROW_WARPS];

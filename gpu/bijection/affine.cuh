@@ -12,7 +12,8 @@ struct Affine {
 
     uint64_t columns[COLUMNS], offset, undo[COLUMNS], undo_offset;
 
-    static __device__ __forceinline__ uint64_t product(const uint64_t (&columns)[COLUMNS], uint64_t x, uint64_t offset) {
+    static __device__ __forceinline__ uint64_t product(const uint64_t (&columns)[COLUMNS], uint64_t x,
+                                                               uint64_t offset) {
         Point value = Point(offset);
         BIJECTIVE_SHUFFLE_UNROLL
         for (int j = 0; j < BITS; ++j) value ^= (x >> j & 1) != 0 ? Point(columns[j]) : Point(0);

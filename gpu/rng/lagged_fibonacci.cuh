@@ -26,7 +26,8 @@ struct LaggedFibonacci {
     uint32_t* ring;
     uint32_t place, thread;
 
-    __device__ __forceinline__ LaggedFibonacci(uint32_t* ring, uint32_t thread) : ring(ring), place(0), thread(thread) {}
+    __device__ __forceinline__ LaggedFibonacci(uint32_t* ring, uint32_t thread)
+        : ring(ring), place(0), thread(thread) {}
 
     // Loads the last R words, the oldest first. The words of a stream are contiguous. A barrier
     // must follow.

@@ -29,7 +29,8 @@ __device__ __forceinline__ uint32_t exclusive_sum(uint32_t value, uint32_t* sums
 
 // Sets words to zero. It is a kernel because the driver may refuse a memset in a capture.
 __device__ __forceinline__ void clear_words(uint32_t* words, uint64_t len) {
-    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < len; k += uint64_t(gridDim.x) * blockDim.x) words[k] = 0;
+    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < len; k += uint64_t(gridDim.x) * blockDim.x)
+        words[k] = 0;
 }
 
 // Computes where each bucket or tile begins in the output. Runs as a single block.

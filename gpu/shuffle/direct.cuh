@@ -104,7 +104,8 @@ __device__ __forceinline__ void count_survivors(const F& f, uint64_t last, uint6
     __shared__ uint32_t all;
     if (threadIdx.x == 0) all = 0;
     __syncthreads();
-    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + threadIdx.x / 32 * PER_WARP + threadIdx.x % 32;
+    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + threadIdx.x / 32 * PER_WARP
+        + threadIdx.x % 32;
     uint32_t count = 0;
 #pragma unroll 4
     for (int k = 0; k < PER_THREAD; ++k) {
@@ -127,8 +128,12 @@ struct ByLookBack {
     // One thread takes the next tile.
     __device__ __forceinline__ Turn take() { return Turn::take(states); }
     // A warp publishes a tile's count, and gets the sum before a tile whose count it has published.
-    __device__ __forceinline__ void announce(Turn turn, uint64_t count) const { bijective_shuffle::announce(states, turn, count); }
-    __device__ __forceinline__ uint64_t before(Turn turn, uint64_t count) const { return look_back(states, turn, count); }
+    __device__ __forceinline__ void announce(Turn turn, uint64_t count) const {
+        bijective_shuffle::announce(states, turn, count);
+    }
+    __device__ __forceinline__ uint64_t before(Turn turn, uint64_t count) const {
+        return look_back(states, turn, count);
+    }
     __device__ __forceinline__ void total(uint64_t sum) const { states->total = sum; }
     __device__ __forceinline__ void finish(uint32_t epoch) const { bijective_shuffle::finish(states, epoch); }
 };
@@ -171,7 +176,8 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
             if (last - first >= PER_WARP - 1) {
                 count = survivors<true, Index, PER_THREAD>(f, Index(first), PER_WARP, Index(len - 1), to);
             } else {
-                count = survivors<false, Index, PER_THREAD>(f, Index(first), uint32_t(last - first) + 1, Index(len - 1), to);
+                count = survivors<false, Index, PER_THREAD>(f, Index(first), uint32_t(last - first) + 1,
+                                                            Index(len - 1), to);
             }
         }
         if (lane == 0) counts[buffer][warp] = count;
@@ -264,15 +270,16 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
 // Moves survivors whose places come from a look-back. If `only_if` is not null, it does nothing if
 // the word there is 0.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
-__device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states, const Move& move,
-                                               const uint32_t* only_if) {
+__device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states,
+                                               const Move& move, const uint32_t* only_if) {
     if (only_if != nullptr && *only_if == 0) return;
     move_tiles<Index, THREADS, PER_THREAD>(f, last, len, ByLookBack{states}, move);
 }
 
 // Moves survivors whose places come from an earlier kernel.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
-__device__ __forceinline__ void move_counted_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases, const Move& move) {
+__device__ __forceinline__ void move_counted_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases,
+                                                       const Move& move) {
     move_tiles<Index, THREADS, PER_THREAD>(f, last, len, Given{bases, 0}, move);
 }
 

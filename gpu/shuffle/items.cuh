@@ -79,7 +79,8 @@ struct Rows {
     Array arrays[MOST_ARRAYS];
 
     template <class Unit, class Index>
-    static __device__ __forceinline__ void move_array(const Array& array, const Index* indexes, uint32_t count, uint64_t rank) {
+    static __device__ __forceinline__ void move_array(const Array& array, const Index* indexes, uint32_t count,
+                                                      uint64_t rank) {
         const Unit* source = static_cast<const Unit*>(array.source);
         Unit* out = static_cast<Unit*>(array.out);
         const uint32_t units = array.units, all = count * units;

@@ -44,8 +44,8 @@ struct Distribute {
     // Each thread has the records whose bits are set in `valid`, and the block has `count` in all.
     // `load(k)` loads the item of the thread's record k.
     template <class Load>
-    __device__ __forceinline__ void run(const uint32_t (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift, uint64_t first,
-                                        const Buckets<T, Key>& to, const Load& load) {
+    __device__ __forceinline__ void run(const uint32_t (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift,
+                                        uint64_t first, const Buckets<T, Key>& to, const Load& load) {
         const uint32_t thread = threadIdx.x;
         if (thread < BINS) counts[thread] = 0;
         __syncthreads();
@@ -98,7 +98,8 @@ __device__ __forceinline__ uint32_t valid_records(uint32_t count) {
 // First pass: reads the source in order and distributes it by the high bits of the slots or, to
 // undo a shuffle in which every slot survives, of the indexes.
 template <int THREADS, int PER_THREAD, int BITS, Direction DIRECTION, class F, class T, class Key>
-__device__ __forceinline__ void distribute_source(const F& f, const T* source, uint64_t len, int shift, const Buckets<T, Key>& to) {
+__device__ __forceinline__ void distribute_source(const F& f, const T* source, uint64_t len, int shift,
+                                                  const Buckets<T, Key>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
     auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key>*>(memory);
     const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD);
@@ -118,8 +119,8 @@ __device__ __forceinline__ void distribute_source(const F& f, const T* source, u
 // First pass for undoing a shuffle in which not every slot survives: reads the source in order,
 // along with the survivors, and distributes it by the high bits of their indexes.
 template <int THREADS, int PER_THREAD, int BITS, class F, class T, class Key>
-__device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states, const T* source, int shift,
-                                                     const Buckets<T, Key>& to) {
+__device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states,
+                                                     const T* source, int shift, const Buckets<T, Key>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
     auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key>*>(memory);
     constexpr int WARPS = THREADS / 32;
@@ -171,7 +172,8 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
 
 // Second pass: distributes a bucket's records to smaller buckets, by the next lower bits.
 template <int THREADS, int PER_THREAD, int BITS, class T, class Key, class NextKey>
-__device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, int shift, const Buckets<T, NextKey>& to) {
+__device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, int shift,
+                                                  const Buckets<T, NextKey>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
     auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, NextKey>*>(memory);
     const uint64_t bucket = blockIdx.y;

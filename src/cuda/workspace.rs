@@ -158,9 +158,9 @@ impl CudaWorkspace {
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
         let job = Job::new(bijection, len, movement)?;
         let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
-        // SAFETY: the slice belongs to the context and has room for the job's indexes. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the stream
-        // has finished with it.
+        // SAFETY: the slice belongs to the context and has room for the job's indexes. It is
+        // borrowed mutably, and the guard ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -202,8 +202,8 @@ impl CudaWorkspace {
         let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the slice belongs to the context and has room for the job's rows. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the stream
-        // has finished with it.
+        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
+        // stream has finished with it.
         unsafe { rows::write(&mut self.executor, &job) }
     }
 
