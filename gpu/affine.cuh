@@ -1,17 +1,19 @@
-// Arrays permuted by affine maps over GF(2): out[A x ^ c] = source[x], in one pass for any A.
+// Permutes arrays by affine maps over GF(2): out[A x ^ c] = source[x], in one pass for any A.
 //
-// A block takes tiles, cosets of V = <e_0, ..> + A^-1 <e_0, ..>; see src/affine/tiles.rs for why
-// they are read and written in whole runs. In shared memory an item has a slot, a linear function
-// of its index in the tile, which the host chooses so that the threads of a phase of shared memory
-// access have a bank each, on the way in and on the way out. All that the kernel knows of A is in
-// `Tiles`: vectors for the bits of the thread's number, of the round and of the tile's number.
+// A block takes tiles, which are cosets of V = <e_0, ..> + A^-1 <e_0, ..>; src/affine/tiles.rs says
+// why they are read and written in whole runs. In shared memory an item has a slot, a linear
+// function of its index in the tile. The host chooses this function so that the threads of one
+// phase of a shared memory access use different banks, both when a tile is stored there and when it
+// is read. All that the kernel knows of A is in `Tiles`: vectors for the bits of the thread's
+// number, of the round and of the tile's number.
 #ifndef BIJECTIVE_SHUFFLE_AFFINE_ARRAYS
 #define BIJECTIVE_SHUFFLE_AFFINE_ARRAYS
 
 namespace bijective_shuffle {
 
-// Items that a thread loads and stores at once: those of 16 bytes, or a single one where an array
-// is not aligned for that. They are kept as words, which the compiler leaves in registers.
+// The items that a thread loads and stores at once: 16 bytes of them, or a single one (`Single`)
+// where an array is not aligned for that. They are held as words, which the compiler keeps in
+// registers.
 template <class Item, int ITEM_BITS>
 struct Pack {
     static_assert(sizeof(Item) << ITEM_BITS == 16, "16 bytes or one item");
@@ -65,8 +67,9 @@ struct Single {
     __device__ __forceinline__ void from_slot(int, const Item* slot) { item = *slot; }
 };
 
-// Where words are: an item is a row of words, whose numbers are the lowest bits of the index. With
-// GAPS there are fewer words than these bits can tell apart, such as three of 4 bytes.
+// The places of words: an item is a row of words, and the lowest bits of an index number the words
+// of an item. With GAPS an item has fewer words than these bits can tell apart, such as three of 4
+// bytes.
 template <bool GAPS>
 struct Row {
     uint64_t bits, words;
@@ -78,8 +81,8 @@ struct Row {
     }
 };
 
-// A value that the compiler takes for new, so that it does not keep in registers, from tile to
-// tile, all that follows from it: that is a word for every item.
+// The same value, hidden from the optimiser. Otherwise the compiler would keep everything that
+// follows from it in registers from tile to tile: a word for every item.
 template <class Word>
 __device__ __forceinline__ Word renewed(Word value) {
 #if defined(__CUDACC__)
@@ -92,7 +95,7 @@ __device__ __forceinline__ Word renewed(Word value) {
     return value;
 }
 
-// The most steps that there are from tile to tile.
+// The most different steps from one tile to another.
 constexpr int MOST_STEPS = 54;
 
 struct TileStep {
@@ -100,10 +103,11 @@ struct TileStep {
     uint64_t shift;
 };
 
-// What the bits of a thread's number, and a round, add on one of the two sides.
+// What the bits of a thread's number, and of a round, add to an index and to a slot, on the
+// source's or the target's side.
 //
-// There is room for the largest shape, of 2^10 threads, 16 rounds and 16 items, whatever the
-// kernel's: a constant's place costs nothing.
+// The arrays have room for the largest shape, of 2^10 threads, 16 rounds and 16 items, whatever the
+// shape of the kernel: unused places in constant memory cost nothing.
 struct Side {
     uint64_t thread[10], round[16];
     uint32_t thread_slot[10], round_slot[16], item_slot[16];
@@ -111,11 +115,11 @@ struct Side {
 
 struct Tiles {
     Side source, target;
-    // The tiles of a block, 2 to this power.
+    // A block takes 2 to this power tiles.
     uint64_t block_bits;
     TileStep start, steps[MOST_STEPS];
 
-    // The first tile of a block: tiles are numbered in the order of the Gray code.
+    // The first tile of a block. Tiles are numbered in the order of the Gray code.
     __device__ __forceinline__ TileStep first(uint64_t block) const {
         const uint64_t number = block << block_bits, gray = number ^ number >> 1;
         TileStep tile = start;
@@ -192,7 +196,7 @@ struct Permuter {
     }
 };
 
-// The tiles of a block. The next tile is on its way from memory while this one is written.
+// Moves the tiles of a block. The next tile is loaded while this one is stored.
 template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
 __device__ __forceinline__ void permute_tiles(const Tiles& tiles, const Row<GAPS>& row, const Item* source, Item* out) {
     extern __shared__ uint4 permute_shared[];
@@ -216,7 +220,7 @@ __device__ __forceinline__ void permute_tiles(const Tiles& tiles, const Row<GAPS
     }
 }
 
-// An affine map as its columns.
+// An affine map, given by its columns.
 struct AffineMap {
     uint64_t bits, offset, columns[64];
 
@@ -227,8 +231,8 @@ struct AffineMap {
     }
 };
 
-// Item by item, of any number of units: for arrays that are smaller than a tile, and for long
-// items.
+// Moves item by item, each of any number of units, for arrays that are smaller than a tile and for
+// long items.
 template <class Unit>
 __device__ __forceinline__ void permute_rows(const AffineMap& map, const Unit* source, Unit* out, uint64_t units) {
     const uint64_t all = units << map.bits, stride = uint64_t(gridDim.x) * blockDim.x;
@@ -238,7 +242,7 @@ __device__ __forceinline__ void permute_rows(const AffineMap& map, const Unit* s
     }
 }
 
-// A layer of a sorting network: of the items at 2 k and 2 k + 1 the lesser comes first.
+// A layer of a sorting network: puts the items at 2 k and 2 k + 1 in order.
 template <class T>
 __device__ __forceinline__ void order_pairs(T* items, uint64_t pairs) {
     const uint64_t stride = uint64_t(gridDim.x) * blockDim.x;

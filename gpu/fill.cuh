@@ -1,24 +1,24 @@
-// Arrays filled with random numbers: of one stream of Philox4x32, in order, or of many streams that
-// step together. The order of the numbers does not depend on threads, blocks or the device, and is
-// that of src/rng/streams.rs:
+// Fills arrays with random numbers: those of one stream of Philox4x32, in order, or those of many
+// streams that step together. The order of the numbers does not depend on threads, blocks or the
+// device, and is that of src/rng/streams.rs:
 //
-// * One stream: each group of its words makes a group of numbers (gpu/rng/number.cuh), one after
+// * One stream: each group of its words gives a group of numbers (gpu/rng/number.cuh), one after
 //   the other.
 // * `count` streams of a generator with blocks of BLOCK words: a row is a block of BLOCK numbers of
 //   each stream. Number b of block t of stream i is at (t * count + i) * BLOCK + b. A stream's
-//   numbers are made of its own words in order, so a row of numbers of two words takes two blocks
-//   of each stream, and a pair of normal numbers is in two rows where BLOCK is 1.
-// * A fill takes whole rows, an even number of them for such pairs. What is left of the last is
-//   drawn and not stored.
+//   numbers come from its own words in order. So a row of numbers of two words takes two blocks of
+//   each stream, and where BLOCK is 1 a pair of normal numbers is in two rows.
+// * A fill draws whole rows, and an even number of them for such pairs. The part of the last row
+//   that is beyond the array is drawn but not stored.
 //
-// For every kind of number four words are 16 bytes of the array, so the kernels count in words: the
-// array is one of `words` words, and what is made of four words of a stream is stored at once.
+// For every kind of number, four words give 16 bytes of the array. So the kernels count in words:
+// the array has `words` words, and the numbers from four words of a stream are stored at once.
 #ifndef BIJECTIVE_SHUFFLE_FILL
 #define BIJECTIVE_SHUFFLE_FILL
 
 namespace bijective_shuffle {
 
-// Stores for data that this kernel does not read again.
+// Streaming stores, for data that this kernel does not read again.
 template <class T>
 __device__ __forceinline__ void stream_out(T* place, T value) {
     __stcs(place, value);
@@ -30,9 +30,10 @@ __device__ __forceinline__ void stream_out(Words4* place, const Words4& four) {
     __stcs(reinterpret_cast<uint4*>(place), make_uint4(four.words[0], four.words[1], four.words[2], four.words[3]));
 }
 
-// Those of four words that lie within an array: from `first` to before `end`, where the four are
-// from `at` on.
-__device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, uint64_t at, uint64_t first, uint64_t end) {
+// Stores those of four words, which begin at `at`, that lie within an array: from `first` up to but
+// not including `end`.
+__device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, uint64_t at, uint64_t first,
+                                             uint64_t end) {
     BIJECTIVE_SHUFFLE_UNROLL
     for (uint32_t k = 0; k < 4; ++k) {
         if (at + k >= first && at + k < end) out[at + k] = four.words[k];
@@ -52,12 +53,12 @@ __device__ __forceinline__ Words4 philox_numbers(uint64_t key, uint64_t stream, 
     return numbers_of<Number>(philox_block<ROUNDS>(key, stream, block).words);
 }
 
-// Fills where blocks of the generator come to places of 16 aligned bytes. `out` is such a place,
-// perhaps before the array, which is `out[first], .., out[end - 1]`; its word 0 is the first of a
-// block.
+// Fills where the generator's blocks fall on places that are aligned to 16 bytes. The array is
+// `out[first], .., out[end - 1]`. `out` is such an aligned place, at or before the array, and
+// `out[0]` is the first word of a block.
 template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
-__device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint64_t block, uint32_t* out, uint64_t first,
-                                            uint64_t end) {
+__device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint64_t block, uint32_t* out,
+                                            uint64_t first, uint64_t end) {
     constexpr uint32_t TILE = THREADS * UNROLL;
     const uint64_t blocks = (end + 3) / 4;
     for (uint64_t tile = uint64_t(blockIdx.x) * TILE; tile < blocks; tile += uint64_t(gridDim.x) * TILE) {
@@ -78,9 +79,9 @@ __device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint6
     }
 }
 
-// Rows of 128 words, four a thread, moved down by so many words, less than 4: each thread's last
-// come from the next, and the last thread's from the row after. No row is after the last, so there
-// the last thread's last words have no meaning.
+// Moves rows of 128 words, four in each thread, down by `by` words, less than 4. Each thread's last
+// words come from the next thread, and those of the last thread from the next row. The last row has
+// none after it, so there the last thread's last words have no meaning.
 template <uint32_t ROWS>
 __device__ __forceinline__ void move_down(Words4 (&rows)[ROWS], uint32_t by) {
     if (by == 0) return;
@@ -102,18 +103,18 @@ __device__ __forceinline__ void move_down(Words4 (&rows)[ROWS], uint32_t by) {
     }
 }
 
-// Fills any array, from any word of the stream on: number 0 is made of the words from `skip` on,
-// less than 4, of a block. A warp makes so many rows of 512 bytes, each thread a block of a row,
-// and moves them twice: its words to where a number begins, and its numbers to an aligned place.
-// For both it draws one row more.
+// Fills any array, from any word of the stream on: number 0 comes from the words of a block from
+// `skip` on, which is less than 4. A warp makes UNROLL rows of 512 bytes, each thread one block of
+// a row, and moves them twice: the words to where a number begins, and the numbers to an aligned
+// place. For that it draws one row more.
 template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stream, uint64_t block, uint64_t skip,
                                                      uint32_t* out, uint64_t words) {
     constexpr uint32_t TILE = 128 * UNROLL;
     const uint64_t lane = threadIdx.x % 32, warp = uint64_t(blockIdx.x) * (THREADS / 32) + threadIdx.x / 32;
     const uint64_t step = uint64_t(gridDim.x) * (THREADS / 32) * TILE;
-    // Words before the first aligned place, from where on a tile is stored; the first tile stores
-    // them as well.
+    // The number of words before the first aligned place, at which the tiles begin. The first tile
+    // stores these words as well.
     const uint32_t before = uint32_t(0 - reinterpret_cast<uint64_t>(out) / 4) % 4;
     for (uint64_t tile = warp * TILE; tile < words; tile += step) {
         const uint64_t mine = tile + 4 * lane, end = tile + TILE + before;
@@ -133,14 +134,15 @@ __device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stre
                 stream_out(reinterpret_cast<Words4*>(out + before + mine + 128 * r), rows[r]);
             }
         } else {
-            // Of the last row the first thread's at most: the array ends before `end`.
+            // The array ends before `end`, so of the last row at most the first thread's words are
+            // stored.
             BIJECTIVE_SHUFFLE_UNROLL
             for (uint32_t r = 0; r <= UNROLL; ++r) store_within(out, rows[r], mine + 128 * r, tile + before, words);
         }
     }
 }
 
-// Neighbouring numbers, stored at once.
+// Stores neighbouring numbers at once.
 template <class Type, uint32_t STREAMS>
 __device__ __forceinline__ void store_row(Type* place, const Type (&numbers)[STREAMS]) {
     if constexpr (STREAMS == 1) {
@@ -154,12 +156,13 @@ __device__ __forceinline__ void store_row(Type* place, const Type (&numbers)[STR
     }
 }
 
-// Fills with the streams of a generator that steps alone: number t of stream i comes to place t *
-// count + i. A thread has STREAMS neighbouring streams: one, or as many as make 16 bytes of
-// numbers, if they divide `count` and `out` is aligned. Words that belong to numbers beyond `len`
-// are drawn as well, so that all streams stay together.
+// Fills with the streams of a generator that one thread steps: number t of stream i goes to place
+// t * count + i. A thread has STREAMS neighbouring streams: one, or as many as make 16 bytes of
+// numbers if that divides `count` and `out` is aligned. Words of numbers beyond `len` are drawn as
+// well, so that all streams stay in step.
 template <class G, class Number, uint32_t THREADS, uint32_t STREAMS, uint32_t UNROLL>
-__device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, typename Number::Type* out, uint64_t len) {
+__device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, typename Number::Type* out,
+                                             uint64_t len) {
     using Type = typename Number::Type;
     constexpr uint32_t NUMBERS = Number::NUMBERS;
     const uint64_t mine = (uint64_t(blockIdx.x) * THREADS + threadIdx.x) * STREAMS;
@@ -168,7 +171,7 @@ __device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, t
     BIJECTIVE_SHUFFLE_UNROLL
     for (uint32_t k = 0; k < STREAMS; ++k) generators[k].load(states, count, mine + k);
 
-    // A group of each stream: that many rows.
+    // A group of numbers of each stream: NUMBERS rows.
     Type numbers[NUMBERS][STREAMS];
     const auto draw = [&] {
         BIJECTIVE_SHUFFLE_UNROLL
@@ -209,15 +212,16 @@ __device__ __forceinline__ void fill_streams(uint32_t* states, uint64_t count, t
     for (uint32_t k = 0; k < STREAMS; ++k) generators[k].store(states, count, mine + k);
 }
 
-// Fills with the streams of a generator that several threads share, four words a thread: block t of
-// numbers of stream i comes to place (t * count + i) * BLOCK. `generator` is this thread's, of
-// stream `stream`; a thread without one, so that `stream >= count`, goes along, since threads wait
-// for each other.
+// Fills with the streams of a generator that several threads share, with four words for each
+// thread: block t of the numbers of stream i goes to place (t * count + i) * BLOCK. `generator` is
+// this thread's part of stream `stream`. A thread without a stream (`stream >= count`) takes part
+// as well, since threads wait for each other.
 template <class Number, class G>
-__device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint64_t count, uint32_t* out, uint64_t words) {
+__device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint64_t count, uint32_t* out,
+                                            uint64_t words) {
     constexpr uint32_t STEPS = Number::WORDS / Number::NUMBERS;
     const bool aligned = reinterpret_cast<uint64_t>(out) % 16 == 0;
-    // Words of a row, and of a stream in it.
+    // The words of a stream in a row, and of the row.
     constexpr uint32_t SHARE = G::BLOCK * STEPS;
     const uint64_t row = count * SHARE;
     uint64_t at = stream * SHARE + 4 * generator.thread;
@@ -238,12 +242,13 @@ __device__ __forceinline__ void fill_blocks(G& generator, uint64_t stream, uint6
     }
 }
 
-// Fills with streams of Philox4x32: number block t of stream i comes to place (t * count + i) * 4.
+// Fills with streams of Philox4x32: block t of the numbers of stream i goes to place (t * count +
+// i) * 4.
 //
-// A block of numbers is made of as many of the generator's blocks as a number has words, and any
-// thread may draw any of them. So it takes that many threads, side by side as the numbers are, and
-// a warp stores 512 bytes without a gap. A thread that drew all of a stream's would store 16 bytes
-// in every 32.
+// A block of numbers comes from as many of the generator's blocks as a number has words, and any
+// thread can draw any of them. So it gets that many threads, in the order of the numbers, and a
+// warp stores 512 contiguous bytes. If one thread drew all of a stream's numbers, it would store 16
+// bytes of every 32.
 template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t count, uint32_t* out, uint64_t words) {
     constexpr uint32_t STEPS = Number::WORDS / Number::NUMBERS;
@@ -253,7 +258,7 @@ __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t c
     const uint64_t mine = piece / STEPS, step = piece % STEPS;
     Philox4x32Rng<ROUNDS> rng;
     if (mine < count) rng.load(states, count, mine);
-    // One of a stream's threads stores the state, when all have loaded it.
+    // One of a stream's threads will store the state, after all of them have loaded it.
     __syncwarp();
     if (mine >= count) return;
 
@@ -282,7 +287,7 @@ __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t c
     if (step == 0) rng.store(states, count, mine);
 }
 
-// Fills with generators that so many neighbouring threads of a warp share.
+// Fills with generators that G::THREADS neighbouring threads of a warp share.
 template <class G, class Number, uint32_t THREADS>
 __device__ __forceinline__ void fill_warps(uint32_t* states, uint64_t count, uint32_t* out, uint64_t words) {
     const uint64_t stream = (uint64_t(blockIdx.x) * THREADS + threadIdx.x) / G::THREADS;

@@ -1,6 +1,5 @@
-// What every piece of device text may rely on: the fixed-width types, and the markers of device
-// functions. The same text is compiled by NVRTC, which has no <cstdint>, and as plain C++ by the
-// tests.
+// What all device text may use: the fixed-width types and the markers of device functions. The text
+// is compiled by NVRTC, which has no <cstdint>, and as plain C++ by the tests.
 #ifndef BIJECTIVE_SHUFFLE_PRELUDE
 #define BIJECTIVE_SHUFFLE_PRELUDE
 
@@ -19,8 +18,8 @@ typedef long long int64_t;
 #define __forceinline__ inline
 #endif
 
-// Before a loop whose rounds shall stand one after the other: keys are then operands and not looked
-// up.
+// Stands before a loop that must be unrolled, so that keys are operands of instructions and not
+// loaded by index.
 #if defined(__CUDACC__)
 #define BIJECTIVE_SHUFFLE_UNROLL _Pragma("unroll")
 #else
@@ -29,14 +28,17 @@ typedef long long int64_t;
 
 namespace bijective_shuffle {
 
-// The lowest bits of a word, all of them from 64 on.
+// A mask of the lowest bits of a word; all 64 bits if `bits` is 64 or more.
 __device__ constexpr uint64_t low_mask(int bits) { return bits >= 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1; }
 
-// The least multiple of a number that is not less than another: where a field begins behind the end
-// of the one before it.
-__device__ constexpr unsigned long long next_multiple(unsigned long long end, unsigned long long of) { return (end + of - 1) / of * of; }
+// The least multiple of `of` that is not less than `end`: the offset of a field with alignment `of`
+// behind a field that ends at `end`.
+__device__ constexpr unsigned long long next_multiple(unsigned long long end, unsigned long long of) {
+    return (end + of - 1) / of * of;
+}
 
-// Which way items go: to shuffle them, or to undo a shuffle. As on the host.
+// The direction in which items move: to shuffle them, or to undo a shuffle. The same as on the
+// host.
 enum class Direction { Shuffle, Unshuffle };
 
 // One of two types.

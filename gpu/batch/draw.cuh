@@ -1,18 +1,18 @@
-// What a seed chooses for a length, as on the host: the key stream (src/seed), the exchanges of an
-// exact draw (src/bijection/table.rs) and the rounds of a cipher (src/bijection/mul_xorshift). Also
-// compiled as plain C++ by the tests.
+// Draws what a seed determines for a length, as the host does: the key stream (src/seed), the
+// exchanges of an exact draw (src/bijection/table.rs) and the rounds of a cipher
+// (src/bijection/mul_xorshift). The tests also compile this as plain C++.
 #ifndef BIJECTIVE_SHUFFLE_DRAW
 #define BIJECTIVE_SHUFFLE_DRAW
 
 namespace bijective_shuffle {
 
-// A seed and a domain: the block function is applied with each key in turn, 1 or 4 of them.
+// A seed's keys and a domain. The block function is applied with each of the 1 or 4 keys in turn.
 struct Keys {
     uint64_t keys[4];
     uint32_t count, domain;
 };
 
-// Two of an epoch's words of 64 bits: those of a block.
+// Draws two 64-bit words of an epoch: those of one block.
 __device__ __forceinline__ void draw_words(const Keys& keys, uint32_t block, uint64_t epoch, uint64_t (&words)[2]) {
     uint32_t x[4] = {block, keys.domain, uint32_t(epoch), uint32_t(epoch >> 32)};
     for (uint32_t k = 0; k < keys.count; ++k) philox4x32(keys.keys[k], x);
@@ -20,14 +20,15 @@ __device__ __forceinline__ void draw_words(const Keys& keys, uint32_t block, uin
     words[1] = uint64_t(x[3]) << 32 | x[2];
 }
 
-// An epoch's words one after another.
+// The 64-bit words of an epoch, one after the other.
 struct KeyStream {
     const Keys& keys;
     const uint64_t epoch;
     uint32_t next;
     uint64_t words[2];
 
-    __device__ __forceinline__ KeyStream(const Keys& keys, uint64_t epoch) : keys(keys), epoch(epoch), next(0), words() {}
+    __device__ __forceinline__ KeyStream(const Keys& keys, uint64_t epoch)
+        : keys(keys), epoch(epoch), next(0), words() {}
 
     __device__ __forceinline__ uint64_t draw() {
         if (next % 2 == 0) draw_words(keys, next / 2, epoch, words);
@@ -38,16 +39,16 @@ struct KeyStream {
 // The most words that an exact draw of up to 256 items takes.
 constexpr int MOST_SHARES = 32;
 
-// Which exchanges each word of an exact draw decides: so many places from the last one that is left
-// down. The product of the numbers of places that they choose from is there for the words that have
-// to be drawn again.
+// The exchanges that each word of an exact draw decides: those of `places` consecutive places, from
+// the last remaining one down. `products` has the product of the numbers of places that they choose
+// from, by which words are rejected and drawn again.
 struct Shares {
     uint32_t len, count;
     uint64_t products[MOST_SHARES];
     uint32_t places[MOST_SHARES];
 };
 
-// Draws the exchanges of places, in the order in which they are to be made.
+// Draws the exchanges, in the order in which they have to be made.
 template <class Exchange>
 __device__ __forceinline__ void draw_exchanges(const Shares& shares, KeyStream& stream, const Exchange& exchange) {
     uint32_t range = shares.len;
@@ -69,7 +70,7 @@ __device__ __forceinline__ void draw_exchanges(const Shares& shares, KeyStream& 
     }
 }
 
-// Draws a round of a cipher, of which the inverse is not needed: a block a round.
+// Draws a round of a cipher, one block for each round. The inverse is not needed.
 template <class Cipher>
 __device__ __forceinline__ void draw_round(const Keys& keys, uint32_t round, uint64_t epoch, Cipher& cipher) {
     uint64_t words[2];

@@ -1,4 +1,4 @@
-// Rows of a batch: many permutations of one length, row `r` that of the seed at epoch `r`.
+// Rows of a batch: many permutations of one length. Row `r` is that of the seed at epoch `r`.
 #ifndef BIJECTIVE_SHUFFLE_BATCH
 #define BIJECTIVE_SHUFFLE_BATCH
 
@@ -10,13 +10,14 @@ struct alignas(16) Four {
     N indexes[4];
 };
 
-// Writes rows that are drawn exactly: a thread each, in shared memory, a byte an item.
+// Writes rows that are drawn exactly. Each thread draws a row in shared memory, with one byte for
+// each item.
 //
-// Four items of a row are a word of the thread's own bank: item i of row t is byte i % 4 of word (i
-// / 4) * THREADS + t, so that no access of a draw meets another one in its bank, wherever the items
-// are.
+// Four items of a row are a word in the thread's own bank: item i of row t is byte i % 4 of word (i
+// / 4) * THREADS + t. So the draws have no bank conflicts, whatever items they exchange.
 template <int THREADS, class N>
-__device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows, N* out) {
+__device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows,
+                                                 N* out) {
     extern __shared__ __align__(16) unsigned char memory[];
     static_assert(THREADS % 32 == 0, "a bank a thread");
     uint32_t* const words = reinterpret_cast<uint32_t*>(memory);
@@ -38,12 +39,14 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
         __syncthreads();
         N* const to = out + start * len;
         if (len % 4 == 0 && reinterpret_cast<uint64_t>(to) % 16 == 0) {
-            // Where each thread is: at which four of which row. No division in the loop.
+            // The four items, and their row, at which each thread is. This keeps divisions out of
+            // the loop.
             uint32_t row = thread / fours, four = thread % fours;
             const uint32_t rows_on = THREADS / fours, fours_on = THREADS % fours;
             for (uint32_t k = thread; k < count * fours; k += THREADS) {
                 const uint32_t word = words[four * THREADS + row];
-                reinterpret_cast<Four<N>*>(to)[k] = {N(word & 0xFF), N(word >> 8 & 0xFF), N(word >> 16 & 0xFF), N(word >> 24)};
+                reinterpret_cast<Four<N>*>(to)[k] = {N(word & 0xFF), N(word >> 8 & 0xFF),
+                                                      N(word >> 16 & 0xFF), N(word >> 24)};
                 row += rows_on;
                 four += fours_on;
                 if (four >= fours) four -= fours, ++row;
@@ -58,20 +61,22 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
                 if (item >= len) item -= len, ++row;
             }
         }
-        // Before the next rows are written over these.
+        // The next rows overwrite these only after all threads have read them.
         __syncthreads();
     }
 }
 
-// Writes rows that ciphers compact to: so many warps a row, all of a block's or one. `last` is the
-// last slot of the ciphers' domains, 2^BITS points that tiles divide; a row has the indexes up to
-// `most`. DENSE says that those are all.
+// Writes the rows that ciphers compact to. ROW_WARPS warps write a row: all warps of the block, or
+// one. `last` is the last slot of the ciphers' domains of 2^BITS points, which tiles divide evenly.
+// A row has the indexes up to `most`; DENSE says that every slot survives.
 //
-// A warp has SLOTS times 32 slots after one another in a tile, of which it puts 32 at a time to
-// their places: those of the survivors among them are next to each other.
+// A warp has SLOTS times 32 consecutive slots of a tile. It stores the survivors among 32 slots at
+// a time, whose places are consecutive.
 template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class N>
-__device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, Index most, uint64_t first, uint64_t rows, N* out) {
-    static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS, "a row's warps wait for each other by themselves or as a block");
+__device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, Index most, uint64_t first,
+                                                  uint64_t rows, N* out) {
+    static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
+                  "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
     __shared__ F members[AT_ONCE];
     __shared__ uint32_t sums[2][ROW_WARPS];
@@ -82,7 +87,7 @@ __device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, 
         ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
         if (warp == 0 && lane < F::KEYS) draw_round(keys, lane, first + row, members[own]);
         ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
-        // In registers.
+        // A copy in registers.
         const F f = members[own];
         N* to = out + row * (uint64_t(most) + 1);
         Index slot = warp * SLOTS * 32 + lane;
@@ -103,7 +108,7 @@ __device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, 
                 }
                 uint32_t before = 0, all = count;
                 if constexpr (ROW_WARPS > 1) {
-                    // Two sets of sums in turn, so that the block waits once a tile.
+                    // Two sets of sums alternate, so that the block waits only once for each tile.
                     const uint32_t turn = uint32_t(tile) & 1;
                     if (lane == 0) sums[turn][warp] = count;
                     __syncthreads();

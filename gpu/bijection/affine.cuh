@@ -1,5 +1,5 @@
-// x -> A x ^ c over GF(2) on 2^BITS points; see src/bijection/affine.rs. Up to 32 bits, the words'
-// low halves are enough.
+// x -> A x ^ c over GF(2) on 2^BITS points; see src/bijection/affine.rs. For up to 32 bits, the low
+// halves of the words are enough.
 #ifndef BIJECTIVE_SHUFFLE_AFFINE
 #define BIJECTIVE_SHUFFLE_AFFINE
 
@@ -12,7 +12,8 @@ struct Affine {
 
     uint64_t columns[COLUMNS], offset, undo[COLUMNS], undo_offset;
 
-    static __device__ __forceinline__ uint64_t product(const uint64_t (&columns)[COLUMNS], uint64_t x, uint64_t offset) {
+    static __device__ __forceinline__ uint64_t product(const uint64_t (&columns)[COLUMNS], uint64_t x,
+                                                               uint64_t offset) {
         Point value = Point(offset);
         BIJECTIVE_SHUFFLE_UNROLL
         for (int j = 0; j < BITS; ++j) value ^= (x >> j & 1) != 0 ? Point(columns[j]) : Point(0);

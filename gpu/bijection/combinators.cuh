@@ -24,7 +24,7 @@ struct alignas(8) Inverse {
 template <class B>
 struct alignas(8) RandomSign {
     B inner;
-    uint64_t mask;  // 1 to exchange the values 0 and 1, else 0
+    uint64_t mask;  // 1 to exchange the values 0 and 1, otherwise 0
 
     __device__ __forceinline__ uint64_t exchange(uint64_t value) const { return value <= 1 ? value ^ mask : value; }
     __device__ __forceinline__ uint64_t forward(uint64_t slot) const { return exchange(inner.forward(slot)); }

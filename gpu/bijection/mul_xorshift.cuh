@@ -1,4 +1,4 @@
-// Keyed affine maps and xorshifts in turn on 2^BITS points; see src/bijection/mul_xorshift.rs.
+// Keyed affine maps alternating with xorshifts, on 2^BITS points; see src/bijection/mul_xorshift.
 #ifndef BIJECTIVE_SHUFFLE_MUL_XORSHIFT
 #define BIJECTIVE_SHUFFLE_MUL_XORSHIFT
 
@@ -6,15 +6,15 @@ namespace bijective_shuffle {
 
 template <int BITS, int ROUNDS>
 struct MulXorshift {
-    // Arithmetic modulo 2^BITS, in the narrower word that holds it. Bits above BITS are cut off at
-    // the end only, and where a shift would bring them down.
+    // Arithmetic modulo 2^BITS, in the narrower word that has as many bits. Bits above BITS are
+    // masked only at the end, and where a shift would bring them down.
     using Word = typename Select<(BITS <= 32), uint32_t, uint64_t>::type;
 
     static constexpr int SHIFT = (BITS + 1) / 2;
     static constexpr uint64_t MASK = low_mask(BITS);
     static constexpr int KEYS = ROUNDS == 0 ? 1 : ROUNDS;
 
-    // `undo_increments` are what the inverse adds after it has multiplied: -increment * undo.
+    // `undo_increments` are what the inverse adds after its multiplication: -increment * undo.
     uint64_t multipliers[KEYS], increments[KEYS], undo[KEYS], undo_increments[KEYS];
 
     static __device__ __forceinline__ Word xorshift(Word x, int round) {

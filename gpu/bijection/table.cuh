@@ -1,5 +1,5 @@
-// A permutation of LEN points, at most 256, written out; see src/bijection/table.rs. After a
-// bijection that lies it may be asked for what it does not have.
+// A permutation of LEN points, at most 256, stored as a table; see src/bijection/table.rs. In a
+// composition with a wrong bijection it may be called for points that it does not have.
 #ifndef BIJECTIVE_SHUFFLE_TABLE
 #define BIJECTIVE_SHUFFLE_TABLE
 

@@ -1,4 +1,4 @@
-// VariablePhilox on 2^BITS points; see src/bijection/variable_philox.rs.
+// VariablePhilox on 2^BITS points; see src/bijection/variable_philox.
 #ifndef BIJECTIVE_SHUFFLE_VARIABLE_PHILOX
 #define BIJECTIVE_SHUFFLE_VARIABLE_PHILOX
 
@@ -15,16 +15,16 @@ struct alignas(8) VariablePhilox {
     static constexpr uint32_t UNDO = 0x212BDF9Bu;  // the inverse of the multiplier modulo 2^32
     static_assert(uint32_t(MULTIPLIER) * UNDO == 1, "the multiplier's inverse");
 
-    // As many as there are rounds, of LEFT_BITS bits each; even in number, so that the size is a
-    // multiple of 8 bytes.
+    // One key of LEFT_BITS bits for each round. Their number is rounded up to an even one, so that
+    // the size is a multiple of 8 bytes.
     uint32_t keys[ROUNDS == 0 ? 2 : (ROUNDS + 1) / 2 * 2];
 
-    // The high word of the product of the multiplier and a half.
+    // The high word of the product of the multiplier and a half of the index.
     static __device__ __forceinline__ uint32_t high(uint32_t half) {
         return uint32_t(MULTIPLIER >> 32) * half + uint32_t((uint64_t(uint32_t(MULTIPLIER)) * half) >> 32);
     }
 
-    // The right half is held with the next round's key already in it, which saves an instruction a
+    // The right half already includes the next round's key, which saves an instruction for each
     // round.
     __device__ __forceinline__ uint64_t forward(uint64_t slot) const {
         uint32_t left = uint32_t(slot >> RIGHT_BITS), keyed = (uint32_t(slot) & RIGHT_MASK) ^ keys[0];
@@ -39,8 +39,7 @@ struct alignas(8) VariablePhilox {
         return uint64_t(left) << RIGHT_BITS | keyed;
     }
 
-    // Of the right half only the bits of its width are ever used, so those above are left as they
-    // come.
+    // Only as many bits of the right half are used as it is wide, so the bits above are not masked.
     __device__ __forceinline__ uint64_t inverse(uint64_t index) const {
         uint32_t left = uint32_t(index >> RIGHT_BITS), right = uint32_t(index);
         BIJECTIVE_SHUFFLE_UNROLL

@@ -1,4 +1,4 @@
-// The linear congruential generator modulo 2^64, of whose state the high word is given; see
+// The linear congruential generator modulo 2^64, which returns the high word of its state; see
 // src/rng/lcg.rs.
 #ifndef BIJECTIVE_SHUFFLE_LCG64
 #define BIJECTIVE_SHUFFLE_LCG64
@@ -10,7 +10,7 @@ struct Lcg64 {
 
     uint64_t state, multiplier, increment;
 
-    // Numbers of 64 bits are two words, low word first. Word w of stream i is at states[w * count +
+    // A 64-bit number is two words, the low word first. Word w of stream i is at states[w * count +
     // i].
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t count, uint64_t stream) {
         const uint32_t* word = states + stream;

@@ -1,11 +1,11 @@
 // Pairs of normal numbers by the method of Box and Muller, with the same bits as src/rng/normal.rs,
-// which says where the coefficients are from.
+// which gives the source of the coefficients.
 #ifndef BIJECTIVE_SHUFFLE_NORMAL
 #define BIJECTIVE_SHUFFLE_NORMAL
 
 namespace bijective_shuffle {
 
-// The bits of a number, and the number that has them.
+// Conversions between a number and its bits.
 __device__ __forceinline__ uint32_t to_bits(uint32_t a) { return a; }
 __device__ __forceinline__ uint64_t to_bits(uint64_t a) { return a; }
 #if defined(__CUDACC__)
@@ -26,8 +26,8 @@ inline float from_bits(uint32_t a) { return with_bits_of<float>(a); }
 inline double from_bits(uint64_t a) { return with_bits_of<double>(a); }
 #endif
 
-// Operations that are rounded one by one: a compiler for the device makes one of a multiplication
-// and an addition where it may. A plain C++ compiler must be told not to.
+// Operations that are rounded one by one. Otherwise a device compiler fuses a multiplication and an
+// addition into one operation where it can. A plain C++ compiler must be told not to.
 namespace rounded {
 
 #if defined(__CUDACC__)
@@ -59,7 +59,7 @@ __device__ __forceinline__ T polynomial(T x, T first, Rest... rest) {
     return add(first, mul(x, polynomial(x, rest...)));
 }
 
-// The natural logarithm of a normal number above 0: k ln 2 + ln (1 + f).
+// The natural logarithm of a positive normal floating-point number: k ln 2 + ln (1 + f).
 __device__ __forceinline__ float ln(float x) {
     constexpr int ROOT = 0x3F3304F4, ONE = 0x3F800000;
     const int shifted = int(to_bits(x)) + (ONE - ROOT);
@@ -87,8 +87,8 @@ __device__ __forceinline__ double ln(double x) {
     return sub(mul(k, 6.93147180369123816490e-1), sub(sub(half_square, rest), f));
 }
 
-// Sine and cosine of an angle in units of 2^-32 turns: of what is left of the nearest quarter turn,
-// x, and then by quarter.
+// Sine and cosine of an angle in units of 2^-32 turns: those of x, the distance to the nearest
+// multiple of a quarter turn, adjusted for the quarter.
 __device__ __forceinline__ void turn(uint32_t angle, float& sine, float& cosine) {
     const uint32_t quarter = (angle + (1u << 29)) >> 30;
     const float x = mul(float(int(angle << 2)), float(6.283185307179586476925 / 17179869184.0));
@@ -101,7 +101,7 @@ __device__ __forceinline__ void turn(uint32_t angle, float& sine, float& cosine)
     cosine = from_bits(to_bits(c) ^ swap ^ ((quarter + 1) & 2) << 30);
 }
 
-// The same in units of 2^-64 turns, of which the upper 54 bits count.
+// The same in units of 2^-64 turns. Only the upper 54 bits matter.
 __device__ __forceinline__ void turn(uint64_t angle, double& sine, double& cosine) {
     const uint64_t quarter = (angle + (uint64_t(1) << 61)) >> 62;
     const uint64_t rest = ((angle + (uint64_t(1) << 61)) << 2 >> 12) + uint64_t(0x4330000000000000);
@@ -109,8 +109,9 @@ __device__ __forceinline__ void turn(uint64_t angle, double& sine, double& cosin
                          6.283185307179586476925 / 18014398509481984.0);
     const double z = mul(x, x);
     const double s = add(
-        x, mul(x, mul(z, polynomial(z, -1.66666666666666307295e-1, 8.33333333332211858878e-3, -1.98412698295895385996e-4,
-                                    2.75573136213857245213e-6, -2.50507477628578072866e-8, 1.58962301576546568060e-10))));
+        x, mul(x, mul(z, polynomial(z, -1.66666666666666307295e-1, 8.33333333332211858878e-3,
+                                    -1.98412698295895385996e-4, 2.75573136213857245213e-6,
+                                    -2.50507477628578072866e-8, 1.58962301576546568060e-10))));
     const double c = add(
         sub(1.0, mul(0.5, z)),
         mul(mul(z, z), polynomial(z, 4.16666666666665929218e-2, -1.38888888888730564116e-3, 2.48015872888517045348e-5,
@@ -122,7 +123,7 @@ __device__ __forceinline__ void turn(uint64_t angle, double& sine, double& cosin
 
 }  // namespace rounded
 
-// Two normal numbers of two words: the first gives the radius, the second the angle.
+// Two normal numbers from two words: the first gives the radius, the second the angle.
 __device__ __forceinline__ void normal_f32(uint32_t radius, uint32_t angle, float* numbers) {
     using namespace rounded;
     const float uniform = add(mul(float(int(radius >> 1)), 0x1p-31f), 0x1p-32f);
@@ -133,7 +134,7 @@ __device__ __forceinline__ void normal_f32(uint32_t radius, uint32_t angle, floa
     numbers[1] = mul(r, sine);
 }
 
-// Two normal numbers of twice two words.
+// Two normal numbers from two 64-bit words, in the same way.
 __device__ __forceinline__ void normal_f64(uint64_t radius, uint64_t angle, double* numbers) {
     using namespace rounded;
     const double uniform = sub(2.0, from_bits(radius >> 12 | uint64_t(0x3FF0000000000000)));

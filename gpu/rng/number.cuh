@@ -1,16 +1,16 @@
-// Numbers of words: integers, uniform numbers in [0, 1) and normal ones, with the same bits as
+// Numbers from words: integers, uniform numbers in [0, 1) and normal numbers, with the same bits as
 // src/rng/number.rs and src/rng/normal.rs.
 #ifndef BIJECTIVE_SHUFFLE_NUMBER
 #define BIJECTIVE_SHUFFLE_NUMBER
 
 namespace bijective_shuffle {
 
-// Four words that are loaded and stored at once.
+// Four words, which are loaded and stored at once.
 struct alignas(16) Words4 {
     uint32_t words[4];
 };
 
-// A number of two words, low word first.
+// A number of two words, the low word first.
 __device__ __forceinline__ uint64_t joined(uint32_t low, uint32_t high) { return uint64_t(high) << 32 | low; }
 
 // A number in [0, 1), a multiple of 2^-24.
@@ -19,7 +19,7 @@ __device__ __forceinline__ float uniform_f32(uint32_t word) { return float(word 
 // A number in [0, 1), a multiple of 2^-53.
 __device__ __forceinline__ double uniform_f64(uint64_t words) { return double(words >> 11) * 0x1p-53; }
 
-// The kinds of numbers that arrays are filled with: a group of `WORDS` words gives a group of
+// The kinds of numbers with which arrays are filled. A group of `WORDS` words gives a group of
 // `NUMBERS` numbers.
 struct U32 {
     using Type = uint32_t;
@@ -81,8 +81,7 @@ __device__ __forceinline__ void put_words(uint64_t two, uint32_t* words) {
     words[1] = uint32_t(two >> 32);
 }
 
-// Four words as the bits of the numbers that are made of them: for every kind four words are 16
-// bytes of numbers.
+// The bits of the numbers that come from four words. For every kind of number these are 16 bytes.
 template <class Number>
 __device__ __forceinline__ Words4 numbers_of(const uint32_t (&words)[4]) {
     constexpr uint32_t PER_NUMBER = Number::WORDS / Number::NUMBERS;

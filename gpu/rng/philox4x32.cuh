@@ -1,12 +1,12 @@
-// Philox4x32: four words that belong to a counter, and streams of words; see src/rng/philox4x32.rs.
+// Philox4x32: the block of four words of a counter, and streams of words; see src/base/philox4x32.
 #ifndef BIJECTIVE_SHUFFLE_PHILOX4X32
 #define BIJECTIVE_SHUFFLE_PHILOX4X32
 
 namespace bijective_shuffle {
 
-// The product of two words. For one of 64 bits with a constant the compiler takes a factor of 64
-// bits where it stands in a loop, and so adds the product of its high word, which is 0: an
-// instruction more, for 19 of the 20 products of a block.
+// The 64-bit product of two words. For a plain 64-bit product with a constant in a loop, the
+// compiler widens the factor and adds the product of its high word, which is 0: one more
+// instruction for 19 of the 20 products of a block.
 __device__ __forceinline__ uint64_t wide_product(uint32_t a, uint32_t b) {
 #if defined(__CUDACC__)
     uint64_t product;
@@ -17,7 +17,7 @@ __device__ __forceinline__ uint64_t wide_product(uint32_t a, uint32_t b) {
 #endif
 }
 
-// Replaces a counter by its block under a key of two words, low word first.
+// Replaces a counter by its block under a key of two words, the low word first.
 template <int ROUNDS = 10>
 __device__ __forceinline__ void philox4x32(uint64_t key, uint32_t (&x)[4]) {
     uint32_t left = uint32_t(key), right = uint32_t(key >> 32);
@@ -33,14 +33,14 @@ __device__ __forceinline__ void philox4x32(uint64_t key, uint32_t (&x)[4]) {
     }
 }
 
-// A stream of a key: word k is word k % 4 of the block that belongs to the counter (k / 4, stream).
-// There is no state but the place in the stream, so any thread may begin anywhere.
+// A stream of a key: word k is word k % 4 of the block of the counter (k / 4, stream). The only
+// state is the position in the stream, so any thread can begin anywhere.
 template <int ROUNDS = 10>
 struct Philox4x32Rng {
     static constexpr uint32_t STATE = 6, BLOCK = 4, THREADS = 1;
 
     uint64_t key, stream;
-    // The number of the block that comes after `words`, of which so many have been used.
+    // The number of the block after the one in `words`, of which `used` words have been used.
     uint64_t block;
     uint32_t words[BLOCK];
     uint32_t used;
@@ -53,8 +53,8 @@ struct Philox4x32Rng {
         }
     }
 
-    // The words of a stream are side by side: key, stream and next block, the low word of each
-    // first.
+    // The words of a stream's state are contiguous: key, stream and next block, the low word of
+    // each first.
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t, uint64_t at) {
         const uint32_t* state = states + at * STATE;
         key = uint64_t(state[1]) << 32 | state[0];
@@ -63,7 +63,7 @@ struct Philox4x32Rng {
         used = BLOCK;
     }
 
-    // What is left of a block that was begun is not kept.
+    // The unused words of the current block are lost.
     __device__ __forceinline__ void store(uint32_t* states, uint64_t, uint64_t at) const {
         uint32_t* state = states + at * STATE;
         state[0] = uint32_t(key), state[1] = uint32_t(key >> 32);
@@ -71,7 +71,7 @@ struct Philox4x32Rng {
         state[4] = uint32_t(block), state[5] = uint32_t(block >> 32);
     }
 
-    // The next block of four words, whatever is left of the one before.
+    // The next block of four words. Unused words of the block before are skipped.
     __device__ __forceinline__ void next_block(uint32_t (&x)[BLOCK]) {
         x[0] = uint32_t(block), x[1] = uint32_t(block >> 32);
         x[2] = uint32_t(stream), x[3] = uint32_t(stream >> 32);
@@ -85,7 +85,7 @@ struct Philox4x32Rng {
             next_block(words);
             used = 0;
         }
-        // Chosen and not looked up, so that the words stay in registers.
+        // Selected and not indexed, so that the words stay in registers.
         const uint32_t low = used == 0 ? words[0] : words[1], high = used == 2 ? words[2] : words[3];
         return used++ < 2 ? low : high;
     }

@@ -1,10 +1,10 @@
-// An xorshift of 1024 bits, which a warp or a part of it shares, and a Weyl sequence; see
+// An xorshift of 1024 bits, which a warp or a part of one shares, and a Weyl sequence; see
 // src/rng/xorshift1024/mod.rs.
 //
-// The state is a number of 32 words, the first of which is the most significant. With << and >> for
-// shifts of the whole number, a step is x ^= x << 329, x ^= x >> 347, x ^= x << 344. All three are
-// shifts by ten words and some bits, so what comes to word k is from words k + 10 and k + 11, or
-// k - 10 and k - 11: words of other threads, by shuffles.
+// The state is a number of 32 words, the most significant word first. With << and >> as shifts of
+// the whole number, a step is x ^= x << 329, x ^= x >> 347, x ^= x << 344. All three shift by ten
+// words and some bits, so what word k receives comes from words k + 10 and k + 11, or k - 10 and
+// k - 11: words of other threads, by warp shuffles.
 #ifndef BIJECTIVE_SHUFFLE_XORSHIFT1024_WEYL
 #define BIJECTIVE_SHUFFLE_XORSHIFT1024_WEYL
 
@@ -12,13 +12,13 @@ namespace bijective_shuffle {
 
 constexpr uint32_t WHOLE_WARP = 0xFFFFFFFFu;
 
-// The high word of a number of two words that is shifted to the left by 1 to 31 bits.
+// The high word of a number of two words, shifted left by 1 to 31 bits.
 __device__ __forceinline__ uint32_t shifted_high(uint32_t high, uint32_t low, uint32_t bits) {
     return high << bits | low >> (32 - bits);
 }
 
-// A warp a stream, a word a thread: section 6 of Manssen, Weigel and Hartmann (2012), by shuffles.
-// All threads of a warp call its functions together.
+// A stream for each warp and a word for each thread: section 6 of Manssen, Weigel and Hartmann
+// (2012), with warp shuffles. All threads of a warp must call its functions together.
 struct XorShift1024Weyl {
     static constexpr uint32_t STATE = 33, BLOCK = 32, THREADS = 32, WEYL = 362437;
 
@@ -26,7 +26,7 @@ struct XorShift1024Weyl {
 
     __device__ __forceinline__ explicit XorShift1024Weyl(uint32_t lane) : x(0), weyl(0), lane(lane) {}
 
-    // The words of a stream are side by side, those of the xorshift first.
+    // The words of a stream's state are contiguous, those of the xorshift first.
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t, uint64_t stream) {
         x = states[stream * STATE + lane], weyl = states[stream * STATE + 32];
     }
@@ -46,7 +46,7 @@ struct XorShift1024Weyl {
     }
 
 private:
-    // Shifts by 320 bits and some. Beyond the ends the words are 0.
+    // Shifts by 320 + bits. Words beyond the ends are 0.
     __device__ __forceinline__ void left(uint32_t bits) {
         const uint32_t high = __shfl_down_sync(WHOLE_WARP, x, 10), low = __shfl_down_sync(WHOLE_WARP, x, 11);
         const uint32_t moved = shifted_high(high, lane < 21 ? low : 0, bits);
@@ -60,9 +60,10 @@ private:
     }
 };
 
-// The same with eight threads a stream, which have four neighbouring words each: a warp has four
-// streams. That takes five shuffles for four words, where a word a thread takes eight, and four
-// words are stored at once. All threads of a warp call its functions together.
+// The same with eight threads for each stream, each of which has four neighbouring words; a warp
+// has four streams. A shift then takes five warp shuffles for four words, where one word for each
+// thread takes eight, and four words are stored at once. All threads of a warp must call its
+// functions together.
 struct XorShift1024WeylQuads {
     static constexpr uint32_t STATE = 33, BLOCK = 32, THREADS = 8, WEYL = XorShift1024Weyl::WEYL;
 
@@ -82,7 +83,7 @@ struct XorShift1024WeylQuads {
         if (thread == 0) words[32] = weyl;
     }
 
-    // Four of the next block's words, those from 4 thread on.
+    // Four words of the next block, from word 4 * thread on.
     __device__ __forceinline__ void next4(uint32_t (&words)[4]) {
         left(9);
         right(27);
@@ -94,7 +95,7 @@ struct XorShift1024WeylQuads {
     }
 
 private:
-    // What comes to words 4 t .. 4 t + 3 is from words 4 t + 10 .. 4 t + 14, which threads t + 2
+    // What words 4 t .. 4 t + 3 receive comes from words 4 t + 10 .. 4 t + 14, which threads t + 2
     // and t + 3 have.
     __device__ __forceinline__ void left(uint32_t bits) {
         const uint32_t a = down(x[2], 2), b = down(x[3], 2), d = down(x[1], 3), e = down(x[2], 3);
@@ -106,7 +107,7 @@ private:
         x[3] ^= shifted_high(d, e, bits) & three;
     }
 
-    // And from words 4 t - 11 .. 4 t - 7, which threads t - 3 and t - 2 have.
+    // Here it comes from words 4 t - 11 .. 4 t - 7, which threads t - 3 and t - 2 have.
     __device__ __forceinline__ void right(uint32_t bits) {
         const uint32_t a = up(x[1], 3), b = up(x[2], 3), d = up(x[0], 2), e = up(x[1], 2);
         const uint32_t third = up(x[3], 3), c = thread >= 3 ? third : 0;

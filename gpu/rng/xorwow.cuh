@@ -13,12 +13,14 @@ struct Xorwow {
     // neighbouring words.
     __device__ __forceinline__ void load(const uint32_t* states, uint64_t count, uint64_t stream) {
         const uint32_t* word = states + stream;
-        x = word[0], y = word[count], z = word[2 * count], w = word[3 * count], v = word[4 * count], d = word[5 * count];
+        x = word[0], y = word[count], z = word[2 * count], w = word[3 * count],
+        v = word[4 * count], d = word[5 * count];
     }
 
     __device__ __forceinline__ void store(uint32_t* states, uint64_t count, uint64_t stream) const {
         uint32_t* word = states + stream;
-        word[0] = x, word[count] = y, word[2 * count] = z, word[3 * count] = w, word[4 * count] = v, word[5 * count] = d;
+        word[0] = x, word[count] = y, word[2 * count] = z, word[3 * count] = w,
+        word[4 * count] = v, word[5 * count] = d;
     }
 
     __device__ __forceinline__ uint32_t next() {

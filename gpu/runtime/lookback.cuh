@@ -1,5 +1,5 @@
-// Decoupled look-back (Merrill & Garland, 2016): tiles of one kernel learn how many survivors there
-// are before them, without a second pass. gpu/README.md has the argument that it is right.
+// Decoupled look-back (Merrill & Garland, 2016): the tiles of one kernel find out how many
+// survivors there are before them, without a second pass. gpu/README.md argues that it is correct.
 #ifndef BIJECTIVE_SHUFFLE_LOOKBACK
 #define BIJECTIVE_SHUFFLE_LOOKBACK
 
@@ -29,18 +29,20 @@ __device__ __forceinline__ N warp_sum(N value) {
     return value;
 }
 
-// What the tiles of a launch tell each other, in device memory. Made by `new_tile_states`; every
-// launch leaves it ready for the next, so that neither the host nor another kernel has to clear it.
+// What the tiles of a launch tell each other, in device memory. `new_tile_states` initialises it,
+// and every launch leaves it ready for the next, so that neither the host nor another kernel has to
+// clear it.
 struct TileStates {
     uint32_t ticket;    // tiles handed out
-    uint32_t finished;  // tiles that will not read a status any more
-    uint32_t epoch;     // which launch this is: what another one has written counts as not written
-    uint32_t capacity;  // how many status words there are
+    uint32_t finished;  // blocks that will not read a status any more
+    uint32_t epoch;     // the launch's number: words that another launch has written do not count
+    uint32_t capacity;  // the number of status words
     uint64_t total;     // survivors in all, after a launch
     uint64_t status[1];
 };
+static_assert(sizeof(TileStates) == 32, "a header of 24 bytes, as in src/cuda/runtime/executor.rs");
 
-// Makes them of memory, whatever is in it.
+// Initialises the states in memory with any contents.
 __device__ __forceinline__ void new_tile_states(TileStates* states, uint32_t capacity) {
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
     for (uint64_t tile = thread; tile < capacity; tile += uint64_t(gridDim.x) * blockDim.x) states->status[tile] = 0;
@@ -51,8 +53,8 @@ __device__ __forceinline__ void new_tile_states(TileStates* states, uint32_t cap
     }
 }
 
-// A tile's word: the epoch in 16 bits, whether there is a count in 2, and the count in 46. One
-// word, written and read whole, so nothing is said of the order of two.
+// A tile's status word: the epoch in 16 bits, the kind of count in 2, and the count in 46. It is
+// one word, read and written as a whole, so nothing depends on the order of two accesses.
 struct Status {
     static constexpr int COUNT_BITS = 46;
     static constexpr uint32_t OWN = 1;     // the count is of the tile alone
@@ -62,16 +64,16 @@ struct Status {
         return uint64_t(epoch << 2 | kind) << COUNT_BITS | count;
     }
     static __device__ __forceinline__ uint64_t count(uint64_t word) { return word & low_mask(COUNT_BITS); }
-    // OWN or PREFIX, and 0 if the word is not of this launch.
+    // OWN or PREFIX, or 0 if the word is not from this launch.
     static __device__ __forceinline__ uint32_t kind(uint64_t word, uint32_t epoch) {
         const uint32_t tag = uint32_t(word >> COUNT_BITS);
         return tag >> 2 == epoch ? tag & 3 : 0;
     }
 };
 
-// One thread of a block takes the next tile. In this order, and not in that of the blocks' numbers,
-// a tile's predecessors have all been taken by blocks that run, whatever the order in which blocks
-// are started.
+// One thread of a block takes the next tile. Tiles are taken in the order of an atomic ticket and
+// not in that of the blocks' numbers. So all predecessors of a tile have been taken by blocks that
+// are running, whatever the order in which blocks are started.
 struct Turn {
     uint32_t tile, epoch;
 
@@ -81,20 +83,20 @@ struct Turn {
     }
 };
 
-// Called by all threads of one warp: says how many survivors the tile has, for those that come
-// after it.
+// Called by all threads of one warp: publishes the tile's number of survivors for the tiles after
+// it.
 __device__ __forceinline__ void announce(TileStates* states, Turn turn, uint64_t count) {
     const uint32_t kind = turn.tile == 0 ? Status::PREFIX : Status::OWN;
     if (threadIdx.x % 32 == 0) store_relaxed(states->status + turn.tile, Status::pack(turn.epoch, kind, count));
 }
 
-// Called by all threads of one warp, after `announce`: how many survivors there are before the
+// Called by all threads of one warp, after `announce`: returns the number of survivors before the
 // tile.
 __device__ __forceinline__ uint64_t look_back(TileStates* states, Turn turn, uint64_t count) {
     if (turn.tile == 0) return 0;
     const uint32_t lane = threadIdx.x % 32;
     uint64_t before = 0;
-    // Each lane looks at one of 32 predecessors, the first lane at the nearest.
+    // Each lane reads the status of one of 32 predecessors, the first lane that of the nearest.
     for (int64_t nearest = int64_t(turn.tile) - 1;; nearest -= 32) {
         const int64_t tile = nearest - lane;
         uint64_t word = Status::pack(turn.epoch, Status::PREFIX, 0);
@@ -106,7 +108,7 @@ __device__ __forceinline__ uint64_t look_back(TileStates* states, Turn turn, uin
                 kind = Status::kind(word, turn.epoch);
             }
             prefixes = __ballot_sync(FULL_WARP, kind == Status::PREFIX);
-            // Those beyond the nearest prefix need not be there yet.
+            // The words beyond the nearest prefix need not have been written yet.
             const uint32_t wanted = prefixes == 0 ? FULL_WARP : (prefixes & (0 - prefixes)) * 2 - 1;
             const uint32_t missing = __ballot_sync(FULL_WARP, kind == 0);
             if ((missing & wanted) == 0) break;
@@ -119,13 +121,15 @@ __device__ __forceinline__ uint64_t look_back(TileStates* states, Turn turn, uin
     return before;
 }
 
-// One thread of each block, the one that wrote the block's words, says that the block reads no
-// status any more. The last one prepares the next launch.
+// Called by one thread of each block, the one that wrote the block's words, when the block reads no
+// status any more. The last block prepares the next launch.
 __device__ __forceinline__ void finish(TileStates* states, uint32_t epoch) {
     const uint32_t next = (epoch + 1) & 0xFFFF;
-    // The numbers of launches come again after 2^16 of them: then what was written by those must be
-    // forgotten, and no block's word may come after it has been cleared. Nothing else here depends
-    // on the order of two words.
+    // Epochs repeat after 2^16 launches, since count, kind and epoch have to fit one word. Then the
+    // last block clears all status words, and no other block's store may become visible after that:
+    // a stale word would count. The loom model of the look-back found this fault in a version
+    // without fences. Only this launch needs its two fences; nothing else here depends on the order
+    // of two words.
     const bool wraps = next == 0;
     if (wraps) __threadfence();
     if (atomicAdd(&states->finished, 1) != gridDim.x - 1) return;

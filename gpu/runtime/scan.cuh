@@ -1,10 +1,10 @@
-// Sums over a block, and over the counts of buckets or tiles.
+// Prefix sums over a block, and over the counts of buckets or tiles.
 #ifndef BIJECTIVE_SHUFFLE_SCAN
 #define BIJECTIVE_SHUFFLE_SCAN
 
 namespace bijective_shuffle {
 
-// The sum of the values of the threads before this one. `sums` has room for 32 words.
+// The exclusive prefix sum over the threads of a block. `sums` has room for 32 words.
 template <int THREADS>
 __device__ __forceinline__ uint32_t exclusive_sum(uint32_t value, uint32_t* sums) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -27,12 +27,13 @@ __device__ __forceinline__ uint32_t exclusive_sum(uint32_t value, uint32_t* sums
     return sum - value + (warp == 0 ? 0 : sums[warp - 1]);
 }
 
-// Sets words to zero: a kernel of ours, since a captured memset is the driver's to refuse.
+// Sets words to zero. It is a kernel because the driver may refuse a memset in a capture.
 __device__ __forceinline__ void clear_words(uint32_t* words, uint64_t len) {
-    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < len; k += uint64_t(gridDim.x) * blockDim.x) words[k] = 0;
+    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < len; k += uint64_t(gridDim.x) * blockDim.x)
+        words[k] = 0;
 }
 
-// Where each bucket or tile begins in the output. One block.
+// Computes where each bucket or tile begins in the output. Runs as a single block.
 template <int THREADS>
 __device__ __forceinline__ void scan_counts(const uint32_t* counts, uint32_t len, uint64_t* bases) {
     __shared__ uint32_t sums[32];

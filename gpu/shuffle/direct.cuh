@@ -1,12 +1,13 @@
-// The direct strategies: every slot is evaluated, and each survivor's item fetched from where it
-// is, or put where it belongs.
+// The direct strategies: every slot is evaluated, and each survivor's item is fetched from where it
+// is, or stored where it belongs.
 #ifndef BIJECTIVE_SHUFFLE_DIRECT
 #define BIJECTIVE_SHUFFLE_DIRECT
 
 namespace bijective_shuffle {
 
-// A warp moves the items of `count` slots from `first` on, all of which survive: a slot is its own
-// rank. All of them are the whole tile of the warp, or else each has to be looked at.
+// A warp moves the items of `count` slots from `first` on, all of which survive, so a slot is its
+// own rank. WHOLE says that they fill the warp's tile; otherwise each slot is checked against
+// `count`.
 template <bool WHOLE, class Index, int PER_THREAD, class F, class Move>
 __device__ __forceinline__ void move_run(const F& f, Index first, uint32_t count, const Move& move) {
     const uint32_t lane = threadIdx.x % 32;
@@ -26,7 +27,7 @@ __device__ __forceinline__ void move_run(const F& f, Index first, uint32_t count
     }
 }
 
-// The same for indexes, 16 bytes of them in each store.
+// The same for indexes, with 16 bytes of them in each store.
 template <class Index, int PER_THREAD, class F, class N>
 __device__ __forceinline__ void write_run(const F& f, Index first, N* out) {
     constexpr int EACH = 16 / sizeof(N);
@@ -43,7 +44,7 @@ __device__ __forceinline__ void write_run(const F& f, Index first, N* out) {
     }
 }
 
-// Every slot survives.
+// Moves all items where every slot survives.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
 __device__ __forceinline__ void move_dense(const F& f, uint64_t len, const Move& move) {
     constexpr int PER_WARP = 32 * PER_THREAD;
@@ -72,37 +73,39 @@ __device__ __forceinline__ void move_dense(const F& f, uint64_t len, const Move&
     }
 }
 
-// A warp packs the survivors of `slots` slots, in order, into memory that has a word more for each
-// lane at the end; how many there are. All slots are the whole tile of the warp, or else each has
-// to be looked at.
+// A warp packs the survivors among `slots` slots, in order, and returns their number. `packed` has
+// one extra word for each lane at its end. WHOLE says that the slots fill the warp's tile;
+// otherwise each slot is checked against `slots`.
 template <bool WHOLE, class Index, int PER_THREAD, class F>
 __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t slots, Index greatest, Index* packed) {
     const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
     uint32_t count = 0;
-    // Four at a time keep the pipelines full, and more of them only fill the instruction cache.
+    // Unrolling by four keeps the pipelines full; more would only fill the instruction cache.
 #pragma unroll 4
     for (int k = 0; k < PER_THREAD; ++k) {
         const uint32_t j = 32 * k + lane;
         const bool inside = WHOLE || j < slots;
-        // Outside the domain there may be nothing to look up, and its first slot is always in it.
+        // A slot outside the domain must not be evaluated, since there may be nothing to look up;
+        // slot 0 is always inside.
         const Index index = Index(f.forward(inside ? Index(first + j) : 0));
         const bool survives = inside && index <= greatest;
         const uint32_t mask = __ballot_sync(FULL_WARP, survives);
-        // Those that do not survive go to a place of their lane's, which is faster than a branch.
+        // Values that do not survive go to their lane's extra word, which is faster than a branch.
         packed[survives ? count + __popc(mask & before) : 32 * PER_THREAD + lane] = index;
         count += __popc(mask);
     }
     return count;
 }
 
-// How many survive in each tile.
+// Counts the survivors of each tile.
 template <class Index, int THREADS, int PER_THREAD, class F>
 __device__ __forceinline__ void count_survivors(const F& f, uint64_t last, uint64_t len, uint32_t* counts) {
     constexpr int PER_WARP = 32 * PER_THREAD;
     __shared__ uint32_t all;
     if (threadIdx.x == 0) all = 0;
     __syncthreads();
-    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + threadIdx.x / 32 * PER_WARP + threadIdx.x % 32;
+    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + threadIdx.x / 32 * PER_WARP
+        + threadIdx.x % 32;
     uint32_t count = 0;
 #pragma unroll 4
     for (int k = 0; k < PER_THREAD; ++k) {
@@ -115,23 +118,27 @@ __device__ __forceinline__ void count_survivors(const F& f, uint64_t last, uint6
     if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-// How a tile learns how many survivors there are before it.
+// The two ways in which a tile gets the number of survivors before it.
 
-// By decoupled look-back, in the same kernel.
+// Decoupled look-back, in the same kernel.
 struct ByLookBack {
     TileStates* states;
 
     __device__ __forceinline__ void start() {}
     // One thread takes the next tile.
     __device__ __forceinline__ Turn take() { return Turn::take(states); }
-    // A warp publishes a tile's count, and asks for the sum before a tile whose count is published.
-    __device__ __forceinline__ void announce(Turn turn, uint64_t count) const { bijective_shuffle::announce(states, turn, count); }
-    __device__ __forceinline__ uint64_t before(Turn turn, uint64_t count) const { return look_back(states, turn, count); }
+    // A warp publishes a tile's count, and gets the sum before a tile whose count it has published.
+    __device__ __forceinline__ void announce(Turn turn, uint64_t count) const {
+        bijective_shuffle::announce(states, turn, count);
+    }
+    __device__ __forceinline__ uint64_t before(Turn turn, uint64_t count) const {
+        return look_back(states, turn, count);
+    }
     __device__ __forceinline__ void total(uint64_t sum) const { states->total = sum; }
     __device__ __forceinline__ void finish(uint32_t epoch) const { bijective_shuffle::finish(states, epoch); }
 };
 
-// From an earlier kernel.
+// Sums from an earlier kernel.
 struct Given {
     const uint64_t* bases;
     uint32_t taken;
@@ -148,9 +155,9 @@ struct Given {
     __device__ __forceinline__ void finish(uint32_t) const {}
 };
 
-// As many blocks as the machine holds, each taking tile after tile. A tile's loads are on their way
-// while the next tile is evaluated, which hides the evaluations behind the memory, and the wait for
-// the tile's place behind both.
+// Runs as many blocks as the device holds, each of which takes tile after tile. A tile's loads are
+// in flight while the next tile is evaluated, so the memory's latency hides the evaluations, and
+// both hide the wait for the tile's place.
 template <class Index, int THREADS, int PER_THREAD, class F, class Places, class Move>
 __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t len, Places places, const Move& move) {
     constexpr int WARPS = THREADS / 32, PER_WARP = 32 * PER_THREAD, TILE = THREADS * PER_THREAD;
@@ -169,14 +176,15 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
             if (last - first >= PER_WARP - 1) {
                 count = survivors<true, Index, PER_THREAD>(f, Index(first), PER_WARP, Index(len - 1), to);
             } else {
-                count = survivors<false, Index, PER_THREAD>(f, Index(first), uint32_t(last - first) + 1, Index(len - 1), to);
+                count = survivors<false, Index, PER_THREAD>(f, Index(first), uint32_t(last - first) + 1,
+                                                            Index(len - 1), to);
             }
         }
         if (lane == 0) counts[buffer][warp] = count;
         __syncwarp();
         return count;
     };
-    // For the first warp.
+    // Called by the first warp.
     const auto sum = [&](int buffer) { return warp_sum(lane < WARPS ? counts[buffer][lane] : 0); };
 
     places.start();
@@ -202,7 +210,8 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
                 if (j < count) value[k] = move.load(0, indexes[j]);
             }
         }
-        // Before the next barrier, since the tile after the next one is counted in the same place.
+        // Read before the next barrier, since the counts of the tile after the next one are written
+        // to the same place.
         uint32_t before = 0;
         BIJECTIVE_SHUFFLE_UNROLL
         for (int w = 0; w < WARPS; ++w) before += w < warp ? counts[buffer][w] : 0;
@@ -211,8 +220,9 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
         const uint32_t next_count = more ? evaluate(next.tile, buffer ^ 1) : 0;
         __syncthreads();
         if (warp == 0) {
-            // First what others wait for, then what is waited for: so blocks do not wait for each
-            // other's waiting.
+            // Announces the next tile, for which others wait, before it waits for this tile's
+            // predecessors, so that waits do not add up from block to block. By the loom model the
+            // other order would terminate too; this one is faster.
             if (more) places.announce(next, sum(buffer ^ 1));
             const uint64_t all = sum(buffer), base = places.before(turn, all);
             if (lane == 0) {
@@ -223,7 +233,8 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
         }
         __syncthreads();
         const uint64_t rank = shared_base + before;
-        // Too many survivors, from a map that is no bijection, must not be written beyond the end.
+        // A map that is no bijection may have too many survivors. They must not be written beyond
+        // the end.
         const uint32_t room = rank >= len ? 0 : len - rank < count ? uint32_t(len - rank) : count;
         if constexpr (Move::ROWS) {
             move.move(indexes, room, rank);
@@ -243,11 +254,12 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
                 if (j < room) move.store(rank + j, Move::GATHERS ? 0 : indexes[j], value[k]);
             }
         }
-        // The next round evaluates a tile into these indexes' memory, before it comes to a barrier
-        // of the block. Here they have been read since the last one: a thread of the warp that is
-        // ahead must not overwrite what another has still to read. The ballots of the evaluation
-        // bring the warp together too, but they promise nothing about the order of memory accesses,
-        // which this does. A gather has its indexes from before the last two barriers.
+        // The next iteration evaluates a tile into the memory of these indexes before it reaches a
+        // barrier of the block. The indexes have been read here, after the last barrier, so a
+        // thread of the warp that is ahead must not overwrite what another still has to read. The
+        // ballots of the evaluation bring the warp together too, but they promise nothing about the
+        // order of memory accesses, and __syncwarp does. A gather has read its indexes before the
+        // last two barriers.
         if constexpr (Move::ROWS || !Move::GATHERS) __syncwarp();
         turn = next;
         count = next_count;
@@ -255,18 +267,19 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
     if (threadIdx.x == 0) places.finish(turn.epoch);
 }
 
-// The survivors' places come by look-back. With an address, nothing is done unless the word there
-// is other than 0.
+// Moves survivors whose places come from a look-back. If `only_if` is not null, it does nothing if
+// the word there is 0.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
-__device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states, const Move& move,
-                                               const uint32_t* only_if) {
+__device__ __forceinline__ void move_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states,
+                                               const Move& move, const uint32_t* only_if) {
     if (only_if != nullptr && *only_if == 0) return;
     move_tiles<Index, THREADS, PER_THREAD>(f, last, len, ByLookBack{states}, move);
 }
 
-// The survivors' places have been counted by an earlier kernel.
+// Moves survivors whose places come from an earlier kernel.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
-__device__ __forceinline__ void move_counted_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases, const Move& move) {
+__device__ __forceinline__ void move_counted_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases,
+                                                       const Move& move) {
     move_tiles<Index, THREADS, PER_THREAD>(f, last, len, Given{bases, 0}, move);
 }
 

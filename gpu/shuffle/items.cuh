@@ -1,16 +1,16 @@
-// What is moved, and which way.
+// What is moved, and in which direction.
 #ifndef BIJECTIVE_SHUFFLE_ITEMS
 #define BIJECTIVE_SHUFFLE_ITEMS
 
 namespace bijective_shuffle {
 
-// An item of 16 bytes, in one load and one store.
+// An item of 16 bytes, moved by one load and one store.
 struct alignas(16) Item16 {
     uint64_t low, high;
 };
 
-// Reads what no kernel writes meanwhile, so that the compiler may read ahead, past what is written
-// elsewhere.
+// Reads memory that no kernel writes meanwhile, so that the compiler may move the load ahead of
+// stores to other memory.
 template <class T>
 __device__ __forceinline__ T read_only(const T* address) {
     return __ldg(address);
@@ -22,7 +22,7 @@ __device__ __forceinline__ Item16 read_only(const Item16* address) {
 }
 
 // A movement of words: `load` and `store` get the rank of a survivor and its index. GATHERS says
-// that the rank is not needed for the load, so that it can be on its way before the rank is known.
+// that `load` does not need the rank, so that it can be issued before the rank is known.
 
 // out[rank] = index
 template <class N>
@@ -59,13 +59,13 @@ struct Scatter {
     __device__ __forceinline__ void store(uint64_t, uint64_t index, Value value) const { out[index] = value; }
 };
 
-// Items of any size, several arrays of them at once: a warp moves the rows of its survivors
-// together, unit by unit.
+// Items of any size, in several arrays at once: a warp moves the rows of its survivors together,
+// unit by unit.
 struct Array {
     const void* source;
     void* out;
-    uint32_t units;    // a row
-    uint32_t unit_log; // a unit's size is 2 to this, from 0 to 4
+    uint32_t units;    // in a row
+    uint32_t unit_log; // a unit has 2 to this power bytes, from 0 to 4
 };
 
 constexpr int MOST_ARRAYS = 12;
@@ -79,7 +79,8 @@ struct Rows {
     Array arrays[MOST_ARRAYS];
 
     template <class Unit, class Index>
-    static __device__ __forceinline__ void move_array(const Array& array, const Index* indexes, uint32_t count, uint64_t rank) {
+    static __device__ __forceinline__ void move_array(const Array& array, const Index* indexes, uint32_t count,
+                                                      uint64_t rank) {
         const Unit* source = static_cast<const Unit*>(array.source);
         Unit* out = static_cast<Unit*>(array.out);
         const uint32_t units = array.units, all = count * units;
@@ -91,7 +92,7 @@ struct Rows {
         }
     }
 
-    // The rows of `count` indexes, whose ranks count up from `rank`.
+    // Moves the rows of `count` indexes, whose ranks are consecutive from `rank` on.
     template <class Index>
     __device__ __forceinline__ void move(const Index* indexes, uint32_t count, uint64_t rank) const {
         for (uint32_t k = 0; k < uint32_t(arrays_used); ++k) {
@@ -110,7 +111,7 @@ struct Rows {
     __device__ __forceinline__ void store(uint64_t, uint64_t, Value) const {}
 };
 
-// Stands for a bijection whose values have been written down.
+// Replaces a bijection by a table of its values.
 template <class N>
 struct Lookup {
     const N* values;

@@ -1,12 +1,12 @@
-// The partitioned strategy: items are sorted by the high bits of their slots in two passes of
-// sequential traffic, and then placed in shared memory. As many evaluations are made as there are
-// items.
+// The partitioned strategy: items are sorted by the high bits of their slots, in one or two passes
+// of sequential traffic, and then put in order in shared memory. It evaluates the bijection once
+// for each item.
 #ifndef BIJECTIVE_SHUFFLE_PARTITIONED
 #define BIJECTIVE_SHUFFLE_PARTITIONED
 
 namespace bijective_shuffle {
 
-// Buckets of records, each an item and what is left of its slot, in device memory.
+// Buckets of records in device memory. A record is an item and the remaining low bits of its slot.
 template <class T, class Key>
 struct Buckets {
     T* items;
@@ -16,7 +16,8 @@ struct Buckets {
     uint32_t* overflow;
 };
 
-// Asks for a block's run of items ahead of time, without registers or room for them.
+// Prefetches a block's run of items to the L2 cache, which needs neither registers nor shared
+// memory.
 template <int THREADS, class T>
 __device__ __forceinline__ void prefetch(const T* items, uint32_t count) {
     const char* const bytes = reinterpret_cast<const char*>(items);
@@ -25,26 +26,26 @@ __device__ __forceinline__ void prefetch(const T* items, uint32_t count) {
     }
 }
 
-// A block's tile of records goes to 2^BITS buckets from `first` on, by the bits of their keys from
-// `shift` on.
+// Distributes a block's tile of records to 2^BITS buckets from `first` on, by the bits of their
+// keys from `shift` on.
 template <int THREADS, int PER_THREAD, int BITS, class T, class Key>
 struct Distribute {
     static constexpr int TILE = THREADS * PER_THREAD, BINS = 1 << BITS;
     static constexpr int64_t NOWHERE = int64_t(uint64_t(1) << 63);
     static_assert(BINS <= THREADS && PER_THREAD <= 32, "a thread a bucket, and a bit a record");
 
-    // In the order of their buckets.
+    // The tile's records in the order of their buckets.
     T items[TILE];
     uint32_t keys[TILE];
-    int64_t offsets[BINS];  // from the place in the tile to the place in memory
+    int64_t offsets[BINS];  // from a place in the tile to a place in memory
     uint32_t counts[BINS];
     uint32_t sums[32];
 
-    // Thread by thread, the records with the bits of `valid` set, `count` in all. `load(k)` fetches
-    // the item of the thread's record k.
+    // Each thread has the records whose bits are set in `valid`, and the block has `count` in all.
+    // `load(k)` loads the item of the thread's record k.
     template <class Load>
-    __device__ __forceinline__ void run(const uint32_t (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift, uint64_t first,
-                                        const Buckets<T, Key>& to, const Load& load) {
+    __device__ __forceinline__ void run(const uint32_t (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift,
+                                        uint64_t first, const Buckets<T, Key>& to, const Load& load) {
         const uint32_t thread = threadIdx.x;
         if (thread < BINS) counts[thread] = 0;
         __syncthreads();
@@ -87,17 +88,18 @@ struct Distribute {
     }
 };
 
-// The bits of the records k with THREADS * k + thread < count.
+// A bit for each record k of the thread: whether THREADS * k + thread < count.
 template <int THREADS, int PER_THREAD>
 __device__ __forceinline__ uint32_t valid_records(uint32_t count) {
     if (count == THREADS * PER_THREAD) return uint32_t(low_mask(PER_THREAD));
     return threadIdx.x < count ? uint32_t(low_mask((count - threadIdx.x + THREADS - 1) / THREADS)) : 0;
 }
 
-// First pass: the source in order, by the high bits of the slots; or, to undo a shuffle in which
-// every slot survives, by those of the indexes.
+// First pass: reads the source in order and distributes it by the high bits of the slots or, to
+// undo a shuffle in which every slot survives, of the indexes.
 template <int THREADS, int PER_THREAD, int BITS, Direction DIRECTION, class F, class T, class Key>
-__device__ __forceinline__ void distribute_source(const F& f, const T* source, uint64_t len, int shift, const Buckets<T, Key>& to) {
+__device__ __forceinline__ void distribute_source(const F& f, const T* source, uint64_t len, int shift,
+                                                  const Buckets<T, Key>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
     auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key>*>(memory);
     const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD);
@@ -106,7 +108,7 @@ __device__ __forceinline__ void distribute_source(const F& f, const T* source, u
     uint32_t key[PER_THREAD];
 #pragma unroll 4
     for (int k = 0; k < PER_THREAD; ++k) {
-        // Beyond the end there may be no such index.
+        // An index beyond the end must not be evaluated, since it may not exist.
         const uint32_t from = valid >> k & 1 ? uint32_t(first) + THREADS * k + threadIdx.x : 0;
         key[k] = uint32_t(DIRECTION == Direction::Unshuffle ? f.forward(from) : f.inverse(from));
     }
@@ -114,11 +116,11 @@ __device__ __forceinline__ void distribute_source(const F& f, const T* source, u
     tile.run(key, valid, count, shift, 0, to, [from](int k) { return from[THREADS * k]; });
 }
 
-// First pass of the way back, where not every slot survives: the source in order beside the
-// survivors, by the high bits of their indexes.
+// First pass for undoing a shuffle in which not every slot survives: reads the source in order,
+// along with the survivors, and distributes it by the high bits of their indexes.
 template <int THREADS, int PER_THREAD, int BITS, class F, class T, class Key>
-__device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states, const T* source, int shift,
-                                                     const Buckets<T, Key>& to) {
+__device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states,
+                                                     const T* source, int shift, const Buckets<T, Key>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
     auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key>*>(memory);
     constexpr int WARPS = THREADS / 32;
@@ -129,11 +131,11 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     if (threadIdx.x == 0) shared_turn = Turn::take(states);
     __syncthreads();
     const Turn turn = shared_turn;
-    // A block more than there are tiles would have nothing to do.
+    // A block without a tile would have nothing to do.
     if (uint64_t(turn.tile) * (THREADS * PER_THREAD) > last) return;
     const uint64_t first = uint64_t(turn.tile) * (THREADS * PER_THREAD) + warp * (32 * PER_THREAD) + lane;
     uint32_t key[PER_THREAD], valid = 0, count = 0;
-    // Of the survivors before a thread's in its warp, as many as fit in 16 bits.
+    // The number of survivors of the warp before each of this thread's; it fits 16 bits.
     uint16_t rank[PER_THREAD];
     BIJECTIVE_SHUFFLE_UNROLL
     for (int k = 0; k < PER_THREAD; ++k) {
@@ -168,16 +170,18 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     tile.run(key, valid, all, shift, 0, to, [from, &rank](int k) { return from[rank[k]]; });
 }
 
-// Second pass: a bucket's records to smaller buckets, by the next bits.
+// Second pass: distributes a bucket's records to smaller buckets, by the next lower bits.
 template <int THREADS, int PER_THREAD, int BITS, class T, class Key, class NextKey>
-__device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, int shift, const Buckets<T, NextKey>& to) {
+__device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, int shift,
+                                                  const Buckets<T, NextKey>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
     auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, NextKey>*>(memory);
     const uint64_t bucket = blockIdx.y;
     const uint32_t all = from.counts[bucket];
     const uint32_t first = blockIdx.x * (THREADS * PER_THREAD);
-    // More than there is room for says that the bucket has overflowed. The word that says so of any
-    // bucket may change while this kernel runs, and the threads of a block must agree.
+    // A count above the capacity means that the bucket has overflowed. The overflow word, which
+    // says so for all buckets, may change while this kernel runs, and the threads of a block must
+    // agree.
     if (first >= all || all > from.capacity) return;
     const uint32_t count = all - first < THREADS * PER_THREAD ? all - first : THREADS * PER_THREAD;
     const uint32_t valid = valid_records<THREADS, PER_THREAD>(count);
@@ -189,7 +193,7 @@ __device__ __forceinline__ void distribute_bucket(const Buckets<T, Key>& from, i
     tile.run(key, valid, count, shift, bucket << BITS, to, [items](int k) { return items[THREADS * k]; });
 }
 
-// The ranks of a bucket's slots among those that are taken, which are 32 to a word.
+// The ranks of a bucket's slots among the taken ones, by a bitmap with 32 slots to a word.
 template <int THREADS, int WORDS>
 struct Ranks {
     uint32_t taken[WORDS], before[WORDS], sums[32];
@@ -197,7 +201,7 @@ struct Ranks {
     __device__ __forceinline__ void mark(uint32_t slot) { atomicOr(&taken[slot / 32], 1u << slot % 32); }
 
     // Reads the keys, which begin at a multiple of 16 bytes, keeps them in shared memory, and
-    // counts.
+    // counts the taken slots.
     __device__ __forceinline__ void count(const uint16_t* from, uint32_t count, uint16_t* keys) {
         const uint32_t thread = threadIdx.x;
         for (int word = thread; word < WORDS; word += THREADS) taken[word] = 0;
@@ -235,8 +239,8 @@ struct Ranks {
     }
 };
 
-// Last pass: a bucket's items to their places, through shared memory; where there are gaps, its
-// keys too.
+// Last pass: moves a bucket's items to their places through shared memory, which also holds the
+// keys where there are gaps.
 template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T>
 __device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, const uint64_t* bases, T* out) {
     extern __shared__ __align__(16) unsigned char memory[];
@@ -248,7 +252,7 @@ __device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, c
     const T* const source = from.items + start;
     prefetch<THREADS>(source, count);
     if constexpr (DENSE) {
-        // Several loads are on their way before the first is needed.
+        // Several loads are in flight before the first result is needed.
         for (uint32_t first = thread; first < count; first += THREADS * TOGETHER) {
             T item[TOGETHER];
             uint32_t slots[TOGETHER];

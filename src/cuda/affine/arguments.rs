@@ -4,6 +4,7 @@ use super::tuning::{self, AffineShape};
 use crate::affine::Affine;
 use crate::affine::BitMatrix;
 use crate::affine::tiles::{Tile, Tiling, combinations};
+use crate::cuda::runtime::kernel::device_struct;
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::Error;
 
@@ -45,16 +46,16 @@ pub(super) fn tiling(map: &Affine, word: WordType, shape: AffineShape) -> Tiling
     tiling
 }
 
-/// `Side` in gpu/affine.cuh: what each bit of a thread's number, and each round, adds to an index
-/// and to a slot.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct SideArgument {
-    thread: [u64; 10],
-    round: [u64; 16],
-    thread_slot: [u32; 10],
-    round_slot: [u32; 16],
-    item_slot: [u32; 16],
+device_struct! {
+    /// `Side` in gpu/affine.cuh: what each bit of a thread's number, and each round, adds to an index
+    /// and to a slot.
+    struct SideArgument {
+        thread: [u64; 10],
+        round: [u64; 16],
+        thread_slot: [u32; 10],
+        round_slot: [u32; 16],
+        item_slot: [u32; 16],
+    }
 }
 
 impl SideArgument {
@@ -79,13 +80,14 @@ fn padded<N: Copy + Default, const LEN: usize>(numbers: &[N]) -> [N; LEN] {
     all
 }
 
-/// `TileStep` in gpu/affine.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct StepArgument {
-    source: u64,
-    target: u64,
-    shift: u64,
+device_struct! {
+    /// `TileStep` in gpu/affine.cuh.
+    #[derive(Default)]
+    struct StepArgument {
+        source: u64,
+        target: u64,
+        shift: u64,
+    }
 }
 
 impl From<Tile> for StepArgument {
@@ -94,15 +96,15 @@ impl From<Tile> for StepArgument {
     }
 }
 
-/// `Tiles` in gpu/affine.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TilesArgument {
-    source: SideArgument,
-    target: SideArgument,
-    block_bits: u64,
-    start: StepArgument,
-    steps: [StepArgument; MOST_STEPS],
+device_struct! {
+    /// `Tiles` in gpu/affine.cuh.
+    pub(super) struct TilesArgument {
+        source: SideArgument,
+        target: SideArgument,
+        block_bits: u64,
+        start: StepArgument,
+        steps: [StepArgument; MOST_STEPS],
+    }
 }
 
 impl TilesArgument {
@@ -125,12 +127,12 @@ impl TilesArgument {
     }
 }
 
-/// `Row` in gpu/affine.cuh: an item of `units` words, as a row of them.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RowArgument {
-    bits: u64,
-    words: u64,
+device_struct! {
+    /// `Row` in gpu/affine.cuh: an item of `units` words, as a row of them.
+    pub(super) struct RowArgument {
+        bits: u64,
+        words: u64,
+    }
 }
 
 impl RowArgument {
@@ -139,13 +141,13 @@ impl RowArgument {
     }
 }
 
-/// `AffineMap` in gpu/affine.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct MapArgument {
-    bits: u64,
-    offset: u64,
-    columns: [u64; 64],
+device_struct! {
+    /// `AffineMap` in gpu/affine.cuh.
+    pub(super) struct MapArgument {
+        bits: u64,
+        offset: u64,
+        columns: [u64; 64],
+    }
 }
 
 impl MapArgument {

@@ -2,20 +2,20 @@
 
 use super::tuning::{self, RowShape};
 use crate::bijection::batch;
-use crate::cuda::runtime::kernel::{Kernel, Value, arguments};
+use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::word_type::WordType;
 use crate::seed::Seed;
 
 /// `MOST_SHARES` in gpu/batch/draw.cuh.
 const MOST_SHARES: usize = 32;
 
-/// `Keys` in gpu/batch/draw.cuh: a seed's keys and a domain.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Keys {
-    keys: [u64; 4],
-    count: u32,
-    domain: u32,
+device_struct! {
+    /// `Keys` in gpu/batch/draw.cuh: a seed's keys and a domain.
+    pub(super) struct Keys {
+        keys: [u64; 4],
+        count: u32,
+        domain: u32,
+    }
 }
 
 impl Keys {
@@ -27,14 +27,14 @@ impl Keys {
     }
 }
 
-/// `Shares` in gpu/batch/draw.cuh: which exchanges each word of an exact draw decides.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shares {
-    len: u32,
-    count: u32,
-    products: [u64; MOST_SHARES],
-    places: [u32; MOST_SHARES],
+device_struct! {
+    /// `Shares` in gpu/batch/draw.cuh: which exchanges each word of an exact draw decides.
+    pub(super) struct Shares {
+        len: u32,
+        count: u32,
+        products: [u64; MOST_SHARES],
+        places: [u32; MOST_SHARES],
+    }
 }
 
 impl Shares {

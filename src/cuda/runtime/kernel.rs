@@ -3,7 +3,7 @@
 //! A kernel takes at most two parameters: the bijection's struct, and one struct with everything
 //! else. The second is a `#[repr(C)]` Rust struct that [`arguments!`] declares. From the same
 //! declaration the kernel's text gets the struct in CUDA C++, with a `static_assert` for the size
-//! of the struct and for the size and the offset of each field. So a kernel whose parameters differ
+//! of the struct and for the size and the offset of each field, and of each field of a field. So a kernel whose parameters differ
 //! from the bytes that the host passes does not compile, and is never launched.
 
 use core::marker::PhantomData;
@@ -56,7 +56,80 @@ pub(crate) struct Field {
     pub(crate) c_type: &'static str,
     pub(crate) size: usize,
     pub(crate) offset: usize,
+    /// Whether it is an array.
+    pub(crate) is_array: bool,
+    /// The fields of its type, or of its elements; none of a number.
+    pub(crate) inner: &'static [Field],
 }
+
+/// What a field of a kernel's arguments may be: a number, a struct of such fields, or an array.
+///
+/// # Safety
+///
+/// The type is a number, or it is `#[repr(C)]` and [`FIELDS`](Self::FIELDS) are all of its fields.
+/// [`device_struct!`] ensures this.
+pub(crate) unsafe trait DeviceType: Copy {
+    const IS_ARRAY: bool = false;
+    const FIELDS: &'static [Field] = &[];
+}
+
+// SAFETY: it is a number.
+unsafe impl DeviceType for i32 {}
+// SAFETY: it is a number.
+unsafe impl DeviceType for u32 {}
+// SAFETY: it is a number.
+unsafe impl DeviceType for u64 {}
+
+// SAFETY: Rust and C++ both lay out an array as its elements, one after the other.
+unsafe impl<T: DeviceType, const LEN: usize> DeviceType for [T; LEN] {
+    const IS_ARRAY: bool = true;
+    const FIELDS: &'static [Field] = T::FIELDS;
+}
+
+/// The fields of a struct, with the compiler's own sizes and offsets.
+macro_rules! fields {
+    ($($field:ident: $type:ty => $c_type:expr,)*) => {
+        &[$(
+            $crate::cuda::runtime::kernel::Field {
+                name: stringify!($field),
+                c_type: $c_type,
+                size: size_of::<$type>(),
+                offset: core::mem::offset_of!(Self, $field),
+                is_array: <$type as $crate::cuda::runtime::kernel::DeviceType>::IS_ARRAY,
+                inner: <$type as $crate::cuda::runtime::kernel::DeviceType>::FIELDS,
+            },
+        )*]
+    };
+}
+
+pub(crate) use fields;
+
+/// Declares a struct that a field of arguments is. Its fields have the names that they have in
+/// `gpu/`, so that a kernel's text can assert where each of them is.
+macro_rules! device_struct {
+    (
+        $(#[$doc:meta])*
+        $visibility:vis struct $name:ident {
+            $($(#[$field_doc:meta])* $field_visibility:vis $field:ident: $type:ty,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug)]
+        $visibility struct $name {
+            $($(#[$field_doc])* $field_visibility $field: $type,)*
+        }
+
+        // SAFETY: the struct is `repr(C)` and `Copy`, and the list below is generated from the list
+        // of its fields.
+        unsafe impl $crate::cuda::runtime::kernel::DeviceType for $name {
+            const FIELDS: &'static [$crate::cuda::runtime::kernel::Field] =
+                $crate::cuda::runtime::kernel::fields! { $($field: $type => "",)* };
+        }
+    };
+}
+
+pub(crate) use device_struct;
 
 /// Declares the arguments of a kernel: a struct, the function that takes its fields, and the type
 /// of each field in CUDA C++.
@@ -76,20 +149,15 @@ macro_rules! arguments {
 
         // SAFETY: the struct is `repr(C)` and `Copy`. The list below is generated from the list of
         // its fields, with the compiler's own sizes and offsets.
-        unsafe impl $(<$generic: Copy>)? $crate::cuda::runtime::kernel::Arguments for $name $(<$generic>)? {
+        unsafe impl $(<$generic: $crate::cuda::runtime::kernel::DeviceType>)?
+            $crate::cuda::runtime::kernel::Arguments for $name $(<$generic>)? {
             const CALL: &'static str = $call;
             const BIJECTION: $crate::cuda::runtime::kernel::BijectionUse =
                 $crate::cuda::runtime::kernel::BijectionUse::$use;
             const LIBRARY: $crate::cuda::runtime::kernel::Library =
                 $crate::cuda::runtime::kernel::Library::$library;
-            const FIELDS: &'static [$crate::cuda::runtime::kernel::Field] = &[$(
-                $crate::cuda::runtime::kernel::Field {
-                    name: stringify!($field),
-                    c_type: $c_type,
-                    size: size_of::<$type>(),
-                    offset: core::mem::offset_of!(Self, $field),
-                },
-            )*];
+            const FIELDS: &'static [$crate::cuda::runtime::kernel::Field] =
+                $crate::cuda::runtime::kernel::fields! { $($field: $type => $c_type,)* };
         }
     };
 }
@@ -225,17 +293,7 @@ impl Instance {
         text.push_str(&format!(
             " }};\nstatic_assert(sizeof(Arguments) == {size}, \"as on the host\");\n"
         ));
-        // NVRTC has no `offsetof`, so the offsets are computed: both languages lay out the struct
-        // in this way.
-        let mut end = 0;
-        for Field { name, size, offset, .. } in self.fields {
-            text.push_str(&format!(
-                "static_assert(sizeof(Arguments::{name}) == {size} && \
-                 next_multiple({end}, alignof(decltype(Arguments::{name}))) == {offset}, \
-                 \"as on the host\");\n"
-            ));
-            end = offset + size;
-        }
+        assert_layout("Arguments::", self.fields, &mut text);
         let (parameter, bijection) = match self.bijection {
             BijectionUse::Value => ("const __grid_constant__ F f, ", Some("f".to_string())),
             BijectionUse::None | BijectionUse::Type => ("", None),
@@ -249,6 +307,23 @@ impl Instance {
              {{ {call}({passed}); }}\n}}\n"
         ));
         text
+    }
+}
+
+/// Adds assertions that fields, which a path leads to, are where they are on the host, and so are
+/// theirs.
+fn assert_layout(path: &str, fields: &[Field], text: &mut String) {
+    // NVRTC has no `offsetof`. Both languages lay a struct out in this way.
+    let mut end = 0;
+    for Field { name, size, offset, is_array, inner, .. } in fields {
+        let at = format!("{path}{name}");
+        text.push_str(&format!(
+            "static_assert(sizeof({at}) == {size} && \
+             next_multiple({end}, alignof(decltype({at}))) == {offset}, \"as on the host\");\n"
+        ));
+        end = offset + size;
+        let element = if *is_array { "[0]" } else { "" };
+        assert_layout(&format!("{at}{element}."), inner, text);
     }
 }
 

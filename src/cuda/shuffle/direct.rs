@@ -4,7 +4,7 @@ use super::job::Job;
 use super::kernels::{self, MoveCountedSurvivors, MoveDense, MoveSurvivors};
 use super::movement::{Movement, Visit};
 use super::tuning::{self, Shape};
-use crate::cuda::runtime::kernel::Value;
+use crate::cuda::runtime::kernel::{DeviceType, Value};
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
@@ -46,7 +46,10 @@ struct Dense {
 impl Visit for Dense {
     type Output = Launch<'static>;
 
-    fn visit<M: Copy + 'static>(self, movement: impl Fn(&Ground) -> M + 'static) -> Self::Output {
+    fn visit<M: DeviceType + 'static>(
+        self,
+        movement: impl Fn(&Ground) -> M + 'static,
+    ) -> Self::Output {
         let len = self.len;
         let kernel = kernels::move_dense::<M>(self.index, self.shape, self.movement);
         Launch::new(kernel, self.grid, move |at| MoveDense { len, movement: movement(at) })
@@ -92,7 +95,10 @@ struct Survivors {
 impl Visit for Survivors {
     type Output = Launch<'static>;
 
-    fn visit<M: Copy + 'static>(self, movement: impl Fn(&Ground) -> M + 'static) -> Self::Output {
+    fn visit<M: DeviceType + 'static>(
+        self,
+        movement: impl Fn(&Ground) -> M + 'static,
+    ) -> Self::Output {
         let Self { slots: Slots { last, len, index }, only_if, .. } = self;
         let kernel = kernels::move_survivors::<M>(index, self.shape, self.movement);
         Launch::new(kernel, Grid::Resident(self.tiles), move |at| MoveSurvivors {
@@ -152,7 +158,10 @@ struct CountedSurvivors {
 impl Visit for CountedSurvivors {
     type Output = Launch<'static>;
 
-    fn visit<M: Copy + 'static>(self, movement: impl Fn(&Ground) -> M + 'static) -> Self::Output {
+    fn visit<M: DeviceType + 'static>(
+        self,
+        movement: impl Fn(&Ground) -> M + 'static,
+    ) -> Self::Output {
         let Self { last, len, bases, .. } = self;
         let kernel = kernels::move_counted_survivors::<M>(self.index, self.shape, self.movement);
         Launch::new(kernel, Grid::Resident(self.tiles), move |at| MoveCountedSurvivors {

@@ -3,7 +3,7 @@
 use super::partition::Pass;
 use super::tuning::{self, Shape};
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::{Kernel, Template, Value, arguments};
+use crate::cuda::runtime::kernel::{DeviceType, Kernel, Template, Value, arguments, device_struct};
 use crate::cuda::runtime::own::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
@@ -69,15 +69,15 @@ arguments! {
     }
 }
 
-/// `Buckets` in gpu/shuffle/partitioned.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Buckets {
-    pub(crate) items: u64,
-    pub(crate) keys: u64,
-    pub(crate) counts: u64,
-    pub(crate) capacity: u64,
-    pub(crate) overflow: u64,
+device_struct! {
+    /// `Buckets` in gpu/shuffle/partitioned.cuh.
+    pub(crate) struct Buckets {
+        pub(crate) items: u64,
+        pub(crate) keys: u64,
+        pub(crate) counts: u64,
+        pub(crate) capacity: u64,
+        pub(crate) overflow: u64,
+    }
 }
 
 arguments! {
@@ -136,7 +136,7 @@ fn slots_template(index: WordType, shape: Shape, movement: Value) -> Template {
 }
 
 /// The kernel that moves items where every slot survives.
-pub(crate) fn move_dense<M: Copy>(
+pub(crate) fn move_dense<M: DeviceType>(
     index: WordType,
     shape: Shape,
     movement: Value,
@@ -145,7 +145,7 @@ pub(crate) fn move_dense<M: Copy>(
 }
 
 /// The kernel that moves survivors by look-back.
-pub(crate) fn move_survivors<M: Copy>(
+pub(crate) fn move_survivors<M: DeviceType>(
     index: WordType,
     shape: Shape,
     movement: Value,
@@ -154,7 +154,7 @@ pub(crate) fn move_survivors<M: Copy>(
 }
 
 /// The kernel that moves survivors whose places are known.
-pub(crate) fn move_counted_survivors<M: Copy>(
+pub(crate) fn move_counted_survivors<M: DeviceType>(
     index: WordType,
     shape: Shape,
     movement: Value,

@@ -1,7 +1,7 @@
 //! [`Movement`]: what a kernel moves and in which direction, with its device type and its argument.
 
 use crate::compact::Direction;
-use crate::cuda::runtime::kernel::Value;
+use crate::cuda::runtime::kernel::{DeviceType, Value, device_struct};
 use crate::cuda::runtime::plan::{Address, Ground};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
@@ -124,40 +124,44 @@ pub(crate) trait Visit {
     type Output;
 
     /// Takes a movement's argument, which is computed once the addresses are known.
-    fn visit<M: Copy + 'static>(self, movement: impl Fn(&Ground) -> M + 'static) -> Self::Output;
+    fn visit<M: DeviceType + 'static>(
+        self,
+        movement: impl Fn(&Ground) -> M + 'static,
+    ) -> Self::Output;
 }
 
-/// `Indices` in gpu/shuffle/items.cuh.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct IndicesArgument {
-    out: u64,
+device_struct! {
+    /// `Indices` in gpu/shuffle/items.cuh.
+    struct IndicesArgument {
+        out: u64,
+    }
 }
 
-/// `Gather` and `Scatter` in gpu/shuffle/items.cuh.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct WordsArgument {
-    source: u64,
-    out: u64,
+device_struct! {
+    /// `Gather` and `Scatter` in gpu/shuffle/items.cuh.
+    struct WordsArgument {
+        source: u64,
+        out: u64,
+    }
 }
 
-/// `Array` in gpu/shuffle/items.cuh.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct ArrayArgument {
-    source: u64,
-    out: u64,
-    units: u32,
-    unit_log: u32,
+device_struct! {
+    /// `Array` in gpu/shuffle/items.cuh.
+    #[derive(Default)]
+    struct ArrayArgument {
+        source: u64,
+        out: u64,
+        units: u32,
+        unit_log: u32,
+    }
 }
 
-/// `Rows` in gpu/shuffle/items.cuh.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct RowsArgument {
-    arrays_used: u64,
-    arrays: [ArrayArgument; MOST_ARRAYS],
+device_struct! {
+    /// `Rows` in gpu/shuffle/items.cuh.
+    struct RowsArgument {
+        arrays_used: u64,
+        arrays: [ArrayArgument; MOST_ARRAYS],
+    }
 }
 
 impl RowsArgument {
