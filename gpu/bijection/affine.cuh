@@ -1,4 +1,4 @@
-// x -> A x ^ c over GF(2) on 2^BITS points; see src/bijection/affine.rs. For up to 32 bits, the low
+// x -> A x ^ c over GF(2) on 2^BITS points; see src/affine/map.rs. For up to 32 bits, the low
 // halves of the words are enough.
 #ifndef BIJECTIVE_SHUFFLE_AFFINE
 #define BIJECTIVE_SHUFFLE_AFFINE

@@ -13,8 +13,8 @@ use super::runtime::link::Link;
 use super::runtime::program::Program;
 use super::runtime::stream::failed;
 use super::shuffle::job::there_and_back;
-use super::shuffle::plan::plan;
-use super::strategy::CudaStrategy;
+use super::shuffle::strategy::CudaStrategy;
+use super::shuffle::strategy::plan;
 use crate::bijection::Bijection;
 use crate::error::{Error, GpuError};
 

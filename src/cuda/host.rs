@@ -6,7 +6,7 @@ use cudarc::driver::sys;
 
 use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
-use super::shuffle::plan::plan;
+use super::shuffle::strategy::plan;
 use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, DeviceSource};

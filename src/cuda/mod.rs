@@ -27,7 +27,6 @@ mod fill;
 mod host;
 mod runtime;
 mod shuffle;
-mod strategy;
 mod workspace;
 
 #[cfg(test)]
@@ -40,5 +39,5 @@ pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
-pub use strategy::CudaStrategy;
+pub use shuffle::strategy::CudaStrategy;
 pub use workspace::{CudaArrays, CudaWorkspace};

@@ -8,8 +8,8 @@ use super::runtime::program::tests::{compile_all, compile_plans};
 use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
-use super::shuffle::plan::plan;
-use super::strategy::CudaStrategy;
+use super::shuffle::strategy::CudaStrategy;
+use super::shuffle::strategy::plan;
 use crate::bijection::{
     Bijection, Compose, CycleWalk, DeviceSource, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift,
     RandomSign, Standard, VariablePhilox,

@@ -1,5 +1,5 @@
-//! A model of the look-back of gpu/lookback.cuh, and of the blocks of `move_survivors` in
-//! gpu/direct.cuh that use it, checked by loom: whatever the order of their steps, and whatever
+//! A model of the look-back of gpu/runtime/lookback.cuh, and of the blocks of `move_survivors` in
+//! gpu/shuffle/direct.cuh that use it, checked by loom: whatever the order of their steps, and whatever
 //! values relaxed loads may return. The names are those of the device code. gpu/README.md has the
 //! argument in words.
 //!

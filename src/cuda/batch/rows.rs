@@ -9,8 +9,8 @@ use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::movement::Movement;
-use crate::cuda::shuffle::plan;
-use crate::cuda::strategy::CudaStrategy;
+use crate::cuda::shuffle::strategy;
+use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::error::{Error, GpuError};
 
 /// Rows to be written: `rows` of them from row `first` on, to the address `out`, in words of 4 or 8
@@ -92,7 +92,7 @@ fn each_plan(
                 StandardCipher::from_seed(len, job.batch.seed.epoch(job.first.wrapping_add(row)));
             let out = job.out.plus(row * len * job.word.bytes() as u64);
             let row = Job::new(&f, len, Movement::Indices { out, word: job.word })?;
-            run(executor, &plan::plan(&row, CudaStrategy::SinglePass, &limits)?)
+            run(executor, &strategy::plan(&row, CudaStrategy::SinglePass, &limits)?)
         }),
     }
 }

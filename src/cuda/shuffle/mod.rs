@@ -1,10 +1,10 @@
 //! Moving items, or writing indexes, in the order of a bijection.
 //!
-//! A [`Job`](job::Job) says what to do, [`plan`](plan::plan) decides how, and an
+//! A [`Job`](job::Job) says what to do, [`plan`](strategy::plan) decides how, and an
 //! [`Executor`](super::runtime::executor::Executor) does it. The kernels are in gpu/shuffle.
 //!
 //! ```text
-//! plan       which strategy does a job
+//! strategy   which strategy does a job
 //! job        a permutation to apply        movement     what is moved, in which direction
 //! direct     every slot is evaluated       partitioned  items are sorted into buckets first
 //! checked    untrusted bijections          partition    the sizes of the partitioned strategy
@@ -18,5 +18,5 @@ pub(crate) mod kernels;
 pub(crate) mod movement;
 pub(crate) mod partition;
 mod partitioned;
-pub(crate) mod plan;
+pub(crate) mod strategy;
 pub(crate) mod tuning;
