@@ -172,7 +172,7 @@ impl SurvivorIndex {
         }
     }
 
-    /// How many slots survive before a slot.
+    /// The number of survivors before a slot.
     pub(super) fn rank<B: Bijection>(&self, bijection: &B, len: u64, slot: u64) -> u64 {
         match &self.0 {
             Form::Slots(slots) => slots.partition_point(|&other| other < slot) as u64,
