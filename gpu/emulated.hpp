@@ -1,6 +1,6 @@
-// CUDA's threads in plain C++, as far as kernels that are tested without a GPU use them: blocks one
-// after another, each with a thread of the system for every thread, and barriers where those of a
-// warp or a block wait for each other. It stands before the prelude.
+// Emulates CUDA's threads in plain C++, as far as the kernels that are tested without a GPU need
+// them. Blocks run one after the other. Each thread of a block is a thread of the system, with
+// barriers where the threads of a warp or a block wait for each other. It precedes the prelude.
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -23,12 +23,12 @@ inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return
 
 template <class T>
 void __stcs(T* place, T value) {
-    // A store wants an address that is a multiple of its size.
+    // A store needs an address that is a multiple of its size.
     if (reinterpret_cast<std::uintptr_t>(place) % sizeof(T) != 0) std::abort();
     *place = value;
 }
 
-// Blocks run one after another, so what they share may be static.
+// Blocks run one after the other, so shared memory can be static.
 #define __shared__ static
 
 class Barrier {
@@ -74,7 +74,7 @@ inline unsigned __shfl_sync(unsigned, unsigned word, unsigned from) {
     my_warp->barrier.wait();
     return other;
 }
-// One's own where there is none.
+// The thread's own word if there is no such thread.
 inline unsigned shuffled(unsigned word, int by) {
     const int lane = int(threadIdx.x % 32), from = lane + by;
     return __shfl_sync(0, word, unsigned(from < 0 || from > 31 ? lane : from));
@@ -82,7 +82,7 @@ inline unsigned shuffled(unsigned word, int by) {
 inline unsigned __shfl_down_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, int(by)); }
 inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, -int(by)); }
 
-// Which threads of the warp say so, all of which are asked.
+// A bit for each thread of the warp: whether its predicate holds. All threads take part.
 inline unsigned __ballot_sync(unsigned, bool says) {
     my_warp->words[threadIdx.x % 32] = says;
     my_warp->barrier.wait();
@@ -97,7 +97,7 @@ inline int __popc(unsigned word) {
     return count;
 }
 
-// Runs a kernel. Threads that do not wait for each other run one after another.
+// Runs a kernel. Threads that never wait for each other run one after the other.
 inline void launch(unsigned grid, unsigned block, bool together, const std::function<void()>& kernel) {
     gridDim.x = grid;
     for (unsigned b = 0; b < grid; ++b) {

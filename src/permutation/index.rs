@@ -172,7 +172,7 @@ impl SurvivorIndex {
         }
     }
 
-    /// How many slots survive before a slot.
+    /// The number of survivors before a slot.
     pub(super) fn rank<B: Bijection>(&self, bijection: &B, len: u64, slot: u64) -> u64 {
         match &self.0 {
             Form::Slots(slots) => slots.partition_point(|&other| other < slot) as u64,
@@ -180,8 +180,8 @@ impl SurvivorIndex {
         }
     }
 
-    /// A slot, at most the one that survives at a place, and how many survive before it; none if
-    /// the slots are listed.
+    /// A slot not after the one that survives at a place, with the number of survivors before it.
+    /// `None` if the slots are listed.
     pub(super) fn before(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
             Form::Slots(_) => None,
@@ -189,8 +189,8 @@ impl SurvivorIndex {
         }
     }
 
-    /// A slot after the one that survives at a place, and how many survive before it; none if that
-    /// would be after all slots, or if the slots are listed.
+    /// A slot after the one that survives at a place, with the number of survivors before it.
+    /// `None` if that would be after all slots, or if the slots are listed.
     pub(super) fn after(&self, place: u64) -> Option<Landmark> {
         match &self.0 {
             Form::Slots(_) => None,
@@ -303,7 +303,7 @@ fn count_blocks(values: &Values, first: u64, bits: u32, blocks: &mut [u16]) -> u
     let mut room = room();
     let mut count = 0;
     for (slot, block) in (first..).step_by(1 << bits).zip(blocks) {
-        // Less than 2^15 before the last block.
+        // Less than 2^15, so 16 bits are enough: this block is not counted yet.
         *block = count as u16;
         for_each_run(slot, values.last_slot(), 1 << bits, |slots| {
             count += values.survivors::<u64>(slots, &mut room).len() as u64;

@@ -88,7 +88,7 @@ struct Ahead {
 struct Bound {
     /// The slot after it; it may be 2^64.
     slot: u128,
-    /// How many survive before it.
+    /// The number of survivors before it.
     place: u64,
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn is_sequential(items: usize, item_bytes: usize) -> bool {
     items < SEQUENTIAL_ITEMS && items * item_bytes < SEQUENTIAL_BYTES
 }
 
-/// How many items a thread moves at a time.
+/// The number of items that a thread moves at a time.
 pub(crate) const MOVE_CHUNK: usize = 1 << 13;
 
 // Every slot or every index.

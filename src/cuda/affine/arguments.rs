@@ -47,8 +47,8 @@ pub(super) fn tiling(map: &Affine, word: WordType, shape: AffineShape) -> Tiling
 }
 
 device_struct! {
-    /// `Side` in gpu/affine.cuh: what each bit of a thread's number, and each round, adds to an index
-    /// and to a slot.
+    /// `Side` in gpu/affine.cuh: what each bit of a thread's number, and each round, adds to an
+    /// index and to a slot.
     struct SideArgument {
         thread: [u64; 10],
         round: [u64; 16],

@@ -3,8 +3,9 @@
 //! A kernel takes at most two parameters: the bijection's struct, and one struct with everything
 //! else. The second is a `#[repr(C)]` Rust struct that [`arguments!`] declares. From the same
 //! declaration the kernel's text gets the struct in CUDA C++, with a `static_assert` for the size
-//! of the struct and for the size and the offset of each field, and of each field of a field. So a kernel whose parameters differ
-//! from the bytes that the host passes does not compile, and is never launched.
+//! of the struct and for the size and the offset of each field, including fields within fields. So
+//! a kernel whose parameters differ from the bytes that the host passes does not compile, and is
+//! never launched.
 
 use core::marker::PhantomData;
 
@@ -58,29 +59,31 @@ pub(crate) struct Field {
     pub(crate) offset: usize,
     /// Whether it is an array.
     pub(crate) is_array: bool,
-    /// The fields of its type, or of its elements; none of a number.
+    /// The fields of its type, or of an array's elements; empty for a number.
     pub(crate) inner: &'static [Field],
 }
 
-/// What a field of a kernel's arguments may be: a number, a struct of such fields, or an array.
+/// A type that a field of a kernel's arguments may have: a number, a struct of such fields, or an
+/// array.
 ///
 /// # Safety
 ///
-/// The type is a number, or it is `#[repr(C)]` and [`FIELDS`](Self::FIELDS) are all of its fields.
-/// [`device_struct!`] ensures this.
+/// The type is a number without [`FIELDS`](Self::FIELDS), or `#[repr(C)]` with all of its fields in
+/// `FIELDS`, or an array with those of its element. [`device_struct!`] ensures this for structs.
 pub(crate) unsafe trait DeviceType: Copy {
     const IS_ARRAY: bool = false;
     const FIELDS: &'static [Field] = &[];
 }
 
-// SAFETY: it is a number.
+// SAFETY: `i32` is a number without fields, and has the layout of `int` on the device.
 unsafe impl DeviceType for i32 {}
-// SAFETY: it is a number.
+// SAFETY: `u32` is a number without fields, and has the layout of `uint32_t` on the device.
 unsafe impl DeviceType for u32 {}
-// SAFETY: it is a number.
+// SAFETY: `u64` is a number without fields, and has the layout of `uint64_t` on the device.
 unsafe impl DeviceType for u64 {}
 
-// SAFETY: Rust and C++ both lay out an array as its elements, one after the other.
+// SAFETY: Rust and C++ both lay out an array as its elements, one after the other without padding,
+// and the fields are those of an element.
 unsafe impl<T: DeviceType, const LEN: usize> DeviceType for [T; LEN] {
     const IS_ARRAY: bool = true;
     const FIELDS: &'static [Field] = T::FIELDS;
@@ -104,7 +107,7 @@ macro_rules! fields {
 
 pub(crate) use fields;
 
-/// Declares a struct that a field of arguments is. Its fields have the names that they have in
+/// Declares a struct that is the type of a field of arguments. Its fields have the same names as in
 /// `gpu/`, so that a kernel's text can assert where each of them is.
 macro_rules! device_struct {
     (
