@@ -106,7 +106,7 @@ impl BitMatrix {
     fn reversed(&self) -> Self {
         let bits = self.bits();
         let column = |j| self.columns()[(bits - 1 - j) as usize].reverse_bits() >> (64 - bits);
-        Self::from_fn(bits, column).expect("the width is one that there is")
+        Self::from_fn(bits, column).expect("the width is that of a matrix")
     }
 }
 

@@ -207,7 +207,7 @@ impl BitMatrix {
             let units = (0..bits).map(|j| 1 << j);
             drawn.chain(units).find(|&word| span.insert(word)).expect("the columns span less")
         };
-        Self::from_fn(bits, column).expect("the width is one that there is")
+        Self::from_fn(bits, column).expect("there are at most 64 bits")
     }
 
     /// The largest number of words drawn for a column.

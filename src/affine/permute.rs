@@ -97,7 +97,7 @@ pub(super) struct Copying {
     shares: Shares,
 }
 
-#[allow(clippy::large_enum_variant, reason = "there is one of it at a time")]
+#[allow(clippy::large_enum_variant, reason = "only one exists at a time")]
 enum Way {
     /// Nothing moves: copies pieces of `piece` items, of which the last may be shorter.
     Plain {

@@ -96,7 +96,7 @@ impl<T: Copy> Array<'_, T> {
         let rows = down * self.side..self.rows.min((down + 1) * self.side);
         let columns = across * self.side..self.columns.min((across + 1) * self.side);
         let height = rows.len();
-        assert!(!rows.is_empty() && !columns.is_empty(), "block {down}, {across} of none");
+        assert!(!rows.is_empty() && !columns.is_empty(), "there is no block {down}, {across}");
         for (k, row) in rows.clone().enumerate() {
             let next =
                 self.source.as_ptr().wrapping_add((row + self.side).wrapping_mul(self.columns));

@@ -144,7 +144,7 @@ impl SimdLevel {
 
 /// A figure for every level.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is one level only"))]
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is only one level"))]
 pub(crate) struct PerLevel {
     pub(crate) portable: u32,
     pub(crate) avx2: u32,

@@ -182,7 +182,7 @@ impl FromSeed for Table {
     /// If the table does not fit the address space.
     /// If the table does not fit the memory's addresses.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let len = usize::try_from(len.max(1)).expect("a table has to fit the memory");
+        let len = usize::try_from(len.max(1)).expect("a table must fit the address space");
         let mut values: Vec<u64> = (0..len as u64).collect();
         draw_exchanges(len, rng, |a, b| values.swap(a, b));
         Self::inverted(values, Vec::with_capacity(len))

@@ -24,7 +24,7 @@ use crate::error::{Error, SavedError};
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle::{Error, Permutation};
+/// use bijective_shuffle::{Error, Permutation, SavedError};
 ///
 /// let p = Permutation::new(100, 42);
 /// let mut iter = p.iter();
@@ -32,7 +32,8 @@ use crate::error::{Error, SavedError};
 /// let cursor = iter.cursor();
 /// assert_eq!(cursor.left(), 99);
 /// assert!(p.resume(&cursor)?.eq(iter));
-/// assert_eq!(Permutation::new(100, 43).resume(&cursor).unwrap_err(), Error::Saved(SavedError::ForeignCursor));
+/// let error = Permutation::new(100, 43).resume(&cursor).unwrap_err();
+/// assert_eq!(error, Error::Saved(SavedError::ForeignCursor));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -57,6 +57,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::ViewError;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let p = Permutation::new(1_000_000_000_000, 42);

@@ -48,7 +48,7 @@ pub trait Generator: Steps + Rng + Clone + Debug + Send + Sync + 'static {
     ///
     /// If `out` is not [`BLOCK`](Self::BLOCK) words long.
     fn fill_block(&mut self, out: &mut [u32]) {
-        assert_eq!(out.len(), Self::BLOCK, "a block has so many words");
+        assert_eq!(out.len(), Self::BLOCK, "`out` must be one block");
         self.start_block();
         words(self, out);
     }

@@ -18,8 +18,8 @@ use crate::seed::{KeyDomain, Seed};
 /// The first `R` words of a stream are drawn from the seed. Streams thus lie at random places of
 /// very many long cycles, and the chance of an overlap is negligible.
 ///
-/// A block has the largest power of two of words that is at most `S` and at most 512: so many words
-/// do not depend on each other.
+/// A block is the largest power of two of words that is at most `S` and at most 512. Up to `S`
+/// consecutive words do not depend on each other.
 ///
 /// [Manssen et al., 2012]: https://doi.org/10.1140/epjst/e2012-01637-8
 ///

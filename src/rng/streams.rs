@@ -92,7 +92,7 @@ impl<G: Generator> Streams<G> {
     }
 
     /// The number of streams, which is at least one.
-    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    #[expect(clippy::len_without_is_empty, reason = "there is at least one stream")]
     pub fn len(&self) -> usize {
         self.streams.len()
     }

@@ -129,7 +129,7 @@ impl Differences {
     /// If `len` is below 3, since two items have only one difference, or above `2^32`.
     pub fn new(len: usize) -> Self {
         check_len(len);
-        assert!(len >= 3, "of 2 items there is one difference only");
+        assert!(len >= 3, "2 items have only one difference");
         Self { counts: vec![0; len], samples: 0 }
     }
 

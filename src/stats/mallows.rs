@@ -149,7 +149,10 @@ impl Mallows {
     ///
     /// If `lambda` is negative or not finite, or `len` is above `2^32`.
     pub fn new(len: usize, lambda: f64) -> Self {
-        assert!(lambda >= 0.0 && lambda.is_finite(), "lambda is {lambda}, not a number from 0 on");
+        assert!(
+            lambda >= 0.0 && lambda.is_finite(),
+            "lambda is {lambda}, but must be finite and >= 0"
+        );
         assert!(len as u64 <= 1 << 32, "indexes are held in 32 bits");
         let pairs = len as f64 * (len as f64 - 1.0) / 2.0;
         Self { len, lambda, rate: if len < 2 { 0.0 } else { lambda / pairs } }

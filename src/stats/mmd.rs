@@ -204,7 +204,7 @@ impl Mmd {
 fn check_level(alpha: f64) {
     assert!(
         alpha > 0.0 && alpha <= 1.0,
-        "a level of significance of {alpha} is not above 0 and at most 1"
+        "the significance level {alpha} is not above 0 and at most 1"
     );
 }
 
