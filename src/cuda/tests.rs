@@ -84,7 +84,6 @@ fn kernels_of_every_bijection_compile() {
         Box::new(vp(1 << 29)),
         Box::new(vp(1 << 30)),
         Box::new(vp(1 << 40)),
-        Box::new(VariablePhilox::<24>::from_keys(64, [1; 24])),
         Box::new(MulXorshift::<10>::from_seed(1 << 20, 1)),
         Box::new(MulXorshift::<10>::from_seed(1 << 33, 1)),
         Box::new(GridFeistel::<10>::from_seed(1_000_000, 1)),

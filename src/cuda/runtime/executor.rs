@@ -27,7 +27,8 @@ const TILE_STATES_HEADER: u64 = 24;
 struct Ready {
     program: Program,
     kernel: Arc<LoadedKernel>,
-    held: Option<u32>,
+    /// For so many bytes of shared memory a block.
+    held: Option<(usize, u32)>,
 }
 
 /// Kernels and working memory for one stream, kept from call to call.
@@ -214,7 +215,8 @@ impl Executor {
         ground: &mut Ground,
     ) -> Result<(), Error> {
         let Ready { kernel, held, .. } = &self.kernels[number];
-        let held = u64::from(held.unwrap_or(1)) * u64::from(self.device.limits.multiprocessors);
+        let held = u64::from(held.map_or(1, |(_, blocks)| blocks))
+            * u64::from(self.device.limits.multiprocessors);
         let grid = match launch.grid {
             Grid::Blocks(blocks, rows) => (blocks, rows),
             Grid::Resident(work) => (work.min(held) as u32, 1),
@@ -271,11 +273,10 @@ impl Executor {
 
 impl Ready {
     /// Asks the driver how many blocks of `threads` threads and `shared` bytes a multiprocessor
-    /// holds. Only the first call asks; later ones keep its answer, even with another size of
-    /// shared memory, which affects the size of the grid but not the result.
+    /// holds, unless the last answer was for as many bytes.
     fn ask(&mut self, threads: u32, shared: usize) -> Result<(), Error> {
-        if self.held.is_none() {
-            self.held = Some(self.kernel.blocks_per_multiprocessor(threads, shared)?);
+        if self.held.is_none_or(|(bytes, _)| bytes != shared) {
+            self.held = Some((shared, self.kernel.blocks_per_multiprocessor(threads, shared)?));
         }
         Ok(())
     }
