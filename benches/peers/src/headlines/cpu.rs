@@ -15,8 +15,6 @@ const ITEM: &str = "8";
 /// How the names of the files with the lengths of table 3 begin: it takes several runs on a machine
 /// of little memory.
 const PAPER: &str = "cpu-paper";
-/// The same on two cores.
-const PAPER_ON_TWO: &str = "cpu-two-paper";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let files = Files::read(results)?;
@@ -32,11 +30,6 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         None => NOT_MEASURED.into(),
     };
     computed.block("table-3", paper);
-    let two = match results.measured_beginning(PAPER_ON_TWO)? {
-        Some(measured) => report(&measured, &crate::table::RATIOS)?,
-        None => NOT_MEASURED.into(),
-    };
-    computed.block("table-3 two cores", two);
     let two = results.measured(&["cpu-two-sizes-64", "cpu-two-sizes-4"])?;
     computed.block("sizes of the paper", by_size(&two)?);
     let [huge, small] = ["cpu-two-strategies-huge", "cpu-two-strategies-small"];
