@@ -3,8 +3,8 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use bijective_shuffle::prelude::*;
 use bijective_shuffle::BijectionError;
+use bijective_shuffle::prelude::*;
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]

@@ -34,7 +34,7 @@ pub(crate) struct Gpu<G: TileWords> {
 /// What a thread begins with.
 enum States<G> {
     /// States in device memory.
-    Kept(CudaStreams<G>),
+    Kept(Box<CudaStreams<G>>),
     /// A key, and a word of memory since there has to be some.
     Counted(u64, CudaSlice<u32>),
 }
@@ -47,7 +47,10 @@ impl<G: TileWords> Gpu<G> {
         let update = cuda.kernel(&text::<G>(setup.geometry.tile), "update")?;
         let states = match streams[0].counter_key() {
             Some(key) => States::Counted(key, stream.alloc_zeros(1)?),
-            None => States::Kept(CudaStreams::new(&cuda, &Streams::from_generators(streams)?)?),
+            None => {
+                let streams = Streams::from_generators(streams)?;
+                States::Kept(Box::new(CudaStreams::new(&cuda, &streams)?))
+            }
         };
         let spins = stream.clone_htod(&vec![1; setup.geometry.sites()])?;
         let energies = stream.alloc_zeros(SLOTS)?;
