@@ -73,7 +73,8 @@ fn scatter(map: &Affine, source: &[u64], out: &mut [u64]) {
         ///
         /// The place is one of the array's, and nobody else uses it.
         unsafe fn put(&self, place: u64, item: u64) {
-            // SAFETY: the caller's word.
+            // SAFETY: the caller promises that the place is one of the array's, which is there as
+            // long as `scatter` borrows it, and that no other thread uses it.
             unsafe { *self.0.wrapping_add(place as usize) = item };
         }
     }

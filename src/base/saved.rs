@@ -45,3 +45,43 @@ pub(crate) fn read<const N: usize>(text: &str) -> Option<[u64; N]> {
     }
     parts.next().is_none().then_some(words)
 }
+
+/// Serialises a type as its text, with the feature `serde`. Formats whose integers have fewer than
+/// 64 bits, such as TOML's and JavaScript's, keep a text as it is.
+macro_rules! serialised_as_text {
+    ($type:ident, $expected:literal) => {
+        #[cfg(feature = "serde")]
+        const _: () = {
+            use serde::de::{Deserialize, Deserializer, Error, Visitor};
+            use serde::ser::{Serialize, Serializer};
+
+            impl Serialize for $type {
+                fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.collect_str(self)
+                }
+            }
+
+            struct Text;
+
+            impl Visitor<'_> for Text {
+                type Value = $type;
+
+                fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                    f.write_str($expected)
+                }
+
+                fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
+                    text.parse().map_err(E::custom)
+                }
+            }
+
+            impl<'de> Deserialize<'de> for $type {
+                fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserializer.deserialize_str(Text)
+                }
+            }
+        };
+    };
+}
+
+pub(crate) use serialised_as_text;

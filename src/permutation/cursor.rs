@@ -18,7 +18,7 @@ use crate::error::{Error, SavedError};
 /// place.
 ///
 /// `Display` writes it as text and `FromStr` reads it; with the feature `serde` it is serialised as
-/// its numbers. It contains a checksum over the length, the domain and sixteen of the bijection's
+/// that text. It contains a checksum over the length, the domain and sixteen of the bijection's
 /// values, so a cursor that was changed, or belongs to another permutation, is refused.
 ///
 /// # Examples
@@ -37,7 +37,6 @@ use crate::error::{Error, SavedError};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cursor {
     len: u64,
     next: u64,
@@ -116,6 +115,8 @@ impl Cursor {
         saved::check(numbers.chain(samples))
     }
 }
+
+saved::serialised_as_text!(Cursor, "the text of a cursor");
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

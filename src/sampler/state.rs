@@ -16,7 +16,7 @@ use crate::error::{Error, SamplerError};
 /// draws batches ahead of the training step must keep, with each batch, the state after it.
 ///
 /// `Display` writes it as text and `FromStr` reads it; with the feature `serde` it is serialised as
-/// its numbers. It contains a checksum over the length, the seed and sixteen places of the epoch's
+/// that text. It contains a checksum over the length, the seed and sixteen places of the epoch's
 /// order, so a state that was changed, or belongs to another sampler, is refused. World, rank,
 /// batch and [tail](crate::Tail) are not part of it.
 ///
@@ -37,7 +37,6 @@ use crate::error::{Error, SamplerError};
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SamplerState {
     len: u64,
     epoch: u64,
@@ -70,6 +69,8 @@ impl SamplerState {
         self.consumed
     }
 }
+
+saved::serialised_as_text!(SamplerState, "the text of a sampler's state");
 
 impl fmt::Display for SamplerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -85,7 +85,8 @@ impl Generator {
     {
         let len = out.len();
         let (address, _guard) = out.device_ptr_mut(&self.stream);
-        // SAFETY: as in `uniform`.
+        // SAFETY: the slice is of `len` numbers of this type on the device, borrowed for writing,
+        // and the guard cares that nobody else uses it before the stream has done with it.
         unsafe { NormalFill::fill(self.handle, address as *mut T, len, 0.into(), 1.into()) }
     }
 }

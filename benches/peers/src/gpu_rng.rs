@@ -146,7 +146,9 @@ impl Bench<'_> {
 /// The same memory as bytes, which may be set to zero.
 fn zeros<'a, N>(out: &'a mut CudaViewMut<'_, N>) -> Result<CudaViewMut<'a, u8>, Box<dyn Error>> {
     let bytes = out.len() * size_of::<N>();
-    // SAFETY: all bits are bytes.
+    // SAFETY: the view has as many bytes as the numbers have, it borrows them for writing, and
+    // whatever is written there is a number again: integers and floating-point numbers have no
+    // invalid bits.
     Ok(unsafe { out.transmute_mut::<u8>(bytes) }.ok_or("too short")?)
 }
 

@@ -15,7 +15,8 @@ __device__ __forceinline__ uint32_t pair_at(uint32_t row, uint32_t column, uint3
 }
 
 // Writes the frame of neighbours' spins around a tile. The corners are not used.
-__device__ __forceinline__ void load_frame(const signed char* others, uint32_t tiles, uint32_t colour, signed char* spins) {
+__device__ __forceinline__ void load_frame(const signed char* others, uint32_t tiles, uint32_t colour,
+                                           signed char* spins) {
     const uint32_t row = blockIdx.x / (tiles / 2), column = 2 * (blockIdx.x % (tiles / 2)) + (row + colour) % 2;
     for (uint32_t n = threadIdx.x; n < 4 * TILE; n += blockDim.x) {
         const uint32_t side = n / TILE, k = n % TILE;
@@ -25,7 +26,8 @@ __device__ __forceinline__ void load_frame(const signed char* others, uint32_t t
         } else if (side == 1) {
             neighbour = pair_at(row + 1, column, tiles), from = k, to = (TILE + 1) * STRIDE + FIRST + k;
         } else if (side == 2) {
-            neighbour = pair_at(row, column + tiles - 1, tiles), from = k * TILE + TILE - 1, to = (k + 1) * STRIDE + FIRST - 1;
+            neighbour = pair_at(row, column + tiles - 1, tiles);
+            from = k * TILE + TILE - 1, to = (k + 1) * STRIDE + FIRST - 1;
         } else {
             neighbour = pair_at(row, column + 1, tiles), from = k * TILE, to = (k + 1) * STRIDE + FIRST + TILE;
         }

@@ -69,7 +69,9 @@ fn program(main: &str) -> String {
                  std::printf(\"\\n\");
              }
          };
-         template <class N> static void exact_rows(const Keys& keys, const Shares& shares, uint64_t first, uint64_t rows) {
+         template <class N>
+         static void exact_rows(const Keys& keys, const Shares& shares,
+                                uint64_t first, uint64_t rows) {
              Rows<N> memory(rows * shares.len);
              launch(2, 32, true, [&] { write_exact_rows<32>(keys, shares, first, rows, memory.out()); });
              memory.print();

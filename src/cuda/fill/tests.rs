@@ -30,7 +30,8 @@ fn program(main: &str) -> String {
              static constexpr unsigned GUARD = 16;
              std::vector<uint32_t> words;
              unsigned before, len;
-             Memory(unsigned before, unsigned len) : words(before + len + 2 * GUARD + 4, 0xABABABAB), before(before), len(len) {}
+             Memory(unsigned before, unsigned len)
+                 : words(before + len + 2 * GUARD + 4, 0xABABABAB), before(before), len(len) {}
              uint32_t* out() {
                  // `before` words behind a multiple of 16 bytes.
                  uint32_t* place = words.data() + GUARD;

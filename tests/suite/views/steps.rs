@@ -180,6 +180,10 @@ fn cursors_are_serialised() {
     let mut iter = p.iter();
     iter.nth(5);
     let text = serde_json::to_string(&iter.cursor()).unwrap();
+    assert_eq!(text, format!("\"{}\"", iter.cursor()));
     let cursor: Cursor = serde_json::from_str(&text).unwrap();
     assert!(p.resume(&cursor).unwrap().eq(iter));
+    for bad in ["7", "\"3e8-2bd\"", "{}"] {
+        assert!(serde_json::from_str::<Cursor>(bad).is_err(), "{bad}");
+    }
 }
