@@ -3,8 +3,8 @@
 use crate::backend::{Backend, Engine};
 use crate::base::check::{check_word, or_panic, try_with_capacity};
 use crate::bijection::{FromSeed, Standard};
-use crate::compact::Compactor;
 use crate::compact::batch::{self, Batch};
+use crate::compact::{Compactor, Direction};
 use crate::error::{Error, RowsError};
 use crate::permutation::Permutation;
 use crate::seed::Seed;
@@ -299,6 +299,32 @@ impl Permutations {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn apply_rows<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
+        self.reorder_rows(items, Direction::Shuffle)
+    }
+
+    /// Undoes [`apply_rows`](Self::apply_rows): item `k` of row `r` moves to its place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`apply_rows`](Self::apply_rows).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut matrix = [1, 2, 3, 10, 20, 30];
+    /// let permutations = Permutations::new(2, 3, 42);
+    /// permutations.apply_rows(&mut matrix)?;
+    /// permutations.unapply_rows(&mut matrix)?;
+    /// assert_eq!(matrix, [1, 2, 3, 10, 20, 30]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn unapply_rows<T: Send>(&self, items: &mut [T]) -> Result<(), Error> {
+        self.reorder_rows(items, Direction::Unshuffle)
+    }
+
+    fn reorder_rows<T: Send>(&self, items: &mut [T], direction: Direction) -> Result<(), Error> {
         self.check_all(items.len())?;
         // If there are items, a row's length is at most their number, and so fits a `usize`.
         let len = if items.is_empty() { 0 } else { self.len as usize };
@@ -306,10 +332,14 @@ impl Permutations {
             engine @ Engine::Cuda(_) => {
                 let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
                 rows.try_for_each(|(row, epoch)| {
-                    engine.shuffle(&Standard::from_seed(self.len, self.seed.epoch(epoch)), row)
+                    let bijection = Standard::from_seed(self.len, self.seed.epoch(epoch));
+                    match direction {
+                        Direction::Shuffle => engine.shuffle(&bijection, row),
+                        Direction::Unshuffle => engine.unshuffle(&bijection, row),
+                    }
                 })
             }
-            _ => batch::shuffle_rows(&self.batch(len), items),
+            _ => batch::reorder_rows(&self.batch(len), items, direction),
         }
     }
 

@@ -159,6 +159,11 @@ impl Sampler {
         SamplerBuilder::new(len, seed.into())
     }
 
+    /// The seed of the order.
+    pub fn seed(&self) -> Seed {
+        self.config.seed
+    }
+
     /// Replaces a vector's contents with this rank's items of the next step. Returns whether there
     /// was a step.
     ///

@@ -104,11 +104,15 @@ fn rows_of_a_matrix_are_shuffled_apart() {
         for (k, (item, index)) in (0..).zip(items.iter().zip(orders)) {
             assert_eq!(item.0, k / len * len + index, "{count} rows of {len}");
         }
+        permutations.unapply_rows(&mut items).unwrap();
+        assert!(items.iter().zip(0..).all(|(item, k)| item.0 == k), "{count} rows of {len}, back");
     }
     for wrong in [0, 14, 16] {
         let mut items = vec![String::from("x"); wrong];
-        let refused = Permutations::new(3, 5, 1).apply_rows(&mut items).unwrap_err();
-        assert_eq!(refused, Error::LengthMismatch { expected: 15, actual: wrong as u64 });
+        let permutations = Permutations::new(3, 5, 1);
+        let refused = Error::LengthMismatch { expected: 15, actual: wrong as u64 };
+        assert_eq!(permutations.apply_rows(&mut items), Err(refused.clone()));
+        assert_eq!(permutations.unapply_rows(&mut items), Err(refused));
     }
     let refused = Permutations::new(MANY, MANY, 1).apply_rows(&mut [1]).unwrap_err();
     assert_eq!(refused, Error::LengthMismatch { expected: u64::MAX, actual: 1 });

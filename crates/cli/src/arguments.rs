@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bijective_shuffle::Backend;
+use bijective_shuffle::{Backend, Seed};
 use clap::{Parser, ValueEnum};
 
 use crate::order::Selection;
@@ -16,13 +16,15 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Choose the order by this number; a random one is drawn, and reported, if there is none
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
+    /// Choose the order by this seed: a number, or 64 hexadecimal digits, and perhaps `@` and the
+    /// epoch. If there is none, a random number is drawn, and reported
+    #[arg(long)]
+    seed: Option<Seed>,
 
-    /// Choose another order for the same seed: the number of the pass over the same lines
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) epoch: u64,
+    /// Choose another order for the same seed: the number of the pass over the same lines. That of
+    /// the seed, or 0, if there is none
+    #[arg(long, value_name = "N")]
+    epoch: Option<u64>,
 
     /// Write only the first N lines of the shuffled order
     #[arg(short = 'n', long, value_name = "N")]
@@ -50,6 +52,12 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// The seed, with the epoch; a random one if none was given.
+    pub(crate) fn seed(&self) -> Seed {
+        let seed = self.seed.unwrap_or_else(|| Seed::new(rand::random()));
+        self.epoch.map_or(seed, |epoch| seed.epoch(epoch))
+    }
+
     /// The byte that ends a line.
     pub(crate) fn delimiter(&self) -> u8 {
         if self.zero_terminated { 0 } else { b'\n' }

@@ -63,7 +63,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let started = Instant::now();
     let backend = arguments.backend();
     order::check_backend(backend).context("cannot shuffle")?;
-    let seed = arguments.seed.unwrap_or_else(rand::random);
+    let seed = arguments.seed();
     // On a terminal that shows the lines themselves the two would be mixed up.
     let shows_lines = arguments.output.is_none() && io::stdout().is_terminal();
     let progress = Progress::new(!arguments.quiet && !shows_lines);
@@ -75,22 +75,20 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Err(_) => shuffle::<u64>,
     };
     let (lines, bytes) = shuffle(&input, seed, arguments, &progress)?;
-    Ok(Report { lines, bytes, elapsed: started.elapsed(), backend, seed, epoch: arguments.epoch })
+    Ok(Report { lines, bytes, elapsed: started.elapsed(), backend, seed })
 }
 
 /// Shuffles the lines and writes them; returns the numbers of lines and bytes written. Offsets into
 /// the text and line numbers are held as `W`.
 fn shuffle<W: Offset + Word>(
     input: &Input,
-    seed: u64,
+    seed: Seed,
     arguments: &Arguments,
     progress: &Progress,
 ) -> Result<(usize, u64), Failure> {
     progress.start("shuffling");
     let lines = lines::split::<W>(&input.text, arguments.delimiter());
-    let permutation =
-        Permutation::new(lines.count() as u64, Seed::new(seed).epoch(arguments.epoch))
-            .on(arguments.backend());
+    let permutation = Permutation::new(lines.count() as u64, seed).on(arguments.backend());
     let order =
         order::select::<W>(&permutation, arguments.selection()).context("cannot shuffle")?;
 
@@ -108,13 +106,13 @@ struct Report {
     bytes: u64,
     elapsed: Duration,
     backend: Backend,
-    seed: u64,
-    epoch: u64,
+    seed: Seed,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lines, bytes, elapsed, backend, seed, epoch } = self;
+        let Self { lines, bytes, elapsed, backend, seed } = self;
+        let (seed, epoch) = (seed.epoch(0), seed.current_epoch());
         let seconds = elapsed.as_secs_f64();
         write!(
             f,

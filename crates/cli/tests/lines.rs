@@ -147,6 +147,21 @@ fn order_is_that_of_the_library() {
 }
 
 #[test]
+fn seed_is_a_text() {
+    let folder = Folder::new();
+    let text = numbered(100);
+    let bits = Seed::from_bytes([7; 32]);
+    for (given, seed) in [
+        (vec!["--seed", "7@2"], Seed::new(7).epoch(2)),
+        (vec!["--seed", "7@2", "--epoch", "0"], Seed::new(7)),
+        (vec!["--seed", &"07".repeat(32)], bits),
+    ] {
+        assert_eq!(folder.output(&given, &text), expected(&text, seed), "{given:?}");
+    }
+    assert!(folder.run(&["--seed", "seven"], &text).stdout.is_empty());
+}
+
+#[test]
 fn fresh_seed_is_drawn_and_reported() {
     let folder = Folder::new();
     let text = numbered(1000);

@@ -1,54 +1,75 @@
-//! Shuffling each row of a matrix by a permutation of its own.
+//! Shuffling each row of a matrix by a permutation of its own, and undoing it.
 
 use rayon::prelude::*;
 
 use super::Batch;
 use super::rows::{SEQUENTIAL_ITEMS, task_rows};
 use crate::bijection::{FromSeed, Standard, draw_exchanges};
-use crate::compact::{Compactor, Cpu, Workspace};
+use crate::compact::{Direction, Workspace};
 use crate::error::Error;
 
-/// Shuffles row `r` of `items` by permutation `r` of a batch. `items` consists of whole rows.
+/// Shuffles row `r` of `items` by permutation `r` of a batch, or undoes it. `items` consists of
+/// whole rows.
 ///
 /// # Errors
 ///
-/// [`Error::OutOfMemory`]; each row is then either shuffled or unchanged.
-pub(crate) fn shuffle_rows<T: Send>(batch: &Batch, items: &mut [T]) -> Result<(), Error> {
+/// [`Error::OutOfMemory`]; each row is then either done or unchanged.
+pub(crate) fn reorder_rows<T: Send>(
+    batch: &Batch,
+    items: &mut [T],
+    direction: Direction,
+) -> Result<(), Error> {
     let len = batch.len;
     if len <= 1 || items.is_empty() {
         return Ok(());
     }
     if len as u64 <= Standard::EXACT_MAX {
-        shuffle_short_rows(batch, items);
+        reorder_short_rows(batch, items, direction);
         return Ok(());
     }
-    let bijection = |row: usize| Standard::from_seed(len as u64, batch.seed.epoch(row as u64));
+    let reorder = |workspace: &mut Workspace, row: usize, items: &mut [T]| {
+        let bijection = Standard::from_seed(len as u64, batch.seed.epoch(row as u64));
+        match direction {
+            Direction::Shuffle => workspace.shuffle(&bijection, items),
+            Direction::Unshuffle => workspace.unshuffle(&bijection, items),
+        }
+    };
     if items.len() / len < rayon::current_num_threads() {
-        // All threads shuffle each row together.
+        // All threads move each row together.
+        let mut workspace = Workspace::new();
         let mut rows = items.chunks_exact_mut(len).enumerate();
-        return rows.try_for_each(|(row, items)| Cpu.shuffle(&bijection(row), items));
+        return rows.try_for_each(|(row, items)| reorder(&mut workspace, row, items));
     }
     items
         .par_chunks_exact_mut(len)
         .enumerate()
-        .try_for_each_init(Workspace::new, |workspace, (row, items)| {
-            workspace.shuffle(&bijection(row), items)
-        })
+        .try_for_each_init(Workspace::new, |workspace, (row, items)| reorder(workspace, row, items))
 }
 
-/// Shuffles rows that are drawn exactly: the exchanges that would make the permutation are applied
-/// to the items themselves.
-fn shuffle_short_rows<T: Send>(batch: &Batch, items: &mut [T]) {
+/// The same for rows that are drawn exactly: the exchanges that would make the permutation are
+/// applied to the items themselves, or, to undo them, from the last to the first.
+fn reorder_short_rows<T: Send>(batch: &Batch, items: &mut [T], direction: Direction) {
     let len = batch.len;
     let domain = Standard::key_domain(len as u64);
-    let shuffle = |(row, items): (usize, &mut [T])| {
+    let reorder = |(row, items): (usize, &mut [T])| {
         let mut stream = batch.seed.epoch(row as u64).key_stream(domain);
-        draw_exchanges(len, &mut stream, |a, b| items.swap(a, b));
+        match direction {
+            Direction::Shuffle => draw_exchanges(len, &mut stream, |a, b| items.swap(a, b)),
+            Direction::Unshuffle => {
+                let mut exchanges = [(0, 0); Standard::EXACT_MAX as usize];
+                let mut count = 0;
+                draw_exchanges(len, &mut stream, |a, b| {
+                    exchanges[count] = (a, b);
+                    count += 1;
+                });
+                exchanges[..count].iter().rev().for_each(|&(a, b)| items.swap(a, b));
+            }
+        }
     };
     if items.len() < SEQUENTIAL_ITEMS {
-        items.chunks_exact_mut(len).enumerate().for_each(shuffle);
+        items.chunks_exact_mut(len).enumerate().for_each(reorder);
     } else {
         let rows = items.par_chunks_exact_mut(len).enumerate();
-        rows.with_min_len(task_rows(len)).for_each(shuffle);
+        rows.with_min_len(task_rows(len)).for_each(reorder);
     }
 }

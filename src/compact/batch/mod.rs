@@ -21,7 +21,7 @@ mod exact;
 mod items;
 mod rows;
 
-pub(crate) use items::shuffle_rows;
+pub(crate) use items::reorder_rows;
 pub(crate) use rows::{fill, for_each, map, map_drawn};
 
 use crate::seed::Seed;
