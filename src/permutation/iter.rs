@@ -360,6 +360,18 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         self.next()
     }
 
+    /// Reserves the memory for evaluating at the front, which is otherwise allocated without a way
+    /// to fail when it is needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn reserve_run(&mut self) -> Result<(), Error> {
+        let bytes = (tuning::RUN * size_of::<u64>()) as u64;
+        let reserved = self.front.indices.try_reserve_exact(tuning::RUN);
+        reserved.map_err(|_| Error::OutOfMemory { bytes })
+    }
+
     /// Evaluates the next indexes at the front. Returns whether there are any.
     fn refill(&mut self) -> bool {
         self.front.clear();

@@ -46,7 +46,9 @@ impl<B: Bijection> Permutation<B> {
             self.need_index()?;
         }
         let mut indexes = try_with_capacity(count)?;
-        indexes.extend(self.head(count as u64));
+        let mut head = self.head(count as u64);
+        head.reserve_run()?;
+        indexes.extend(head);
         self.check_sample(&indexes, count)?;
         let mut sample = try_with_capacity(count)?;
         // `check_sample` has checked that every index is below the length.
