@@ -210,7 +210,7 @@ impl<'a> Launch<'a> {
 }
 
 /// A step of a plan. Steps follow each other in the stream.
-#[expect(clippy::large_enum_variant, reason = "nearly every step is a launch")]
+#[allow(clippy::large_enum_variant, reason = "nearly every step is a launch")]
 pub(super) enum Step<'a> {
     /// Runs a kernel.
     Launch(Launch<'a>),

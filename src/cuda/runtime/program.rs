@@ -54,7 +54,7 @@ struct BijectionText {
 }
 
 /// The kernel's own text.
-#[expect(clippy::large_enum_variant, reason = "nearly every program is of this crate")]
+#[allow(clippy::large_enum_variant, reason = "nearly every program is of this crate")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum KernelText {
     /// A kernel of this crate.
