@@ -53,7 +53,7 @@ pub(crate) fn load(name: &OsStr) -> Result<Library, libloading::Error> {
     // SAFETY: the initialisers and finalisers of NVIDIA's driver and of NVRTC may run at any time
     // and on any thread. That the library is one of these is not checked, and cannot be: a name is
     // looked up where the system's loader is told to look, and a path comes from the process's
-    // environment. Whoever starts the process controls both, and can already make it run any code:
+    // environment. The user who starts it controls both, and can already make it run any code:
     // the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same environment before
     // the program's first instruction. No data that the program reads becomes a name here, and a
     // program that changes its environment by `std::env::set_var` is responsible for what it sets.
