@@ -36,7 +36,7 @@ impl<T: Item> Arena<T> {
 
     /// What the items have in common with themselves in any other order, and not with other items.
     pub(crate) fn census(&self) -> u64 {
-        self.items.par_iter().map(Item::fingerprint).reduce(|| 0, u64::wrapping_add)
+        self.items.par_iter().map(T::fingerprint).reduce(|| 0, u64::wrapping_add)
     }
 
     /// How many items are not where they were at first.

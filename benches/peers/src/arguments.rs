@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::cold::ItemType;
 use crate::contender::Choice;
 use crate::measure::Effort;
 use crate::pages::Pages;
@@ -31,6 +32,11 @@ pub(crate) enum Command {
     Sizes(Amount),
     /// Short lengths on one thread: 2^8 + 1 to 2^17 + 1
     Small,
+    /// What the first call in a process costs, and the next ones: a fresh process for each sample
+    Cold(ColdCalls),
+    /// One sample of `cold`, in this process
+    #[command(hide = true)]
+    ColdSample(ColdSample),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
@@ -116,6 +122,36 @@ pub(crate) struct Amount {
 }
 
 #[derive(Args)]
+pub(crate) struct ColdCalls {
+    #[command(flatten)]
+    pub(crate) lengths: Lengths,
+
+    /// This many items instead (2^20+1, for example); may be given several times
+    #[arg(long, value_name = "N", value_parser = at_least_one, conflicts_with_all = ["from", "to", "step"])]
+    pub(crate) len: Vec<usize>,
+
+    /// The items' type; may be given several times
+    #[arg(long, value_enum, default_value = "u64")]
+    pub(crate) item: Vec<ItemType>,
+}
+
+#[derive(Args)]
+pub(crate) struct ColdSample {
+    /// The contender's name, all of it
+    #[arg(long)]
+    pub(crate) contender: String,
+
+    #[arg(long, value_enum)]
+    pub(crate) item: ItemType,
+
+    #[arg(long, value_parser = at_least_one)]
+    pub(crate) len: usize,
+
+    #[arg(long, value_parser = at_least_one)]
+    pub(crate) calls: usize,
+}
+
+#[derive(Args)]
 pub(crate) struct Documents {
     /// Write nothing, and fail if a document says something else than the rows
     #[arg(long)]
@@ -136,7 +172,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_enum, default_value_t = Pages::Default)]
     pub(crate) pages: Pages,
 
-    /// How many seconds are spent on each contender at each length, on average
+    /// How many seconds are spent on each contender at each length, on average; not for `cold`
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     budget: f64,
 
@@ -152,7 +188,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
-    /// Write the rows of `table`, `sizes` or `small` into this file, as CSV
+    /// Write the rows of `table`, `sizes`, `small` or `cold` into this file, as CSV
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 }

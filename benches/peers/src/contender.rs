@@ -75,12 +75,15 @@ pub(crate) struct Choice<'a> {
 }
 
 impl Choice<'_> {
+    /// Whether a contender with this name does.
+    pub(crate) fn takes(self, name: &str) -> bool {
+        let has = |texts: &[String]| texts.iter().any(|text| name.contains(&**text));
+        (self.only.is_empty() || has(self.only)) && !has(self.skip)
+    }
+
     /// Leaves out the others.
     pub(crate) fn of<T>(self, mut all: Vec<Contender<T>>) -> Vec<Contender<T>> {
-        let has = |name: &str, texts: &[String]| texts.iter().any(|text| name.contains(&**text));
-        all.retain(|Contender { label, .. }| {
-            (self.only.is_empty() || has(&label.name, self.only)) && !has(&label.name, self.skip)
-        });
+        all.retain(|contender| self.takes(&contender.label.name));
         all
     }
 }

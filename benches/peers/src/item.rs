@@ -1,7 +1,7 @@
-//! [`Item`]: what is shuffled, and how a loss would be seen.
+//! [`Numbered`] and [`Item`]: what is shuffled, and how a loss would be seen.
 
 /// A type of items that can be numbered and told apart.
-pub(crate) trait Item: Copy + PartialEq + Send + Sync + 'static {
+pub(crate) trait Numbered: Send + Sync + 'static {
     /// The item with this number; small types hold its low bits only.
     fn new(number: u64) -> Self;
 
@@ -9,9 +9,14 @@ pub(crate) trait Item: Copy + PartialEq + Send + Sync + 'static {
     fn fingerprint(&self) -> u64;
 }
 
+/// Those of them that all contenders can move: some copy items.
+pub(crate) trait Item: Numbered + Copy + PartialEq {}
+
+impl<T: Numbered + Copy + PartialEq> Item for T {}
+
 macro_rules! integer {
     ($($type:ty)*) => {$(
-        impl Item for $type {
+        impl Numbered for $type {
             fn new(number: u64) -> Self {
                 number as Self
             }
@@ -24,13 +29,27 @@ macro_rules! integer {
 
 integer!(u8 u16 u32 u64);
 
-impl<W: Item, const N: usize> Item for [W; N] {
+impl<W: Numbered, const N: usize> Numbered for [W; N] {
     fn new(number: u64) -> Self {
         std::array::from_fn(|word| W::new(number.wrapping_add(word as u64)))
     }
     fn fingerprint(&self) -> u64 {
         // Chained, so that words of two items that were exchanged do not go unseen.
         self.iter().fold(0, |hash, word| mix(hash.wrapping_add(word.fingerprint())))
+    }
+}
+
+impl Numbered for String {
+    fn new(number: u64) -> Self {
+        number.to_string()
+    }
+    fn fingerprint(&self) -> u64 {
+        let words = self.as_bytes().chunks(8).map(|bytes| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        });
+        words.fold(self.len() as u64, |hash, word| mix(hash.wrapping_add(word)))
     }
 }
 
@@ -48,10 +67,19 @@ mod tests {
 
     #[test]
     fn every_word_counts_and_so_does_its_place() {
-        let item: [u32; 3] = Item::new(7);
+        let item: [u32; 3] = Numbered::new(7);
         assert_eq!(item, [7, 8, 9]);
         for other in [[7, 8, 10], [6, 8, 9], [8, 7, 9], [0_u32, 0, 0]] {
             assert_ne!(item.fingerprint(), other.fingerprint());
+        }
+    }
+
+    #[test]
+    fn texts_are_told_apart_by_all_their_bytes() {
+        let text: String = Numbered::new(1_234_567_890);
+        assert_eq!(text, "1234567890");
+        for other in ["", "1", "123456789", "1234567891", "2234567890", "12345678900"] {
+            assert_ne!(text.fingerprint(), other.to_owned().fingerprint(), "{other}");
         }
     }
 }

@@ -78,29 +78,32 @@ pub(crate) fn name() -> String {
 
 /// What a reader needs to judge a table, and to make it again, as comments of its rows.
 pub(crate) fn conditions(common: &Common) -> Vec<String> {
+    let effort = common.effort();
+    let each_number = format!(
+        "the median of {} samples or more, for {:?} on average; contenders take turns",
+        effort.repeats, effort.budget
+    );
+    conditions_of(&common.pages.to_string(), effort.seed, &each_number)
+}
+
+/// The same of a command that chooses pages, or takes samples, in its own way.
+pub(crate) fn conditions_of(pages: &str, seed: u64, each_number: &str) -> Vec<String> {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let threads = rayon::current_num_threads();
-    let effort = common.effort();
     let mut lines = vec![format!("$ {}", command())];
     let mut line = |what: &str, value: &str| lines.push(format!("{what}: {value}"));
     line("library", LIBRARY);
     line("processor", &model());
     line("threads", &format!("{threads} on {cores} logical cores"));
     line("caches", &caches());
-    line("pages", &format!("{} (transparent huge pages: {})", common.pages, transparent()));
+    line("pages", &format!("{pages} (transparent huge pages: {})", transparent()));
     line("instruction sets", &instruction_sets());
     if let Ok(level) = std::env::var("BIJECTIVE_SHUFFLE_SIMD") {
         line("forced on ours by `BIJECTIVE_SHUFFLE_SIMD`", &level);
     }
     line("compiler", env!("RUSTC_VERSION"));
-    line("seed", &effort.seed.to_string());
-    line(
-        "each number",
-        &format!(
-            "the median of {} samples or more, for {:?} on average; contenders take turns",
-            effort.repeats, effort.budget
-        ),
-    );
+    line("seed", &seed.to_string());
+    line("each number", each_number);
     lines
 }
 
@@ -144,7 +147,7 @@ fn caches() -> String {
 }
 
 /// What the system does about huge pages unless told.
-fn transparent() -> String {
+pub(crate) fn transparent() -> String {
     let text = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     let text = text.unwrap_or_default();
     let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));

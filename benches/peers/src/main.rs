@@ -7,6 +7,7 @@ mod affine_rows;
 mod arena;
 mod arguments;
 mod bounds;
+mod cold;
 mod contender;
 mod curand;
 mod figure;
@@ -43,6 +44,10 @@ static ALLOCATOR: PagedAllocator = PagedAllocator;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let common = &arguments.common;
+    if let Command::ColdSample(sample) = &arguments.command {
+        // Before there is a pool, whose start is part of a first call.
+        return cold::sample(sample, common);
+    }
     common.pages.choose();
     let threads = match (common.threads, &arguments.command) {
         (Some(threads), _) => threads,
@@ -55,6 +60,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Table(lengths) => table::run(lengths, common),
         Command::Sizes(amount) => sizes::run(amount, common),
         Command::Small => small::run(common),
+        Command::Cold(calls) => cold::run(calls, common),
+        Command::ColdSample(_) => unreachable!("it was answered above"),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),

@@ -8,6 +8,7 @@ use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 
 use crate::arena::Arena;
+use crate::cold;
 use crate::contender::{Contender, Runner, Side};
 use crate::item::Item;
 
@@ -50,6 +51,13 @@ const FORMS: &[(Form, &str)] = &[
 /// The form that short lengths are measured with.
 const SMALL: Form = Form { strategy: Strategy::Auto, place: Place::Same };
 
+/// The strategies of a workspace that is kept from the first call on, with their names.
+const KEPT: &[(Strategy, &str)] = &[
+    (Strategy::Auto, "ours, workspace kept, auto"),
+    (Strategy::Direct, "ours, workspace kept, direct"),
+    (Strategy::Partitioned, "ours, workspace kept, partitioned"),
+];
+
 /// One workspace for all forms, so that its memory is there once.
 type SharedWorkspace = Rc<RefCell<Workspace>>;
 
@@ -74,6 +82,19 @@ pub(crate) fn small<T: Item>() -> Vec<Contender<T>> {
         given::<T, Standard>(&workspace, SMALL, DEFAULT_GIVEN),
         whole_call(),
     ]
+}
+
+/// What is measured from the first call on: all of it draws the key in each call.
+pub(crate) fn cold<T: Send + 'static>() -> Vec<cold::Contender<T>> {
+    let whole_call = |items: &mut [T], seed| items.par_bijective_shuffle(seed);
+    let mut all = vec![cold::Contender::new(WHOLE_CALL, whole_call)];
+    all.extend(KEPT.iter().map(|&(strategy, name)| {
+        let mut workspace = Workspace::new().with_strategy(strategy);
+        cold::Contender::new(name, move |items, seed| {
+            workspace.shuffle_by_seed(seed, items).expect("enough memory, and threads");
+        })
+    }));
+    all
 }
 
 /// Shuffles by bijections that are drawn before the time is taken.

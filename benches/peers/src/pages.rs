@@ -5,7 +5,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 use clap::ValueEnum;
 
@@ -62,6 +62,34 @@ static ADVICE: AtomicI32 = AtomicI32::new(NO_ADVICE);
 /// multiple of it.
 const HUGE_PAGE: usize = 2 << 20;
 
+/// Whether large blocks are aligned. It is decided once, before there are any: a block goes back
+/// with the layout that it was allocated with.
+static LAYOUT: AtomicU8 = AtomicU8::new(UNDECIDED);
+const UNDECIDED: u8 = 0;
+const ALIGNED: u8 = 1;
+const PLAIN: u8 = 2;
+
+/// Decides, or finds what was decided before.
+fn decide(layout: u8) -> u8 {
+    match LAYOUT.compare_exchange(UNDECIDED, layout, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => layout,
+        Err(decided) => decided,
+    }
+}
+
+/// Leaves all memory to the system's allocator, as in most programs: large blocks are not aligned,
+/// and nothing is advised. For a process that measures what the first call in a program costs.
+///
+/// # Errors
+///
+/// If a large block was allocated before.
+pub(crate) fn leave_to_the_system() -> Result<(), &'static str> {
+    match decide(PLAIN) {
+        PLAIN => Ok(()),
+        _ => Err("too late to leave all memory to the system's allocator"),
+    }
+}
+
 /// The system's allocator, with advice about pages for large blocks.
 #[derive(Debug)]
 pub(crate) struct PagedAllocator;
@@ -69,7 +97,7 @@ pub(crate) struct PagedAllocator;
 /// The layout that a block is really allocated with: never smaller or less aligned, and the same
 /// for the same layout.
 fn aligned(layout: Layout) -> Layout {
-    if layout.size() < HUGE_PAGE {
+    if layout.size() < HUGE_PAGE || decide(ALIGNED) == PLAIN {
         return layout;
     }
     // If the size is so large that this fails, so will the allocation.
@@ -95,9 +123,28 @@ unsafe impl GlobalAlloc for PagedAllocator {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the block is from `alloc` or `alloc_zeroed` with this layout, and so from
-        // `System` with the aligned one.
+        // SAFETY: the block is from one of the other three with this layout, and so from `System`
+        // with what `aligned` makes of it, which is the same as it was then.
         unsafe { System.dealloc(block, aligned(layout)) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if LAYOUT.load(Ordering::Relaxed) == PLAIN {
+            // SAFETY: `aligned` has changed no layout, so the block is from `System` with this one;
+            // the caller promises the rest.
+            return unsafe { System.realloc(block, layout, new_size) };
+        }
+        // SAFETY: the caller promises that the new size makes a layout with this alignment.
+        let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        // SAFETY: the caller promises a new size that is not 0.
+        let new = unsafe { self.alloc(new_layout) };
+        if !new.is_null() {
+            // SAFETY: the blocks are two, and both have as many bytes as the smaller one.
+            unsafe { block.copy_to_nonoverlapping(new, layout.size().min(new_size)) };
+            // SAFETY: the block is from here with this layout, and the caller no longer uses it.
+            unsafe { self.dealloc(block, layout) };
+        }
+        new
     }
 }
 

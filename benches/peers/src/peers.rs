@@ -8,25 +8,41 @@ use rand_pcg::Pcg64Mcg;
 use rip_shuffle::{RipShuffleParallel, RipShuffleSequential};
 
 use crate::arena::Arena;
+use crate::cold;
 use crate::contender::{Contender, Runner, Side};
 use crate::item::Item;
 
 pub(crate) const RAND: &str = "rand";
 pub(crate) const FASTRAND: &str = "fastrand";
 pub(crate) const RIP_PARALLEL: &str = "rip_shuffle, parallel";
+const RIP_SEQUENTIAL: &str = "rip_shuffle, sequential";
 
 /// The sequential shuffles for items of any type.
 pub(crate) fn sequential<T: Item>() -> Vec<Contender<T>> {
     vec![
         generator(RAND, SmallRng::seed_from_u64, |items, rng| items.shuffle(rng)),
         generator(FASTRAND, fastrand::Rng::with_seed, |items, rng| rng.shuffle(items)),
-        generator("rip_shuffle, sequential", pcg, |items, rng| items.seq_shuffle(rng)),
+        generator(RIP_SEQUENTIAL, pcg, |items, rng| items.seq_shuffle(rng)),
     ]
 }
 
 /// The parallel shuffle of another package.
 pub(crate) fn rip_parallel<T: Item>() -> Contender<T> {
     generator(RIP_PARALLEL, pcg, |items, rng| items.par_shuffle(rng))
+}
+
+/// What is measured from the first call on, each with a generator that is seeded in each call.
+pub(crate) fn cold<T: Send + Sync + 'static>() -> Vec<cold::Contender<T>> {
+    vec![
+        cold::Contender::new(RIP_PARALLEL, |items, seed| items.par_shuffle(&mut pcg(seed))),
+        cold::Contender::new(RIP_SEQUENTIAL, |items, seed| items.seq_shuffle(&mut pcg(seed))),
+        cold::Contender::new(RAND, |items, seed| {
+            items.shuffle(&mut SmallRng::seed_from_u64(seed));
+        }),
+        cold::Contender::new(FASTRAND, |items, seed| {
+            fastrand::Rng::with_seed(seed).shuffle(items);
+        }),
+    ]
 }
 
 /// The parallel shuffles of the literature.

@@ -112,7 +112,8 @@ impl Unit {
         }
     }
 
-    fn write(self, speed: f64) -> String {
+    /// The same as text; a dash for what was not measured.
+    pub(crate) fn write(self, speed: f64) -> String {
         let value = self.of(speed);
         match self {
             _ if speed.is_nan() => "-".into(),

@@ -4,8 +4,13 @@
 use std::error::Error;
 use std::time::Duration;
 
+use clap::ValueEnum;
+
 use crate::arguments::Amount;
+use crate::cold::{self, ItemType};
+use crate::contender::Choice;
 use crate::measure::Effort;
+use crate::pages::Pages;
 use crate::{sizes, small, table};
 
 /// One sample each.
@@ -23,6 +28,15 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
         &[],
         ONCE,
     );
+    let first_calls = cold::measure(&cold::Plan {
+        items: ItemType::value_variants(),
+        lens: &[1000],
+        choice: Choice::default(),
+        pages: Pages::Default,
+        repeats: ONCE.repeats,
+        seed: ONCE.seed,
+    })?;
+    first_calls.markdown();
     eprintln!("all contenders shuffle");
     Ok(())
 }

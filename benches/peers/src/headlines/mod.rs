@@ -3,6 +3,7 @@
 //! `README.md`.
 
 mod affine;
+mod cold;
 mod cpu;
 mod documents;
 mod fills;
@@ -84,6 +85,7 @@ struct Computed {
 impl Computed {
     fn of(results: &Results) -> Result<Self, Box<dyn Error>> {
         let mut computed = Self::default();
+        cold::compute(results, &mut computed)?;
         cpu::compute(results, &mut computed)?;
         gpu::compute(results, &mut computed)?;
         fills::compute(results, &mut computed)?;

@@ -1,0 +1,287 @@
+//! What a first call costs: each sample is a fresh process, whose first calls are timed one by one.
+//!
+//! A first call starts the pool of threads, and gets memory whose pages no one has touched. The
+//! other commands measure what comes after that.
+
+mod meters;
+mod rows;
+mod sample;
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use clap::ValueEnum;
+
+pub(crate) use self::rows::Rows;
+use self::rows::{Conditions, Row};
+use self::sample::Sample;
+use crate::arguments::{ColdCalls, ColdSample, Common};
+use crate::contender::Choice;
+use crate::machine::{self, Origin};
+use crate::pages::{self, Pages};
+use crate::standings::length;
+use crate::{ours, peers};
+
+/// The calls of a sample: the first one, and those that show what it costs more.
+const CALLS: usize = 5;
+
+/// Tells rayon how many threads the pool is to have that the first call starts.
+const THREADS: &str = "RAYON_NUM_THREADS";
+
+/// A shuffle in place by a seed.
+type Shuffle<T> = dyn FnMut(&mut [T], u64);
+
+/// A shuffle with its name.
+pub(crate) struct Contender<T> {
+    name: &'static str,
+    shuffle: Box<Shuffle<T>>,
+}
+
+impl<T> Contender<T> {
+    pub(crate) fn new(name: &'static str, shuffle: impl FnMut(&mut [T], u64) + 'static) -> Self {
+        Self { name, shuffle: Box::new(shuffle) }
+    }
+}
+
+/// All that there are.
+fn contenders<T: Send + Sync + 'static>() -> Vec<Contender<T>> {
+    let mut all = ours::cold();
+    all.extend(peers::cold());
+    all
+}
+
+/// The types of the items that are shuffled.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub(crate) enum ItemType {
+    /// 1 byte
+    #[value(name = "u8", alias = "1")]
+    U8,
+    /// 4 bytes
+    #[value(name = "u32", alias = "4")]
+    U32,
+    /// 8 bytes
+    #[value(name = "u64", alias = "8")]
+    U64,
+    /// 16 bytes: two `u64`
+    #[value(name = "16")]
+    Bytes16,
+    /// 24 bytes, and a block of memory with the text
+    #[value(name = "string", alias = "24")]
+    String,
+    /// 64 bytes: eight `u64`
+    #[value(name = "64")]
+    Bytes64,
+}
+
+impl ItemType {
+    /// As in Rust.
+    fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::Bytes16 => "[u64; 2]",
+            Self::String => "String",
+            Self::Bytes64 => "[u64; 8]",
+        }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Self::U8 => size_of::<u8>(),
+            Self::U32 => size_of::<u32>(),
+            Self::U64 => size_of::<u64>(),
+            Self::Bytes16 => size_of::<[u64; 2]>(),
+            Self::String => size_of::<String>(),
+            Self::Bytes64 => size_of::<[u64; 8]>(),
+        }
+    }
+
+    /// Takes a sample in this process.
+    fn sample(self, contender: &str, len: usize, seeds: &[u64]) -> Result<Sample, String> {
+        let take = match self {
+            Self::U8 => sample::take::<u8>,
+            Self::U32 => sample::take::<u32>,
+            Self::U64 => sample::take::<u64>,
+            Self::Bytes16 => sample::take::<[u64; 2]>,
+            Self::String => sample::take::<String>,
+            Self::Bytes64 => sample::take::<[u64; 8]>,
+        };
+        take(contender, len, seeds)
+    }
+}
+
+/// What is measured.
+pub(crate) struct Plan<'a> {
+    pub(crate) items: &'a [ItemType],
+    pub(crate) lens: &'a [usize],
+    pub(crate) choice: Choice<'a>,
+    pub(crate) pages: Pages,
+    pub(crate) repeats: usize,
+    /// The first of the seeds.
+    pub(crate) seed: u64,
+}
+
+/// Measures, prints, and writes what was asked for.
+pub(crate) fn run(calls: &ColdCalls, common: &Common) -> Result<(), Box<dyn Error>> {
+    let lengths = &calls.lengths;
+    let powers = (lengths.from..=lengths.to).step_by(lengths.step);
+    let lens: Vec<usize> = if calls.len.is_empty() {
+        powers.map(|w| (1 << w) + 1).collect()
+    } else {
+        calls.len.clone()
+    };
+    let effort = common.effort();
+    let system = machine::transparent();
+    let pages = unasked(common.pages, &system);
+    let rows = measure(&Plan {
+        items: &calls.item,
+        lens: &lens,
+        choice: lengths.choice(common),
+        pages,
+        repeats: effort.repeats,
+        seed: effort.seed,
+    })?;
+    let each_number = format!("the median of {} processes, which take turns", effort.repeats);
+    let asked = match pages {
+        Pages::Default => "as the system's allocator gives them".to_owned(),
+        pages => pages.to_string(),
+    };
+    let conditions = machine::conditions_of(&asked, effort.seed, &each_number);
+    println!("{}\n\n{}", conditions.join("\n"), rows.markdown());
+    if let Some(file) = &common.csv {
+        let failed = |error| format!("{}: {error}", file.display());
+        let of = Conditions {
+            threads: rayon::current_num_threads().to_string(),
+            pages: named(pages, &system).into(),
+        };
+        let text = rows.csv(&of, &conditions, &Origin::new(&machine::name())?);
+        fs::write(file, text).map_err(failed)?;
+        eprintln!("written to {}; `peers headlines` brings it into the documents", file.display());
+    }
+    Ok(())
+}
+
+/// Small pages need not be asked for where the system gives them unasked: it would cost the
+/// contenders a call for each block.
+fn unasked(pages: Pages, system: &str) -> Pages {
+    match (pages, system) {
+        (Pages::Small, "madvise" | "never") => Pages::Default,
+        (pages, _) => pages,
+    }
+}
+
+/// What the items are in, as rows have it. `system` is what the system does unless told.
+fn named(pages: Pages, system: &str) -> &'static str {
+    match (pages, system) {
+        (Pages::Small, _) | (Pages::Default, "madvise" | "never") => "4 KiB",
+        (Pages::Huge, _) | (Pages::Default, "always") => "huge",
+        (Pages::Default, _) => "default",
+    }
+}
+
+/// One sample of each contender after the other, again and again, at each length of each type.
+pub(crate) fn measure(plan: &Plan<'_>) -> Result<Rows, Box<dyn Error>> {
+    let names = contenders::<u64>().into_iter().map(|contender| contender.name);
+    let names: Vec<&str> = names.filter(|name| plan.choice.takes(name)).collect();
+    if names.is_empty() {
+        return Err("no contender has such a name".into());
+    }
+    let mut seed = plan.seed;
+    let mut rows = Vec::new();
+    for &item in plan.items {
+        for &len in plan.lens {
+            eprintln!("{} of {}", length(len), item.name());
+            let mut samples = vec![Vec::new(); names.len()];
+            for _ in 0..plan.repeats {
+                for (name, samples) in names.iter().zip(&mut samples) {
+                    samples.push(in_fresh_process(name, item, len, plan.pages, seed)?);
+                    seed = seed.wrapping_add(CALLS as u64);
+                }
+            }
+            let of_contender =
+                |(name, samples): (&&str, &Vec<Sample>)| Row::new(name, item, len, samples);
+            rows.extend(names.iter().zip(&samples).map(of_contender));
+        }
+    }
+    Ok(Rows(rows))
+}
+
+/// Takes a sample in a process that has done nothing else.
+fn in_fresh_process(
+    contender: &str,
+    item: ItemType,
+    len: usize,
+    pages: Pages,
+    seed: u64,
+) -> Result<Sample, Box<dyn Error>> {
+    let value = |value: Option<clap::builder::PossibleValue>| value.expect("none is skipped");
+    let (item_name, pages) = (value(item.to_possible_value()), value(pages.to_possible_value()));
+    let output = Command::new(env::current_exe()?)
+        .arg("cold-sample")
+        .args(["--contender", contender, "--item", item_name.get_name()])
+        .args(["--len", &len.to_string(), "--calls", &CALLS.to_string()])
+        .args(["--pages", pages.get_name(), "--seed", &seed.to_string()])
+        .env(THREADS, rayon::current_num_threads().to_string())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()?;
+    let failed = |why: &str| format!("{contender}, {len} of {}: {why}", item.name());
+    if !output.status.success() {
+        return Err(failed(&output.status.to_string()).into());
+    }
+    let sample: Sample =
+        String::from_utf8(output.stdout)?.parse().map_err(|why: String| failed(&why))?;
+    if sample.calls.len() != CALLS {
+        return Err(failed("another number of calls").into());
+    }
+    Ok(sample)
+}
+
+/// Takes a sample in this process, and prints it.
+pub(crate) fn sample(arguments: &ColdSample, common: &Common) -> Result<(), Box<dyn Error>> {
+    match common.pages {
+        Pages::Default => pages::leave_to_the_system()?,
+        pages => pages.choose(),
+    }
+    let first = common.effort().seed;
+    let seeds: Vec<u64> =
+        (0..arguments.calls as u64).map(|call| first.wrapping_add(call)).collect();
+    println!("{}", arguments.item.sample(&arguments.contender, arguments.len, &seeds)?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_contender_shuffles_items_of_every_type() {
+        for &item in ItemType::value_variants() {
+            for contender in contenders::<u64>() {
+                let sample = item.sample(contender.name, 1000, &[1, 2, 3]).unwrap();
+                assert_eq!(sample.calls.len(), 3);
+                assert_eq!(sample.to_string().parse::<Sample>(), Ok(sample));
+            }
+            assert!(item.sample("ours", 1000, &[1]).is_err());
+        }
+    }
+
+    #[test]
+    fn small_pages_are_asked_for_only_where_others_would_come() {
+        for (pages, system, expected, name) in [
+            (Pages::Small, "madvise", Pages::Default, "4 KiB"),
+            (Pages::Small, "always", Pages::Small, "4 KiB"),
+            (Pages::Small, "unknown", Pages::Small, "4 KiB"),
+            (Pages::Default, "never", Pages::Default, "4 KiB"),
+            (Pages::Default, "always", Pages::Default, "huge"),
+            (Pages::Default, "unknown", Pages::Default, "default"),
+            (Pages::Huge, "never", Pages::Huge, "huge"),
+        ] {
+            let chosen = unasked(pages, system);
+            assert_eq!((chosen, named(chosen, system)), (expected, name), "{pages:?}, {system}");
+        }
+    }
+}
