@@ -144,7 +144,10 @@ pub(crate) fn run(calls: &ColdCalls, common: &Common) -> Result<(), Box<dyn Erro
         repeats: effort.repeats,
         seed: effort.seed,
     })?;
-    let each_number = format!("the median of {} processes, which take turns", effort.repeats);
+    let each_number = format!(
+        "the median over fresh processes, {} of each contender; contenders take turns",
+        effort.repeats
+    );
     let asked = match pages {
         Pages::Default => "as the system's allocator gives them".to_owned(),
         pages => pages.to_string(),
