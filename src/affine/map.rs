@@ -283,7 +283,7 @@ impl<N: Word> Bijection<N> for Affine<N> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::new(self))
+        Some(Trusted::new(self).panic_free())
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

@@ -113,7 +113,7 @@ impl Engine {
             {
                 Ok(())
             }
-            _ => Workspace::new().reorder_together(bijection, columns, direction),
+            _ => Workspace::once().reorder_together(bijection, columns, direction),
         }
     }
 }

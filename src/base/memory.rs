@@ -137,6 +137,12 @@ impl<T> SharedPtr<T> {
         Self(start)
     }
 
+    /// The address of an item that may be beyond the slice: for a prefetch.
+    #[inline]
+    pub(crate) fn wrapping_at(&self, index: usize) -> *const T {
+        self.0.wrapping_add(index)
+    }
+
     /// The address of an item.
     ///
     /// # Safety

@@ -1,5 +1,6 @@
 //! The foundation: every other room may use it, and it uses none of them but the errors and words.
 
+pub(crate) mod abort;
 pub(crate) mod check;
 pub(crate) mod machine;
 pub(crate) mod memory;

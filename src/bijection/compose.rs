@@ -107,7 +107,8 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         // A part's trusted form may be a different bijection, so the constructor checks the domains
         // again.
         let parts = Compose::new(self.first.trusted()?, self.second.trusted()?).ok()?;
-        Some(Trusted::from_owned(parts))
+        let are_panic_free = parts.first.is_panic_free() && parts.second.is_panic_free();
+        Some(Trusted::from_owned(parts).panic_free_if(are_panic_free))
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

@@ -170,8 +170,9 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // The part's trusted form may be a different bijection, so the constructor checks its
         // domain again.
-        let inner = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
-        Some(Trusted::from_owned(inner))
+        let walk = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
+        let is_panic_free = walk.inner.is_panic_free();
+        Some(Trusted::from_owned(walk).panic_free_if(is_panic_free))
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

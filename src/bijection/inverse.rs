@@ -108,7 +108,9 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::from_owned(Inverse(self.0.trusted()?)))
+        let inner = self.0.trusted()?;
+        let is_panic_free = inner.is_panic_free();
+        Some(Trusted::from_owned(Inverse(inner)).panic_free_if(is_panic_free))
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

@@ -168,7 +168,7 @@ impl<N: Word> Bijection<N> for Lcg<N> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::new(self))
+        Some(Trusted::new(self).panic_free())
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

@@ -98,7 +98,9 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::from_owned(RandomSign::new(self.inner.trusted()?, self.swap)))
+        let inner = self.inner.trusted()?;
+        let is_panic_free = inner.is_panic_free();
+        Some(Trusted::from_owned(RandomSign::new(inner, self.swap)).panic_free_if(is_panic_free))
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

@@ -83,7 +83,7 @@ impl Bijection for Standard {
         self.inner().inverse_each(values);
     }
     fn trusted(&self) -> Option<Trusted<'_>> {
-        Some(Trusted::new(self))
+        Some(Trusted::new(self).panic_free())
     }
     fn device_source(&self) -> Option<DeviceSource> {
         self.inner().device_source()

@@ -315,7 +315,10 @@ unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for st
 /// Code that moves items without a check asks a bijection for its [`trusted`](Bijection::trusted)
 /// form and from then on evaluates only that, never the original. So a bijection that returns a
 /// different one there does no harm.
-pub struct Trusted<'a, N: Word = u64>(Inner<'a, N>);
+pub struct Trusted<'a, N: Word = u64> {
+    inner: Inner<'a, N>,
+    is_panic_free: bool,
+}
 
 enum Inner<'a, N: Word> {
     Borrowed(&'a dyn TrustedBijection<N>),
@@ -340,16 +343,53 @@ impl<'a, N: Word> Trusted<'a, N> {
     /// }
     /// ```
     pub fn new<B: TrustedBijection<N>>(bijection: &'a B) -> Self {
-        Self(Inner::Borrowed(bijection))
+        Self { inner: Inner::Borrowed(bijection), is_panic_free: false }
     }
 
     /// Wraps a value. Combinators use this to rebuild themselves from their parts' trusted forms.
     pub fn from_owned<B: TrustedBijection<N> + 'a>(bijection: B) -> Self {
-        Self(Inner::Owned(Box::new(bijection)))
+        Self { inner: Inner::Owned(Box::new(bijection)), is_panic_free: false }
+    }
+
+    /// Says that no method of the bijection panics, as is so for every family of this crate. Then
+    /// items may be moved [in place](crate::Strategy::InPlace), where a panic could not be undone.
+    ///
+    /// If a method panics nevertheless while items are moved in place, the program is aborted.
+    ///
+    /// ```
+    /// # use bijective_shuffle::prelude::*;
+    /// # use bijective_shuffle::{Trusted, TrustedBijection};
+    /// # struct Backwards { last: u64 }
+    /// # impl Bijection for Backwards {
+    /// #     fn last(&self) -> u64 { self.last }
+    /// #     fn forward(&self, slot: u64) -> u64 { self.last.wrapping_sub(slot) }
+    /// #     fn inverse(&self, index: u64) -> u64 { self.last.wrapping_sub(index) }
+    /// // In `impl Bijection for Backwards`:
+    /// fn trusted(&self) -> Option<Trusted<'_>> {
+    ///     Some(Trusted::new(self).panic_free())
+    /// }
+    /// # }
+    /// # // SAFETY: on [0, last] the map is x -> last - x, its own inverse; it never panics.
+    /// # unsafe impl TrustedBijection for Backwards {}
+    /// # assert!(Backwards { last: 9 }.trusted().is_some());
+    /// ```
+    #[must_use]
+    pub fn panic_free(self) -> Self {
+        self.panic_free_if(true)
+    }
+
+    /// [`panic_free`](Self::panic_free), if all parts are.
+    pub(crate) fn panic_free_if(self, are_parts: bool) -> Self {
+        Self { is_panic_free: are_parts, ..self }
+    }
+
+    /// Whether no method of the bijection panics.
+    pub(crate) fn is_panic_free(&self) -> bool {
+        self.is_panic_free
     }
 
     fn get(&self) -> &dyn TrustedBijection<N> {
-        match &self.0 {
+        match &self.inner {
             Inner::Borrowed(bijection) => *bijection,
             Inner::Owned(bijection) => &**bijection,
         }
@@ -388,7 +428,8 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
         self.get().inverse_each(values);
     }
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted(Inner::Borrowed(self.get())))
+        let (inner, is_panic_free) = (Inner::Borrowed(self.get()), self.is_panic_free);
+        Some(Trusted { inner, is_panic_free })
     }
     fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
         self.get().uncompacted()

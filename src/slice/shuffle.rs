@@ -214,7 +214,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     {
         let items = self.items_mut();
         let bijection = Standard::from_seed(items.len() as u64, seed);
-        Workspace::new().reorder(&bijection, items, Direction::Shuffle)
+        Workspace::once().reorder(&bijection, items, Direction::Shuffle)
     }
 
     /// Undoes the shuffle as [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) does, but
@@ -234,7 +234,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     {
         let items = self.items_mut();
         let bijection = Standard::from_seed(items.len() as u64, seed);
-        Workspace::new().reorder(&bijection, items, Direction::Unshuffle)
+        Workspace::once().reorder(&bijection, items, Direction::Unshuffle)
     }
 
     /// Returns a shuffled copy as [`par_bijective_shuffled`](Self::par_bijective_shuffled) does, or
@@ -294,7 +294,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Shuffle)
+        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -332,7 +332,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Workspace::new().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
+        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
     /// Returns a copy shuffled by a given bijection: what

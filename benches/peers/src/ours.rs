@@ -43,6 +43,7 @@ const FORMS: &[(Form, &str)] = &[
     (Form { strategy: Strategy::Auto, place: Place::Same }, "auto"),
     (Form { strategy: Strategy::Direct, place: Place::Same }, "direct"),
     (Form { strategy: Strategy::Partitioned, place: Place::Same }, "partitioned"),
+    (Form { strategy: Strategy::InPlace, place: Place::Same }, "in place"),
     (Form { strategy: Strategy::Auto, place: Place::Other }, "auto, out of place"),
     (Form { strategy: Strategy::Direct, place: Place::Other }, "direct, out of place"),
     (Form { strategy: Strategy::Partitioned, place: Place::Other }, "partitioned, out of place"),
@@ -56,6 +57,7 @@ const KEPT: &[(Strategy, &str)] = &[
     (Strategy::Auto, "ours, workspace kept, auto"),
     (Strategy::Direct, "ours, workspace kept, direct"),
     (Strategy::Partitioned, "ours, workspace kept, partitioned"),
+    (Strategy::InPlace, "ours, workspace kept, in place"),
 ];
 
 /// One workspace for all forms, so that its memory is there once.

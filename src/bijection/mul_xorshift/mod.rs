@@ -79,7 +79,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {
-        Some(Trusted::new(self))
+        Some(Trusted::new(self).panic_free())
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

@@ -7,9 +7,12 @@
 //! pack         packing survivors, with vector instructions
 //! survivors    evaluating runs of slots and keeping the survivors
 //! places       where items are read from and written to
+//! buckets      runs of slots, or of indexes, that fit the cache
+//! taken        which slots of a bucket are taken, and how many before each
 //! check        checking that indexes are a permutation
 //! direct       the direct strategy: survivors in order, in runs
 //! partitioned  the partitioned strategy: items sorted into buckets, and then in the cache
+//! in_place     the strategy in place: blocks of items exchanged within the array
 //! permutation  permutations that items may be moved by
 //! strategy     which strategy moves the items
 //! workspace    working memory
@@ -18,9 +21,11 @@
 //! (mod)        the engine
 //! ```
 
+mod buckets;
 mod check;
 mod columns;
 pub(crate) mod direct;
+mod in_place;
 mod pack;
 mod partitioned;
 mod permutation;
@@ -28,6 +33,7 @@ mod places;
 mod slices;
 mod strategy;
 pub(crate) mod survivors;
+mod taken;
 pub(crate) mod tuning;
 mod workspace;
 
@@ -85,11 +91,11 @@ impl Compactor for Cpu {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::new().reorder(bijection, items, Direction::Shuffle)
+        Workspace::once().reorder(bijection, items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::new().reorder(bijection, items, Direction::Unshuffle)
+        Workspace::once().reorder(bijection, items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::direct::MoveRun;
 use super::permutation::CheckedPermutation;
 use super::places::Span;
+use super::strategy::{Strategy, Way};
 use super::tuning;
 use super::workspace::Workspace;
 use crate::base::check::check_length;
@@ -208,17 +209,12 @@ impl Workspace {
         let p = CheckedPermutation::new(bijection, items.len())?;
         let far = tuning::is_far::<T>(items.len());
         let mut reorder = || {
-            if let Some(sorting) = self.strategy.sorting::<T>(&p, direction, far, self.most_buckets)
-            {
-                let places = places_of(items);
-                // SAFETY: the places are those of `items`, which this call has borrowed mutably and
-                // does not use otherwise until the sort is done.
-                let out = unsafe { Span::new(places) };
-                let source = SharedPtr::new(places.cast::<T>());
-                // SAFETY: the source is `items` as well. It has one initialised item for each index
-                // of `p`, and nobody else uses them.
-                let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
-                if self.settle(placed)? {
+            for way in self.strategy.ways(far, self.is_kept()) {
+                let moved = match way {
+                    Way::Sorted => self.sort(&p, direction, items),
+                    Way::InPlace => self.exchange(&p, direction, items),
+                };
+                if moved? {
                     return Ok(());
                 }
             }
@@ -240,6 +236,47 @@ impl Workspace {
             Ok(())
         };
         if p.is_parallel(size_of::<T>()) { rayon::scope(|_| reorder()) } else { reorder() }
+    }
+
+    /// Moves the items by sorting them into buckets. Returns `false`, with nothing moved, if that
+    /// does not apply or is forgone.
+    fn sort<T: Send>(
+        &mut self,
+        p: &CheckedPermutation,
+        direction: Direction,
+        items: &mut [T],
+    ) -> Result<bool, Error> {
+        let Some(sorting) = self.strategy.sorting::<T>(p, direction, true, self.most_buckets)
+        else {
+            return Ok(false);
+        };
+        let places = places_of(items);
+        // SAFETY: the places are those of `items`, which this call has borrowed mutably and does
+        // not use otherwise until the sort is done.
+        let out = unsafe { Span::new(places) };
+        let source = SharedPtr::new(places.cast::<T>());
+        // SAFETY: the source is `items` as well. It has one initialised item for each index of `p`,
+        // and nobody else uses them.
+        let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
+        self.settle(placed)
+    }
+
+    /// Moves the items in place. Returns `false`, with nothing moved, if that does not apply or is
+    /// forgone.
+    fn exchange<T: Send>(
+        &mut self,
+        p: &CheckedPermutation,
+        direction: Direction,
+        items: &mut [T],
+    ) -> Result<bool, Error> {
+        let Some(in_place) = Strategy::in_place::<T>(p, direction, self.most_buckets) else {
+            return Ok(false);
+        };
+        let start = SharedPtr::new(items.as_mut_ptr());
+        // SAFETY: there are as many items from the start on as `p` has indexes, and this call has
+        // borrowed them mutably and does not use them otherwise meanwhile.
+        let moved = unsafe { in_place.run(start, &mut self.in_place) };
+        self.settle(moved.map(|()| true))
     }
 }
 

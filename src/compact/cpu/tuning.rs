@@ -75,6 +75,43 @@ pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
     items.saturating_mul(bytes) >= cache_share(machine::cache_bytes()).div_ceil(2)
 }
 
+// The strategy in place.
+
+/// The size of a block. With 128, 256, 512 and 1024: TABLE.
+pub(crate) const EXCHANGED_BYTES: usize = 512;
+
+/// The most items in a block.
+pub(crate) const MOST_EXCHANGED: usize = 128;
+
+/// The items of the blocks that a thread reads at a time. Their destinations are evaluated together,
+/// since the evaluators are slow at a few, and the atomic operations for their blocks come together,
+/// since each first waits for all stores before it.
+pub(crate) const COLLECTED_ITEMS: usize = 1 << 11;
+
+/// The most blocks that a thread reads at a time.
+pub(crate) const MOST_STEPS: usize = 64;
+
+/// The number of slots or indexes in a bucket of items of the given size, as a power of two: their
+/// items take 512 KiB at most, and 16 bits tell them apart. `None` for larger items than the
+/// strategy moves.
+pub(crate) fn bucket_bits(item_bytes: usize) -> Option<u32> {
+    let items = BUCKET_BYTES.checked_div(item_bytes).filter(|_| item_bytes <= LARGEST_EXCHANGED)?;
+    Some(items.ilog2().min(u16::BITS))
+}
+
+/// The most bytes of a bucket's items.
+const BUCKET_BYTES: usize = 1 << 19;
+
+/// The largest item, in bytes, that the strategy moves: two fit a block.
+const LARGEST_EXCHANGED: usize = 256;
+
+/// The most buckets.
+pub(crate) const MOST_EXCHANGES: u64 = 1 << 13;
+
+/// The most memory for the marks of the taken slots. Where they would take more, they are evaluated
+/// again, a bucket at a time.
+pub(crate) const MOST_KEPT_MARKS: usize = 16 << 20;
+
 // The partitioned strategy.
 
 /// Whether `items` are too many for the caches, so that sorting them into buckets beats random

@@ -2,6 +2,7 @@
 //!
 //! Its methods are in `slices.rs` for one slice and in `columns` for several.
 
+use super::in_place;
 use super::partitioned;
 use super::strategy::Strategy;
 use super::tuning;
@@ -32,11 +33,14 @@ use crate::error::Error;
 #[derive(Debug)]
 pub struct Workspace {
     pub(super) strategy: Strategy,
+    /// Whether the memory will perhaps serve another call.
+    is_kept: bool,
     /// [`tuning::MOST_BUCKETS`], or in tests a smaller number, which makes the buckets larger.
     pub(super) most_buckets: u64,
     /// The direct strategy's copy of the items.
     pub(super) scratch: Buffer,
     pub(super) partition: partitioned::Buffers,
+    pub(super) in_place: in_place::Buffers,
     /// Buffers for columns that take more than one record.
     pub(super) more: Vec<partitioned::Buffers>,
 }
@@ -52,11 +56,22 @@ impl Workspace {
     pub const fn new() -> Self {
         Self {
             strategy: Strategy::Auto,
+            is_kept: true,
             most_buckets: tuning::MOST_BUCKETS,
             scratch: Buffer::new(),
             partition: partitioned::Buffers::new(),
+            in_place: in_place::Buffers::new(),
             more: Vec::new(),
         }
+    }
+
+    /// A workspace for one call.
+    pub(crate) fn once() -> Self {
+        Self { is_kept: false, ..Self::new() }
+    }
+
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_kept
     }
 
     /// The same workspace with another strategy.
@@ -74,12 +89,11 @@ impl Workspace {
     /// The bytes of working memory that it holds.
     pub fn bytes(&self) -> usize {
         let more: usize = self.more.iter().map(partitioned::Buffers::bytes).sum();
-        self.scratch.bytes() + self.partition.bytes() + more
+        self.scratch.bytes() + self.partition.bytes() + self.in_place.bytes() + more
     }
 
-    /// Decides what to do after an attempt of the partitioned strategy. Returns whether it has
-    /// placed the items. If not, the direct strategy is to move them, and the memory of the attempt
-    /// is freed for it.
+    /// Decides what to do after an attempt of a strategy. Returns whether it has moved the items.
+    /// If not, another is to move them, and the memory of the attempt is freed for it.
     pub(super) fn settle(&mut self, placed: Result<bool, Error>) -> Result<bool, Error> {
         match placed {
             Ok(true) => return Ok(true),
@@ -87,6 +101,7 @@ impl Workspace {
             Ok(false) | Err(_) => {}
         }
         self.partition = partitioned::Buffers::new();
+        self.in_place = in_place::Buffers::new();
         Ok(false)
     }
 }

@@ -4,10 +4,10 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::buckets::{Buckets, LowBits};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::assume_init_mut;
 use crate::base::stream::{LINE, prefetch_lines, stream_lines};
+use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::tuning;
 use crate::error::Error;

@@ -20,7 +20,6 @@
 //! standard deviations more than the mean of a random permutation, but not for every permutation.
 
 mod block;
-mod buckets;
 mod place;
 mod sort;
 #[cfg(test)]
@@ -32,11 +31,13 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use block::{Part, items_per_block};
-use buckets::{Buckets, LowBits};
-use place::{OrderBucket, TakenSlots};
+use place::OrderBucket;
 
+use super::buckets::{Buckets, LowBits};
 use super::places::{Source, Target};
+use super::taken::TakenSlots;
 use super::tuning;
+use crate::base::abort::AbortOnUnwind;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::Buffer;
 use crate::base::simd::SimdLevel;
@@ -367,13 +368,5 @@ pub(in crate::compact::cpu) trait PlaceItems {
 impl<T: Send, L: LowBits, O: Target<T>> PlaceItems for Sorted<'_, T, L, O> {
     fn place(self: Box<Self>) {
         Sorted::place(*self);
-    }
-}
-
-struct AbortOnUnwind;
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        std::process::abort();
     }
 }

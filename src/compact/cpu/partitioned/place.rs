@@ -3,9 +3,10 @@
 use core::mem::MaybeUninit;
 
 use super::block::{PackedItem, Part};
-use super::buckets::LowBits;
 use crate::base::memory::assume_init_mut;
 use crate::base::simd::SimdKernel;
+use crate::compact::cpu::buckets::LowBits;
+use crate::compact::cpu::taken::TakenSlots;
 
 /// Puts a bucket's items in the order of their slots, without gaps. It is compiled for each
 /// instruction set, since most machines have an instruction that counts bits.
@@ -20,20 +21,6 @@ pub(super) struct OrderBucket<'a, T, L> {
     pub(super) stage: &'a mut [MaybeUninit<T>],
 }
 
-/// 64 slots of the bitmap: which of them are taken, and how many are taken before them.
-#[derive(Clone, Copy)]
-pub(super) struct TakenSlots {
-    slots: u64,
-    before: u32,
-}
-
-impl TakenSlots {
-    /// The number of these words for `slots` slots.
-    pub(super) const fn count(slots: usize) -> usize {
-        slots.div_ceil(64)
-    }
-}
-
 /// Finds the taken slots of a bucket.
 #[inline(always)]
 fn find_taken<'a, T, L: LowBits>(
@@ -41,7 +28,7 @@ fn find_taken<'a, T, L: LowBits>(
     bucket: usize,
     room: &'a mut [MaybeUninit<TakenSlots>],
 ) -> &'a [TakenSlots] {
-    room.fill(MaybeUninit::new(TakenSlots { slots: 0, before: 0 }));
+    room.fill(MaybeUninit::new(TakenSlots::NONE));
     // SAFETY: `fill` has just written a value to each word of the room.
     let taken = unsafe { assume_init_mut(room) };
     for part in parts {
@@ -78,9 +65,7 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
         let taken = find_taken(parts, bucket, taken);
         for part in parts {
             part.for_each(bucket, |slot, item| {
-                let TakenSlots { slots, before } = taken[slot / 64];
-                let below = slots & ((1 << (slot % 64)) - 1);
-                copy(item, &mut stage[(before + below.count_ones()) as usize]);
+                copy(item, &mut stage[taken[slot / 64].rank(slot)]);
             });
         }
     }

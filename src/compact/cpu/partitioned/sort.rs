@@ -4,11 +4,11 @@ use num_traits::Zero;
 use rayon::prelude::*;
 
 use super::block::Part;
-use super::buckets::LowBits;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::Buffer;
 use crate::base::stream::Publish;
 use crate::bijection::{Bijection, Trusted};
+use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use crate::compact::cpu::tuning;

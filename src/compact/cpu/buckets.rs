@@ -15,6 +15,9 @@ pub(super) trait LowBits: Copy + Send + Sync {
     /// The number within its bucket of the slot or index with these low bits.
     fn number(self, buckets: Buckets) -> usize;
 
+    /// The low bits of a number within its bucket.
+    fn of(number: u64) -> Self;
+
     /// Evaluates the inverse at the indexes from `first` on.
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [Self::Index]);
 }
@@ -32,6 +35,11 @@ impl LowBits for u16 {
     #[inline(always)]
     fn number(self, _: Buckets) -> usize {
         usize::from(self)
+    }
+
+    #[inline(always)]
+    fn of(number: u64) -> Self {
+        number as Self
     }
 
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [u32]) {
@@ -53,6 +61,11 @@ impl LowBits for u32 {
         self as usize & (buckets.len() - 1)
     }
 
+    #[inline(always)]
+    fn of(number: u64) -> Self {
+        number as Self
+    }
+
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [u64]) {
         f.inverse_run(first, slots);
     }
@@ -70,8 +83,13 @@ impl Buckets {
     /// Buckets for all slots or indexes up to `last`: of the usual size, or larger where there
     /// would be more than `most` of them.
     pub(super) fn new(last: u64, most: u64) -> Self {
-        let bits =
-            (u16::BITS..).find(|&bits| last >> bits < most).expect("a bucket may have them all");
+        Self::of_bits(u16::BITS, last, most)
+    }
+
+    /// Buckets for all slots or indexes up to `last`: of `2^bits` of them, or more where there would
+    /// be more than `most` buckets.
+    pub(super) fn of_bits(bits: u32, last: u64, most: u64) -> Self {
+        let bits = (bits..).find(|&bits| last >> bits < most).expect("a bucket may have them all");
         Self { bits, count: (last >> bits) as usize + 1 }
     }
 

@@ -1,0 +1,146 @@
+//! Which blocks of each bucket have been read and written.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use super::grid::Grid;
+use crate::base::check::try_with_capacity;
+use crate::error::Error;
+
+/// The state of every bucket's blocks, which all threads share.
+///
+/// A bucket's blocks are *claimed*, to be written, from the first on. A block that nobody has read
+/// by then is read by the thread that claims it, before it writes there. A thread that has nothing
+/// to write *takes* an unread block, to read it, from the last on.
+pub(super) struct Claims {
+    buckets: Vec<Bucket>,
+    /// In all buckets before this one every block has been claimed or taken.
+    first_unread: AtomicUsize,
+}
+
+struct Bucket {
+    /// See [`Blocks`].
+    blocks: AtomicU64,
+    /// The number of threads that are about to take a block, or have not read one that they have
+    /// taken.
+    readers: AtomicU32,
+}
+
+/// The blocks of a bucket, in one word: they have to change together.
+#[derive(Clone, Copy)]
+struct Blocks {
+    /// The number of blocks that have been claimed.
+    claimed: u32,
+    /// The number of blocks that have not been taken.
+    untaken: u32,
+}
+
+impl Blocks {
+    /// What is added to the word for each block that is claimed, and for each that is not taken.
+    const CLAIMED: u64 = 1;
+    const UNTAKEN: u64 = 1 << 32;
+
+    fn of(word: u64) -> Self {
+        Self { claimed: word as u32, untaken: (word >> 32) as u32 }
+    }
+}
+
+/// A block that a thread has claimed.
+pub(super) struct Claim {
+    /// Its number in the bucket.
+    pub(super) block: usize,
+    /// Whether the thread has to read it first.
+    pub(super) is_unread: bool,
+}
+
+impl Claims {
+    /// Nothing has been claimed or taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn new(grid: &Grid) -> Result<Self, Error> {
+        let mut buckets = try_with_capacity(grid.buckets())?;
+        buckets.extend((0..grid.buckets()).map(|bucket| Bucket {
+            blocks: AtomicU64::new(grid.blocks(bucket) as u64 * Blocks::UNTAKEN),
+            readers: AtomicU32::new(0),
+        }));
+        Ok(Self { buckets, first_unread: AtomicUsize::new(0) })
+    }
+
+    /// Claims the next block of a bucket.
+    ///
+    /// If it is not unread, then another thread has taken it, and [`are_read`](Self::are_read) says
+    /// when that thread is done.
+    #[inline]
+    pub(super) fn claim(&self, bucket: usize) -> Claim {
+        let word = self.buckets[bucket].blocks.fetch_add(Blocks::CLAIMED, Ordering::AcqRel);
+        let Blocks { claimed, untaken } = Blocks::of(word);
+        Claim { block: claimed as usize, is_unread: claimed < untaken }
+    }
+
+    /// Takes an unread block, and returns its bucket and its number there; `None` if there is none.
+    /// The thread has to read it, and then to call [`has_read`](Self::has_read).
+    #[inline]
+    pub(super) fn take(&self) -> Option<(usize, usize)> {
+        let mut number = self.first_unread.load(Ordering::Relaxed);
+        while let Some(bucket) = self.buckets.get(number) {
+            // Before it is taken: whoever claims the block afterwards then sees a reader.
+            bucket.readers.fetch_add(1, Ordering::AcqRel);
+            let taken = bucket.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+                let Blocks { claimed, untaken } = Blocks::of(word);
+                (claimed < untaken).then(|| word - Blocks::UNTAKEN)
+            });
+            if let Ok(word) = taken {
+                return Some((number, Blocks::of(word).untaken as usize - 1));
+            }
+            bucket.readers.fetch_sub(1, Ordering::Release);
+            number += 1;
+            self.first_unread.fetch_max(number, Ordering::Relaxed);
+        }
+        None
+    }
+
+    /// Says that a block that was taken from the bucket has been read.
+    #[inline]
+    pub(super) fn has_read(&self, bucket: usize) {
+        self.buckets[bucket].readers.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Whether all blocks that have been taken from the bucket have been read.
+    #[inline]
+    pub(super) fn are_read(&self, bucket: usize) -> bool {
+        self.buckets[bucket].readers.load(Ordering::Acquire) == 0
+    }
+
+    /// The number of blocks of a bucket that have been claimed.
+    pub(super) fn claimed(&self, bucket: usize) -> usize {
+        Blocks::of(self.buckets[bucket].blocks.load(Ordering::Acquire)).claimed as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_is_read_once_before_it_is_written() {
+        let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 8).unwrap();
+        let claims = Claims::new(&grid).unwrap();
+        assert_eq!(claims.take(), Some((0, 2)));
+        assert!(!claims.are_read(0) && claims.are_read(2));
+        let claim = |bucket| {
+            let Claim { block, is_unread } = claims.claim(bucket);
+            (block, is_unread)
+        };
+        assert_eq!([claim(0), claim(0), claim(0)], [(0, true), (1, true), (2, false)]);
+        assert!(!claims.are_read(0));
+        claims.has_read(0);
+        assert!(claims.are_read(0));
+        assert_eq!(claims.take(), Some((2, 1)));
+        assert_eq!(claims.take(), Some((2, 0)));
+        assert_eq!(claims.take(), Some((3, 1)));
+        assert_eq!(claim(3), (0, true));
+        assert_eq!([claims.take(), claims.take()], [None, None]);
+        assert_eq!([0, 1, 2, 3].map(|bucket| claims.claimed(bucket)), [3, 0, 0, 1]);
+    }
+}

@@ -1,0 +1,246 @@
+//! [`Marks`]: which slots of each bucket are taken, known before any item moves.
+
+use core::mem::MaybeUninit;
+
+use rayon::prelude::*;
+
+use crate::base::check::try_with_capacity;
+use crate::base::memory::{Buffer, assume_init_mut};
+use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::bijection::{Bijection, Trusted};
+use crate::compact::cpu::buckets::Buckets;
+use crate::compact::cpu::taken::TakenSlots;
+use crate::compact::cpu::tuning;
+use crate::error::Error;
+use crate::word::Word;
+
+/// The slots that are taken, those whose values are below a length: a bit for each slot.
+pub(super) struct Marks<'a> {
+    f: &'a Trusted<'a>,
+    last_index: u64,
+    buckets: Buckets,
+    /// The bits of all slots, if they are few enough to be kept.
+    kept: Option<&'a [u64]>,
+}
+
+impl<'a> Marks<'a> {
+    /// Evaluates every slot, and returns the marks and the number of taken slots in each bucket.
+    /// The length is at least 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn new(
+        f: &'a Trusted<'a>,
+        len: usize,
+        buckets: Buckets,
+        room: &'a mut Buffer,
+    ) -> Result<(Self, Vec<usize>), Error> {
+        let marks = Self { f, last_index: len as u64 - 1, buckets, kept: None };
+        let mut counts = try_with_capacity(buckets.count)?;
+        counts.resize(buckets.count, 0);
+        let words = buckets.len() / u64::BITS as usize;
+        if buckets.count * words * size_of::<u64>() > tuning::MOST_KEPT_MARKS {
+            counts.par_iter_mut().enumerate().for_each(|(bucket, count)| {
+                marks.for_each_word(bucket, |_, bits| *count += bits.count_ones() as usize);
+            });
+            return Ok((marks, counts));
+        }
+        let kept = room.room(buckets.count * words)?;
+        kept.fill(MaybeUninit::new(0));
+        // SAFETY: `fill` has just written every word.
+        let kept = unsafe { assume_init_mut(kept) };
+        let work = counts.par_iter_mut().zip(kept.par_chunks_mut(words));
+        work.enumerate().for_each(|(bucket, (count, kept))| {
+            marks.for_each_word(bucket, |word, bits| {
+                kept[word] = bits;
+                *count += bits.count_ones() as usize;
+            });
+        });
+        Ok((Self { kept: Some(kept), ..marks }, counts))
+    }
+
+    /// Writes a bucket's taken slots, and how many there are before each.
+    pub(super) fn rank(&self, bucket: usize, taken: &mut [TakenSlots]) {
+        let mut before = 0;
+        let mut rank = |word: usize, slots: u64| {
+            taken[word] = TakenSlots { slots, before };
+            before += slots.count_ones();
+        };
+        let words = self.buckets.len() / u64::BITS as usize;
+        match self.kept {
+            Some(kept) => {
+                let kept = &kept[bucket * words..][..words];
+                kept.iter().enumerate().for_each(|(word, &bits)| rank(word, bits));
+            }
+            None => self.for_each_word(bucket, rank),
+        }
+    }
+
+    /// Evaluates a bucket's slots, and visits their bits, each word with its number in the bucket.
+    fn for_each_word(&self, bucket: usize, visit: impl FnMut(usize, u64)) {
+        let size = self.buckets.len() as u64;
+        let first = bucket as u64 * size;
+        let slots = (self.f.last() - first).min(size - 1) as usize + 1;
+        for_each_word(self.f, self.last_index, first, slots, visit);
+    }
+}
+
+/// Evaluates slots from `first` on, and visits their bits, 64 at a time and in order: which of their
+/// values are at most `last_index`. Each word comes with its number.
+pub(super) fn for_each_word(
+    f: &Trusted,
+    last_index: u64,
+    first: u64,
+    slots: usize,
+    mut visit: impl FnMut(usize, u64),
+) {
+    let mut visit_all = |start: usize, words: &[u64], slots: usize| {
+        for (word, &bits) in (start / 64..).zip(&words[..slots.div_ceil(64)]) {
+            visit(word, bits);
+        }
+    };
+    if f.last() <= u64::from(u32::MAX) {
+        let mut run = [0_u32; tuning::RUN];
+        for start in (0..slots).step_by(tuning::RUN) {
+            let run = &mut run[..(slots - start).min(tuning::RUN)];
+            f.forward_run_u32(first + start as u64, run);
+            visit_all(start, &mark(run, last_index as u32), run.len());
+        }
+    } else {
+        let mut run = [0_u64; tuning::RUN];
+        for start in (0..slots).step_by(tuning::RUN) {
+            let run = &mut run[..(slots - start).min(tuning::RUN)];
+            f.forward_run(first + start as u64, run);
+            visit_all(start, &mark(run, last_index), run.len());
+        }
+    }
+}
+
+/// A bit for each value of a run, that says whether it is at most `last`.
+fn mark<N: Word>(values: &[N], last: N) -> [u64; tuning::RUN / 64] {
+    SimdLevel::current().run(Mark { values, last })
+}
+
+struct Mark<'a, N> {
+    values: &'a [N],
+    last: N,
+}
+
+impl<N: Word> SimdKernel for Mark<'_, N> {
+    type Output = [u64; tuning::RUN / 64];
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let mut words = [0; tuning::RUN / 64];
+        for (word, values) in words.iter_mut().zip(self.values.chunks(64)) {
+            // Bytes first: compilers make vectors of that, and a multiplication then gathers the
+            // lowest bits of eight bytes.
+            let mut bytes = [0_u8; 64];
+            for (byte, &value) in bytes.iter_mut().zip(values) {
+                *byte = u8::from(value <= self.last);
+            }
+            let (eights, _) = bytes.as_chunks::<8>();
+            for (k, &eight) in eights.iter().enumerate() {
+                let bits = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+                *word |= bits << (8 * k);
+            }
+        }
+        words
+    }
+
+    /// A comparison yields the bits themselves here, which compilers do not see in the loop above:
+    /// it takes eight times as long.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) -> Self::Output {
+        if N::BITS != u32::BITS {
+            return self.run();
+        }
+        // SAFETY: the caller promises AVX-512, and N has 32 bits.
+        unsafe { mark_avx512(self.values, self.last) }
+    }
+}
+
+/// # Safety
+///
+/// The machine has this feature, and N has 32 bits.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn mark_avx512<N: Word>(values: &[N], last: N) -> [u64; tuning::RUN / 64] {
+    use core::arch::x86_64::{
+        _mm512_cmple_epu32_mask, _mm512_mask_cmple_epu32_mask, _mm512_maskz_loadu_epi32,
+        _mm512_set1_epi32,
+    };
+
+    let last = _mm512_set1_epi32(last.widen() as i32);
+    let mut words = [0; tuning::RUN / 64];
+    for (k, values) in values.chunks(16).enumerate() {
+        let all = u16::MAX >> (16 - values.len());
+        // SAFETY: as many words of 32 bits are loaded as the chunk has.
+        let vector = unsafe { _mm512_maskz_loadu_epi32(all, values.as_ptr().cast()) };
+        let marks = match all {
+            u16::MAX => _mm512_cmple_epu32_mask(vector, last),
+            _ => _mm512_mask_cmple_epu32_mask(all, vector, last),
+        };
+        words[k / 4] |= u64::from(marks) << (16 * (k % 4));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::{FromSeed, GridFeistel, MulXorshift};
+
+    #[test]
+    fn every_level_marks_the_same() {
+        let mut values = [0_u32; tuning::RUN];
+        MulXorshift::<10>::from_seed(1 << 20, 1).forward_run_u32(5, &mut values);
+        for len in [0, 1, 63, 64, 65, 1000, tuning::RUN] {
+            for last in [0, 1 << 18, 1 << 19, u32::MAX] {
+                let values = &values[..len];
+                let wide: Vec<u64> = values.iter().map(|&x| u64::from(x) << 20).collect();
+                for level in SimdLevel::all() {
+                    let narrow = level.run(Mark { values, last });
+                    let bit = |k: usize| narrow[k / 64] >> (k % 64) & 1 == 1;
+                    assert!(values.iter().enumerate().all(|(k, &x)| bit(k) == (x <= last)));
+                    assert!((len..tuning::RUN).all(|k| !bit(k)));
+                    let last = u64::from(last) << 20;
+                    assert_eq!(level.run(Mark { values: &wide, last }), narrow);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn slots_are_counted_and_ranked() {
+        let len = 70_001;
+        let chain = MulXorshift::<10>::from_seed(len, 1);
+        let grid = GridFeistel::<12>::from_seed(len, 1);
+        for f in [chain.trusted().unwrap(), grid.trusted().unwrap()] {
+            let buckets = Buckets::of_bits(12, f.last(), 1 << 10);
+            let mut room = Buffer::new();
+            let (kept, counts) = Marks::new(&f, len as usize, buckets, &mut room).unwrap();
+            assert!(kept.kept.is_some());
+            let anew = Marks { kept: None, ..kept };
+            for bucket in 0..buckets.count {
+                let [mut of_kept, mut of_anew] = [[TakenSlots::NONE; 64]; 2];
+                kept.rank(bucket, &mut of_kept);
+                anew.rank(bucket, &mut of_anew);
+                let mut rank = 0;
+                for slot in 0..buckets.len() {
+                    let point = (bucket * buckets.len() + slot) as u64;
+                    let is_taken = point <= f.last() && f.forward(point) < len;
+                    for taken in [of_kept[slot / 64], of_anew[slot / 64]] {
+                        assert_eq!(taken.slots >> (slot % 64) & 1 == 1, is_taken);
+                        assert!(!is_taken || taken.rank(slot) == rank);
+                    }
+                    rank += usize::from(is_taken);
+                }
+                assert_eq!(counts[bucket], rank);
+            }
+        }
+    }
+}

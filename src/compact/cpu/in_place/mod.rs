@@ -1,0 +1,217 @@
+//! The strategy in place: items are exchanged within the array a block at a time, and then put in
+//! order a cache's worth at a time.
+//!
+//! It does what the partitioned strategy does without a second copy of the items. The array is
+//! divided into *blocks* of equal length, and each bucket owns the blocks at its final place. A
+//! thread takes a block, evaluates where its items go, and collects each item in an *open block* of
+//! its bucket. Whenever an open block is full, the thread claims the bucket's next own block in the
+//! array. If that has not been read yet, the thread reads it before it writes there, and so goes on
+//! with its items. Every item is read once and written once. When all blocks have been read, every
+//! bucket's items are together, and each bucket is put in order in the cache.
+//!
+//! This is one pass of an in-place sample sort as in Axtmann, Witt, Ferizovic and Sanders,
+//! *Engineering In-place (Shared-memory) Sorting Algorithms* (2022), with two differences. A key
+//! tells in advance how many items each bucket gets, so a block goes to its place at once, where a
+//! sort has to write it back, count, and exchange it in a second pass. And where an item belongs is
+//! computed from where it was, so that of an item that has moved nothing else is known: its *low
+//! bits*, its number within the bucket, are kept beside the array.
+//!
+//! The working memory is the low bits, two bytes an item, and the open blocks and a bucket of each
+//! thread. It is all allocated before the first item moves. From then on nothing can fail: the
+//! bijection is trusted not to panic, the counts are exact, and no bucket can overflow.
+
+mod claims;
+mod collect;
+mod destinations;
+mod grid;
+mod marks;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use rayon::prelude::*;
+
+use claims::Claims;
+use collect::{Collector, Exchange, Run};
+use destinations::Destinations;
+use grid::Grid;
+use marks::Marks;
+
+use super::buckets::{Buckets, LowBits};
+use super::taken::TakenSlots;
+use super::tuning;
+use crate::base::abort::AbortOnUnwind;
+use crate::base::check::try_with_capacity;
+use crate::base::memory::{Buffer, SharedPtr};
+use crate::base::simd::SimdLevel;
+use crate::bijection::{Bijection, Trusted};
+use crate::compact::Direction;
+use crate::error::Error;
+
+/// The buffers that the strategy needs.
+#[derive(Debug, Default)]
+pub(in crate::compact::cpu) struct Buffers {
+    /// The low bits of the items that have been written, at the items' places.
+    lows: Buffer,
+    /// The blocks of all threads, and their low bits.
+    blocks: Buffer,
+    block_lows: Buffer,
+    /// The taken slots of all buckets, a bit each.
+    marks: Buffer,
+    /// Room for one bucket's items in order, for each thread.
+    stages: Buffer,
+    /// One bucket's taken slots, for each thread.
+    taken: Buffer,
+}
+
+impl Buffers {
+    pub(in crate::compact::cpu) const fn new() -> Self {
+        Self {
+            lows: Buffer::new(),
+            blocks: Buffer::new(),
+            block_lows: Buffer::new(),
+            marks: Buffer::new(),
+            stages: Buffer::new(),
+            taken: Buffer::new(),
+        }
+    }
+
+    pub(in crate::compact::cpu) fn bytes(&self) -> usize {
+        let Self { lows, blocks, block_lows, marks, stages, taken } = self;
+        [lows, blocks, block_lows, marks, stages, taken].map(Buffer::bytes).iter().sum()
+    }
+}
+
+/// The number of items in a block: a power of two.
+const fn items_per_block<T>() -> usize {
+    let items = tuning::EXCHANGED_BYTES / size_of::<T>();
+    let items = if items < tuning::MOST_EXCHANGED { items } else { tuning::MOST_EXCHANGED };
+    1 << items.ilog2()
+}
+
+/// A move in place that is to be made: by which bijection, in which direction, and with which
+/// buckets.
+pub(in crate::compact::cpu) struct InPlace<'a> {
+    f: &'a Trusted<'a>,
+    len: usize,
+    direction: Direction,
+    buckets: Buckets,
+}
+
+impl<'a> InPlace<'a> {
+    /// A move of `len` items of type T with at most `most_buckets` buckets; `None` where the
+    /// strategy does not apply.
+    pub(in crate::compact::cpu) fn new<T>(
+        f: &'a Trusted<'a>,
+        len: usize,
+        direction: Direction,
+        most_buckets: u64,
+    ) -> Option<Self> {
+        let last = match direction {
+            Direction::Shuffle => f.last(),
+            Direction::Unshuffle => (len as u64).checked_sub(1)?,
+        };
+        let buckets = Buckets::of_bits(tuning::bucket_bits(size_of::<T>())?, last, most_buckets);
+        let serves = f.is_panic_free()
+            && buckets.bits <= tuning::MOST_BUCKET_BITS
+            // With fewer items for their slots, most evaluations would be for empty slots.
+            && len as u64 > f.last() / 8;
+        serves.then_some(Self { f, len, direction, buckets })
+    }
+
+    /// Moves the items.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], before anything is moved.
+    ///
+    /// # Safety
+    ///
+    /// There are as many items of type T from `items` on as this was created for, and nobody else
+    /// uses them meanwhile.
+    pub(in crate::compact::cpu) unsafe fn run<T: Send>(
+        &self,
+        items: SharedPtr<T>,
+        buffers: &mut Buffers,
+    ) -> Result<(), Error> {
+        if self.buckets.bits <= u16::BITS {
+            // SAFETY: `run_with` asks for what the caller has promised of the items.
+            unsafe { self.run_with::<T, u16>(items, buffers) }
+        } else {
+            // SAFETY: the caller's promise does not depend on the width of the low bits.
+            unsafe { self.run_with::<T, u32>(items, buffers) }
+        }
+    }
+
+    /// Moves the items, with low bits of type L.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], before anything is moved.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    unsafe fn run_with<T: Send, L: LowBits>(
+        &self,
+        items: SharedPtr<T>,
+        buffers: &mut Buffers,
+    ) -> Result<(), Error> {
+        let Self { f, len, direction, buckets } = *self;
+        let Buffers { lows, blocks, block_lows, marks, stages, taken } = buffers;
+        let (marks, counts) = if direction == Direction::Unshuffle || len as u64 - 1 == f.last() {
+            (None, self.even_counts()?)
+        } else {
+            let (marks, counts) = Marks::new(f, len, buckets, marks)?;
+            (Some(marks), counts)
+        };
+        let destinations = Destinations::new(f, len, direction)?;
+        let grid = Grid::new(&counts, items_per_block::<T>())?;
+        let exchange = Exchange {
+            items,
+            lows: SharedPtr::new(lows.room::<L>(len)?.as_mut_ptr().cast::<L>()),
+            buckets,
+            grid: &grid,
+            claims: &Claims::new(&grid)?,
+            destinations: &destinations,
+        };
+
+        let threads = rayon::current_num_threads();
+        let share = Collector::<T, L>::blocks(buckets) * items_per_block::<T>();
+        let blocks = blocks.room(threads * share)?.chunks_mut(share);
+        let block_lows = block_lows.room(threads * share)?.chunks_mut(share);
+        let mut collectors = try_with_capacity(threads)?;
+        for (items, lows) in blocks.zip(block_lows) {
+            collectors.push(Collector::new(&exchange, items, lows)?);
+        }
+        let most = counts.iter().copied().max().unwrap_or(0).max(1);
+        let words = TakenSlots::count(buckets.len());
+        let stages = stages.room(threads * most)?.chunks_mut(most);
+        let mut all = try_with_capacity(threads)?;
+        all.extend(stages.zip(taken.room(threads * words)?.chunks_mut(words)));
+
+        // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
+        // aborts.
+        let guard = AbortOnUnwind;
+        let level = SimdLevel::current();
+        collectors.par_iter_mut().with_max_len(1).for_each(|collector| {
+            // SAFETY: the caller promises as many items as this was created for, which is the
+            // number of the grid's places, and that nobody else uses them. There are as many low
+            // bits, in a buffer that is borrowed for this whole call.
+            level.run(unsafe { Run::new(collector) });
+        });
+        // SAFETY: all collectors have run. The promise of the items is the same.
+        unsafe { order::all(&exchange, &collectors, marks.as_ref(), all) };
+        core::mem::forget(guard);
+        Ok(())
+    }
+
+    /// The number of items in each bucket where there is one for each slot or index.
+    fn even_counts(&self) -> Result<Vec<usize>, Error> {
+        let Self { len, buckets, .. } = *self;
+        let mut counts = try_with_capacity(buckets.count)?;
+        let before = (0..buckets.count).map(|bucket| bucket * buckets.len());
+        counts.extend(before.map(|before| (len - before).min(buckets.len())));
+        Ok(counts)
+    }
+}

@@ -1,0 +1,145 @@
+//! Tests of the strategy by itself, with buckets of both kinds and in pools of several sizes.
+
+use std::fmt::Debug;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::*;
+use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
+use crate::compact::{Compactor, Serial};
+
+/// Few enough buckets that they are large ones for more than `2^17` slots or indexes.
+const FEW: u64 = 2;
+
+fn pools() -> impl Iterator<Item = ThreadPool> {
+    [1, 2, 7]
+        .into_iter()
+        .map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap())
+}
+
+fn permutation(f: &dyn Bijection, len: usize) -> Vec<u32> {
+    let mut p = vec![0; len];
+    Serial.indices(f, &mut p).unwrap();
+    p
+}
+
+fn mix(x: u32) -> u64 {
+    u64::from(x).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Moves items in both directions, with one set of buffers.
+fn check<T: Clone + Debug + PartialEq + Send>(
+    f: &Trusted,
+    p: &[u32],
+    most_buckets: u64,
+    item: impl Fn(u32) -> T,
+) {
+    let len = p.len();
+    let source: Vec<T> = (0..len as u32).map(&item).collect();
+    let shuffled: Vec<T> = p.iter().map(|&index| item(index)).collect();
+    let mut items = source.clone();
+    let mut buffers = Buffers::new();
+    let mut move_all = |direction, items: &mut [T]| {
+        let in_place = InPlace::new::<T>(f, len, direction, most_buckets).unwrap();
+        let start = SharedPtr::new(items.as_mut_ptr());
+        // SAFETY: there are `len` items from the start on, which are borrowed meanwhile.
+        unsafe { in_place.run(start, &mut buffers) }.unwrap();
+    };
+    move_all(Direction::Shuffle, &mut items);
+    assert!(items == shuffled, "{len} items of {} bytes", size_of::<T>());
+    move_all(Direction::Unshuffle, &mut items);
+    assert!(items == source, "{len} items of {} bytes, back", size_of::<T>());
+}
+
+#[test]
+fn any_length_is_moved_with_buckets_of_any_size() {
+    for pool in pools() {
+        for len in [1, 2, 63, 64, 65, 1000, 65_537, 131_071, 200_000, 1 << 18, (1 << 18) + 1] {
+            let f = MulXorshift::<10>::from_seed(len as u64, 1);
+            let (f, p) = (f.trusted().unwrap(), permutation(&f, len));
+            pool.install(|| {
+                for most_buckets in [1, FEW, 5, tuning::MOST_EXCHANGES] {
+                    check(&f, &p, most_buckets, mix);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn items_of_any_size_are_moved() {
+    let f = MulXorshift::<10>::from_seed(70_000, 1);
+    let (f, p) = (f.trusted().unwrap(), permutation(&f, 70_000));
+    for pool in pools() {
+        pool.install(|| {
+            for most_buckets in [1, tuning::MOST_EXCHANGES] {
+                check(&f, &p, most_buckets, |x| mix(x) as u8);
+                check(&f, &p, most_buckets, |x| mix(x) as u16);
+                check(&f, &p, most_buckets, |x| mix(x) as u32);
+                check(&f, &p, most_buckets, |x| [mix(x) as u32; 3]);
+                check(&f, &p, most_buckets, |x| u128::from(mix(x)) << 20);
+                check(&f, &p, most_buckets, |x| [mix(x); 3]);
+                check(&f, &p, most_buckets, |x| [mix(x); 8]);
+                check(&f, &p, most_buckets, |x| [mix(x); 32]);
+                check(&f, &p, most_buckets, |x| format!("item {x}"));
+            }
+        });
+    }
+}
+
+#[test]
+fn every_family_is_moved() {
+    let len = 140_000;
+    let philox = VariablePhilox::<24>::from_seed(len as u64, 2);
+    let walk = CycleWalk::new(philox, len as u64).unwrap();
+    let grid = GridFeistel::<12>::from_seed(len as u64, 2);
+    // Four to eight times as many slots as items.
+    let wide = MulXorshift::<10>::from_seed(4 * len as u64, 2);
+    let families: [&dyn Bijection; 4] = [&philox, &walk, &grid, &wide];
+    for pool in pools() {
+        for &f in &families {
+            let p = permutation(f, len);
+            let f = f.trusted().unwrap();
+            pool.install(|| {
+                for most_buckets in [FEW, tuning::MOST_EXCHANGES] {
+                    check(&f, &p, most_buckets, mix);
+                }
+            });
+        }
+    }
+}
+
+/// Permutations that are not random at all fill one bucket after the other, or all at once: every
+/// thread then holds as many full blocks as it ever can.
+#[test]
+fn permutations_that_are_not_random_are_moved() {
+    let len = 300_000;
+    for (multiplier, increment) in [(1, 0), (1, 5), (1, 1 << 18), (3, 5), ((1 << 17) + 1, 5)] {
+        let f = Lcg::new(19, multiplier, increment).unwrap();
+        for len in [len, 1 << 19] {
+            let (f, p) = (f.trusted().unwrap(), permutation(&f, len));
+            for pool in pools() {
+                pool.install(|| {
+                    for most_buckets in [FEW, tuning::MOST_EXCHANGES] {
+                        check(&f, &p, most_buckets, mix);
+                        check(&f, &p, most_buckets, |x| [mix(x); 8]);
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_moved_is_refused() {
+    let f = Lcg::new(20, 5, 3).unwrap();
+    let f = f.trusted().unwrap();
+    let serves =
+        |f: &Trusted, len, most| InPlace::new::<u64>(f, len, Direction::Shuffle, most).is_some();
+    assert!(serves(&f, 1 << 20, 1 << 13));
+    assert!(!serves(&f, (1 << 17) - 1, 1 << 13), "nearly all slots would be empty");
+    assert!(InPlace::new::<()>(&f, 1 << 20, Direction::Shuffle, 1 << 13).is_none());
+    assert!(InPlace::new::<[u64; 33]>(&f, 1 << 20, Direction::Shuffle, 1 << 13).is_none());
+    assert!(InPlace::new::<u64>(&f, 0, Direction::Unshuffle, 1 << 13).is_none());
+    assert!(!serves(&Trusted::new(&f), 1 << 20, 1 << 13), "it may panic");
+}
