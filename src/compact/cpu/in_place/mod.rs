@@ -82,11 +82,14 @@ impl Buffers {
     }
 }
 
-/// The number of items in a block: a power of two.
+/// The number of items in a block: a power of two. It is 1 for items that the strategy does not
+/// move.
 const fn items_per_block<T>() -> usize {
-    let items = tuning::EXCHANGED_BYTES / size_of::<T>();
-    let items = if items < tuning::MOST_EXCHANGED { items } else { tuning::MOST_EXCHANGED };
-    1 << items.ilog2()
+    match tuning::EXCHANGED_BYTES.checked_div(size_of::<T>()) {
+        None | Some(0) => 1,
+        Some(tuning::MOST_EXCHANGED..) => tuning::MOST_EXCHANGED,
+        Some(items) => 1 << items.ilog2(),
+    }
 }
 
 /// A move in place that is to be made: by which bijection, in which direction, and with which
