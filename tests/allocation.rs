@@ -156,7 +156,7 @@ fn everything_that_moves(len: usize) {
         moves("serial", len, &there, |items, _| Serial.shuffle(&f, items)),
         moves("serial, back", len, &back, |items, _| Serial.unshuffle(&f, items)),
     ];
-    for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned] {
+    for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned, Strategy::InPlace] {
         let fresh = || Workspace::new().with_strategy(strategy);
         requests.extend([
             moves("by seed", len, &there, |items, _| fresh().shuffle_by_seed(1, items)),
@@ -223,6 +223,8 @@ fn every_request_may_be_refused() {
         assert!(refuse_each("tiles", direct, drop) >= 3);
         let partitioned = || fresh(Strategy::Partitioned).unshuffle_by_seed(1, &mut bytes);
         assert!(refuse_each("parts", partitioned, drop) > 0);
+        let in_place = || fresh(Strategy::InPlace).unshuffle_by_seed(1, &mut bytes);
+        assert!(refuse_each("blocks", in_place, drop) > 0);
     });
 
     // Many columns, whose list is itself large.

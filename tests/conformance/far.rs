@@ -56,6 +56,10 @@ fn strategies_agree(f: &dyn Bijection, len: usize) {
     shuffle(f, &mut partitioned, Strategy::Partitioned);
     shuffle(f, &mut direct, Strategy::Direct);
     assert!(partitioned[..] == direct[..]);
+    drop(partitioned);
+    let mut in_place = items(len);
+    shuffle(f, &mut in_place, Strategy::InPlace);
+    assert!(in_place[..] == direct[..]);
 }
 
 #[test]

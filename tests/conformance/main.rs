@@ -91,6 +91,7 @@ back_ends! {
     workspace: Some(Workspace::new());
     workspace_direct: Some(Workspace::new().with_strategy(Strategy::Direct));
     workspace_partitioned: Some(Workspace::new().with_strategy(Strategy::Partitioned));
+    workspace_in_place: Some(Workspace::new().with_strategy(Strategy::InPlace));
     workspace_by_seed: Some(Seeded(Workspace::new()));
     slices: Some(Slices);
     view: Some(View(Backend::Cpu));

@@ -12,7 +12,9 @@ use crate::compact::Direction;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// The strategy that is expected to be fastest.
+    /// The strategy that is expected to be fastest: [`Direct`](Self::Direct) for items that fit the
+    /// caches; otherwise [`Partitioned`](Self::Partitioned) in a [`Workspace`](crate::Workspace),
+    /// which keeps the memory for it, and [`InPlace`](Self::InPlace) in calls without one.
     #[default]
     Auto,
     /// Evaluates every slot, and fetches each item from where it is, or stores it where it belongs.
@@ -34,9 +36,10 @@ pub enum Strategy {
     /// Exchanges blocks of items within the array, and then puts the items in order, a cache's worth
     /// at a time: what `Partitioned` does without a second copy of the items.
     ///
-    /// The working memory is two bytes an item (four for more than 2^29 slots), whatever the size of
-    /// the item, at most 16 MiB for a bit for each slot, and a few hundred KiB for each thread, or
-    /// 8 MiB from 2^28 items on. It is all there before the first item moves.
+    /// The working memory is two bytes an item (four for more than 2^29 slots of 8 bytes), whatever
+    /// the size of the item; at most 16 MiB, a bit for each slot; and for each thread 1 to 3 KiB for
+    /// each bucket of 2^16 slots (less of larger items), and half a MiB. It is all there before the
+    /// first item moves.
     ///
     /// This strategy serves one slice of items of up to 256 bytes, and bijections that are trusted
     /// and [free of panics](crate::Trusted::panic_free), on up to 2^35 points. Elsewhere the direct
