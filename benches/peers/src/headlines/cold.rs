@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::{Computed, Results, conditions};
+use super::{Computed, NOT_MEASURED, Results, conditions};
 use crate::cold::Rows;
 use crate::rows::Source;
 use crate::sheet::Sheet;
@@ -16,9 +16,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         let sheet = results.sheet(&name)?;
         tables.push(table(&name, &sheet).map_err(|why| format!("{name}.csv: {why}"))?);
     }
-    if !tables.is_empty() {
-        computed.block("cold", tables.join("\n"));
-    }
+    let text = if tables.is_empty() { NOT_MEASURED.into() } else { tables.join("\n") };
+    computed.block("cold", text);
     Ok(())
 }
 
@@ -73,7 +72,7 @@ mod tests {
 
     #[test]
     fn there_need_be_no_rows_but_no_wrong_ones() {
-        assert!(computed(&[]).unwrap().blocks.is_empty());
+        assert_eq!(computed(&[]).unwrap().blocks, [("cold", NOT_MEASURED.to_owned())]);
         let wrong = [("cpu-cold.csv", "fastrand,u64,8,257,2,4 KiB,0,2e6,0,0,0")];
         assert!(computed(&wrong).unwrap_err().to_string().contains("cpu-cold.csv: row 1"));
     }
