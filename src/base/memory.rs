@@ -10,9 +10,9 @@ use crate::error::Error;
 
 /// Buffers of at least this many bytes are mapped on their own, and the system is asked for huge
 /// pages. Less comes from the global allocator: those of most systems keep freed memory up to this
-/// size, so that a later call does not have to fault it in again. New memory for each call makes the
-/// direct strategy's later calls half as fast: 363 and 830 million items a second at 2^20 + 1 items
-/// of 8 bytes.
+/// size, so that a later call does not have to fault it in again. New memory for each call makes
+/// the direct strategy's later calls half as fast: 363 and 830 million items a second at 2^20 + 1
+/// items of 8 bytes.
 const MAPPED_BYTES: usize = 32 << 20;
 
 /// Untyped bytes that grow on demand.

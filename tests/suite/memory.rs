@@ -9,7 +9,8 @@ use bijective_shuffle::prelude::*;
 /// Set in the process whose memory is limited.
 const CHILD: &str = "BIJECTIVE_SHUFFLE_TEST_LIMITED";
 
-/// 256 MiB of items, for which there is memory, but not for a copy of them: only for a third of one.
+/// 256 MiB of items, for which there is memory, but not for a copy of them: only for a third of
+/// one.
 const LEN: usize = 1 << 25;
 
 /// How much may be mapped, in KiB: the items, the test itself, and some.

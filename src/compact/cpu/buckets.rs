@@ -86,8 +86,8 @@ impl Buckets {
         Self::of_bits(u16::BITS, last, most)
     }
 
-    /// Buckets for all slots or indexes up to `last`: of `2^bits` of them, or more where there would
-    /// be more than `most` buckets.
+    /// Buckets for all slots or indexes up to `last`: of `2^bits` of them, or more where there
+    /// would be more than `most` buckets.
     pub(super) fn of_bits(bits: u32, last: u64, most: u64) -> Self {
         let bits = (bits..).find(|&bits| last >> bits < most).expect("a bucket may have them all");
         Self { bits, count: (last >> bits) as usize + 1 }

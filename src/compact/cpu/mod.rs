@@ -54,10 +54,10 @@ use crate::word::Word;
 ///
 /// # Memory
 ///
-/// Moving items takes working memory for one copy of them if they fit the caches. Otherwise they are
-/// moved [in place](Strategy::InPlace) where that serves: two bytes an item (four beyond 2^29 slots)
-/// and a few MiB. Several columns take at most 1.5 times the size of the items, each with two extra
-/// bytes (four beyond 2^30 slots); see [`Strategy`]. A bijection that is not
+/// Moving items takes working memory for one copy of them if they fit the caches. Otherwise they
+/// are moved [in place](Strategy::InPlace) where that serves: two bytes an item (four beyond 2^29
+/// slots) and a few MiB. Several columns take at most 1.5 times the size of the items, each with
+/// two extra bytes (four beyond 2^30 slots); see [`Strategy`]. A bijection that is not
 /// [trusted](crate::TrustedBijection) takes 4 more bytes an item for the indexes (8 for more than
 /// 2^32 items), and one bit an item for the check. So does a shuffled copy, except one of many
 /// items by a trusted bijection, for which the items are copied first and then shuffled. Each

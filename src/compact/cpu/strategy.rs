@@ -33,13 +33,13 @@ pub enum Strategy {
     /// instead. `Auto` also uses the direct one where memory is short, or where the buckets would
     /// waste much of it.
     Partitioned,
-    /// Exchanges blocks of items within the array, and then puts the items in order, a cache's worth
-    /// at a time: what `Partitioned` does without a second copy of the items.
+    /// Exchanges blocks of items within the array, and then puts the items in order, a cache's
+    /// worth at a time: what `Partitioned` does without a second copy of the items.
     ///
     /// The working memory is two bytes an item (four for more than 2^29 slots of 8 bytes), whatever
-    /// the size of the item; at most 16 MiB, a bit for each slot; and for each thread 1 to 3 KiB for
-    /// each bucket of 2^16 slots (less of larger items), and half a MiB. It is all there before the
-    /// first item moves.
+    /// the size of the item; at most 16 MiB, a bit for each slot; and for each thread 1 to 3 KiB
+    /// for each bucket of 2^16 slots (less of larger items), and half a MiB. It is all there before
+    /// the first item moves.
     ///
     /// This strategy serves one slice of items of up to 256 bytes, and bijections that are trusted
     /// and [free of panics](crate::Trusted::panic_free), on up to 2^35 points. Elsewhere the direct

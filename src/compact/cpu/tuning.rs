@@ -78,19 +78,29 @@ pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
 // The strategy in place.
 
 /// The size of a block. Larger ones need fewer entries of the TLB, but the open ones more of the
-/// cache. Nanoseconds an item, default family, small pages, with 512, 1024 and 2048: on the two cores
-/// 2.28, 2.23 and 2.27 at 2^22 + 1, 2.39, 2.33 and 2.40 at 2^24 + 1, 2.43, 2.40 and 2.78 at 2^26 + 1
-/// (with 128 and 256 at 2^24 + 1, in an earlier form, 3.20 and 2.60 where 512 took 2.32); on 16
-/// cores of an Intel Xeon 1.47, 1.33 and 1.29 at 2^24 + 1, 1.50, 1.52 and 1.52 at 2^26 + 1, and 1.71,
-/// 1.99 and 1.99 at 2^28 + 1.
-pub(crate) const EXCHANGED_BYTES: usize = 1024;
+/// cache. Nanoseconds an item, default family, small pages, with 512, 1024 and 2048: on the two
+/// cores 2.28, 2.23 and 2.27 at 2^22 + 1, 2.39, 2.33 and 2.40 at 2^24 + 1, 2.43, 2.40 and 2.78 at
+/// 2^26 + 1 (with 128 and 256 at 2^24 + 1, in an earlier form, 3.20 and 2.60 where 512 took 2.32);
+/// on 16 cores of an Intel Xeon 1.47, 1.33 and 1.29 at 2^24 + 1, 1.50, 1.52 and 1.52 at 2^26 + 1,
+/// and 1.71, 1.99 and 1.99 at 2^28 + 1.
+const EXCHANGED_BYTES: usize = 1024;
 
 /// The most items in a block.
-pub(crate) const MOST_EXCHANGED: usize = 256;
+const MOST_EXCHANGED: usize = 256;
 
-/// The items of the blocks that a thread reads at a time. Their destinations are evaluated together,
-/// since the evaluators are slow at a few, and the atomic operations for their blocks come together,
-/// since each first waits for all stores before it.
+/// The number of items in a block: a power of two. It is 1 for items that the strategy does not
+/// move.
+pub(crate) const fn exchanged_items<T>() -> usize {
+    match EXCHANGED_BYTES.checked_div(size_of::<T>()) {
+        None | Some(0) => 1,
+        Some(MOST_EXCHANGED..) => MOST_EXCHANGED,
+        Some(items) => 1 << items.ilog2(),
+    }
+}
+
+/// The items of the blocks that a thread reads at a time. Their destinations are evaluated
+/// together, since the evaluators are slow at a few, and the atomic operations for their blocks
+/// come together, since each first waits for all stores before it.
 pub(crate) const COLLECTED_ITEMS: usize = 1 << 11;
 
 /// The most blocks that a thread reads at a time.

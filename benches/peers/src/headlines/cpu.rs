@@ -15,6 +15,8 @@ const ITEM: &str = "8";
 /// How the names of the files with the lengths of table 3 begin: it takes several runs on a machine
 /// of little memory.
 const PAPER: &str = "cpu-paper";
+/// The same on two cores.
+const PAPER_TWO: &str = "cpu-two-paper";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let files = Files::read(results)?;
@@ -25,11 +27,13 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("table", report(&files.table, &crate::table::RATIOS)?);
     let figure = crate::table::FIGURE;
     computed.drawings.push((figure.file, figure.svg(&standings(&files.table, ITEM)?)?));
-    let paper = match results.measured_beginning(PAPER)? {
-        Some(measured) => report(&measured, &crate::table::RATIOS)?,
-        None => NOT_MEASURED.into(),
-    };
-    computed.block("table-3", paper);
+    for (block, files) in [("table-3", PAPER), ("table-3 two cores", PAPER_TWO)] {
+        let paper = match results.measured_beginning(files)? {
+            Some(measured) => report(&measured, &crate::table::RATIOS)?,
+            None => NOT_MEASURED.into(),
+        };
+        computed.block(block, paper);
+    }
     let two = results.measured(&["cpu-two-sizes-64", "cpu-two-sizes-4"])?;
     computed.block("sizes of the paper", by_size(&two)?);
     let [huge, small] = ["cpu-two-strategies-huge", "cpu-two-strategies-small"];

@@ -7,7 +7,6 @@ use core::ptr;
 use super::claims::{Claim, Claims};
 use super::destinations::Destinations;
 use super::grid::Grid;
-use super::items_per_block;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{SharedPtr, assume_init};
 use crate::base::simd::SimdKernel;
@@ -76,7 +75,7 @@ pub(super) struct Collector<'a, T, L> {
 unsafe impl<T: Send, L: LowBits> Sync for Collector<'_, T, L> {}
 
 impl<'a, T, L: LowBits> Collector<'a, T, L> {
-    const BLOCK: usize = items_per_block::<T>();
+    const BLOCK: usize = tuning::exchanged_items::<T>();
 
     /// The number of blocks that are read at a time.
     const STEPS: usize = {
@@ -130,8 +129,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     ///
     /// # Safety
     ///
-    /// The exchange's array and low bits have as many places as its grid, and only the collectors of
-    /// this exchange use them.
+    /// The exchange's array and low bits have as many places as its grid, and only the collectors
+    /// of this exchange use them.
     #[inline(always)]
     unsafe fn run(&mut self) {
         loop {
@@ -235,8 +234,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             let place = *next as usize;
             // SAFETY: `nexts` holds places of open blocks, which are among `items`.
             let open = unsafe { items.get_unchecked_mut(place) };
-            // SAFETY: the caller promises that there is an item for each destination, and that nobody
-            // writes to it. The open block is elsewhere.
+            // SAFETY: the caller promises that there is an item for each destination, and that
+            // nobody writes to it. The open block is elsewhere.
             unsafe { ptr::copy_nonoverlapping(from.wrapping_add(k), open.as_mut_ptr(), 1) };
             // SAFETY: there are as many low bits as items.
             unsafe { lows.get_unchecked_mut(place) }.write(L::of(to & mask));
@@ -273,8 +272,8 @@ pub(super) struct Run<'c, 'a, T, L>(&'c mut Collector<'a, T, L>);
 impl<'c, 'a, T, L> Run<'c, 'a, T, L> {
     /// # Safety
     ///
-    /// The exchange's array and low bits have as many places as its grid, and only the collectors of
-    /// this exchange use them until this has run.
+    /// The exchange's array and low bits have as many places as its grid, and only the collectors
+    /// of this exchange use them until this has run.
     pub(super) unsafe fn new(collector: &'c mut Collector<'a, T, L>) -> Self {
         Self(collector)
     }

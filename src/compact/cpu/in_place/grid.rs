@@ -84,7 +84,7 @@ mod tests {
                     next = block.end;
                 }
             }
-            assert_eq!(next, counts.iter().sum());
+            assert_eq!(next, counts.iter().sum::<usize>());
         }
     }
 }

@@ -86,8 +86,8 @@ impl<'a> Marks<'a> {
     }
 }
 
-/// Evaluates slots from `first` on, and visits their bits, 64 at a time and in order: which of their
-/// values are at most `last_index`. Each word comes with its number.
+/// Evaluates slots from `first` on, and visits their bits, 64 at a time and in order: which of
+/// their values are at most `last_index`. Each word comes with its number.
 pub(super) fn for_each_word(
     f: &Trusted,
     last_index: u64,

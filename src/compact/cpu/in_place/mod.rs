@@ -82,16 +82,6 @@ impl Buffers {
     }
 }
 
-/// The number of items in a block: a power of two. It is 1 for items that the strategy does not
-/// move.
-const fn items_per_block<T>() -> usize {
-    match tuning::EXCHANGED_BYTES.checked_div(size_of::<T>()) {
-        None | Some(0) => 1,
-        Some(tuning::MOST_EXCHANGED..) => tuning::MOST_EXCHANGED,
-        Some(items) => 1 << items.ilog2(),
-    }
-}
-
 /// A move in place that is to be made: by which bijection, in which direction, and with which
 /// buckets.
 pub(in crate::compact::cpu) struct InPlace<'a> {
@@ -169,7 +159,7 @@ impl<'a> InPlace<'a> {
             (Some(marks), counts)
         };
         let destinations = Destinations::new(f, len, direction)?;
-        let grid = Grid::new(&counts, items_per_block::<T>())?;
+        let grid = Grid::new(&counts, tuning::exchanged_items::<T>())?;
         let exchange = Exchange {
             items,
             lows: SharedPtr::new(lows.room::<L>(len)?.as_mut_ptr().cast::<L>()),
@@ -180,7 +170,7 @@ impl<'a> InPlace<'a> {
         };
 
         let threads = rayon::current_num_threads();
-        let share = Collector::<T, L>::blocks(buckets) * items_per_block::<T>();
+        let share = Collector::<T, L>::blocks(buckets) * tuning::exchanged_items::<T>();
         let blocks = blocks.room(threads * share)?.chunks_mut(share);
         let block_lows = block_lows.room(threads * share)?.chunks_mut(share);
         let mut collectors = try_with_capacity(threads)?;

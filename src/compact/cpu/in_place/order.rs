@@ -8,12 +8,12 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::collect::{Collector, Exchange};
-use super::items_per_block;
 use super::marks::Marks;
 use crate::base::memory::assume_init_mut;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::taken::TakenSlots;
+use crate::compact::cpu::tuning;
 
 /// A thread's room for one bucket's items in order, and for its taken slots.
 pub(super) type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
@@ -81,7 +81,7 @@ impl<T, L: LowBits> OrderBucket<'_, '_, T, L> {
     #[inline(always)]
     fn place(self, place: impl Fn(usize) -> usize) {
         let Self { exchange, collectors, bucket, first, stage, .. } = self;
-        let count = exchange.claims.claimed(bucket) * items_per_block::<T>();
+        let count = exchange.claims.claimed(bucket) * tuning::exchanged_items::<T>();
         // SAFETY: these are places of the bucket, and so of the array.
         let items = unsafe { exchange.items.at(first) };
         // SAFETY: there are as many low bits as items.
