@@ -3,6 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
+use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 use libfuzzer_sys::fuzz_target;
 
@@ -96,6 +97,14 @@ fuzz_target!(|input: Input| {
     assert!(p.iter().zip(&ours).all(|(index, item)| *item == original[index as usize]));
     Cpu.unshuffle(&f, &mut ours).expect("it was shuffled");
     assert_eq!(ours, original);
+    // These lengths are moved directly unless somebody asks for more.
+    for strategy in [Strategy::Partitioned, Strategy::InPlace] {
+        let mut workspace = Workspace::new().with_strategy(strategy);
+        workspace.shuffle(&f, &mut ours).expect("it was shuffled");
+        assert_eq!(ours, reference, "{strategy:?}");
+        workspace.unshuffle(&f, &mut ours).expect("it was shuffled");
+        assert_eq!(ours, original, "{strategy:?}");
+    }
     Serial.unshuffle(&f, &mut reference).expect("it was shuffled");
     assert_eq!(reference, original);
 });

@@ -258,10 +258,14 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let from = full as usize * Self::BLOCK;
         let items = self.items[from..][..Self::BLOCK].as_ptr().cast();
         let lows = self.lows[from..][..Self::BLOCK].as_ptr().cast();
-        // SAFETY: the caller promises the places, which are outside of this thread's blocks.
-        unsafe { ptr::copy_nonoverlapping(items, self.exchange.items.at(first), Self::BLOCK) };
-        // SAFETY: there are as many low bits as items, and they are as much this thread's.
-        unsafe { ptr::copy_nonoverlapping(lows, self.exchange.lows.at(first), Self::BLOCK) };
+        // SAFETY: the caller promises that this is a place of the array.
+        let places = unsafe { self.exchange.items.at(first) };
+        // SAFETY: there are as many low bits as items.
+        let low_places = unsafe { self.exchange.lows.at(first) };
+        // SAFETY: the caller promises that many places, which are outside of this thread's blocks.
+        unsafe { ptr::copy_nonoverlapping(items, places, Self::BLOCK) };
+        // SAFETY: the low bits' places are as many, and as much this thread's.
+        unsafe { ptr::copy_nonoverlapping(lows, low_places, Self::BLOCK) };
         self.free.push(full);
     }
 }

@@ -128,7 +128,8 @@ impl<'a> Survivors<'a> {
         let target = number as u64;
         // Survivors are spread almost evenly, so the search begins where this one is expected.
         let runs = self.before.len();
-        let guess = (target as u128 * runs as u128 / self.len as u128) as usize;
+        let guess = u128::from(target) * runs as u128 / self.len as u128;
+        let guess = guess as usize;
         let (mut low, mut high, mut reach) = (guess, guess, 2);
         while low > 0 && self.before[low] > target {
             low = low.saturating_sub(reach);
