@@ -186,9 +186,10 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
                 self.step(Step::new(places, Then::Write(full)));
                 return true;
             }
-            // A thread that has taken a block since the check above reads it without waiting for
-            // anyone: it has not claimed a block in the meantime, and it was no reader here when it
-            // last checked before claiming one.
+            // Somebody may have taken a block since the check above. There is no circle of threads
+            // that wait for each other here. A thread that is waited for has taken its block after
+            // the other's check, and, if it waits as well, before its own: it takes none in
+            // between. So in a circle each check would come before the next, all the way around.
             while !claims.are_read(bucket) {
                 std::thread::yield_now();
             }
