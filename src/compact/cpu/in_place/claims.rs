@@ -1,6 +1,6 @@
 //! Which blocks of each bucket have been read and written.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::grid::Grid;
 use crate::base::check::try_with_capacity;
@@ -19,28 +19,32 @@ pub(super) struct Claims {
 
 struct Bucket {
     /// See [`Blocks`].
-    blocks: AtomicU64,
+    blocks: AtomicUsize,
     /// The number of threads that are about to take a block, or have not read one that they have
     /// taken.
     readers: AtomicU32,
 }
 
-/// The blocks of a bucket, in one word: they have to change together.
+/// The blocks of a bucket, in one word: they have to change together. It is a `usize`, since not
+/// every machine of 32 bits can change 64 at once.
 #[derive(Clone, Copy)]
 struct Blocks {
     /// The number of blocks that have been claimed.
-    claimed: u32,
+    claimed: usize,
     /// The number of blocks that have not been taken.
-    untaken: u32,
+    untaken: usize,
 }
+
+/// The most blocks of a bucket, for which half of a word is enough.
+pub(super) const MOST_BLOCKS: usize = Blocks::UNTAKEN - 1;
 
 impl Blocks {
     /// What is added to the word for each block that is claimed, and for each that is not taken.
-    const CLAIMED: u64 = 1;
-    const UNTAKEN: u64 = 1 << 32;
+    const CLAIMED: usize = 1;
+    const UNTAKEN: usize = 1 << (usize::BITS / 2);
 
-    fn of(word: u64) -> Self {
-        Self { claimed: word as u32, untaken: (word >> 32) as u32 }
+    fn of(word: usize) -> Self {
+        Self { claimed: word % Self::UNTAKEN, untaken: word / Self::UNTAKEN }
     }
 }
 
@@ -61,7 +65,7 @@ impl Claims {
     pub(super) fn new(grid: &Grid) -> Result<Self, Error> {
         let mut buckets = try_with_capacity(grid.buckets())?;
         buckets.extend((0..grid.buckets()).map(|bucket| Bucket {
-            blocks: AtomicU64::new(grid.blocks(bucket) as u64 * Blocks::UNTAKEN),
+            blocks: AtomicUsize::new(grid.blocks(bucket) * Blocks::UNTAKEN),
             readers: AtomicU32::new(0),
         }));
         Ok(Self { buckets, first_unread: AtomicUsize::new(0) })
@@ -75,7 +79,7 @@ impl Claims {
     pub(super) fn claim(&self, bucket: usize) -> Claim {
         let word = self.buckets[bucket].blocks.fetch_add(Blocks::CLAIMED, Ordering::AcqRel);
         let Blocks { claimed, untaken } = Blocks::of(word);
-        Claim { block: claimed as usize, is_unread: claimed < untaken }
+        Claim { block: claimed, is_unread: claimed < untaken }
     }
 
     /// Takes an unread block, and returns its bucket and its number there; `None` if there is none.
@@ -91,7 +95,7 @@ impl Claims {
                 (claimed < untaken).then(|| word - Blocks::UNTAKEN)
             });
             if let Ok(word) = taken {
-                return Some((number, Blocks::of(word).untaken as usize - 1));
+                return Some((number, Blocks::of(word).untaken - 1));
             }
             bucket.readers.fetch_sub(1, Ordering::Release);
             number += 1;
@@ -114,7 +118,7 @@ impl Claims {
 
     /// The number of blocks of a bucket that have been claimed.
     pub(super) fn claimed(&self, bucket: usize) -> usize {
-        Blocks::of(self.buckets[bucket].blocks.load(Ordering::Acquire)).claimed as usize
+        Blocks::of(self.buckets[bucket].blocks.load(Ordering::Acquire)).claimed
     }
 }
 

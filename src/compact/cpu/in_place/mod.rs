@@ -107,6 +107,7 @@ impl<'a> InPlace<'a> {
         let buckets = Buckets::of_bits(tuning::bucket_bits(size_of::<T>())?, last, most_buckets);
         let serves = f.is_panic_free()
             && buckets.bits <= tuning::MOST_BUCKET_BITS
+            && buckets.len() / tuning::exchanged_items::<T>() < claims::MOST_BLOCKS
             // With fewer items for their slots, most evaluations would be for empty slots.
             && len as u64 > f.last() / 8;
         serves.then_some(Self { f, len, direction, buckets })
