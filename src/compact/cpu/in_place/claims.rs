@@ -88,7 +88,7 @@ impl Claims {
     pub(super) fn take(&self) -> Option<(usize, usize)> {
         let mut number = self.first_unread.load(Ordering::Relaxed);
         while let Some(bucket) = self.buckets.get(number) {
-            // Before it is taken: whoever claims the block afterwards then sees a reader.
+            // This comes first, so that a thread that claims the block afterwards sees a reader.
             bucket.readers.fetch_add(1, Ordering::AcqRel);
             let taken = bucket.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
                 let Blocks { claimed, untaken } = Blocks::of(word);

@@ -193,7 +193,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             while !claims.are_read(bucket) {
                 std::thread::yield_now();
             }
-            // SAFETY: this thread has claimed the block, and whoever took it has read it.
+            // SAFETY: this thread has claimed the block, and the one that took it has read it.
             unsafe { self.write(full, places.start) };
         }
         let Some((bucket, block)) = claims.take() else { return false };

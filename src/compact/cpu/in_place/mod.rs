@@ -1,13 +1,13 @@
 //! The strategy in place: items are exchanged within the array a block at a time, and then put in
 //! order a cache's worth at a time.
 //!
-//! It does what the partitioned strategy does without a second copy of the items. The array is
-//! divided into *blocks* of equal length, and each bucket owns the blocks at its final place. A
+//! It does what the partitioned strategy does without a second copy of the items. Each bucket's
+//! final places are divided into *blocks* of equal length, of which the last may be shorter. A
 //! thread takes a block, evaluates where its items go, and collects each item in an *open block* of
-//! its bucket. Whenever an open block is full, the thread claims the bucket's next own block in the
-//! array. If that has not been read yet, the thread reads it before it writes there, and so goes on
-//! with its items. Every item is read once and written once. When all blocks have been read, every
-//! bucket's items are together, and each bucket is put in order in the cache.
+//! its bucket. Whenever an open block is full, the thread claims the next block of the bucket's
+//! places. If that has not been read yet, the thread reads it before it writes there, and so goes
+//! on with its items. So each block is read once and written at most once. When all have been read,
+//! a bucket's items are at its places or in open blocks, and are put in order in the cache.
 //!
 //! This is one pass of an in-place sample sort as in Axtmann, Witt, Ferizovic and Sanders,
 //! *Engineering In-place (Shared-memory) Sorting Algorithms* (2022), with two differences. A key
