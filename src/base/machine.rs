@@ -1,5 +1,7 @@
 //! What the choice of a strategy needs to know about the machine.
 
+use std::fs;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The assumed size of the last-level cache where it cannot be found out: that of one core complex
@@ -13,13 +15,12 @@ pub(crate) fn cache_bytes() -> usize {
     *BYTES.get_or_init(|| last_level_cache().unwrap_or(USUAL_CACHE))
 }
 
-/// The largest cache that Linux lists for the first processor.
+/// The third or else the second of the first processor's levels that Linux lists. The data and the
+/// instructions of the first level are 0 and 1.
 fn last_level_cache() -> Option<usize> {
-    let caches = std::fs::read_dir("/sys/devices/system/cpu/cpu0/cache").ok()?;
-    let sizes = caches.filter_map(|cache| {
-        parse_size(std::fs::read_to_string(cache.ok()?.path().join("size")).ok()?.trim())
-    });
-    sizes.max()
+    let caches = Path::new("/sys/devices/system/cpu/cpu0/cache");
+    let size = |index: u32| fs::read_to_string(caches.join(format!("index{index}/size"))).ok();
+    parse_size(size(3).or_else(|| size(2))?.trim())
 }
 
 /// Reads a size such as `32768K`.

@@ -72,7 +72,7 @@ pub(crate) const RECORDS: usize = 256;
 /// Direct and partitioned, columns of 8, 4 and 12 bytes: 152 and 111 at 2^17 + 1, 52 and 124 at
 /// 2^20 + 1, 76 and 237 at 2^22 + 1; undoing it 150 and 112, 88 and 142, 131 and 265.
 pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
-    items.saturating_mul(bytes) >= cache_share(machine::cache_bytes()).div_ceil(2)
+    fills_cache(items.saturating_mul(bytes).saturating_mul(2), machine::cache_bytes)
 }
 
 // The strategy in place.
@@ -136,15 +136,21 @@ pub(crate) const MOST_KEPT_MARKS: usize = 16 << 20;
 /// 1, 430 and 530 at 2^22 + 1 (32 MiB), 330 and 490 at 2^26 + 1; `VariablePhilox`: 570 and 440, 440
 /// and 480, 340 and 440, 250 and 400.
 pub(crate) fn is_far<T>(items: usize) -> bool {
-    items.saturating_mul(size_of::<T>()) >= cache_share(machine::cache_bytes())
+    fills_cache(items.saturating_mul(size_of::<T>()), machine::cache_bytes)
 }
 
-/// The share of the last-level cache that can be counted on. The size that a machine reports is
-/// only an upper limit: a virtual machine may report a cache that it shares with many others, and
-/// small pages make random access to a large cache slow.
-fn cache_share(reported: usize) -> usize {
-    reported.min(MOST_CACHE)
+/// Whether `bytes` fill the share of the last-level cache that can be counted on. The size that a
+/// machine reports is only an upper limit: a virtual machine may report a cache that it shares with
+/// many others, and small pages make random access to a large cache slow.
+///
+/// The machine is asked only if that decides, since looking that up takes a while in a process's
+/// first call.
+fn fills_cache(bytes: usize, reported: impl FnOnce() -> usize) -> bool {
+    bytes >= MOST_CACHE || bytes >= LEAST_CACHE && bytes >= reported()
 }
+
+/// The least cache that is counted on, whatever a machine reports.
+const LEAST_CACHE: usize = 1 << 20;
 
 /// The most cache that is counted on.
 ///
@@ -200,25 +206,28 @@ pub(crate) const LONG_TILE: usize = 1 << 17;
 mod tests {
     use super::*;
 
-    const MIB: usize = 1 << 20;
-
     #[test]
     fn a_cache_that_is_shown_is_not_a_cache_that_is_had() {
-        // A virtual machine that reports all of its host's cache, a small server, and a laptop.
-        assert_eq!(cache_share(480 * MIB), 24 * MIB);
-        assert_eq!(cache_share(32 * MIB), 24 * MIB);
-        assert_eq!(cache_share(8 * MIB), 8 * MIB);
+        const MIB: usize = 1 << 20;
+        // A virtual machine that reports all of its host's cache, a small server, a laptop, and a
+        // machine that reports next to nothing.
+        for (reported, share) in [(480, 24), (32, 24), (8, 8), (0, 1)] {
+            assert!(fills_cache(share * MIB, || reported * MIB), "{reported}");
+            assert!(!fills_cache(share * MIB - 1, || reported * MIB), "{reported}");
+        }
+        assert!(!fills_cache(LEAST_CACHE - 1, || unreachable!("nothing depends on it")));
+        assert!(fills_cache(MOST_CACHE, || unreachable!("nothing depends on it")));
     }
 
     #[test]
     fn what_fills_the_caches_is_far() {
-        let share = cache_share(machine::cache_bytes());
+        let share = machine::cache_bytes().clamp(LEAST_CACHE, MOST_CACHE);
         assert!(!is_far::<u64>(share / 8 - 1) && is_far::<u64>(share / 8));
         assert!(
             !is_far_together(share / 24 / 2 - 1, 24) && is_far_together(share / 24 / 2 + 1, 24)
         );
-        assert!(is_far::<u64>(usize::MAX) && !is_far::<()>(usize::MAX));
         // These hold on every machine.
+        assert!(is_far::<u64>(usize::MAX) && !is_far::<()>(usize::MAX));
         assert!(is_far::<u64>(3 << 20));
     }
 }
