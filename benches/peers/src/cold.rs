@@ -136,14 +136,6 @@ pub(crate) fn run(calls: &ColdCalls, common: &Common) -> Result<(), Box<dyn Erro
     let effort = common.effort();
     let system = machine::transparent();
     let pages = unasked(common.pages, &system);
-    let rows = measure(&Plan {
-        items: &calls.item,
-        lens: &lens,
-        choice: lengths.choice(common),
-        pages,
-        repeats: effort.repeats,
-        seed: effort.seed,
-    })?;
     let each_number = format!(
         "the median over fresh processes, {} of each contender; contenders take turns",
         effort.repeats
@@ -153,15 +145,28 @@ pub(crate) fn run(calls: &ColdCalls, common: &Common) -> Result<(), Box<dyn Erro
         pages => pages.to_string(),
     };
     let conditions = machine::conditions_of(&asked, effort.seed, &each_number);
+    let of = Conditions {
+        threads: rayon::current_num_threads().to_string(),
+        pages: named(pages, &system).into(),
+    };
+    let origin = Origin::new(&machine::name())?;
+    // After each length, so that a run that is interrupted leaves what it has measured.
+    let write = |rows: &Rows| {
+        let Some(file) = &common.csv else { return Ok(()) };
+        fs::write(file, rows.csv(&of, &conditions, &origin))
+            .map_err(|error| format!("{}: {error}", file.display()))
+    };
+    let plan = Plan {
+        items: &calls.item,
+        lens: &lens,
+        choice: lengths.choice(common),
+        pages,
+        repeats: effort.repeats,
+        seed: effort.seed,
+    };
+    let rows = measure(&plan, |rows| Ok(write(rows)?))?;
     println!("{}\n\n{}", conditions.join("\n"), rows.markdown());
     if let Some(file) = &common.csv {
-        let failed = |error| format!("{}: {error}", file.display());
-        let of = Conditions {
-            threads: rayon::current_num_threads().to_string(),
-            pages: named(pages, &system).into(),
-        };
-        let text = rows.csv(&of, &conditions, &Origin::new(&machine::name())?);
-        fs::write(file, text).map_err(failed)?;
         eprintln!("written to {}; `peers headlines` brings it into the documents", file.display());
     }
     Ok(())
@@ -186,14 +191,18 @@ fn named(pages: Pages, system: &str) -> &'static str {
 }
 
 /// One sample of each contender after the other, again and again, at each length of each type.
-pub(crate) fn measure(plan: &Plan<'_>) -> Result<Rows, Box<dyn Error>> {
+/// After each length `keep` gets all rows so far.
+pub(crate) fn measure(
+    plan: &Plan<'_>,
+    mut keep: impl FnMut(&Rows) -> Result<(), Box<dyn Error>>,
+) -> Result<Rows, Box<dyn Error>> {
     let names = contenders::<u64>().into_iter().map(|contender| contender.name);
     let names: Vec<&str> = names.filter(|name| plan.choice.takes(name)).collect();
     if names.is_empty() {
         return Err("no contender has such a name".into());
     }
     let mut seed = plan.seed;
-    let mut rows = Vec::new();
+    let mut rows = Rows(Vec::new());
     for &item in plan.items {
         for &len in plan.lens {
             eprintln!("{} of {}", length(len), item.name());
@@ -206,10 +215,11 @@ pub(crate) fn measure(plan: &Plan<'_>) -> Result<Rows, Box<dyn Error>> {
             }
             let of_contender =
                 |(name, samples): (&&str, &Vec<Sample>)| Row::new(name, item, len, samples);
-            rows.extend(names.iter().zip(&samples).map(of_contender));
+            rows.0.extend(names.iter().zip(&samples).map(of_contender));
+            keep(&rows)?;
         }
     }
-    Ok(Rows(rows))
+    Ok(rows)
 }
 
 /// Takes a sample in a process that has done nothing else.
