@@ -35,6 +35,7 @@ ROOMS = [
     "cuda",
     "backend",
     "permutation",
+    "exchange",
     "sampler",
     "slice",
     "stats",

@@ -25,6 +25,7 @@ mod cuda;
 #[path = "cuda/unavailable.rs"]
 mod cuda;
 mod error;
+pub mod exchange;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod permutation;
@@ -54,8 +55,8 @@ pub use cuda::{
     DeviceGenerator, DeviceNumber,
 };
 pub use error::{
-    BijectionError, Defect, Error, GeneratorError, GpuError, MatrixError, RowsError, SamplerError,
-    SavedError, Unavailable, ViewError,
+    BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
+    SamplerError, SavedError, Unavailable, ViewError,
 };
 pub use permutation::{
     Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, Permutations, SurvivorIndex, Walk,

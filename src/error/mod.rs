@@ -3,6 +3,7 @@
 
 mod bijection;
 mod defect;
+mod exchange;
 mod generator;
 mod gpu;
 mod matrix;
@@ -14,6 +15,7 @@ mod view;
 
 pub use bijection::BijectionError;
 pub use defect::Defect;
+pub use exchange::ExchangeError;
 pub use generator::GeneratorError;
 pub use gpu::GpuError;
 pub use matrix::MatrixError;
@@ -89,6 +91,8 @@ pub enum Error {
     Saved(SavedError),
     /// A [`Sampler`](crate::Sampler) cannot be constructed, or cannot continue from a state.
     Sampler(SamplerError),
+    /// An exchange between ranks cannot be planned.
+    Exchange(ExchangeError),
     /// The GPU engine cannot do the job.
     Gpu(GpuError),
 }
@@ -131,6 +135,7 @@ impl fmt::Display for Error {
             Self::Rows(error) => error.fmt(f),
             Self::Saved(error) => error.fmt(f),
             Self::Sampler(error) => error.fmt(f),
+            Self::Exchange(error) => error.fmt(f),
             Self::Gpu(error) => error.fmt(f),
         }
     }
@@ -159,5 +164,6 @@ from! {
     Rows(RowsError);
     Saved(SavedError);
     Sampler(SamplerError);
+    Exchange(ExchangeError);
     Gpu(GpuError);
 }

@@ -263,6 +263,11 @@ impl<B: Bijection> Permutation<B> {
         self.seed
     }
 
+    /// Whether this is the inverse of the permutation that the bijection compacts to.
+    pub(crate) const fn is_inverted(&self) -> bool {
+        self.inverted
+    }
+
     /// The back end that was chosen.
     pub const fn backend(&self) -> Backend {
         self.backend

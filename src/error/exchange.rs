@@ -1,0 +1,54 @@
+//! [`ExchangeError`]: what is wrong with an exchange between ranks.
+
+use core::fmt;
+
+/// Why an exchange between ranks cannot be planned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExchangeError {
+    /// There is no such rank.
+    NoSuchRank {
+        /// The rank asked for.
+        rank: usize,
+        /// The number of ranks.
+        ranks: usize,
+    },
+    /// Two divisions are of different numbers of ranks.
+    RanksDiffer {
+        /// The number of ranks in the division of what is held before the exchange.
+        from: usize,
+        /// The number of ranks in the division of what is held after it.
+        to: usize,
+    },
+    /// The ranks' counts of places add up to more than 64 bits can hold.
+    TooManyPlaces,
+    /// The counts of a census are not those of the permutation.
+    CensusDiffers,
+    /// The items that are to be received are not those that the permutation sends. The ranks
+    /// disagree, or the map is no bijection.
+    ItemsDiffer,
+}
+
+impl fmt::Display for ExchangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchRank { rank, ranks } => {
+                write!(f, "there is no rank {rank}: the {ranks} ranks count from 0")
+            }
+            Self::RanksDiffer { from, to } => write!(
+                f,
+                "the items are divided among {from} ranks before the exchange and among {to} \
+                 after it"
+            ),
+            Self::TooManyPlaces => write!(f, "the ranks hold more places than 2^64 - 1"),
+            Self::CensusDiffers => {
+                write!(f, "the census was taken of another permutation, or of no bijection")
+            }
+            Self::ItemsDiffer => write!(
+                f,
+                "the items received are not those that the permutation sends: the ranks \
+                 disagree, or the map is not a bijection"
+            ),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! [`Census`]: how many slots survive before each, as far as an exchange needs to know.
+
+use rayon::prelude::*;
+
+use super::tiles;
+use crate::base::check::try_with_capacity;
+use crate::bijection::Bijection;
+use crate::error::{Error, ExchangeError};
+use crate::permutation::Permutation;
+
+/// The usual number of slots in a run, as a power of two.
+const RUN_BITS: u32 = 16;
+
+/// The most runs: their counts take 8 MiB.
+const MOST_RUNS: u64 = 1 << 20;
+
+/// What tells every rank at which slots of the permutation's domain each rank's places begin: the
+/// number of survivors in each of many runs of slots.
+///
+/// [`new`](Self::new) evaluates every slot of the domain. Where ranks can talk, each counts only its
+/// [`part`](Self::part), and the parts are gathered. There are at most 2^20 counts, and none for a
+/// permutation whose domain has no more points than it has items, such as
+/// [`Permutation::walk`].
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::exchange::Census;
+/// use bijective_shuffle::prelude::*;
+///
+/// let p = Permutation::new(100_000, 42);
+/// let parts = (0..3).map(|rank| Census::part(&p, rank, 3));
+/// let gathered: Vec<u64> = parts.collect::<Result<Vec<_>, _>>()?.concat();
+/// assert_eq!(Census::from_parts(&p, &gathered)?, Census::new(&p)?);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Census {
+    runs: Runs,
+    /// The number of survivors before each run, and of all; empty if every slot survives.
+    before: Vec<u64>,
+}
+
+/// A domain, divided into runs of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Runs {
+    /// The number of items.
+    len: u64,
+    /// The last slot.
+    last: u64,
+    /// A run has `2^bits` slots.
+    bits: u32,
+    /// The number of runs that have to be counted.
+    count: usize,
+}
+
+impl Runs {
+    fn of<B: Bijection>(p: &Permutation<B>) -> Self {
+        let (len, last) = (p.len(), p.bijection().last());
+        let fits = |&bits: &u32| last >> bits < MOST_RUNS;
+        let bits = (RUN_BITS..).find(fits).expect("all slots are a run");
+        let is_dense = len == 0 || last == len - 1;
+        let count = if is_dense { 0 } else { (last >> bits) as usize + 1 };
+        Self { len, last, bits, count }
+    }
+
+    /// The number of survivors in a run.
+    fn survivors<B: Bijection>(&self, p: &Permutation<B>, run: usize) -> u64 {
+        tiles::count(p, (run as u64) << self.bits, self.slots(run))
+    }
+
+    /// The number of slots in a run; not of one that has 2^64.
+    fn slots(&self, run: usize) -> u64 {
+        let first = (run as u64) << self.bits;
+        (self.last - first).min((1 << self.bits) - 1) + 1
+    }
+}
+
+impl Census {
+    /// The census of a permutation, by evaluating every slot of its domain on all threads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; [`ExchangeError::CensusDiffers`] if the bijection breaks its
+    /// requirements and there are more or fewer survivors than items.
+    pub fn new<B: Bijection>(p: &Permutation<B>) -> Result<Self, Error> {
+        Self::from_parts(p, &Self::part(p, 0, 1)?)
+    }
+
+    /// One rank's part of the counts: an even share of them. [`from_parts`](Self::from_parts) makes
+    /// a census of all ranks' parts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], and [`ExchangeError::NoSuchRank`].
+    pub fn part<B: Bijection>(
+        p: &Permutation<B>,
+        rank: usize,
+        ranks: usize,
+    ) -> Result<Vec<u64>, Error> {
+        if rank >= ranks {
+            return Err(ExchangeError::NoSuchRank { rank, ranks }.into());
+        }
+        let runs = Runs::of(p);
+        let [first, end] = [rank, rank + 1].map(|rank| {
+            // Below the number of runs, which fits.
+            (runs.count as u128 * rank as u128 / ranks as u128) as usize
+        });
+        let mut counts = try_with_capacity(end - first)?;
+        (first..end)
+            .into_par_iter()
+            .map(|run| runs.survivors(p, run))
+            .collect_into_vec(&mut counts);
+        Ok(counts)
+    }
+
+    /// The census that all ranks' [`part`](Self::part)s are of, one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`ExchangeError::CensusDiffers`] if they are not as many as the permutation has, or if they
+    /// do not add up to its length; [`Error::OutOfMemory`].
+    pub fn from_parts<B: Bijection>(p: &Permutation<B>, counts: &[u64]) -> Result<Self, Error> {
+        let runs = Runs::of(p);
+        if counts.len() != runs.count {
+            return Err(ExchangeError::CensusDiffers.into());
+        }
+        let mut before = try_with_capacity(counts.len() + 1)?;
+        if !counts.is_empty() {
+            let mut sum = 0_u64;
+            before.push(0);
+            for &count in counts {
+                sum = sum.checked_add(count).ok_or(ExchangeError::CensusDiffers)?;
+                before.push(sum);
+            }
+            if sum != p.len() {
+                return Err(ExchangeError::CensusDiffers.into());
+            }
+        }
+        Ok(Self { runs, before })
+    }
+
+    /// Checks that this is a census of the permutation, as far as can be seen.
+    pub(super) fn check<B: Bijection>(&self, p: &Permutation<B>) -> Result<(), Error> {
+        if self.runs == Runs::of(p) { Ok(()) } else { Err(ExchangeError::CensusDiffers.into()) }
+    }
+
+    /// The slot of a place below the length.
+    ///
+    /// # Errors
+    ///
+    /// [`ExchangeError::CensusDiffers`] if the bijection does not have the slots that were counted.
+    pub(super) fn slot<B: Bijection>(&self, p: &Permutation<B>, place: u64) -> Result<u64, Error> {
+        let Some(run) = self.before.partition_point(|&before| before <= place).checked_sub(1)
+        else {
+            return Ok(place);
+        };
+        let mut left = (place - self.before[run]) as usize;
+        let mut found = None;
+        let first = (run as u64) << self.runs.bits;
+        tiles::for_each::<u64, B>(p, first, self.runs.slots(run), |first, slots, survivors| {
+            if found.is_none() {
+                match survivors.get(left) {
+                    Some(&value) => found = Some((first, slots, value)),
+                    None => left -= survivors.len(),
+                }
+            }
+        });
+        let (first, slots, value) = found.ok_or(ExchangeError::CensusDiffers)?;
+        let slot = p.bijection().inverse(value);
+        // A map that is no bijection may have any inverse.
+        let is_there = slot.wrapping_sub(first) < slots;
+        if is_there { Ok(slot) } else { Err(ExchangeError::CensusDiffers.into()) }
+    }
+}

@@ -1,0 +1,172 @@
+//! Exchanges among ranks of one process give the permutation that one machine makes.
+
+use super::{Census, Division, Exchange};
+use crate::bijection::{Bijection, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
+use crate::compact::Workspace;
+use crate::error::{Error, ExchangeError};
+use crate::permutation::Permutation;
+
+/// Makes an exchange, and returns what each rank holds afterwards, one after the other.
+fn exchange<B: Bijection, T: Copy + Send + Sync>(
+    plans: &[Exchange<B>],
+    items: &[T],
+) -> Result<Vec<T>, Error> {
+    let mut workspace = Workspace::new();
+    let mut wire = vec![Vec::new(); plans.len()];
+    let mut sent = Vec::new();
+    for plan in plans {
+        let places = plan.source_places();
+        let shard = &items[places.start as usize..places.end as usize];
+        let mut packed = shard.to_vec();
+        plan.pack(&mut workspace, shard, &mut packed)?;
+        let counts = plan.send_counts()?;
+        let mut rest = packed.as_slice();
+        for (received, &count) in wire.iter_mut().zip(&counts) {
+            let sent;
+            (sent, rest) = rest.split_at(count as usize);
+            received.extend_from_slice(sent);
+        }
+        assert!(rest.is_empty());
+        sent.push(counts);
+    }
+    let mut all = Vec::new();
+    for (rank, (plan, received)) in plans.iter().zip(&wire).enumerate() {
+        let counts: Vec<u64> = sent.iter().map(|counts| counts[rank]).collect();
+        assert_eq!(plan.receive_counts()?, counts);
+        let mut shard = received.clone();
+        plan.place(&mut workspace, received, &mut shard)?;
+        all.extend(shard);
+    }
+    Ok(all)
+}
+
+/// Shuffles and un-shuffles between divisions.
+fn check<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Division) {
+    let items: Vec<(u64, u8)> = (0..p.len()).map(|k| (k * 3 + 1, k as u8)).collect();
+    let shuffled: Vec<_> = p.to_vec().into_iter().map(|index| items[index as usize]).collect();
+    let census = Census::new(p).unwrap();
+    let ranks = 0..from.ranks();
+    let plans = ranks.clone().map(|rank| Exchange::shuffle(p, &census, from, to, rank));
+    let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(exchange(&plans, &items).unwrap(), shuffled);
+
+    let plans = ranks.clone().map(|rank| Exchange::unshuffle(p, &census, to, from, rank));
+    let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
+
+    let inverse = p.inverse();
+    let plans = ranks.map(|rank| Exchange::shuffle(&inverse, &census, to, from, rank));
+    let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
+    assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
+}
+
+/// Some divisions of a length: even and odd ones, with ranks that hold nothing.
+fn divisions(len: u64, ranks: usize) -> [Division; 3] {
+    let mut one = vec![0; ranks];
+    one[ranks / 2] = len;
+    let mut odd: Vec<u64> =
+        (0..ranks as u64).map(|rank| rank % 3 * (len / (2 * ranks as u64))).collect();
+    odd[ranks - 1] += len - odd.iter().sum::<u64>();
+    [Division::even(len, ranks)]
+        .into_iter()
+        .chain([one, odd].map(|counts| Division::from_counts(&counts).unwrap()))
+        .collect::<Vec<_>>()
+        .try_into()
+        .unwrap()
+}
+
+#[test]
+fn ranks_make_the_permutation_of_one_machine() {
+    for len in [0, 1, 2, 17, 1000, 1025, 70_001] {
+        for ranks in [1, 2, 3, 5, 8] {
+            if len > 1025 && ranks % 2 == 1 {
+                continue;
+            }
+            let [even, one, odd] = divisions(len, ranks);
+            for (from, to) in [(&even, &even), (&odd, &even), (&even, &one), (&one, &odd)] {
+                check(&Permutation::new(len, 42), from, to);
+                check(&Permutation::walk(len, 42), from, to);
+                let philox = VariablePhilox::<24>::from_seed(len, 42);
+                check(&Permutation::with_bijection(len, philox).unwrap(), from, to);
+                let grid = GridFeistel::<12>::from_seed(len, 42);
+                check(&Permutation::with_bijection(len, grid).unwrap(), from, to);
+            }
+        }
+    }
+}
+
+/// Ranks that hold few items each, of many slots, and a map that is not random at all.
+#[test]
+fn many_ranks_and_maps_that_are_not_random() {
+    let len = 150_001;
+    let [even, _, odd] = divisions(len, 64);
+    check(&Permutation::new(len, 1), &even, &odd);
+    let counter = Lcg::new(18, 1, 0).unwrap();
+    check(&Permutation::with_bijection(len, counter).unwrap(), &odd, &even);
+    let sparse = MulXorshift::<10>::from_seed(1 << 20, 1);
+    check(&Permutation::with_bijection(len, sparse).unwrap(), &even, &even);
+}
+
+#[test]
+fn what_does_not_add_up_is_refused() {
+    let p = Permutation::new(1000, 42);
+    let census = Census::new(&p).unwrap();
+    let even = Division::even(1000, 3);
+    let refused = |from: &Division, to: &Division, rank| {
+        Exchange::shuffle(&p, &census, from, to, rank).map(drop).unwrap_err()
+    };
+    assert_eq!(
+        refused(&Division::even(999, 3), &even, 0),
+        Error::LengthMismatch { expected: 1000, actual: 999 }
+    );
+    let of_four = Division::even(1000, 4);
+    assert_eq!(refused(&even, &of_four, 0), ExchangeError::RanksDiffer { from: 3, to: 4 }.into());
+    assert_eq!(refused(&even, &even, 3), ExchangeError::NoSuchRank { rank: 3, ranks: 3 }.into());
+
+    let other = Permutation::new(5000, 42);
+    let census = Census::new(&other).unwrap();
+    let error = Exchange::shuffle(&p, &census, &even, &even, 0).map(drop).unwrap_err();
+    assert_eq!(error, ExchangeError::CensusDiffers.into());
+    let mut counts = Census::part(&p, 0, 1).unwrap();
+    counts[0] -= 1;
+    assert_eq!(Census::from_parts(&p, &counts).unwrap_err(), ExchangeError::CensusDiffers.into());
+    counts.push(1);
+    assert_eq!(Census::from_parts(&p, &counts).unwrap_err(), ExchangeError::CensusDiffers.into());
+
+    let census = Census::new(&p).unwrap();
+    let plan = Exchange::shuffle(&p, &census, &even, &even, 1).unwrap();
+    let error = plan.pack(&mut Workspace::new(), &[1; 333], &mut [0; 332]).unwrap_err();
+    assert_eq!(error, Error::LengthMismatch { expected: 333, actual: 332 });
+}
+
+/// Two indexes in one slot: whoever holds the items finds out, and the others need not.
+#[test]
+fn a_map_that_is_no_bijection_is_found() {
+    #[derive(Clone)]
+    struct Liar;
+
+    impl Bijection for Liar {
+        fn last(&self) -> u64 {
+            (1 << 17) - 1
+        }
+
+        fn forward(&self, slot: u64) -> u64 {
+            if slot == 70_000 { 5 } else { slot }
+        }
+
+        fn inverse(&self, index: u64) -> u64 {
+            index
+        }
+    }
+
+    let p = Permutation::with_bijection(100_000, Liar).unwrap();
+    let census = Census::new(&p).unwrap();
+    let even = Division::even(100_000, 4);
+    let items = vec![7_u16; 25_000];
+    let found = (0..4).filter(|&rank| {
+        let made = Exchange::shuffle(&p, &census, &even, &even, rank)
+            .and_then(|plan| plan.pack(&mut Workspace::new(), &items, &mut items.clone()));
+        made.is_err()
+    });
+    assert_eq!(found.collect::<Vec<_>>(), [0, 2]);
+}
