@@ -263,8 +263,10 @@ impl<B: Bijection> Permutation<B> {
         self.seed
     }
 
-    /// Whether this is the inverse of the permutation that the bijection compacts to.
-    pub(crate) const fn is_inverted(&self) -> bool {
+    /// Whether this is the inverse of the permutation that the bijection compacts to, as
+    /// [`inverse`](Self::inverse) returns it. With the length and the bijection, it determines the
+    /// permutation.
+    pub const fn is_inverted(&self) -> bool {
         self.inverted
     }
 
