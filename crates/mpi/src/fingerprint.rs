@@ -1,0 +1,24 @@
+//! Hashes of what the ranks have to agree on.
+
+use bijective_shuffle::{Bijection, Permutation};
+
+/// How many points of a bijection are evaluated for its hash.
+const POINTS: u64 = 64;
+
+/// A hash of a sequence of numbers. It only has to tell honest mistakes apart.
+pub(crate) fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0x9e37_79b9_7f4a_7c15, |hash, number| {
+        let mixed = (hash ^ number).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        (mixed ^ (mixed >> 32)).wrapping_mul(0xc4ce_b9fe_1a85_ec53).rotate_left(29)
+    })
+}
+
+/// A hash of a permutation's bijection and direction: its values at points all over the domain. For
+/// domains of a few points these are all.
+pub(crate) fn of_permutation<B: Bijection>(p: &Permutation<B>) -> u64 {
+    let bijection = p.bijection();
+    let last = bijection.last();
+    let point = |k: u64| (u128::from(last) * u128::from(k) / u128::from(POINTS - 1)) as u64;
+    let values = (0..POINTS).map(|k| bijection.forward(point(k)));
+    hash([last, u64::from(p.is_inverted())].into_iter().chain(values))
+}

@@ -1,0 +1,167 @@
+//! [`Spread`]: how an array is divided among the ranks.
+
+use core::any::Any;
+use core::fmt;
+
+use bijective_shuffle::exchange::{Census, Division};
+use bijective_shuffle::{Bijection, Permutation, Workspace};
+use mpi::topology::Communicator;
+
+use crate::agreement::{Ballot, Step};
+use crate::error::{Difference, MpiShuffleError};
+use crate::fingerprint;
+use crate::group::{Group, MOST_ITEMS};
+use crate::plan::Plan;
+
+/// How an array is divided among the ranks of a communicator, with what is kept from one shuffle to
+/// the next: a duplicate of the communicator, and memory.
+///
+/// The memory is twice that of the largest arrays that were shuffled, and a little more. All ranks
+/// make a `Spread`, call its methods in the same order, and drop it. MPI is called on the calling
+/// thread only, while other threads compute, so initialize it with at least
+/// [`Threading::Funneled`](mpi::Threading::Funneled).
+///
+/// # Examples
+///
+/// ```no_run
+/// use bijective_shuffle::{Permutation, Seed};
+/// use bijective_shuffle_mpi::Spread;
+///
+/// let (universe, _) = mpi::initialize_with_threading(mpi::Threading::Funneled).unwrap();
+/// let mut items: Vec<f64> = vec![0.5; 1000];
+/// let mut spread = Spread::new(&universe.world(), items.len())?;
+/// for epoch in 0..3 {
+///     let p = Permutation::new(spread.len(), Seed::new(42).epoch(epoch));
+///     spread.plan(&p)?.shuffle(&mut items)?;
+/// }
+/// # Ok::<(), bijective_shuffle_mpi::MpiShuffleError>(())
+/// ```
+pub struct Spread {
+    pub(crate) group: Group,
+    pub(crate) before: Division,
+    pub(crate) after: Division,
+    /// The most items that a rank holds, before or after.
+    pub(crate) largest: u64,
+    /// The most items of a message.
+    pub(crate) limit: u64,
+    /// That of the last plan.
+    pub(crate) census: Option<Census>,
+    pub(crate) workspace: Workspace,
+    /// The buffers of each array that moves together with others.
+    pub(crate) columns: Vec<Box<dyn Any>>,
+}
+
+impl Spread {
+    /// An array of which this rank holds `items` items, before a shuffle and after it. Those of
+    /// rank 0 are the first ones. A rank may hold none.
+    ///
+    /// # Errors
+    ///
+    /// [`MpiShuffleError::Disagreement`] if the ranks call other functions or were built with other
+    /// versions, [`MpiShuffleError::RankFailed`] if there are 2^64 items or more,
+    /// [`MpiShuffleError::InterCommunicator`], and [`MpiShuffleError::Mpi`].
+    pub fn new(communicator: &impl Communicator, items: usize) -> Result<Self, MpiShuffleError> {
+        Self::between(communicator, items, items)
+    }
+
+    /// An array of which this rank holds `before` items in order, and `after` items once it is
+    /// shuffled. So items that one rank has read are shuffled out to all, or the reverse.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and [`MpiShuffleError::RankFailed`] if the ranks hold more or fewer
+    /// items after a shuffle than before it.
+    pub fn between(
+        communicator: &impl Communicator,
+        before: usize,
+        after: usize,
+    ) -> Result<Self, MpiShuffleError> {
+        let group = Group::new(communicator)?;
+        let version = env!("CARGO_PKG_VERSION").bytes().map(u64::from);
+        let mut ballot = Ballot::from(Step::Spread);
+        ballot.numbers[0] = (Difference::Versions, fingerprint::hash(version));
+        group.agree(ballot, || Ok(()))?;
+        let counts = group.gather([before as u64, after as u64])?;
+        let largest = counts.iter().flatten().copied().max().unwrap_or(0);
+        let [before, after] = group.agree(Step::Divisions, || {
+            let division = |which: usize| {
+                let counts: Vec<u64> = counts.iter().map(|counts| counts[which]).collect();
+                Division::from_counts(&counts)
+            };
+            let (before, after) = (division(0)?, division(1)?);
+            crate::plan::check_length(before.len(), after.len())?;
+            Ok([before, after])
+        })?;
+        let (limit, census) = (MOST_ITEMS, None);
+        let (workspace, columns) = (Workspace::new(), Vec::new());
+        Ok(Self { group, before, after, largest, limit, census, workspace, columns })
+    }
+
+    /// The same, with no more than this number of items in a message, at least one.
+    ///
+    /// Where no rank holds more items than a message may have, one collective call of MPI moves
+    /// all. Otherwise each rank sends to one rank at a time, in messages of that size. Without a
+    /// limit, that happens from 2^31 items on a rank on.
+    #[must_use]
+    pub fn with_message_limit(self, items: u64) -> Self {
+        Self { limit: items.clamp(1, MOST_ITEMS), ..self }
+    }
+
+    /// What this permutation of the whole array has each rank send to each other. Its survivors are
+    /// counted, which takes one evaluation for each point of the domain, divided among the ranks;
+    /// none for permutations that fill their domain, such as [`Permutation::walk`].
+    ///
+    /// # Errors
+    ///
+    /// [`MpiShuffleError::Disagreement`] if the ranks have different permutations,
+    /// [`MpiShuffleError::LengthMismatch`] if it is not as long as the array,
+    /// [`MpiShuffleError::RankFailed`] if there is no memory or the bijection breaks its
+    /// requirements, and [`MpiShuffleError::Mpi`].
+    pub fn plan<'a, B: Bijection>(
+        &'a mut self,
+        p: &'a Permutation<B>,
+    ) -> Result<Plan<'a, B>, MpiShuffleError> {
+        Plan::new(self, p)
+    }
+
+    /// The number of items of all ranks.
+    pub fn len(&self) -> u64 {
+        self.before.len()
+    }
+
+    /// Whether no rank holds an item.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Which items each rank holds before a shuffle.
+    pub fn before(&self) -> &Division {
+        &self.before
+    }
+
+    /// Which places each rank holds after a shuffle.
+    pub fn after(&self) -> &Division {
+        &self.after
+    }
+
+    /// This process.
+    pub fn rank(&self) -> usize {
+        self.group.rank()
+    }
+
+    /// The number of processes, at least one.
+    pub fn ranks(&self) -> usize {
+        self.group.ranks()
+    }
+}
+
+impl fmt::Debug for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spread")
+            .field("rank", &self.rank())
+            .field("before", &self.before)
+            .field("after", &self.after)
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}

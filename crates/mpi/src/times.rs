@@ -1,0 +1,20 @@
+//! [`Times`]: where the time went.
+
+use std::time::Duration;
+
+/// Where the time of a [`Plan`](crate::Plan) went on this rank: of its making, and of the last
+/// shuffle. Each includes the wait until all ranks were so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Times {
+    /// Counting the survivors of the permutation's domain.
+    pub census: Duration,
+    /// Finding out how many items each rank sends to each, once for a plan.
+    pub counts: Duration,
+    /// Sorting the items by the ranks that they go to.
+    pub pack: Duration,
+    /// Sending and receiving.
+    pub exchange: Duration,
+    /// Putting the received items at their places.
+    pub place: Duration,
+}
