@@ -1,0 +1,141 @@
+//! Where one rank fails, all ranks get the same error, and nothing has moved.
+
+use core::ops::Range;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+
+use bijective_shuffle::prelude::*;
+use bijective_shuffle_mpi::{MpiShuffleError, Spread};
+use mpi::environment::Universe;
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+use super::shapes::{SHAPES, count, items, spread};
+
+/// What a bijection says when it panics.
+const PANIC: &str = "this bijection panics";
+
+/// Whether a panic is one that a test asks for.
+pub(crate) fn is_expected(panic: &PanicHookInfo<'_>) -> bool {
+    let payload = panic.payload();
+    payload.downcast_ref::<String>().is_some_and(|text| text == PANIC)
+        || payload.downcast_ref::<&str>().is_some_and(|&text| text == PANIC)
+}
+
+/// The rank and the message of an error.
+#[track_caller]
+fn failure(result: Result<(), MpiShuffleError>) -> (usize, String) {
+    match result {
+        Err(MpiShuffleError::RankFailed { rank, message }) => (rank, message),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn wrong_arrays(world: &SimpleCommunicator) {
+    let (rank, ranks) = (world.rank() as usize, world.size() as usize);
+    for first in 0..ranks {
+        let mut spread = Spread::new(world, 100).unwrap();
+        let p = Permutation::new(spread.len(), 42);
+        let mut plan = spread.plan(&p).unwrap();
+        // From some rank on, all have one item too many.
+        let count = 100 + u64::from(rank >= first);
+        let (mut array, mut other) = (items::<u64>(0..count), items::<u8>(0..100));
+        let results = [
+            plan.shuffle(&mut array),
+            plan.unshuffle(&mut array),
+            plan.shuffle_together((&mut other, &mut array)),
+        ];
+        for result in results {
+            let (rank, message) = failure(result);
+            assert_eq!(rank, first);
+            assert!(message.contains("101 items"), "{message}");
+        }
+        assert_eq!(array, items::<u64>(0..count));
+        assert_eq!(other, items::<u8>(0..100));
+        array.truncate(100);
+        plan.shuffle_together((&mut array, &mut other)).unwrap();
+    }
+}
+
+/// A bijection that is wrong in a part of its domain.
+struct Hostile {
+    inner: VariablePhilox<24>,
+    /// The values instead of which it repeats the one before them, or panics.
+    wrong: Range<u64>,
+    panics: bool,
+}
+
+impl Hostile {
+    fn answer(&self, point: u64) -> u64 {
+        let is_wrong = self.wrong.contains(&point);
+        assert!(!(self.panics && is_wrong), "{PANIC}");
+        if is_wrong { self.wrong.start - 1 } else { point }
+    }
+}
+
+impl Bijection for Hostile {
+    fn last(&self) -> u64 {
+        self.inner.last()
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        self.answer(self.inner.forward(slot))
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        self.inner.inverse(self.answer(index))
+    }
+}
+
+pub(crate) fn hostile_bijections(world: &SimpleCommunicator) {
+    const LEN: u64 = 3000;
+    // With a single wrong value as many survive as there should.
+    for wrong in [1..u64::MAX, LEN / 2..u64::MAX, LEN - 1..LEN + 1, LEN - 1..LEN, 1..2, 77..90] {
+        for panics in [false, true] {
+            let inner = VariablePhilox::<24>::from_seed(LEN, 42);
+            let p =
+                Permutation::with_bijection(LEN, Hostile { inner, wrong: wrong.clone(), panics })
+                    .unwrap();
+            for shape in [SHAPES[0], SHAPES[4]] {
+                let mut spread = spread(world, [shape; 2], LEN);
+                let before = items::<u64>(spread.before().places(spread.rank()));
+                let mut array = before.clone();
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    let mut plan = spread.plan(&p)?;
+                    plan.shuffle(&mut array)
+                }));
+                // A rank whose own part panics goes on panicking; the others get an error, or they
+                // would wait here for ever.
+                if let Ok(result) = outcome {
+                    let (_, message) = failure(result);
+                    assert!(!panics || message.contains(PANIC), "{message}");
+                }
+                assert_eq!(array, before);
+            }
+        }
+    }
+}
+
+pub(crate) fn other_lengths(world: &SimpleCommunicator) {
+    let held = count(world, SHAPES[4], 1000);
+    let mut spread = Spread::new(world, held).unwrap();
+    for len in [0, 999, 1001, 1 << 40] {
+        let error = spread.plan(&Permutation::walk(len, 42)).map(drop).unwrap_err();
+        assert_eq!(error, MpiShuffleError::LengthMismatch { permutation: len, items: 1000 });
+    }
+    // Items that would appear from nowhere, on one rank.
+    let more = held + usize::from(world.rank() == world.size() - 1);
+    let (rank, message) = failure(Spread::between(world, held, more).map(drop));
+    assert_eq!(rank, 0);
+    assert!(message.contains("1001 items"), "{message}");
+    // More items than 64 bits count.
+    if world.size() > 1 {
+        failure(Spread::new(world, usize::MAX).map(drop));
+    }
+}
+
+/// A spread may be dropped after the end of MPI.
+pub(crate) fn outlive(universe: Universe) {
+    let spread = Spread::new(&universe.world(), 10).unwrap();
+    drop(universe);
+    assert_eq!(spread.len(), 10 * spread.ranks() as u64);
+    drop(spread);
+}

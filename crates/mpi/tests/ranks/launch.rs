@@ -1,0 +1,30 @@
+//! Starts this program as the ranks of an MPI program.
+
+use std::process::Command;
+
+/// The argument of a process that is a rank.
+pub(crate) const RANK: &str = "--rank";
+
+/// Runs the tests whose name contains a text on a number of ranks.
+pub(crate) fn launch(ranks: usize, filter: &str) {
+    let launcher = std::env::var("MPIRUN").unwrap_or_else(|_| "mpirun".into());
+    let program = std::env::current_exe().expect("the program that runs");
+    let mut command = Command::new(&launcher);
+    command.args(["-n", &ranks.to_string()]).arg(program).args([RANK, filter]);
+    // Open MPI wants to be asked for more ranks than cores and for root, and ranks that wait should
+    // leave the cores to the others. Other implementations need no permission.
+    for (name, value) in [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+        // Ranks that wait for ever are a fault that must end.
+        ("MPIEXEC_TIMEOUT", "1800"),
+        ("RAYON_NUM_THREADS", "2"),
+    ] {
+        command.env(name, value);
+    }
+    let status = command.status().unwrap_or_else(|error| panic!("{launcher}: {error}"));
+    assert!(status.success(), "{ranks} ranks: {status}");
+}

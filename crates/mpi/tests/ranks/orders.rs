@@ -1,0 +1,185 @@
+//! Every shuffle gives the permutation that one process computes.
+
+use core::ops::Range;
+
+use bijective_shuffle::prelude::*;
+use bijective_shuffle_mpi::{Plan, Spread};
+use mpi::topology::{Color, Communicator, SimpleCommunicator};
+
+use super::shapes::{Numbered, SHAPES, Shape, count, items, ordered, spread};
+
+/// What a permutation does to the numbers of an array's items.
+fn order<B: Bijection>(p: &Permutation<B>) -> Vec<u64> {
+    let numbers: Vec<u64> = (0..p.len()).collect();
+    p.apply(&numbers).unwrap()
+}
+
+/// Shuffles an array and undoes it, and compares both with the whole array's order.
+fn check<T: Numbered, B: Bijection>(
+    plan: &mut Plan<'_, B>,
+    places: &[Range<u64>; 2],
+    order: &[u64],
+) {
+    let [before, after] = places;
+    let mut array: Vec<T> = items(before.clone());
+    plan.shuffle(&mut array).unwrap();
+    assert!(array == ordered::<T>(order, after.clone()), "{} items", order.len());
+    plan.unshuffle(&mut array).unwrap();
+    assert!(array == items::<T>(before.clone()), "{} items", order.len());
+}
+
+/// [`check`], for an array of these shapes and items of some sizes.
+fn check_shapes<B: Bijection>(
+    world: &SimpleCommunicator,
+    shapes: [Shape; 2],
+    p: &Permutation<B>,
+    order: &[u64],
+) {
+    let mut spread = spread(world, shapes, p.len());
+    let rank = spread.rank();
+    let places = [spread.before(), spread.after()].map(|division| division.places(rank));
+    let mut plan = spread.plan(p).unwrap();
+    check::<u64, B>(&mut plan, &places, order);
+    check::<u8, B>(&mut plan, &places, order);
+    if p.len() <= 100_000 {
+        check::<u32, B>(&mut plan, &places, order);
+        check::<[u64; 3], B>(&mut plan, &places, order);
+    }
+}
+
+/// [`check_shapes`], for several pairs of shapes.
+fn check_permutation<B: Bijection>(world: &SimpleCommunicator, p: &Permutation<B>) {
+    let order = order(p);
+    for (k, &before) in SHAPES.iter().enumerate() {
+        // Long arrays in few shapes.
+        if p.len() <= 1000 || k % 3 == 0 {
+            check_shapes(world, [before, before], p, &order);
+            check_shapes(world, [before, SHAPES[(k + 1) % SHAPES.len()]], p, &order);
+        }
+    }
+}
+
+pub(crate) fn every_order(world: &SimpleCommunicator) {
+    for len in [0, 1, 2, 100, 1000, 65_537, (1 << 20) + 1] {
+        check_permutation(world, &Permutation::new(len, 42));
+        check_permutation(world, &Permutation::walk(len, 43));
+        let philox = VariablePhilox::<24>::from_seed(len, 44);
+        check_permutation(world, &Permutation::with_bijection(len, philox).unwrap());
+        let grid = GridFeistel::<12>::from_seed(len, 45);
+        check_permutation(world, &Permutation::with_bijection(len, grid).unwrap());
+    }
+}
+
+pub(crate) fn inverses(world: &SimpleCommunicator) {
+    for len in [1, 100, 70_000] {
+        check_permutation(world, &Permutation::new(len, 42).inverse());
+        check_permutation(world, &Permutation::walk(len, 42).inverse());
+        // The first exchange of a plan is the one that undoes.
+        let p = Permutation::new(len, 46).inverse();
+        let mut spread = spread(world, [SHAPES[4], SHAPES[1]], len);
+        let (before, after) = (spread.before().clone(), spread.after().clone());
+        let rank = spread.rank();
+        let mut array = ordered::<u64>(&order(&p), after.places(rank));
+        spread.plan(&p).unwrap().unshuffle(&mut array).unwrap();
+        assert_eq!(array, items::<u64>(before.places(rank)));
+    }
+}
+
+pub(crate) fn item_sizes(world: &SimpleCommunicator) {
+    let p = Permutation::new(5000, 42);
+    let order = order(&p);
+    let mut spread = spread(world, [SHAPES[0], SHAPES[3]], p.len());
+    let rank = spread.rank();
+    let places = [spread.before(), spread.after()].map(|division| division.places(rank));
+    let mut plan = spread.plan(&p).unwrap();
+    check::<(), _>(&mut plan, &places, &order);
+    check::<u8, _>(&mut plan, &places, &order);
+    check::<[u8; 3], _>(&mut plan, &places, &order);
+    check::<u32, _>(&mut plan, &places, &order);
+    check::<u64, _>(&mut plan, &places, &order);
+    check::<[u64; 3], _>(&mut plan, &places, &order);
+}
+
+pub(crate) fn together(world: &SimpleCommunicator) {
+    let p = Permutation::new(3001, 42);
+    let order = order(&p);
+    let mut spread = spread(world, [SHAPES[0], SHAPES[4]], p.len());
+    let rank = spread.rank();
+    let (before, after) = (spread.before().places(rank), spread.after().places(rank));
+    let mut bytes = items::<u8>(before.clone());
+    let mut records = items::<[u64; 3]>(before.clone());
+    let mut nothing = items::<()>(before.clone());
+    let mut plan = spread.plan(&p).unwrap();
+    plan.shuffle_together((&mut bytes, &mut records, &mut nothing)).unwrap();
+    assert_eq!(bytes, ordered::<u8>(&order, after.clone()));
+    assert_eq!(records, ordered::<[u64; 3]>(&order, after.clone()));
+    assert_eq!(nothing.len() as u64, after.end - after.start);
+    plan.unshuffle_together((&mut records, &mut nothing, &mut bytes)).unwrap();
+    assert_eq!(bytes, items::<u8>(before.clone()));
+    assert_eq!(records, items::<[u64; 3]>(before.clone()));
+    assert_eq!(nothing.len() as u64, before.end - before.start);
+}
+
+pub(crate) fn epochs(world: &SimpleCommunicator) {
+    let mut spread = spread(world, [SHAPES[0]; 2], 10_007);
+    let places = spread.before().places(spread.rank());
+    let mut array = items::<u64>(places.clone());
+    let mut numbers: Vec<u64> = (0..spread.len()).collect();
+    for epoch in 0..4 {
+        let p = Permutation::new(spread.len(), Seed::new(7).epoch(epoch));
+        spread.plan(&p).unwrap().shuffle(&mut array).unwrap();
+        numbers = p.apply(&numbers).unwrap();
+        assert_eq!(array, ordered::<u64>(&numbers, places.clone()), "epoch {epoch}");
+    }
+}
+
+pub(crate) fn in_rounds(world: &SimpleCommunicator) {
+    for (len, limit) in [(0, 1), (1, 1), (60, 0), (1000, 7), (1001, 100), (70_001, 4096)] {
+        let p = Permutation::new(len, 42);
+        let order = order(&p);
+        for shapes in [[SHAPES[0]; 2], [SHAPES[1], SHAPES[4]], [SHAPES[3], SHAPES[2]]] {
+            let mut spread = spread(world, shapes, len).with_message_limit(limit);
+            let rank = spread.rank();
+            let (before, after) = (spread.before().places(rank), spread.after().places(rank));
+            let mut plan = spread.plan(&p).unwrap();
+            let mut array = items::<[u8; 3]>(before.clone());
+            plan.shuffle(&mut array).unwrap();
+            assert_eq!(array, ordered::<[u8; 3]>(&order, after));
+            plan.unshuffle(&mut array).unwrap();
+            assert_eq!(array, items::<[u8; 3]>(before));
+        }
+    }
+}
+
+pub(crate) fn free_functions(world: &SimpleCommunicator) {
+    let p = Permutation::new(777, 42);
+    let order = order(&p);
+    let spread = spread(world, [SHAPES[4]; 2], p.len());
+    let places = spread.before().places(spread.rank());
+    let mut array = items::<u64>(places.clone());
+    bijective_shuffle_mpi::shuffle(world, &p, &mut array).unwrap();
+    assert_eq!(array, ordered::<u64>(&order, places.clone()));
+    bijective_shuffle_mpi::unshuffle(world, &p, &mut array).unwrap();
+    assert_eq!(array, items::<u64>(places.clone()));
+    let mut bytes = items::<u8>(places.clone());
+    bijective_shuffle_mpi::shuffle_together(world, &p, (&mut array, &mut bytes)).unwrap();
+    assert_eq!(array, ordered::<u64>(&order, places.clone()));
+    assert_eq!(bytes, ordered::<u8>(&order, places.clone()));
+    bijective_shuffle_mpi::unshuffle_together(world, &p, (&mut array, &mut bytes)).unwrap();
+    assert_eq!(array, items::<u64>(places.clone()));
+    assert_eq!(bytes, items::<u8>(places));
+}
+
+pub(crate) fn other_communicators(world: &SimpleCommunicator) {
+    // Two groups, in each of which the ranks are the other way round.
+    let color = Color::with_value(world.rank() % 2);
+    let half = world.split_by_color_with_key(color, -world.rank()).unwrap();
+    let p = Permutation::new(500 + u64::from(world.rank() % 2 == 0), 42);
+    let order = order(&p);
+    let mut spread = Spread::new(&half, count(&half, SHAPES[0], p.len())).unwrap();
+    assert_eq!(spread.rank(), half.rank() as usize);
+    let places = spread.before().places(spread.rank());
+    let mut array = items::<u32>(places.clone());
+    spread.plan(&p).unwrap().shuffle(&mut array).unwrap();
+    assert_eq!(array, ordered::<u32>(&order, places));
+}
