@@ -17,9 +17,9 @@ const MOST_RUNS: u64 = 1 << 20;
 /// What tells every rank at which slots of the permutation's domain each rank's places begin: the
 /// number of survivors in each of many runs of slots.
 ///
-/// [`new`](Self::new) evaluates every slot of the domain. Where ranks can talk, each counts only its
-/// [`part`](Self::part), and the parts are gathered. There are at most 2^20 counts, and none for a
-/// permutation whose domain has no more points than it has items, such as
+/// [`new`](Self::new) evaluates every slot of the domain. Where ranks can talk, each counts only
+/// its [`part`](Self::part), and the parts are gathered. There are at most 2^20 counts, and none
+/// for a permutation whose domain has no more points than it has items, such as
 /// [`Permutation::walk`].
 ///
 /// # Examples

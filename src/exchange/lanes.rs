@@ -9,6 +9,7 @@ use super::division::{Division, Owners};
 use super::tiles;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::SharedPtr;
+use crate::base::stream::prefetch_lines;
 use crate::bijection::Bijection;
 use crate::error::{Error, ExchangeError};
 use crate::permutation::Permutation;
@@ -19,6 +20,10 @@ const PIECE_SLOTS: u64 = 1 << 16;
 
 /// The most pieces. Each has a number for each rank.
 const MOST_PIECES: u64 = 256;
+
+/// How far ahead in each lane items are prefetched: the hardware follows a few lanes by itself, but
+/// not hundreds.
+const AHEAD_BYTES: usize = 512;
 
 /// What a rank knows of the places that it holds where items are in the order of the slots: to
 /// which rank each belongs where they are in the order of the indexes.
@@ -126,6 +131,7 @@ impl Lanes {
         places: &mut [T],
     ) -> Result<(), Error> {
         assert_eq!((buffer.len(), places.len()), (self.places(), self.places()));
+        let ahead = AHEAD_BYTES / size_of::<T>().max(1);
         let mut work = try_with_capacity(self.pieces.len())?;
         let mut rest = places;
         for (number, piece) in self.pieces.iter().enumerate() {
@@ -137,6 +143,7 @@ impl Lanes {
             let mut places = places.iter_mut();
             self.visit(p, number, |from| {
                 if let Some(place) = places.next() {
+                    prefetch_lines(buffer.as_ptr().wrapping_add(from + ahead).cast(), 1);
                     *place = buffer[from];
                 }
             })

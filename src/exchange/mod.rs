@@ -1,12 +1,13 @@
 //! Shuffling what is spread over ranks: processes, machines, or devices, each of which holds a run
 //! of one array's places.
 //!
-//! A key tells each rank alone where its items go and what comes to it. So a shuffle is one exchange
-//! of all with all, whose counts both sides know beforehand, and the result is the permutation that
-//! one machine would make. Nothing is sampled, no keys are sorted, and nobody coordinates.
+//! A key tells each rank alone where its items go and what comes to it. So a shuffle is one
+//! exchange of all with all, whose counts both sides know beforehand, and the result is the
+//! permutation that one machine would make. Nothing is sampled, no keys are sorted, and nobody
+//! coordinates.
 //!
-//! An [`Exchange`] is the plan of one rank. It moves no data between ranks: that is left to what the
-//! program talks with already. For every rank:
+//! An [`Exchange`] is the plan of one rank. It moves no data between ranks: that is left to what
+//! the program talks with already. For every rank:
 //!
 //! 1. [`pack`](Exchange::pack) puts its items in the order in which they are sent: those for rank 0
 //!    first, then those for rank 1, and so on.
@@ -16,8 +17,8 @@
 //!
 //! Items travel without their places. For a shuffle, each rank sends its items in the order of the
 //! slots that they move to. The receiver evaluates its own slots in order, so it knows from which
-//! rank each place's item comes, and takes the next one that came from there. An un-shuffle goes the
-//! same way backwards.
+//! rank each place's item comes, and takes the next one that came from there. An un-shuffle goes
+//! the same way backwards.
 //!
 //! # Examples
 //!

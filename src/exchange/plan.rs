@@ -150,7 +150,8 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         if self.to_slots { Ok(self.lanes.counts().to_vec()) } else { self.count() }
     }
 
-    /// How many of the rank's indexes belong to each rank where items are in the order of the slots.
+    /// How many of the rank's indexes belong to each rank where items are in the order of the
+    /// slots.
     fn count(&self) -> Result<Vec<u64>, Error> {
         let (p, slots) = (self.permutation, self.slots());
         let ranks = slots.ranks();
@@ -161,9 +162,15 @@ impl<'p, B: Bijection> Exchange<'p, B> {
             return Ok(counts);
         }
         let mut bounds = try_with_capacity(ranks + 1)?;
+        let last = p.bijection().last();
         for &place in slots.bounds() {
             // Behind the last place there may be slots, but no items.
-            bounds.push(if place < p.len() { self.census.slot(p, place)? } else { u64::MAX });
+            let is_place = place < p.len();
+            bounds.push(if is_place {
+                self.census.slot(p, place)?
+            } else {
+                last.saturating_add(1)
+            });
         }
         let owners = Owners::new(&bounds);
         let len = indexes.end - indexes.start;
@@ -176,7 +183,8 @@ impl<'p, B: Bijection> Exchange<'p, B> {
             for first in (first..end).step_by(RUN) {
                 let slots = &mut slots[..(end - first).min(RUN as u64) as usize];
                 p.bijection().inverse_run(first, slots);
-                slots.iter().for_each(|&slot| counts[owners.of(slot.min(u64::MAX - 1))] += 1);
+                // A map that is no bijection may have any inverse.
+                slots.iter().for_each(|&slot| counts[owners.of(slot.min(last))] += 1);
             }
             counts
         };
@@ -204,8 +212,8 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         Shifted::new(self.permutation.bijection(), self.indexes().start)
     }
 
-    /// Puts the rank's items in the order in which they are sent: first those for rank 0, then those
-    /// for rank 1, and so on.
+    /// Puts the rank's items in the order in which they are sent: first those for rank 0, then
+    /// those for rank 1, and so on.
     ///
     /// # Errors
     ///

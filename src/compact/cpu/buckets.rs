@@ -80,12 +80,6 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    /// Buckets for all slots or indexes up to `last`: of the usual size, or larger where there
-    /// would be more than `most` of them.
-    pub(super) fn new(last: u64, most: u64) -> Self {
-        Self::of_bits(u16::BITS, last, most)
-    }
-
     /// Buckets for all slots or indexes up to `last`: of `2^bits` of them, or more where there
     /// would be more than `most` buckets.
     pub(super) fn of_bits(bits: u32, last: u64, most: u64) -> Self {
@@ -112,7 +106,7 @@ mod tests {
     #[test]
     fn buckets_grow_where_there_would_be_too_many() {
         let of = |last, most| {
-            let Buckets { bits, count } = Buckets::new(last, most);
+            let Buckets { bits, count } = Buckets::of_bits(u16::BITS, last, most);
             (bits, count)
         };
         assert_eq!(of(0, 4), (16, 1));

@@ -2,12 +2,14 @@
 //! items rests on its being a permutation, and never on a user's code that nobody has vouched for.
 
 use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
-use super::places::Places;
+use super::partitioned::{Buffers, Sorting};
+use super::places::{Numbers, Places, Span};
 use super::survivors::Values;
 use super::tuning;
 use crate::base::check::{check_length, try_with_capacity};
 use crate::base::memory::Buffer;
 use crate::bijection::{Bijection, Trusted};
+use crate::compact::Direction;
 use crate::error::Error;
 use crate::word::Word;
 
@@ -21,7 +23,8 @@ pub(super) struct CheckedPermutation<'a> {
 enum Indices<'a> {
     /// Evaluated by a trusted bijection while the items move.
     Evaluated(Trusted<'a>),
-    /// Computed by a bijection that is not trusted, and checked, before any item moves.
+    /// Listed before any item moves: computed by a bijection that is not trusted, and checked, or
+    /// by a trusted one.
     Narrow(Vec<u32>),
     /// The same, for more items than 32 bits can count.
     Wide(Vec<u64>),
@@ -58,6 +61,36 @@ impl<'a> CheckedPermutation<'a> {
             Indices::Evaluated(trusted) => Some(trusted),
             Indices::Narrow(_) | Indices::Wide(_) => None,
         }
+    }
+
+    /// Whether the items are few for the slots, so that evaluating every slot would cost more than
+    /// sorting them.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.trusted().is_some_and(|trusted| tuning::is_sparse(trusted.last(), self.len))
+    }
+
+    /// The same permutation, with its indexes listed if the items are few for the slots: sorting
+    /// them costs less than evaluating every slot.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn listed(self, buffers: &mut Buffers) -> Result<Self, Error> {
+        let Some(trusted) = self.trusted().filter(|_| self.is_sparse() && fits_u32(self.len))
+        else {
+            return Ok(self);
+        };
+        let most = tuning::MOST_BUCKETS;
+        let Some(sorting) = Sorting::new::<u32>(trusted, self.len, Direction::Shuffle, most) else {
+            return Ok(self);
+        };
+        let mut indices = try_with_capacity(self.len)?;
+        indices.resize(self.len, 0_u32);
+        // SAFETY: the places are those of the vector, which is not used until the sort is done.
+        let span = unsafe { Span::new(core::ptr::from_mut(&mut *indices) as *mut _) };
+        // SAFETY: there is a number for each item.
+        let is_sorted = unsafe { sorting.run(&Numbers, span, buffers) }?;
+        Ok(if is_sorted { Self { len: self.len, indices: Indices::Narrow(indices) } } else { self })
     }
 
     /// Whether any step of moving items of `item_bytes` uses several threads. The caller then

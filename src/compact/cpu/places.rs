@@ -96,6 +96,27 @@ impl<T: Send> Source<T> for SharedPtr<T> {
     }
 }
 
+/// The numbers of items instead of items: item `k` is `k`. There are at most 2^32.
+pub(super) struct Numbers;
+
+impl Source<u32> for Numbers {
+    type Room = ();
+
+    const RUN: usize = tuning::RUN;
+
+    #[inline(always)]
+    fn room() {}
+
+    #[inline(always)]
+    unsafe fn prepare(&self, _: usize, _: usize, (): &mut ()) {}
+
+    #[inline(always)]
+    unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {
+        // SAFETY: the caller promises room for an item at the place.
+        unsafe { place.cast::<u32>().write_unaligned((first + k) as u32) };
+    }
+}
+
 /// Places to which items of type T, or records, are written in order.
 pub(super) trait Target<T>: Places {
     /// Fills the places with as many items, with non-temporal stores. Other threads see them after

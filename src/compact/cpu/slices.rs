@@ -138,8 +138,9 @@ impl Workspace {
             return check_length(source.len() as u64, bijection.last());
         }
         let p = CheckedPermutation::new(bijection, source.len())?;
-        let far = tuning::is_far::<T>(source.len());
-        let mut reorder = || {
+        let far = tuning::is_far::<T>(source.len()) || p.is_sparse();
+        let is_parallel = p.is_parallel(size_of::<T>());
+        let reorder = || {
             let places = places_of(out);
             // The source is only read through this pointer.
             let source = SharedPtr::new(source.as_ptr().cast_mut());
@@ -159,9 +160,10 @@ impl Workspace {
             // SAFETY: the places are those of `out`, which is borrowed mutably. Only copies of
             // items are written to them, so every item of `out` is initialised at any time.
             let places = unsafe { &mut *places };
+            let p = p.listed(&mut self.partition)?;
             p.for_each_run(places, &mut self.partition.tiles, &Gather(source))
         };
-        if p.is_parallel(size_of::<T>()) { rayon::scope(|_| reorder()) } else { reorder() }
+        if is_parallel { rayon::scope(|_| reorder()) } else { reorder() }
     }
 
     /// Copies the items in the order of a seed: that of
@@ -207,8 +209,9 @@ impl Workspace {
             return check_length(items.len() as u64, bijection.last());
         }
         let p = CheckedPermutation::new(bijection, items.len())?;
-        let far = tuning::is_far::<T>(items.len());
-        let mut reorder = || {
+        let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
+        let is_parallel = p.is_parallel(size_of::<T>());
+        let reorder = || {
             for way in self.strategy.ways(far, self.is_kept()) {
                 let moved = match way {
                     Way::Sorted => self.sort(&p, direction, items),
@@ -218,6 +221,7 @@ impl Workspace {
                     return Ok(());
                 }
             }
+            let p = p.listed(&mut self.partition)?;
             let moving = Relocation::new(items, &mut self.scratch)?;
             let tiles = &mut self.partition.tiles;
             match direction {
@@ -235,7 +239,7 @@ impl Workspace {
             unsafe { moving.commit() };
             Ok(())
         };
-        if p.is_parallel(size_of::<T>()) { rayon::scope(|_| reorder()) } else { reorder() }
+        if is_parallel { rayon::scope(|_| reorder()) } else { reorder() }
     }
 
     /// Moves the items by sorting them into buckets. Returns `false`, with nothing moved, if that

@@ -32,6 +32,9 @@ pub enum Strategy {
     /// that spread neighbouring items over the whole array. Elsewhere the direct strategy is used
     /// instead. `Auto` also uses the direct one where memory is short, or where the buckets would
     /// waste much of it.
+    ///
+    /// Where a slice has at most an eighth as many items as there are slots, on up to 2^45 points,
+    /// `Auto` sorts them at any size: only the items are evaluated, and not the slots.
     Partitioned,
     /// Exchanges blocks of items within the array, and then puts the items in order, a cache's
     /// worth at a time: what `Partitioned` does without a second copy of the items.
@@ -99,6 +102,8 @@ impl Strategy {
         };
         let trusted = p.trusted().filter(|_| is_wanted)?;
         let sorting = Sorting::new::<T>(trusted, p.len(), direction, most_buckets)?;
+        // Few items waste little memory, and every slot would be evaluated without it.
+        let may_waste = may_waste || sorting.is_sparse();
         (may_waste || !sorting.wastes_memory::<T>()).then_some(sorting)
     }
 

@@ -193,6 +193,15 @@ pub(crate) const MOST_BUCKETS: u64 = 1 << 14;
 /// to 2^22 slots to a bucket 454, 475, 406, 361, 349, 329 and 309.
 pub(crate) const MOST_BUCKET_BITS: u32 = 22;
 
+/// From this many slots for each item on, the items are few: most evaluations of slots would be for
+/// empty ones, and in a bucket of the usual size most of the bitmap is empty.
+pub(crate) const SPARSE: u64 = 8;
+
+/// Whether so few items are sorted even if they fit the caches: evaluating every slot costs more.
+pub(crate) fn is_sparse(last: u64, len: usize) -> bool {
+    last >= SEQUENTIAL_SLOTS && last / SPARSE >= len as u64
+}
+
 /// The standard deviations above the mean for which a bucket has room. A random permutation exceeds
 /// that in one of 2^50 buckets.
 pub(crate) const DEVIATIONS: f64 = 8.0;

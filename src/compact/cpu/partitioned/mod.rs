@@ -12,6 +12,9 @@
 //! For very many slots the buckets become larger instead of more numerous, because each bucket's
 //! open block has to stay in the cache.
 //!
+//! Where the items are few for the slots, a bucket has more slots than the bitmap would fit the
+//! cache for, and its items are sorted by their slots instead.
+//!
 //! Undoing a shuffle also reads the source in order, along with the surviving indexes. The buckets
 //! are then runs of indexes, which have no gaps.
 //!
@@ -20,6 +23,7 @@
 //! standard deviations more than the mean of a random permutation, but not for every permutation.
 
 mod block;
+mod few;
 mod place;
 mod sort;
 #[cfg(test)]
@@ -31,7 +35,8 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use block::{Part, items_per_block};
-use place::OrderBucket;
+use few::Cells;
+use place::{Order, OrderBucket};
 
 use super::buckets::{Buckets, LowBits};
 use super::places::{Source, Target};
@@ -59,6 +64,8 @@ pub(in crate::compact::cpu) struct Buffers {
     stages: Buffer,
     /// The bitmap of one bucket's taken slots, for each thread.
     taken: Buffer,
+    /// The cells of one bucket, for each thread.
+    cells: Buffer,
 }
 
 impl Buffers {
@@ -69,12 +76,13 @@ impl Buffers {
             tiles: Buffer::new(),
             stages: Buffer::new(),
             taken: Buffer::new(),
+            cells: Buffer::new(),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let Self { open, full, tiles, stages, taken } = self;
-        [open, full, tiles, stages, taken].map(Buffer::bytes).iter().sum()
+        let Self { open, full, tiles, stages, taken, cells } = self;
+        [open, full, tiles, stages, taken, cells].map(Buffer::bytes).iter().sum()
     }
 }
 
@@ -84,6 +92,8 @@ pub(in crate::compact::cpu) struct Sorting<'a> {
     len: usize,
     direction: Direction,
     buckets: Buckets,
+    /// Whether the items are few for the slots.
+    is_sparse: bool,
 }
 
 impl<'a> Sorting<'a> {
@@ -95,16 +105,22 @@ impl<'a> Sorting<'a> {
         direction: Direction,
         most_buckets: u64,
     ) -> Option<Self> {
-        let last = match direction {
-            Direction::Shuffle => f.last(),
-            Direction::Unshuffle => (len as u64).checked_sub(1)?,
+        let len_less_one = (len as u64).checked_sub(1)?;
+        let is_sparse = f.last() / tuning::SPARSE >= len as u64;
+        let (bits, last, most_bits) = match direction {
+            // As many items in a bucket as with half of the usual size's slots taken.
+            Direction::Shuffle if is_sparse => {
+                ((u16::BITS - 1 + (f.last() / len as u64).ilog2()).min(63), f.last(), u32::BITS - 1)
+            }
+            Direction::Shuffle => (u16::BITS, f.last(), tuning::MOST_BUCKET_BITS),
+            // All slots would be evaluated to find the surviving indexes.
+            Direction::Unshuffle if is_sparse => return None,
+            Direction::Unshuffle => (u16::BITS, len_less_one, tuning::MOST_BUCKET_BITS),
         };
-        let buckets = Buckets::new(last, most_buckets);
-        let serves = (1..=tuning::LARGEST_ITEM).contains(&size_of::<T>())
-            && buckets.bits <= tuning::MOST_BUCKET_BITS
-            // With fewer items for their slots, the buckets would be nearly empty.
-            && len as u64 > f.last() / 8;
-        serves.then_some(Self { f, len, direction, buckets })
+        let buckets = Buckets::of_bits(bits, last, most_buckets);
+        let serves =
+            (1..=tuning::LARGEST_ITEM).contains(&size_of::<T>()) && buckets.bits <= most_bits;
+        serves.then_some(Self { f, len, direction, buckets, is_sparse })
     }
 
     /// Whether the blocks, which are nearly all of the working memory, would take much more memory
@@ -115,6 +131,11 @@ impl<'a> Sorting<'a> {
         } else {
             self.capacity::<T, u32>().bytes() > tuning::most_bytes::<T, u32>(self.len)
         }
+    }
+
+    /// Whether the items are few for the slots.
+    pub(in crate::compact::cpu) fn is_sparse(&self) -> bool {
+        self.is_sparse
     }
 
     fn capacity<T, L>(&self) -> Capacity {
@@ -219,8 +240,8 @@ impl<'a> Sorting<'a> {
         buffers: &'b mut Buffers,
     ) -> Result<Option<Sorted<'b, T, L, O>>, Error> {
         assert_eq!(out.len(), self.len);
-        let Self { f, len, direction, .. } = *self;
-        let Buffers { open, full, tiles, stages, taken } = buffers;
+        let Self { f, len, direction, is_sparse, .. } = *self;
+        let Buffers { open, full, tiles, stages, taken, cells } = buffers;
         let mut partition = Partition::<T, L>::empty(self.capacity::<T, L>(), open, full)?;
         let parts = &mut partition.parts;
         match direction {
@@ -233,8 +254,14 @@ impl<'a> Sorting<'a> {
         if !partition.is_complete(len) {
             return Ok(None);
         }
-        let dense = direction == Direction::Unshuffle || len as u64 - 1 == f.last();
-        partition.sorted(dense, out, stages, taken).map(Some)
+        let order = if direction == Direction::Unshuffle || len as u64 - 1 == f.last() {
+            Order::Dense
+        } else if is_sparse {
+            Order::Sparse
+        } else {
+            Order::Gaps
+        };
+        partition.sorted(order, out, stages, taken, cells).map(Some)
     }
 }
 
@@ -290,8 +317,7 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
         self.parts.iter().map(|part| part.count(bucket)).sum()
     }
 
-    /// Allocates what writing the items to `out` needs. They are `dense` if there are no gaps
-    /// between their slots.
+    /// Allocates what writing the items to `out` needs.
     ///
     /// # Errors
     ///
@@ -302,10 +328,11 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
     /// If there are more items than `out` has places.
     fn sorted<O: Target<T>>(
         self,
-        dense: bool,
+        order: Order,
         out: O,
         stages: &'a mut Buffer,
         taken: &'a mut Buffer,
+        cells: &'a mut Buffer,
     ) -> Result<Sorted<'a, T, L, O>, Error> {
         let mut rest = out;
         let mut buckets = try_with_capacity(self.buckets.count)?;
@@ -316,22 +343,29 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
         }
         let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
         let stages = stages.room(self.parts.len() * most)?.chunks_mut(most);
-        let words = TakenSlots::count(self.buckets.len());
+        // No room is needed for what the order has none of, but chunks of it are not empty.
+        let words = if order == Order::Gaps { TakenSlots::count(self.buckets.len()) } else { 1 };
         let taken = taken.room(self.parts.len() * words)?.chunks_mut(words);
+        let words = if order == Order::Sparse { Cells::room(most) } else { 1 };
+        let cells = cells.room(self.parts.len() * words)?.chunks_mut(words);
         let mut all = try_with_capacity(self.parts.len())?;
-        all.extend(stages.zip(taken));
-        Ok(Sorted { partition: self, dense, buckets, stages: all })
+        let stages = stages.zip(taken).zip(cells);
+        all.extend(stages.map(|((places, taken), cells)| Stage { places, taken, cells }));
+        Ok(Sorted { partition: self, order, buckets, stages: all })
     }
 }
 
-/// A thread's room for one bucket's items in order, and for the bitmap of the bucket's slots.
-type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
+/// A thread's room for one bucket's items in order, and for what puts them in order.
+struct Stage<'a, T> {
+    places: &'a mut [MaybeUninit<T>],
+    taken: &'a mut [MaybeUninit<TakenSlots>],
+    cells: &'a mut [MaybeUninit<u32>],
+}
 
 /// Items in their buckets, with everything that is needed to write them to their places.
 struct Sorted<'a, T, L, O> {
     partition: Partition<'a, T, L>,
-    /// Whether there are no gaps between the items.
-    dense: bool,
+    order: Order,
     /// The buckets, each with the places of its items.
     buckets: Vec<(usize, O)>,
     stages: Vec<Stage<'a, T>>,
@@ -340,17 +374,19 @@ struct Sorted<'a, T, L, O> {
 impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
     /// Writes the items, in order, to their places. Nothing can fail any more.
     fn place(self) {
-        let Self { partition, dense, buckets, stages } = self;
+        let Self { partition, order, buckets, stages } = self;
         // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
         // aborts.
         let guard = AbortOnUnwind;
         let level = SimdLevel::current();
         let buckets = Mutex::new(buckets.into_iter());
         let next = || buckets.lock().expect("nobody panics with it").next();
-        stages.into_par_iter().with_max_len(1).for_each(|(stage, taken)| {
+        stages.into_par_iter().with_max_len(1).for_each(|Stage { places, taken, cells }| {
+            let of = partition.buckets;
             while let Some((bucket, out)) = next() {
-                let stage = &mut stage[..out.len()];
-                level.run(OrderBucket { parts: &partition.parts, bucket, dense, taken, stage });
+                let stage = &mut places[..out.len()];
+                let parts = partition.parts.as_slice();
+                level.run(OrderBucket { parts, bucket, buckets: of, order, taken, cells, stage });
                 out.stream(stage);
             }
             publish();

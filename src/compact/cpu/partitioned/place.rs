@@ -3,20 +3,34 @@
 use core::mem::MaybeUninit;
 
 use super::block::{PackedItem, Part};
+use super::few::Cells;
 use crate::base::memory::assume_init_mut;
 use crate::base::simd::SimdKernel;
-use crate::compact::cpu::buckets::LowBits;
+use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::taken::TakenSlots;
+
+/// How a bucket's items are put in order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Every slot is taken, so that there are no gaps to close.
+    Dense,
+    /// A bitmap of the slots tells how many are taken before each.
+    Gaps,
+    /// Few slots are taken: the items are sorted.
+    Sparse,
+}
 
 /// Puts a bucket's items in the order of their slots, without gaps. It is compiled for each
 /// instruction set, since most machines have an instruction that counts bits.
 pub(super) struct OrderBucket<'a, T, L> {
     pub(super) parts: &'a [Part<'a, T, L>],
     pub(super) bucket: usize,
-    /// Whether every slot is taken, so that there are no gaps to close.
-    pub(super) dense: bool,
-    /// Room for [`TakenSlots::count`] words.
+    pub(super) buckets: Buckets,
+    pub(super) order: Order,
+    /// Room for [`TakenSlots::count`] words, for [`Order::Gaps`].
     pub(super) taken: &'a mut [MaybeUninit<TakenSlots>],
+    /// Room for [`Cells::room`] words, for [`Order::Sparse`].
+    pub(super) cells: &'a mut [MaybeUninit<u32>],
     /// As many places as the bucket has items.
     pub(super) stage: &'a mut [MaybeUninit<T>],
 }
@@ -47,13 +61,17 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { parts, bucket, dense, taken, stage } = self;
+        let Self { parts, bucket, buckets, order, taken, cells, stage } = self;
         let copy = |item: PackedItem<T>, place: &mut MaybeUninit<T>| {
             // SAFETY: the item is in a block of one of the parts, which are borrowed for this whole
             // call.
             unsafe { item.copy_to(place) };
         };
-        if dense {
+        if order == Order::Sparse {
+            Cells::new(cells, stage.len()).order(parts, bucket, buckets, stage);
+            return;
+        }
+        if order == Order::Dense {
             for part in parts {
                 part.for_each(bucket, |slot, item| copy(item, &mut stage[slot]));
             }

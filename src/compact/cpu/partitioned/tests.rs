@@ -179,7 +179,8 @@ fn lengths_that_cannot_be_sorted_are_refused() {
     };
     assert!(!serves(1 << 39, tuning::MOST_BUCKETS), "the buckets would be too large");
     assert!(serves(1 << 39, 1 << 18));
-    assert!(!serves((1 << 37) - 1, 1 << 18), "nearly all slots would be empty");
+    assert!(serves(1 << 24, tuning::MOST_BUCKETS));
+    assert!(!serves(1 << 20, tuning::MOST_BUCKETS), "the buckets would have too many slots");
 }
 
 #[test]
@@ -190,4 +191,59 @@ fn items_that_cannot_be_sorted_are_refused() {
     assert!(Sorting::new::<[u64; 8]>(&f, 1 << 20, Direction::Unshuffle, most).is_some());
     assert!(Sorting::new::<[u64; 9]>(&f, 1 << 20, Direction::Unshuffle, most).is_none());
     assert!(Sorting::new::<u64>(&f, 0, Direction::Unshuffle, most).is_none());
+}
+
+/// A bijection that nobody vouches for.
+struct Untrusted(Lcg);
+
+impl Bijection for Untrusted {
+    fn last(&self) -> u64 {
+        self.0.last()
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        self.0.forward(slot)
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        self.0.inverse(index)
+    }
+}
+
+/// Items that are few for the slots, in both directions, of several sizes, with all strategies.
+#[test]
+fn few_items_of_many_slots_are_moved() {
+    fn check<T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(
+        len: usize,
+        f: &dyn Bijection,
+        item: impl Fn(usize) -> T,
+    ) {
+        let source: Vec<T> = (0..len).map(item).collect();
+        let mut expected = source.clone();
+        Serial.shuffle(f, &mut expected).unwrap();
+        for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned, Strategy::InPlace]
+        {
+            let mut workspace = Workspace::new().with_strategy(strategy);
+            let mut items = source.clone();
+            workspace.shuffle(f, &mut items).unwrap();
+            assert_eq!(items, expected, "{strategy:?}");
+            workspace.unshuffle(f, &mut items).unwrap();
+            assert_eq!(items, source, "{strategy:?}");
+            workspace.shuffle_into(f, &source, &mut items).unwrap();
+            assert_eq!(items, expected, "{strategy:?}");
+        }
+    }
+
+    for (len, points) in [(1, 1 << 18), (2, 1 << 17), (1000, 1 << 20), (60_001, 1 << 20)] {
+        for seed in 0..2 {
+            let f = MulXorshift::<10>::from_seed(points, seed);
+            check(len, &f, |k| k as u32);
+            check(len, &f, |k| [k as u64; 3]);
+            check(len, &f, |k| [k as u8; 100]);
+        }
+        // All survivors at the beginning, and a bijection that is not trusted.
+        let counter = Lcg::new(20, 1, 0).unwrap();
+        check(len, &counter, |k| k as u64);
+        check(len, &Untrusted(counter), |k| k as u64);
+    }
 }
