@@ -15,13 +15,14 @@ use ranks::{disagreements, failures, launch, orders};
 /// A test that all ranks run together.
 type Test = fn(&SimpleCommunicator);
 
-const TESTS: [(&str, Test); 13] = [
+const TESTS: [(&str, Test); 14] = [
     ("every family, length and division gives the permutation", orders::every_order),
     ("the inverse of a permutation", orders::inverses),
     ("items of every size", orders::item_sizes),
     ("several arrays move together", orders::together),
     ("one plan after another", orders::epochs),
     ("messages of few items", orders::in_rounds),
+    ("more items than MPI counts, if asked", orders::more_than_mpi_counts),
     ("the free functions", orders::free_functions),
     ("a part of the processes, in another order", orders::other_communicators),
     ("ranks that disagree", disagreements::of_arguments),

@@ -183,3 +183,22 @@ pub(crate) fn other_communicators(world: &SimpleCommunicator) {
     spread.plan(&p).unwrap().shuffle(&mut array).unwrap();
     assert_eq!(array, ordered::<u32>(&order, places));
 }
+
+/// Where a rank holds more items than MPI counts. It takes 8 GiB and some minutes, so only two
+/// ranks do it, and only if asked.
+pub(crate) fn more_than_mpi_counts(world: &SimpleCommunicator) {
+    if world.size() != 2 || std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+        return;
+    }
+    let p = Permutation::new((1 << 31) + 7, 42);
+    let mut spread = spread(world, [SHAPES[1], SHAPES[0]], p.len());
+    let (before, after) = (spread.before().clone(), spread.after().places(spread.rank()));
+    let before = before.places(spread.rank());
+    let mut plan = spread.plan(&p).unwrap();
+    let mut array = items::<u8>(before.clone());
+    plan.shuffle(&mut array).unwrap();
+    let order = p.range(after).unwrap();
+    assert!(order.map(u8::of).eq(array.iter().copied()));
+    plan.unshuffle(&mut array).unwrap();
+    assert!(before.map(u8::of).eq(array.iter().copied()));
+}
