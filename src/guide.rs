@@ -28,6 +28,10 @@ pub mod resume {}
 #[doc = include_str!("../docs/cluster.md")]
 pub mod cluster {}
 
+/// Shuffling arrays that are spread over ranks.
+#[doc = include_str!("../docs/distributed.md")]
+pub mod distributed {}
+
 /// The lines of files, and data in records and blocks.
 ///
 /// [cluster]: mod@crate::guide::cluster#data-in-blocks

@@ -37,6 +37,8 @@ pub(crate) enum Command {
     /// One sample of `cold`, in this process
     #[command(hide = true)]
     ColdSample(ColdSample),
+    /// One rank's steps of a shuffle of an array that is spread over many
+    Exchange(Ranks),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
@@ -152,6 +154,17 @@ pub(crate) struct ColdSample {
 }
 
 #[derive(Args)]
+pub(crate) struct Ranks {
+    /// The number of ranks; may be given several times
+    #[arg(long, value_name = "N", default_values = ["1", "2", "8", "64", "256"], value_parser = at_least_one)]
+    pub(crate) ranks: Vec<usize>,
+
+    /// The number of items of each rank (2^20, for example), with one more in all
+    #[arg(long, value_name = "N", default_value = "2^20", value_parser = at_least_one)]
+    pub(crate) items: usize,
+}
+
+#[derive(Args)]
 pub(crate) struct Documents {
     /// Write nothing, and fail if a document says something else than the rows
     #[arg(long)]
@@ -188,7 +201,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
-    /// Write the rows of `table`, `sizes`, `small` or `cold` into this file, as CSV
+    /// Write the rows of `table`, `sizes`, `small`, `cold` or `exchange` into this file, as CSV
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 }

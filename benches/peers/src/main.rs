@@ -10,6 +10,7 @@ mod bounds;
 mod cold;
 mod contender;
 mod curand;
+mod exchange;
 mod figure;
 mod gpu;
 mod gpu_rng;
@@ -62,6 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Small => small::run(common),
         Command::Cold(calls) => cold::run(calls, common),
         Command::ColdSample(_) => unreachable!("it was answered above"),
+        Command::Exchange(ranks) => exchange::run(ranks, common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),

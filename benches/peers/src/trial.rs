@@ -11,7 +11,7 @@ use crate::cold::{self, ItemType};
 use crate::contender::Choice;
 use crate::measure::Effort;
 use crate::pages::Pages;
-use crate::{sizes, small, table};
+use crate::{exchange, sizes, small, table};
 
 /// One sample each.
 const ONCE: Effort = Effort { repeats: 1, budget: Duration::ZERO, seed: 1 };
@@ -38,6 +38,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     };
     let first_calls = cold::measure(&plan, |_| Ok(()))?;
     first_calls.markdown();
+    exchange::measure(3, 1000, 1, ONCE.seed)?;
     eprintln!("all contenders shuffle");
     Ok(())
 }

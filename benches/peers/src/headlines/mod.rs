@@ -6,6 +6,7 @@ mod affine;
 mod cold;
 mod cpu;
 mod documents;
+mod exchange;
 mod fills;
 mod gpu;
 mod ising;
@@ -87,6 +88,7 @@ impl Computed {
         let mut computed = Self::default();
         cold::compute(results, &mut computed)?;
         cpu::compute(results, &mut computed)?;
+        exchange::compute(results, &mut computed)?;
         gpu::compute(results, &mut computed)?;
         fills::compute(results, &mut computed)?;
         affine::compute(results, &mut computed)?;
