@@ -31,14 +31,19 @@ PAGES = TARGET / "doc"
 BOOK = TARGET / "book"
 LIBRARY = "bijective-shuffle"
 # The packages that are published, and their folders.
-PACKAGES = {LIBRARY: ROOT, "bijective-shuffle-cli": ROOT / "crates" / "cli"}
+PACKAGES = {
+    LIBRARY: ROOT,
+    "bijective-shuffle-cli": ROOT / "crates" / "cli",
+    "bijective-shuffle-mpi": ROOT / "crates" / "mpi",
+}
 DOCS = f"https://docs.rs/{LIBRARY}/latest/"
 SOURCE = f"https://docs.rs/crate/{LIBRARY}/latest/source/"
 
 
 def packaged(package):
     command = ["cargo", "package", "--list", "--allow-dirty", "--locked", "--package", package]
-    return set(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")[:-1])
+    # A package may be a workspace of its own.
+    return set(subprocess.run(command, cwd=PACKAGES[package], check=True, capture_output=True, text=True).stdout.split("\n")[:-1])
 
 
 def tracked():
