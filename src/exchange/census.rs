@@ -8,17 +8,17 @@ use crate::bijection::Bijection;
 use crate::error::{Error, ExchangeError};
 use crate::permutation::Permutation;
 
-/// The usual number of slots in a run, as a power of two.
-const RUN_BITS: u32 = 16;
+/// The usual number of slots in a run, as a power of two. To find one slot, a run is evaluated.
+const RUN_BITS: u32 = 10;
 
-/// The most runs: their counts take 8 MiB.
-const MOST_RUNS: u64 = 1 << 20;
+/// The most runs: their counts take 2 MiB, which every rank gets from the others.
+const MOST_RUNS: u64 = 1 << 18;
 
 /// What tells every rank at which slots of the permutation's domain each rank's places begin: the
 /// number of survivors in each of many runs of slots.
 ///
 /// [`new`](Self::new) evaluates every slot of the domain. Where ranks can talk, each counts only
-/// its [`part`](Self::part), and the parts are gathered. There are at most 2^20 counts, and none
+/// its [`part`](Self::part), and the parts are gathered. There are at most 2^18 counts, and none
 /// for a permutation whose domain has no more points than it has items, such as
 /// [`Permutation::walk`].
 ///

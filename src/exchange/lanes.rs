@@ -21,6 +21,9 @@ const PIECE_SLOTS: u64 = 1 << 16;
 /// The most pieces. Each has a number for each rank.
 const MOST_PIECES: u64 = 256;
 
+/// Up to this number of ranks, a value is compared with the bounds of all.
+const FEW: usize = 4;
+
 /// How far ahead in each lane items are prefetched: the hardware follows a few lanes by itself, but
 /// not hundreds.
 const AHEAD_BYTES: usize = 512;
@@ -75,9 +78,9 @@ impl Lanes {
             let first = first + u64::from(k) * step;
             let slots = (last - first).min(step - 1) + 1;
             let begins = if tiles::fit_u32(p) {
-                count_lanes::<u32, B>(p, first, slots, &owners, ranks)
+                count_lanes::<u32, B>(p, first, slots, &owners, indexes.bounds())
             } else {
-                count_lanes::<u64, B>(p, first, slots, &owners, ranks)
+                count_lanes::<u64, B>(p, first, slots, &owners, indexes.bounds())
             };
             // Until all are counted, these are the numbers of items.
             begins.map(|begins| Piece { first, slots, places: begins.iter().sum(), begins })
@@ -249,19 +252,37 @@ struct Lane {
     end: usize,
 }
 
-/// How many of some slots' survivors belong to each rank.
+/// How many of some slots' survivors belong to each rank, of which `bounds` has the first index of
+/// each and the number of all.
 fn count_lanes<N: Word, B: Bijection>(
     p: &Permutation<B>,
     first: u64,
     slots: u64,
     owners: &Owners,
-    ranks: usize,
+    bounds: &[u64],
 ) -> Result<Vec<usize>, Error> {
+    let ranks = bounds.len() - 1;
     let mut counts = try_with_capacity(ranks)?;
     counts.resize(ranks, 0);
+    if ranks > FEW {
+        tiles::for_each::<N, B>(p, first, slots, |_, _, survivors| {
+            for value in survivors {
+                counts[owners.of(value.widen())] += 1;
+            }
+        });
+        return Ok(counts);
+    }
+    // Comparisons take vectors, and finding an owner does not.
     tiles::for_each::<N, B>(p, first, slots, |_, _, survivors| {
-        for value in survivors {
-            counts[owners.of(value.widen())] += 1;
+        let mut below = 0;
+        for (count, &bound) in counts.iter_mut().zip(&bounds[1..]) {
+            let is_below = |last: u64| {
+                let last = N::wrap(last);
+                survivors.iter().map(|&value| u32::from(value <= last)).sum::<u32>() as usize
+            };
+            let up_to = bound.checked_sub(1).map_or(0, is_below);
+            *count += up_to - below;
+            below = up_to;
         }
     });
     Ok(counts)
@@ -275,14 +296,20 @@ mod tests {
     fn words_of_either_width_give_the_same_lanes() {
         let p = Permutation::new(300_001, 1);
         let census = Census::new(&p).unwrap();
-        let indexes = Division::from_counts(&[100_000, 0, 200_001]).unwrap();
+        let indexes = Division::from_counts(&[0, 100_000, 0, 200_001, 0]).unwrap();
         let lanes = Lanes::new(&p, &census, 1000..200_000, &indexes).unwrap();
         let owners = lanes.owners.as_ref().unwrap();
+        let bounds = indexes.bounds();
         assert!(lanes.pieces.len() > 2);
+        // More ranks than are compared with all values.
+        let more: Vec<u64> = bounds.iter().copied().chain([p.len(); FEW]).collect();
         for (number, piece) in lanes.pieces.iter().enumerate() {
-            let narrow = count_lanes::<u32, _>(&p, piece.first, piece.slots, owners, 3).unwrap();
-            let wide = count_lanes::<u64, _>(&p, piece.first, piece.slots, owners, 3).unwrap();
-            assert_eq!(narrow, wide);
+            let (first, slots) = (piece.first, piece.slots);
+            let narrow = count_lanes::<u32, _>(&p, first, slots, owners, bounds).unwrap();
+            let wide = count_lanes::<u64, _>(&p, first, slots, owners, bounds).unwrap();
+            let found = count_lanes::<u32, _>(&p, first, slots, owners, &more).unwrap();
+            assert_eq!((&narrow, &narrow[..]), (&wide, &found[..narrow.len()]));
+            assert_eq!(narrow.iter().sum::<usize>(), piece.places);
             let [mut narrow, mut wide] = [Vec::new(), Vec::new()];
             lanes.visit_with::<u32, _>(&p, number, |position| narrow.push(position)).unwrap();
             lanes.visit_with::<u64, _>(&p, number, |position| wide.push(position)).unwrap();

@@ -3,8 +3,10 @@
 //!
 //! ```console
 //! cargo build --release --example speed
-//! RAYON_NUM_THREADS=1 mpirun -n 2 target/release/examples/speed 24
+//! RAYON_NUM_THREADS=1 mpirun --bind-to none -n 2 target/release/examples/speed 24
 //! ```
+//!
+//! Without `--bind-to none` the one process would have all its threads on one core.
 //!
 //! The argument is a power of two: that many numbers of 64 bits, and one. Each figure is the median
 //! of seven rounds after one that is not counted, and of each round the time of the slowest rank.

@@ -250,7 +250,7 @@ fn census<B: Bijection>(spread: &Spread, p: &Permutation<B>) -> Result<Census, M
     let counts: Vec<u64> = counts.into_iter().map(|[count]| count).collect();
     let mut parts = group.agree(Step::Parts, || {
         let mut parts = Vec::new();
-        // There are at most 2^20.
+        // There are at most 2^18.
         fit(&mut parts, counts.iter().sum())?;
         Ok(parts)
     })?;

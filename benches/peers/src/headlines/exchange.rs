@@ -30,6 +30,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         tables.push(conditions(&[source]) + &table(&HEAD, &rows));
     }
     computed.block("exchange", tables.join("\n"));
+    computed.block("mpi", super::ising::verbatim(&results.sheet("mpi-speed")?));
     Ok(())
 }
 
