@@ -1,6 +1,6 @@
 //! What one rank of many does, in `docs/distributed.md`.
 
-use super::{Computed, Results, conditions, number, table};
+use super::{Computed, Results, conditions, number, range, table};
 use crate::exchange::COLUMNS;
 use crate::rows::Source;
 use crate::sheet::Sheet;
@@ -22,15 +22,35 @@ const HEAD: [&str; 9] = [
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
     let mut tables = Vec::new();
+    // Nanoseconds of all steps, and of packing and placing, by the number of ranks.
+    let mut steps: Vec<(String, f64, f64)> = Vec::new();
     for name in results.beginning(FILES)? {
         let sheet = results.sheet(&name)?;
         let (origins, comments) = (sheet.origins(), sheet.comments.clone());
         let rows = rows(&sheet).map_err(|why| format!("{name}.csv: {why}"))?;
+        for row in &rows {
+            let step = |column: usize| row[column].parse::<f64>().map_err(|error| error.to_string());
+            let moved = step(5)? + step(6)?;
+            steps.push((row[0].clone(), step(4)? + moved, moved));
+        }
         let source = Source { file: name, origins, comments };
         tables.push(conditions(&[source]) + &table(&HEAD, &rows));
     }
     computed.block("exchange", tables.join("\n"));
-    computed.block("mpi", super::ising::verbatim(&results.sheet("mpi-speed")?));
+    let of_many = steps.iter().filter(|(ranks, ..)| ranks != "1");
+    computed.text("exchange, pack and place", range(of_many.map(|(_, _, moved)| *moved), 1)?);
+    let all = |ranks: &str| {
+        let row = steps.iter().find(|(of, ..)| of == ranks);
+        row.map(|(_, all, _)| *all).ok_or_else(|| format!("{ranks} ranks were not measured"))
+    };
+    computed.figure("exchange, 256 ranks over 8", all("256")? / all("8")?, 2)?;
+
+    let mpi = results.sheet("mpi-speed")?;
+    computed.block("mpi", super::ising::verbatim(&mpi));
+    let column = mpi.column("in all / one process")?;
+    let ratios = mpi.rows.iter().map(|row| row[column].parse::<f64>());
+    let ratios = ratios.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+    computed.text("mpi, in all over one process", range(ratios, 1)?);
     Ok(())
 }
 
