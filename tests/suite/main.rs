@@ -7,6 +7,7 @@
 mod common;
 
 mod batches;
+mod exchange;
 mod golden;
 // Loom has no 64-bit atomics on machines of 32 bits.
 #[cfg(target_pointer_width = "64")]

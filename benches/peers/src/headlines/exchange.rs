@@ -29,7 +29,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         let (origins, comments) = (sheet.origins(), sheet.comments.clone());
         let rows = rows(&sheet).map_err(|why| format!("{name}.csv: {why}"))?;
         for row in &rows {
-            let step = |column: usize| row[column].parse::<f64>().map_err(|error| error.to_string());
+            let step =
+                |column: usize| row[column].parse::<f64>().map_err(|error| error.to_string());
             let moved = step(5)? + step(6)?;
             steps.push((row[0].clone(), step(4)? + moved, moved));
         }
