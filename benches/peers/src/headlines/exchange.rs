@@ -46,6 +46,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     };
     computed.figure("exchange, 256 ranks over 8", all("256")? / all("8")?, 2)?;
 
+    computed.block("weak scaling", weak_scaling(&results.sheet("weak-scaling")?)?);
+
     let mpi = results.sheet("mpi-speed")?;
     computed.block("mpi", super::ising::verbatim(&mpi));
     let column = mpi.column("in all / one process")?;
@@ -53,6 +55,47 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let ratios = ratios.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
     computed.text("mpi, in all over one process", range(ratios, 1)?);
     Ok(())
+}
+
+/// How much longer the steps take when more processes take them at the same time.
+fn weak_scaling(sheet: &Sheet) -> Result<String, String> {
+    const STEPS: [&str; 4] = ["census_ns", "plan_ns", "pack_ns", "place_ns"];
+    let number = |row: &[String], column: &str| {
+        let cell = &row[sheet.column(column)?];
+        cell.parse::<f64>().map_err(|_| format!("`{cell}` is no number"))
+    };
+    let processes = sheet.column("processes")?;
+    // The steps together, and a copy, of each process, by the number of processes.
+    let mut times: Vec<(&str, Vec<f64>, Vec<f64>)> = Vec::new();
+    for row in &sheet.rows {
+        let steps: f64 = STEPS.iter().map(|step| number(row, step)).sum::<Result<f64, String>>()?;
+        if times.last().is_none_or(|(of, ..)| *of != row[processes]) {
+            times.push((&row[processes], Vec::new(), Vec::new()));
+        }
+        let (_, all, copies) = times.last_mut().expect("one was added");
+        all.push(steps);
+        copies.push(number(row, "copy_ns")?);
+    }
+    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
+    let slowest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
+    let (_, alone, copy) = times.first().ok_or("there are no rows")?;
+    let (alone, copy) = (mean(alone), mean(copy));
+    let rows: Vec<[String; 5]> = times
+        .iter()
+        .map(|(processes, all, copies)| {
+            [
+                (*processes).to_owned(),
+                format!("{:.1}", mean(all)),
+                format!("{:.2}", alone / mean(all)),
+                format!("{:.2}", alone / slowest(all)),
+                format!("{:.2}", copy / mean(copies)),
+            ]
+        })
+        .collect();
+    let head = ["processes", "all steps", "rate of each", "of the slowest", "of a copy"];
+    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
+    let source = Source { file: "weak-scaling".into(), origins, comments };
+    Ok(conditions(&[source]) + &table(&head, &rows))
 }
 
 fn rows(sheet: &Sheet) -> Result<Vec<[String; HEAD.len()]>, String> {
