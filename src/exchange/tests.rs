@@ -139,7 +139,8 @@ fn what_does_not_add_up_is_refused() {
     assert_eq!(error, Error::LengthMismatch { expected: 333, actual: 332 });
 }
 
-/// Two indexes in one slot: whoever holds the items finds out, and the others need not.
+/// Two slots have one index, and another index has none. The ranks that hold these indexes find
+/// out.
 #[test]
 fn a_map_that_is_no_bijection_is_found() {
     #[derive(Clone)]

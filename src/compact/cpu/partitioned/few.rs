@@ -7,11 +7,10 @@ use crate::base::memory::assume_init_mut;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 
 /// What is needed to put a bucket's items in order of their slots without a bitmap of the slots:
-/// the slots are divided into about as many *cells* as there are items, the items sorted by their
-/// cells, and then within those.
+/// the slots are divided into two to four times as many *cells* as there are items, the items sorted
+/// by their cells, and then within those.
 pub(super) struct Cells<'a> {
-    /// Where the next item of each cell goes, in twice as many cells as items, rounded up to a
-    /// power of two.
+    /// Where the next item of each cell goes.
     nexts: &'a mut [MaybeUninit<u32>],
     /// The numbers of the items' slots within the bucket.
     numbers: &'a mut [MaybeUninit<u32>],
@@ -23,7 +22,7 @@ impl<'a> Cells<'a> {
         Self::count(items) + items
     }
 
-    /// The number of cells for as many items.
+    /// The number of cells for as many items: most have one item at most.
     fn count(items: usize) -> usize {
         (2 * items).next_power_of_two()
     }
