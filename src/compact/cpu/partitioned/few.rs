@@ -7,8 +7,8 @@ use crate::base::memory::assume_init_mut;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 
 /// What is needed to put a bucket's items in order of their slots without a bitmap of the slots:
-/// the slots are divided into two to four times as many *cells* as there are items, the items sorted
-/// by their cells, and then within those.
+/// the slots are divided into two to four times as many *cells* as there are items, the items
+/// sorted by their cells, and then within those.
 pub(super) struct Cells<'a> {
     /// Where the next item of each cell goes.
     nexts: &'a mut [MaybeUninit<u32>],
