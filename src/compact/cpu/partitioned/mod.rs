@@ -343,8 +343,9 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
         }
         let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
         let stages = stages.room(self.parts.len() * most)?.chunks_mut(most);
-        // No room is needed for what the order has none of, but chunks of it are not empty.
-        let words = if order == Order::Gaps { TakenSlots::count(self.buckets.len()) } else { 1 };
+        // Chunks of what is not needed are not empty either. The bitmap is there without gaps too,
+        // so that a later call with gaps needs no more memory.
+        let words = if order == Order::Sparse { 1 } else { TakenSlots::count(self.buckets.len()) };
         let taken = taken.room(self.parts.len() * words)?.chunks_mut(words);
         let words = if order == Order::Sparse { Cells::room(most) } else { 1 };
         let cells = cells.room(self.parts.len() * words)?.chunks_mut(words);
