@@ -24,6 +24,8 @@ pub enum ExchangeError {
     TooManyPlaces,
     /// The counts of a census are not those of the permutation.
     CensusDiffers,
+    /// The exchange needs a census, and was given none.
+    CensusMissing,
     /// The items that are to be received are not those that the permutation sends. The ranks
     /// disagree, or the map is no bijection.
     ItemsDiffer,
@@ -43,6 +45,9 @@ impl fmt::Display for ExchangeError {
             Self::TooManyPlaces => write!(f, "the ranks hold more places than 2^64 - 1"),
             Self::CensusDiffers => {
                 write!(f, "the census was taken of another permutation, or of no bijection")
+            }
+            Self::CensusMissing => {
+                write!(f, "items that go back to their indexes need a census of the permutation")
             }
             Self::ItemsDiffer => write!(
                 f,

@@ -90,19 +90,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         rank: usize,
         to_slots: bool,
     ) -> Result<Self, Error> {
-        for division in [from, to] {
-            if division.len() != permutation.len() {
-                let (expected, actual) = (permutation.len(), division.len());
-                return Err(Error::LengthMismatch { expected, actual });
-            }
-        }
-        if from.ranks() != to.ranks() {
-            let (from, to) = (from.ranks(), to.ranks());
-            return Err(ExchangeError::RanksDiffer { from, to }.into());
-        }
-        if rank >= from.ranks() {
-            return Err(ExchangeError::NoSuchRank { rank, ranks: from.ranks() }.into());
-        }
+        check_divisions(permutation, from, to, rank)?;
         census.check(permutation)?;
         let (slots, indexes) = if to_slots { (to, from) } else { (from, to) };
         let lanes = Lanes::new(permutation, census, slots.places(rank), indexes)?;
@@ -267,8 +255,31 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     }
 }
 
-/// Checks the lengths of two slices.
-fn check(expected: u64, actual: [usize; 2]) -> Result<(), Error> {
+/// Checks that a rank and the divisions belong to a permutation.
+pub(super) fn check_divisions<B: Bijection>(
+    permutation: &Permutation<B>,
+    from: &Division,
+    to: &Division,
+    rank: usize,
+) -> Result<(), Error> {
+    for division in [from, to] {
+        if division.len() != permutation.len() {
+            let (expected, actual) = (permutation.len(), division.len());
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+    }
+    if from.ranks() != to.ranks() {
+        let (from, to) = (from.ranks(), to.ranks());
+        return Err(ExchangeError::RanksDiffer { from, to }.into());
+    }
+    if rank >= from.ranks() {
+        return Err(ExchangeError::NoSuchRank { rank, ranks: from.ranks() }.into());
+    }
+    Ok(())
+}
+
+/// Checks the lengths of slices.
+pub(super) fn check<const N: usize>(expected: u64, actual: [usize; N]) -> Result<(), Error> {
     match actual.into_iter().map(|len| len as u64).find(|&len| len != expected) {
         Some(actual) => Err(Error::LengthMismatch { expected, actual }),
         None => Ok(()),

@@ -1,6 +1,6 @@
 //! Exchanges among ranks of one process give the permutation that one machine makes.
 
-use super::{Census, Division, Exchange};
+use super::{Blocks, Census, Division, Exchange, Sorted, TaggedExchange};
 use crate::bijection::{Bijection, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
 use crate::error::{Error, ExchangeError};
@@ -170,4 +170,141 @@ fn a_map_that_is_no_bijection_is_found() {
         made.is_err()
     });
     assert_eq!(found.collect::<Vec<_>>(), [0, 2]);
+}
+
+/// Makes a tagged exchange, and returns what each rank holds afterwards, one after the other.
+/// `None` if a rank's buckets overflow.
+fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
+    plans: &[TaggedExchange<B>],
+    items: &[T],
+) -> Result<Option<Vec<T>>, Error> {
+    let mut workspaces: Vec<_> = plans.iter().map(|_| Workspace::new()).collect();
+    let mut sorted = Vec::new();
+    for (plan, workspace) in plans.iter().zip(&mut workspaces) {
+        let places = plan.source_places();
+        let shard = &items[places.start as usize..places.end as usize];
+        // The ranks have different numbers of threads.
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(plan.rank() % 3 + 1).build().unwrap();
+        let Some(own) = pool.install(|| plan.sort(workspace, shard))? else { return Ok(None) };
+        sorted.push(own);
+    }
+    let mut totals = vec![0; sorted[0].counts().len()];
+    for sorted in &sorted {
+        totals.iter_mut().zip(sorted.counts()).for_each(|(total, count)| *total += count);
+    }
+    let shapes: Vec<_> = sorted.iter().map(Sorted::shape).collect();
+    let deliveries = sorted.into_iter().map(|sorted| sorted.deliver(&totals, &shapes));
+    let mut deliveries = deliveries.collect::<Result<Vec<_>, _>>()?;
+    for part in 0..deliveries[0].parts() {
+        for sender in 0..plans.len() {
+            for receiver in 0..plans.len() {
+                let blocks = deliveries[sender].exchange(part);
+                let first = blocks.send_starts[receiver] * Blocks::BLOCK_BYTES;
+                let bytes = blocks.send_counts[receiver] * Blocks::BLOCK_BYTES;
+                let sent = blocks.sent[first..first + bytes].to_vec();
+                let blocks = deliveries[receiver].exchange(part);
+                let first = blocks.receive_starts[sender] * Blocks::BLOCK_BYTES;
+                assert_eq!(bytes, blocks.receive_counts[sender] * Blocks::BLOCK_BYTES);
+                blocks.received[first..first + bytes].copy_from_slice(&sent);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (plan, delivery) in plans.iter().zip(deliveries) {
+        let places = plan.target_places();
+        let mut shard = vec![T::default(); (places.end - places.start) as usize];
+        // SAFETY: all that was to be sent has been received.
+        unsafe { delivery.place(&mut shard) }?;
+        all.extend(shard);
+    }
+    Ok(Some(all))
+}
+
+/// Shuffles and un-shuffles between divisions with tags.
+fn check_tagged<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Division) {
+    let items: Vec<(u64, u8)> = (0..p.len()).map(|k| (k * 3 + 1, k as u8)).collect();
+    let shuffled: Vec<_> = p.to_vec().into_iter().map(|index| items[index as usize]).collect();
+    let census = Census::new(p).unwrap();
+    let inverse = p.inverse();
+    let plans = |p, census, undo, from, to: _| {
+        let plan = |rank| match undo {
+            false => TaggedExchange::shuffle(p, census, from, to, rank),
+            true => TaggedExchange::unshuffle(p, census, from, to, rank),
+        };
+        (0..Division::ranks(from)).map(plan).collect::<Result<Vec<_>, _>>().unwrap()
+    };
+    let forward = plans(p, None, false, from, to);
+    assert!(forward.iter().all(TaggedExchange::serves::<(u64, u8)>));
+    assert_eq!(tagged(&forward, &items).unwrap().unwrap(), shuffled);
+    assert_eq!(tagged(&plans(&inverse, None, true, from, to), &items).unwrap().unwrap(), shuffled);
+    let census = Some(&census);
+    assert_eq!(tagged(&plans(p, census, true, to, from), &shuffled).unwrap().unwrap(), items);
+    let back = plans(&inverse, census, false, to, from);
+    assert_eq!(tagged(&back, &shuffled).unwrap().unwrap(), items);
+}
+
+#[test]
+fn items_with_tags_go_where_they_go_without() {
+    for (len, ranks) in [(1024, 1), (70_001, 1), (65_536, 3), (70_001, 5), (150_001, 8)] {
+        let [even, one, odd] = divisions(len, ranks);
+        for (from, to) in [(&even, &even), (&odd, &even), (&even, &one), (&one, &odd)] {
+            check_tagged(&Permutation::new(len, 42), from, to);
+            check_tagged(&Permutation::walk(len, 42), from, to);
+            let philox = VariablePhilox::<24>::from_seed(len, 42);
+            check_tagged(&Permutation::with_bijection(len, philox).unwrap(), from, to);
+        }
+    }
+}
+
+/// What tags do not serve is said by all ranks, and what overflows by those whose buckets do.
+#[test]
+fn tags_are_for_many_items_of_random_order() {
+    let division = Division::even(10_000, 40);
+    let p = Permutation::new(10_000, 42);
+    let plan = TaggedExchange::shuffle(&p, None, &division, &division, 0).unwrap();
+    assert!(!plan.serves::<u64>());
+    let error = TaggedExchange::unshuffle(&p, None, &division, &division, 0).unwrap_err();
+    assert_eq!(error, ExchangeError::CensusMissing.into());
+
+    let len = 1 << 18;
+    let counter = Lcg::new(18, 1, 0).unwrap();
+    let p = Permutation::with_bijection(len, counter).unwrap();
+    let even = Division::even(len, 2);
+    let plans: Vec<_> =
+        (0..2).map(|rank| TaggedExchange::shuffle(&p, None, &even, &even, rank).unwrap()).collect();
+    assert!(plans[0].serves::<u64>() && !plans[0].serves::<()>() && !plans[0].serves::<[u8; 65]>());
+    assert_eq!(tagged(&plans, &vec![0_u8; len as usize]).unwrap(), None);
+}
+
+/// A rank that is sent other items than its buckets count says so.
+#[test]
+fn items_that_differ_are_found() {
+    let len = 100_000;
+    let (p, other) = (Permutation::new(len, 1), Permutation::new(len, 2));
+    let even = Division::even(len, 1);
+    let items = vec![1_u16; len as usize];
+    let plan = TaggedExchange::shuffle(&p, None, &even, &even, 0).unwrap();
+    let wrong = TaggedExchange::shuffle(&other, None, &even, &even, 0).unwrap();
+    let (mut workspace, mut more) = (Workspace::new(), Workspace::new());
+    let totals = wrong.sort(&mut more, &items).unwrap().unwrap().counts().to_vec();
+    let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
+    assert_ne!(sorted.counts(), totals);
+    let shapes = [sorted.shape()];
+    let delivery = sorted.deliver(&totals, &shapes).unwrap();
+    // SAFETY: nothing is received, since there is no other rank.
+    let placed = unsafe { delivery.place(&mut items.clone()) };
+    assert_eq!(placed, Err(ExchangeError::ItemsDiffer.into()));
+
+    let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
+    let too_many = vec![len; totals.len()];
+    let error = sorted.deliver(&too_many, &shapes).map(drop).unwrap_err();
+    assert_eq!(error, ExchangeError::ItemsDiffer.into());
+    let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
+    let error = sorted.deliver(&totals, &[[1, 7]]).map(drop).unwrap_err();
+    assert_eq!(error, ExchangeError::ItemsDiffer.into());
+    assert_eq!(
+        plan.sort(&mut workspace, &items[1..]).map(drop).unwrap_err(),
+        Error::LengthMismatch { expected: len, actual: len - 1 }
+    );
 }

@@ -27,7 +27,7 @@ mod columns;
 pub(crate) mod direct;
 mod in_place;
 mod pack;
-mod partitioned;
+pub(crate) mod partitioned;
 mod permutation;
 mod places;
 mod slices;

@@ -18,22 +18,41 @@ use crate::error::Error;
 #[repr(C, align(64))]
 pub(super) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
 
+/// The blocks of each bucket that [`Part::seal`] needs beside the full ones: for the items that do
+/// not fill one, and for the number of all.
+pub(super) const SPARE: usize = 2;
+
 /// The bytes that an item takes in a block.
-const fn stride<T, L>() -> usize {
+const fn stride_of<T, L>() -> usize {
     size_of::<T>() + size_of::<L>()
 }
 
 /// The number of items that a block holds, each with its low bits.
 pub(super) const fn items_per_block<T, L>() -> usize {
-    tuning::BLOCK_BYTES / stride::<T, L>()
+    tuning::BLOCK_BYTES / stride_of::<T, L>()
 }
 
 /// The end of a full block's last item.
 const fn end<T, L>() -> usize {
-    items_per_block::<T, L>() * stride::<T, L>()
+    items_per_block::<T, L>() * stride_of::<T, L>()
 }
 
 impl Block {
+    /// The bytes of some blocks.
+    pub(super) fn bytes(blocks: &[Self]) -> &[MaybeUninit<u8>] {
+        let bytes = size_of_val(blocks);
+        // SAFETY: blocks consist of these bytes, without padding, and both views only read them.
+        unsafe { core::slice::from_raw_parts(blocks.as_ptr().cast(), bytes) }
+    }
+
+    /// The bytes of some blocks, any of which are blocks.
+    pub(super) fn bytes_mut(blocks: &mut [Self]) -> &mut [MaybeUninit<u8>] {
+        let bytes = size_of_val(blocks);
+        // SAFETY: blocks consist of these bytes, without padding, and are borrowed as long as the
+        // result.
+        unsafe { core::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), bytes) }
+    }
+
     /// Reads an item's low bits, and returns where the item's bytes are.
     ///
     /// # Safety
@@ -45,6 +64,23 @@ impl Block {
         // SAFETY: the caller promises that low bits follow the item there, within the block.
         let low = unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().read_unaligned() };
         (low, PackedItem(place.cast()))
+    }
+
+    /// Writes a number of items instead of items.
+    fn set_count(&mut self, count: u32) {
+        for (to, byte) in self.0.iter_mut().zip(count.to_ne_bytes()) {
+            to.write(byte);
+        }
+    }
+
+    /// Reads what [`set_count`](Self::set_count) has written.
+    ///
+    /// # Safety
+    ///
+    /// It has written it.
+    unsafe fn count(&self) -> u32 {
+        // SAFETY: the caller promises that the first four bytes are a number.
+        unsafe { self.0.as_ptr().cast::<u32>().read_unaligned() }
     }
 
     /// Copies the block to memory with non-temporal stores.
@@ -72,9 +108,11 @@ pub(super) struct Part<'a, T, L> {
     open: &'a mut [Block],
     /// The offset of the next item in it.
     offsets: Vec<u16>,
-    /// The full blocks, bucket after bucket, with room for `blocks` in each.
+    /// The full blocks, bucket after bucket.
     full: &'a mut [Block],
-    /// The number of full blocks for which each bucket has room.
+    /// The number of blocks from one bucket's first to the next one's.
+    stride: usize,
+    /// The number of full blocks for which each bucket has room, at most the stride.
     blocks: usize,
     /// The number of full blocks in each bucket.
     counts: Vec<u32>,
@@ -84,15 +122,18 @@ pub(super) struct Part<'a, T, L> {
 }
 
 impl<'a, T, L: LowBits> Part<'a, T, L> {
-    /// A part of empty buckets, each with one open block and room for `blocks` full ones.
+    /// A part of empty buckets, each with one open block and room for `blocks` full ones, and
+    /// `spare` more that are not used for items.
     pub(super) fn new(
         buckets: Buckets,
         open: &'a mut [MaybeUninit<Block>],
         full: &'a mut [MaybeUninit<Block>],
         blocks: usize,
+        spare: usize,
     ) -> Result<Self, Error> {
+        let stride = blocks + spare;
         assert!(items_per_block::<T, L>() > 0, "an item does not fit a block");
-        assert_eq!((open.len(), full.len()), (buckets.count, buckets.count * blocks));
+        assert_eq!((open.len(), full.len()), (buckets.count, buckets.count * stride));
         let mut offsets = try_with_capacity(buckets.count)?;
         offsets.resize(buckets.count, 0);
         let mut counts = try_with_capacity(buckets.count)?;
@@ -103,7 +144,57 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
         // valid.
         let full = unsafe { assume_init_mut(full) };
         let (overflows, kinds) = (false, PhantomData);
-        Ok(Self { buckets, open, offsets, full, blocks, counts, overflows, kinds })
+        Ok(Self { buckets, open, offsets, full, stride, blocks, counts, overflows, kinds })
+    }
+
+    /// Writes each bucket's open block behind its full ones, and the number of its items to the
+    /// last of its blocks. Two blocks of each bucket must have been left spare for that. Other
+    /// threads see them only after [`publish`](crate::base::stream::publish).
+    pub(super) fn seal(self) -> &'a mut [Block] {
+        assert!(self.stride >= self.blocks + SPARE);
+        for bucket in 0..self.buckets.count {
+            let blocks = &mut self.full[bucket * self.stride..][..self.stride];
+            self.open[bucket].stream(&mut blocks[self.counts[bucket] as usize]);
+        }
+        for bucket in 0..self.buckets.count {
+            let count = self.count(bucket) as u32;
+            self.full[(bucket + 1) * self.stride - 1].set_count(count);
+        }
+        self.full
+    }
+
+    /// The part that another rank has sealed, of which `full` has `buckets.count` buckets of
+    /// `stride` blocks each. `None` if a bucket claims more items than it has room for.
+    ///
+    /// # Safety
+    ///
+    /// The blocks are those that [`seal`](Self::seal) has returned for items of the types T and L.
+    pub(super) unsafe fn received(
+        buckets: Buckets,
+        open: &'a mut [MaybeUninit<Block>],
+        full: &'a mut [Block],
+        stride: usize,
+    ) -> Result<Option<Self>, Error> {
+        assert_eq!((open.len(), full.len()), (buckets.count, buckets.count * stride));
+        let blocks = stride - SPARE;
+        let mut offsets = try_with_capacity(buckets.count)?;
+        let mut counts = try_with_capacity(buckets.count)?;
+        for (open, blocks_of_one) in open.iter_mut().zip(full.chunks(stride)) {
+            // SAFETY: `seal` has written the number to the last block of each bucket.
+            let count = unsafe { blocks_of_one[stride - 1].count() } as usize;
+            let (whole, rest) =
+                (count / items_per_block::<T, L>(), count % items_per_block::<T, L>());
+            if whole > blocks {
+                return Ok(None);
+            }
+            open.write(blocks_of_one[whole]);
+            offsets.push((rest * stride_of::<T, L>()) as u16);
+            counts.push(whole as u32);
+        }
+        // SAFETY: each open block has just been written.
+        let open = unsafe { assume_init_mut(open) };
+        let (overflows, kinds) = (false, PhantomData);
+        Ok(Some(Self { buckets, open, offsets, full, stride, blocks, counts, overflows, kinds }))
     }
 
     /// Puts the items from `first` on into the buckets of the slots or indexes `to`, one for each
@@ -142,7 +233,7 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
                 // SAFETY: a whole stride is left in the block at the place, and it has room for the
                 // low bits behind the item.
                 unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().write_unaligned(low) };
-                *offset += stride::<T, L>() as u16;
+                *offset += stride_of::<T, L>() as u16;
                 if usize::from(*offset) == end::<T, L>() {
                     self.flush(bucket);
                 }
@@ -157,7 +248,7 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
         let number = self.counts[bucket] as usize;
         if number < self.blocks {
             self.counts[bucket] += 1;
-            self.open[bucket].stream(&mut self.full[bucket * self.blocks + number]);
+            self.open[bucket].stream(&mut self.full[bucket * self.stride + number]);
         } else {
             self.overflows = true;
         }
@@ -171,18 +262,18 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
     /// The number of items in a bucket.
     pub(super) fn count(&self, bucket: usize) -> usize {
         self.counts[bucket] as usize * items_per_block::<T, L>()
-            + usize::from(self.offsets[bucket]) / stride::<T, L>()
+            + usize::from(self.offsets[bucket]) / stride_of::<T, L>()
     }
 
     /// Visits a bucket's items, each with its number among the bucket's slots or indexes.
     #[inline(always)]
     pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, PackedItem<T>)) {
-        let full = &self.full[bucket * self.blocks..][..self.counts[bucket] as usize];
+        let full = &self.full[bucket * self.stride..][..self.counts[bucket] as usize];
         let full = full.iter().map(|block| (block, end::<T, L>()));
         let open = (&self.open[bucket], usize::from(self.offsets[bucket]));
         for (block, end) in full.chain([open]) {
             block.prefetch(tuning::BLOCKS_AHEAD);
-            for offset in (0..end).step_by(stride::<T, L>()) {
+            for offset in (0..end).step_by(stride_of::<T, L>()) {
                 // SAFETY: `push_all` has written an item with its low bits at each of these
                 // offsets: in a full block up to the end, and in the open one up to its offset.
                 let (low, item) = unsafe { block.get::<T, L>(offset) };

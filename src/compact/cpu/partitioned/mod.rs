@@ -24,6 +24,7 @@
 
 mod block;
 mod few;
+pub(crate) mod mailbox;
 mod place;
 mod sort;
 #[cfg(test)]
@@ -40,6 +41,7 @@ use place::{Order, OrderBucket};
 
 use super::buckets::{Buckets, LowBits};
 use super::places::{Source, Target};
+use super::survivors::Values;
 use super::taken::TakenSlots;
 use super::tuning;
 use crate::base::abort::AbortOnUnwind;
@@ -244,12 +246,15 @@ impl<'a> Sorting<'a> {
         let Buffers { open, full, tiles, stages, taken, cells } = buffers;
         let mut partition = Partition::<T, L>::empty(self.capacity::<T, L>(), open, full)?;
         let parts = &mut partition.parts;
+        let values = Values::of_trusted(f, len);
         match direction {
             // SAFETY: the caller promises as many items as the sort was created for, which is
             // `len`, and that nobody writes to them.
             Direction::Shuffle => unsafe { sort::by_slot(f, len, source, parts) },
             // SAFETY: the caller's promise of the items is the same for both directions.
-            Direction::Unshuffle => unsafe { sort::by_index(f, len, source, parts, tiles) }?,
+            Direction::Unshuffle => {
+                unsafe { sort::by_index(&values, [0, f.last()], len, source, parts, tiles) }?
+            }
         }
         if !partition.is_complete(len) {
             return Ok(None);
@@ -300,7 +305,7 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
         let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * blocks));
         let mut parts = try_with_capacity(parts)?;
         for (open, full) in rooms {
-            parts.push(Part::new(buckets, open, full, blocks)?);
+            parts.push(Part::new(buckets, open, full, blocks, 0)?);
         }
         Ok(Self { parts, buckets })
     }
@@ -387,7 +392,9 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
             while let Some((bucket, out)) = next() {
                 let stage = &mut places[..out.len()];
                 let parts = partition.parts.as_slice();
-                level.run(OrderBucket { parts, bucket, buckets: of, order, taken, cells, stage });
+                let order = OrderBucket { parts, bucket, buckets: of, order, taken, cells, stage };
+                let is_complete = level.run(order);
+                debug_assert!(is_complete, "a trusted bijection has one slot for each item");
                 out.stream(stage);
             }
             publish();

@@ -35,13 +35,13 @@ pub(super) struct OrderBucket<'a, T, L> {
     pub(super) stage: &'a mut [MaybeUninit<T>],
 }
 
-/// Finds the taken slots of a bucket.
+/// Finds the taken slots of a bucket, and how many they are.
 #[inline(always)]
 fn find_taken<'a, T, L: LowBits>(
     parts: &[Part<T, L>],
     bucket: usize,
     room: &'a mut [MaybeUninit<TakenSlots>],
-) -> &'a [TakenSlots] {
+) -> (&'a [TakenSlots], usize) {
     room.fill(MaybeUninit::new(TakenSlots::NONE));
     // SAFETY: `fill` has just written a value to each word of the room.
     let taken = unsafe { assume_init_mut(room) };
@@ -53,14 +53,16 @@ fn find_taken<'a, T, L: LowBits>(
         word.before = before;
         before += word.slots.count_ones();
     }
-    taken
+    (taken, before as usize)
 }
 
 impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
-    type Output = ();
+    /// Whether each place has got one item. With gaps that is checked; it does not hold if two
+    /// items have one slot.
+    type Output = bool;
 
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> bool {
         let Self { parts, bucket, buckets, order, taken, cells, stage } = self;
         let copy = |item: PackedItem<T>, place: &mut MaybeUninit<T>| {
             // SAFETY: the item is in a block of one of the parts, which are borrowed for this whole
@@ -69,22 +71,26 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
         };
         if order == Order::Sparse {
             Cells::new(cells, stage.len()).order(parts, bucket, buckets, stage);
-            return;
+            return true;
         }
         if order == Order::Dense {
             for part in parts {
                 part.for_each(bucket, |slot, item| copy(item, &mut stage[slot]));
             }
-            return;
+            return true;
         }
         // There is a word for every slot that 16 bits can name, so the compiler can drop the bounds
         // checks.
         assert!(taken.len() >= TakenSlots::count(1 << u16::BITS));
-        let taken = find_taken(parts, bucket, taken);
+        let (taken, count) = find_taken(parts, bucket, taken);
+        if count != stage.len() {
+            return false;
+        }
         for part in parts {
             part.for_each(bucket, |slot, item| {
                 copy(item, &mut stage[taken[slot / 64].rank(slot)]);
             });
         }
+        true
     }
 }

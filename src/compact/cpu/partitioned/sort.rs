@@ -7,7 +7,7 @@ use super::block::Part;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::Buffer;
 use crate::base::stream::Publish;
-use crate::bijection::{Bijection, Trusted};
+use crate::bijection::Trusted;
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
@@ -42,8 +42,8 @@ pub(super) unsafe fn by_slot<T: Send, L: LowBits, S: Source<T>>(
     });
 }
 
-/// Sorts `len` items by the surviving indexes, item `k` by the `k`-th of them, for undoing a
-/// shuffle. If a bucket overflows, some items are in none afterwards.
+/// Sorts `len` items by the values that survive among the slots `first..=last`, item `k` by the
+/// `k`-th of them, for undoing a shuffle. If a bucket overflows, some items are in none afterwards.
 ///
 /// # Errors
 ///
@@ -53,23 +53,22 @@ pub(super) unsafe fn by_slot<T: Send, L: LowBits, S: Source<T>>(
 ///
 /// There are `len` items, and nobody writes to them meanwhile.
 pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
-    f: &Trusted,
+    values: &Values<'_>,
+    [first, last]: [u64; 2],
     len: usize,
     items: &S,
     parts: &mut [Part<T, L>],
     tiles: &mut Buffer,
 ) -> Result<(), Error> {
-    let last = f.last();
-    let most = tile_slots(last, parts.len());
+    let most = tile_slots(last - first, parts.len());
     let room = tiles.room::<L::Index>(parts.len() * room_for(most))?;
     // Each part's tile, and the position of its first survivor.
     let mut tiles = try_with_capacity(parts.len())?;
     tiles.extend(room.chunks_mut(room_for(most)).map(|room| (SurvivorTile::new(room), 0)));
-    let values = Values::of_trusted(f, len);
     // Callers are in the pool already, but compiled in a scope of its own this is faster: 572, 548
     // and 549 at 2^25 + 1, and 542, 511 and 512 without it.
     rayon::scope(|_| {
-        let mut next = Some(SlotRange::first(last, most));
+        let mut next = Some(SlotRange::from(first, last, most));
         let mut position = 0;
         loop {
             for (tile, _) in &mut tiles {
@@ -84,7 +83,7 @@ pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
                 // ended, so there is an item for each survivor. The caller promises that nobody
                 // writes to the items.
                 unsafe { part.push_all(tile.survivors(), items, *position, &mut S::room()) };
-                tile.evaluate(&values);
+                tile.evaluate(values);
             });
             let mut any = false;
             for (tile, first) in &mut tiles {
@@ -100,7 +99,7 @@ pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
 }
 
 /// The number of slots that each part takes at a time, chosen so that all parts take equally many
-/// in total, as they have room for equally many.
+/// in total, as they have room for equally many. There is one slot more than `last`.
 fn tile_slots(last: u64, parts: usize) -> usize {
     let (slots, parts) = (last + 1, parts as u64);
     let waves = slots.div_ceil(parts * tuning::LONG_TILE as u64);
