@@ -22,6 +22,10 @@ pub(crate) enum Step {
     UnshuffleCounts,
     Shuffle,
     Unshuffle,
+    Pack,
+    Tags,
+    Sort,
+    Deliver,
     Place,
 }
 
@@ -29,12 +33,12 @@ pub(crate) enum Step {
 /// where they are not.
 pub(crate) struct Ballot {
     pub(crate) step: Step,
-    pub(crate) numbers: [(Difference, u64); 2],
+    pub(crate) numbers: [(Difference, u64); 3],
 }
 
 impl From<Step> for Ballot {
     fn from(step: Step) -> Self {
-        Self { step, numbers: [(Difference::Calls, 0); 2] }
+        Self { step, numbers: [(Difference::Calls, 0); 3] }
     }
 }
 
@@ -80,27 +84,27 @@ impl Group {
 
     /// Compares the ballots of all ranks, and finds the lowest rank that has failed.
     fn verdict(&self, ballot: &Ballot, failure: Option<&str>) -> Result<(), MpiShuffleError> {
-        let [first, second] = ballot.numbers;
-        let fields = [(Difference::Calls, ballot.step as u64), first, second];
+        let [first, second, third] = ballot.numbers;
+        let fields = [(Difference::Calls, ballot.step as u64), first, second, third];
         // Numbers are equal if the least of them is the greatest, and the greatest number has the
         // least complement.
-        let mut least = [u64::MAX; 7];
+        let mut least = [u64::MAX; 9];
         for (k, (_, number)) in fields.into_iter().enumerate() {
             least[2 * k] = number;
             least[2 * k + 1] = !number;
         }
-        least[6] = failure.map_or(u64::MAX, |_| self.rank() as u64);
+        least[8] = failure.map_or(u64::MAX, |_| self.rank() as u64);
         self.reduce_min(&mut least)?;
         for (k, (difference, _)) in fields.into_iter().enumerate() {
-            // At different steps the second and the third number mean different things.
+            // At different steps the numbers mean different things.
             if least[2 * k] != !least[2 * k + 1] {
                 return Err(MpiShuffleError::Disagreement(difference));
             }
         }
-        if least[6] == u64::MAX {
+        if least[8] == u64::MAX {
             return Ok(());
         }
-        let rank = least[6] as usize;
+        let rank = least[8] as usize;
         let mut text = [0; MESSAGE];
         if rank == self.rank() {
             let message = failure.unwrap_or_default();

@@ -48,6 +48,8 @@ pub enum Difference {
     Versions,
     /// They limit messages to different numbers of items.
     MessageLimits,
+    /// Some send items with tags, and some without.
+    Tags,
     /// Their permutations have different lengths.
     Lengths,
     /// Their permutations have different bijections.
@@ -62,6 +64,7 @@ impl fmt::Display for Difference {
             Self::Calls => "the functions that they called",
             Self::Versions => "the version of bijective-shuffle-mpi",
             Self::MessageLimits => "the most items of a message",
+            Self::Tags => "whether items travel with tags",
             Self::Lengths => "the permutation's length",
             Self::Permutations => "the permutation's bijection",
             Self::Arrays => "the number of arrays or the sizes of items",

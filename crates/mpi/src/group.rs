@@ -1,7 +1,8 @@
-//! [`Group`]: the calls of MPI, in safe form. All `unsafe` code of the crate is here.
+//! [`Group`]: the calls of MPI, in safe form.
 
 use core::ffi::{c_char, c_int, c_void};
 
+use bijective_shuffle::exchange::Blocks;
 use bytemuck::Pod;
 use mpi::ffi;
 use mpi::topology::Communicator;
@@ -98,6 +99,50 @@ impl Group {
     /// The number of processes, at least one.
     pub(crate) fn ranks(&self) -> usize {
         self.ranks
+    }
+
+    /// Whether all processes are on one machine, and so share its memory.
+    pub(crate) fn shares_memory(&self) -> Result<bool, MpiShuffleError> {
+        let mut shared = self.communicator;
+        // SAFETY: a constant of the library.
+        let info = unsafe { ffi::RSMPI_INFO_NULL };
+        // SAFETY: this is a constant too.
+        let kind = unsafe { ffi::RSMPI_COMM_TYPE_SHARED };
+        // SAFETY: the communicator is valid, and the handle is written to a variable.
+        let code =
+            unsafe { ffi::MPI_Comm_split_type(self.communicator, kind, 0, info, &mut shared) };
+        check("MPI_Comm_split_type", code)?;
+        let mut size = 0;
+        // SAFETY: the new communicator is valid, and the number is written to a variable.
+        let code = unsafe { ffi::MPI_Comm_size(shared, &mut size) };
+        // SAFETY: it was just made, and nothing uses it any more.
+        unsafe { ffi::MPI_Comm_free(&mut shared) };
+        check("MPI_Comm_size", code)?;
+        Ok(size as usize == self.ranks)
+    }
+
+    /// Replaces numbers by the sums of all ranks' numbers at the same place.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`MOST_ITEMS`].
+    pub(crate) fn sum(&self, numbers: &mut [u64]) -> Result<(), MpiShuffleError> {
+        assert!(numbers.len() as u64 <= MOST_ITEMS);
+        let mine = numbers.to_vec();
+        // SAFETY: a constant of the library.
+        let sum = unsafe { ffi::RSMPI_SUM };
+        // SAFETY: both arrays have as many numbers of 64 bits, and they do not overlap.
+        let code = unsafe {
+            ffi::MPI_Allreduce(
+                start(&mine),
+                start_mut(numbers),
+                numbers.len() as c_int,
+                numbers_of_64_bits(),
+                sum,
+                self.communicator,
+            )
+        };
+        check("MPI_Allreduce", code)
     }
 
     /// Replaces numbers by the least that a rank has at the same place.
@@ -253,6 +298,44 @@ impl Group {
         check("MPI_Alltoallv", code)
     }
 
+    /// Sends each rank its buckets, and receives others.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than [`MOST_ITEMS`] blocks, or they do not fit their buffers.
+    pub(crate) fn exchange_blocks(&self, blocks: Blocks<'_>) -> Result<(), MpiShuffleError> {
+        let as_ints = |starts: &[usize], counts: &[usize], bytes: usize| {
+            for (&start, &count) in starts.iter().zip(counts) {
+                let end =
+                    start.checked_add(count).and_then(|end| end.checked_mul(Blocks::BLOCK_BYTES));
+                assert!(end.is_some_and(|end| end <= bytes), "the blocks are in the buffer");
+            }
+            let int = |&number: &usize| c_int::try_from(number).expect("fewer blocks than items");
+            assert_eq!([starts.len(), counts.len()], [self.ranks; 2]);
+            [starts, counts].map(|numbers| numbers.iter().map(int).collect::<Vec<_>>())
+        };
+        let Blocks { send_starts, send_counts, receive_starts, receive_counts, .. } = &blocks;
+        let [send_starts, send_counts] = as_ints(send_starts, send_counts, blocks.sent.len());
+        let [starts, counts] = as_ints(receive_starts, receive_counts, blocks.received.len());
+        let block = ItemType::of_bytes(Blocks::BLOCK_BYTES)?;
+        // SAFETY: the runs of blocks lie within the buffers, as has just been checked, and if more
+        // arrive than is said, MPI writes no more than that. MPI copies bytes whatever they are.
+        let code = unsafe {
+            ffi::MPI_Alltoallv(
+                start(blocks.sent),
+                send_counts.as_ptr(),
+                send_starts.as_ptr(),
+                block.0,
+                start_mut(blocks.received),
+                counts.as_ptr(),
+                starts.as_ptr(),
+                block.0,
+                self.communicator,
+            )
+        };
+        check("MPI_Alltoallv", code)
+    }
+
     /// Sends each rank its part of the items, in messages of at most `most` items, of which a rank
     /// sends one and receives one at a time. Buffers may have any number of items.
     ///
@@ -341,7 +424,12 @@ struct ItemType(ffi::MPI_Datatype);
 impl ItemType {
     /// The type of items that have at least one byte.
     fn of<T: Pod>() -> Result<Self, MpiShuffleError> {
-        let bytes = c_int::try_from(size_of::<T>()).map_err(|_| MpiShuffleError::Mpi {
+        Self::of_bytes(size_of::<T>())
+    }
+
+    /// The type of items of this number of bytes, at least one.
+    fn of_bytes(bytes: usize) -> Result<Self, MpiShuffleError> {
+        let bytes = c_int::try_from(bytes).map_err(|_| MpiShuffleError::Mpi {
             call: "MPI_Type_contiguous",
             code: ffi::MPI_ERR_COUNT as i32,
             message: "an item has 2^31 bytes or more".into(),

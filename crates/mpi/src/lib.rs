@@ -7,6 +7,7 @@ mod fingerprint;
 mod group;
 mod plan;
 mod spread;
+mod tagged;
 mod times;
 
 pub use arrays::Arrays;

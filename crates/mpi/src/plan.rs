@@ -5,7 +5,7 @@ use core::convert::Infallible;
 use core::fmt;
 use std::time::{Duration, Instant};
 
-use bijective_shuffle::exchange::{Census, Division, Exchange};
+use bijective_shuffle::exchange::{Census, Division, Exchange, TaggedExchange};
 use bijective_shuffle::{Bijection, Error, Permutation, Workspace};
 use bytemuck::{Pod, Zeroable};
 
@@ -39,22 +39,31 @@ use crate::times::Times;
 /// # Ok::<(), bijective_shuffle_mpi::MpiShuffleError>(())
 /// ```
 pub struct Plan<'a, B> {
-    p: &'a Permutation<B>,
-    group: &'a Group,
-    before: &'a Division,
-    after: &'a Division,
-    census: &'a Census,
+    pub(crate) p: &'a Permutation<B>,
+    pub(crate) group: &'a Group,
+    pub(crate) before: &'a Division,
+    pub(crate) after: &'a Division,
+    census: LazyCensus<'a>,
     /// The most items that a rank holds, before or after.
-    largest: u64,
+    pub(crate) largest: u64,
     /// The most items of a message.
-    limit: u64,
-    workspace: &'a mut Workspace,
-    columns: &'a mut Vec<Box<dyn Any>>,
+    pub(crate) limit: u64,
+    pub(crate) has_tags: bool,
+    pub(crate) workspace: &'a mut Workspace,
+    pub(crate) columns: &'a mut Vec<Box<dyn Any>>,
     /// The exchanges that were asked for so far: to shuffle, and to undo it.
     exchanges: [Option<Exchange<'a, B>>; 2],
-    /// Known from the first exchange on.
+    /// The same, with tags.
+    pub(crate) tagged: [Option<TaggedExchange<'a, B>>; 2],
+    /// Known from the first exchange without tags on.
     counts: Option<Counts>,
-    times: Times,
+    pub(crate) times: Times,
+}
+
+/// A census, or where it goes once it is made.
+enum LazyCensus<'a> {
+    None(Option<&'a mut Option<Census>>),
+    Some(&'a Census),
 }
 
 /// How many items a rank exchanges with each rank.
@@ -67,15 +76,15 @@ struct Counts {
 
 /// Which way the items go.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(crate) enum Direction {
     Shuffle,
     Unshuffle,
 }
 
 /// The buffers of one array.
-struct Column<T> {
+pub(crate) struct Column<T> {
     /// What is sent, and then what has been received, at its places.
-    packed: Vec<T>,
+    pub(crate) packed: Vec<T>,
     /// What has been received, as it arrived.
     received: Vec<T>,
 }
@@ -86,24 +95,25 @@ impl<'a, B: Bijection> Plan<'a, B> {
         spread: &'a mut Spread,
         p: &'a Permutation<B>,
     ) -> Result<Self, MpiShuffleError> {
-        let mut clock = Clock::start();
-        let census = census(spread, p)?;
-        let times = Times { census: clock.lap(), ..Times::default() };
-        let Spread { group, before, after, largest, limit, workspace, columns, .. } = spread;
-        let (exchanges, counts) = ([None, None], None);
+        agree_on(spread, p)?;
+        let Spread { group, before, after, largest, limit, has_tags, .. } = spread;
+        let Spread { census, workspace, columns, .. } = spread;
+        let (exchanges, tagged, counts) = ([None, None], [None, None], None);
         Ok(Self {
             p,
             group,
             before,
             after,
-            census: spread.census.insert(census),
+            census: LazyCensus::None(Some(census)),
             largest: *largest,
             limit: *limit,
+            has_tags: *has_tags,
             workspace,
             columns,
             exchanges,
+            tagged,
             counts,
-            times,
+            times: Times::default(),
         })
     }
 
@@ -164,6 +174,11 @@ impl<'a, B: Bijection> Plan<'a, B> {
         direction: Direction,
         mut arrays: impl Arrays,
     ) -> Result<(), MpiShuffleError> {
+        self.group.agree(self.ballot(direction, &arrays), || Ok(()))?;
+        if self.run_tagged(direction, &mut arrays)? {
+            let Ok(()) = arrays.visit(&mut Commit { columns: self.columns });
+            return Ok(());
+        }
         self.prepare(direction)?;
         let Self { group, workspace, columns, .. } = self;
         let (Some(exchange), Some(counts)) = (&self.exchanges[direction as usize], &self.counts)
@@ -178,10 +193,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
             .map(|places| places.end - places.start);
 
         let mut clock = Clock::start();
-        let step = [Step::Shuffle, Step::Unshuffle][direction as usize];
-        let sizes = fingerprint::hash(arrays.sizes());
-        let numbers = [(Difference::Arrays, sizes), (Difference::MessageLimits, self.limit)];
-        group.agree(Ballot { step, numbers }, || {
+        group.agree(Step::Pack, || {
             check_sum(sent, lengths[0])?;
             check_sum(received, lengths[1])?;
             arrays.visit(&mut Pack { exchange, workspace, columns, lengths })
@@ -199,13 +211,40 @@ impl<'a, B: Bijection> Plan<'a, B> {
         Ok(())
     }
 
+    /// What the ranks have to agree on before they move arrays.
+    fn ballot(&self, direction: Direction, arrays: &impl Arrays) -> Ballot {
+        let step = [Step::Shuffle, Step::Unshuffle][direction as usize];
+        let numbers = [
+            (Difference::Arrays, fingerprint::hash(arrays.sizes())),
+            (Difference::MessageLimits, self.limit),
+            (Difference::Tags, self.has_tags.into()),
+        ];
+        Ballot { step, numbers }
+    }
+
+    /// The census, which is taken the first time that it is needed.
+    pub(crate) fn census(&mut self) -> Result<&'a Census, MpiShuffleError> {
+        let room = match &mut self.census {
+            LazyCensus::Some(census) => return Ok(census),
+            LazyCensus::None(room) => room,
+        };
+        let mut clock = Clock::start();
+        let census = census(self.group, self.p)?;
+        self.times.census = clock.lap();
+        let room = room.take().expect("it is taken once");
+        let census: &Census = room.insert(census);
+        self.census = LazyCensus::Some(census);
+        Ok(census)
+    }
+
     /// Makes an exchange and counts what is sent, the first time that it is needed.
     fn prepare(&mut self, direction: Direction) -> Result<(), MpiShuffleError> {
         if self.exchanges[direction as usize].is_some() {
             return Ok(());
         }
+        let census = self.census()?;
         let mut clock = Clock::start();
-        let Self { p, group, before, after, census, .. } = *self;
+        let Self { p, group, before, after, .. } = *self;
         let rank = group.rank();
         // The ranks that hold the items in the order of the slots know with whom they exchange
         // them. The others would have to evaluate each item, so they are told.
@@ -234,17 +273,24 @@ impl<'a, B: Bijection> Plan<'a, B> {
     }
 }
 
-/// Counts the survivors of a permutation's domain: each rank a part of it.
-fn census<B: Bijection>(spread: &Spread, p: &Permutation<B>) -> Result<Census, MpiShuffleError> {
+/// Checks that all ranks have the same permutation, as long as the array.
+fn agree_on<B: Bijection>(spread: &Spread, p: &Permutation<B>) -> Result<(), MpiShuffleError> {
     let Spread { group, before, .. } = spread;
     // A bijection that panics must not do so before the other ranks are told.
     let hash = group.agree(Step::Plan, || Ok(fingerprint::of_permutation(p)))?;
-    let numbers = [(Difference::Lengths, p.len()), (Difference::Permutations, hash)];
-    group.agree(Ballot { step: Step::Permutation, numbers }, || Ok(()))?;
+    let mut ballot = Ballot::from(Step::Permutation);
+    ballot.numbers[0] = (Difference::Lengths, p.len());
+    ballot.numbers[1] = (Difference::Permutations, hash);
+    group.agree(ballot, || Ok(()))?;
     let (permutation, items) = (p.len(), before.len());
     if permutation != items {
         return Err(MpiShuffleError::LengthMismatch { permutation, items });
     }
+    Ok(())
+}
+
+/// Counts the survivors of a permutation's domain: each rank a part of it.
+fn census<B: Bijection>(group: &Group, p: &Permutation<B>) -> Result<Census, MpiShuffleError> {
     let part = group.agree(Step::Census, || Census::part(p, group.rank(), group.ranks()))?;
     let counts = group.gather([part.len() as u64])?;
     let counts: Vec<u64> = counts.into_iter().map(|[count]| count).collect();
@@ -372,7 +418,7 @@ impl Visit for Commit<'_> {
 }
 
 /// The buffers of the array of a number. Those of items of another type are dropped.
-fn column<T: Pod>(columns: &mut Vec<Box<dyn Any>>, number: usize) -> &mut Column<T> {
+pub(crate) fn column<T: Pod>(columns: &mut Vec<Box<dyn Any>>, number: usize) -> &mut Column<T> {
     let empty = || Box::new(Column::<T> { packed: Vec::new(), received: Vec::new() });
     if columns.len() <= number {
         columns.resize_with(number + 1, || empty());
@@ -388,7 +434,7 @@ fn column<T: Pod>(columns: &mut Vec<Box<dyn Any>>, number: usize) -> &mut Column
 /// # Errors
 ///
 /// [`Error::OutOfMemory`].
-fn fit<T: Zeroable + Clone>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
+pub(crate) fn fit<T: Zeroable + Clone>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
     let bytes = length.saturating_mul(size_of::<T>() as u64);
     let no_memory = || Error::OutOfMemory { bytes };
     let length = usize::try_from(length).map_err(|_| no_memory())?;
@@ -410,15 +456,15 @@ fn check_sum(counts: &[u64], expected: u64) -> Result<(), Error> {
 }
 
 /// Measures one part of a job after the other.
-struct Clock(Instant);
+pub(crate) struct Clock(Instant);
 
 impl Clock {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
     /// The time since the start or the last lap.
-    fn lap(&mut self) -> Duration {
+    pub(crate) fn lap(&mut self) -> Duration {
         let before = core::mem::replace(&mut self.0, Instant::now());
         self.0 - before
     }

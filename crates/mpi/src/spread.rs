@@ -44,6 +44,8 @@ pub struct Spread {
     pub(crate) largest: u64,
     /// The most items of a message.
     pub(crate) limit: u64,
+    /// Whether items travel with tags where that serves.
+    pub(crate) has_tags: bool,
     /// That of the last plan.
     pub(crate) census: Option<Census>,
     pub(crate) workspace: Workspace,
@@ -77,6 +79,7 @@ impl Spread {
         after: usize,
     ) -> Result<Self, MpiShuffleError> {
         let group = Group::new(communicator)?;
+        let has_tags = group.shares_memory()?;
         let version = env!("CARGO_PKG_VERSION").bytes().map(u64::from);
         let mut ballot = Ballot::from(Step::Spread);
         ballot.numbers[0] = (Difference::Versions, fingerprint::hash(version));
@@ -94,7 +97,7 @@ impl Spread {
         })?;
         let (limit, census) = (MOST_ITEMS, None);
         let (workspace, columns) = (Workspace::new(), Vec::new());
-        Ok(Self { group, before, after, largest, limit, census, workspace, columns })
+        Ok(Self { group, before, after, largest, limit, has_tags, census, workspace, columns })
     }
 
     /// The same, with no more than this number of items in a message, at least one.
@@ -107,9 +110,22 @@ impl Spread {
         Self { limit: items.clamp(1, MOST_ITEMS), ..self }
     }
 
-    /// What this permutation of the whole array has each rank send to each other. Its survivors are
-    /// counted, which takes one evaluation for each point of the domain, divided among the ranks;
-    /// none for permutations that fill their domain, such as [`Permutation::walk`].
+    /// The same, with items that travel with tags of two bytes, or without, wherever the ranks are.
+    ///
+    /// With tags there are more bytes to send and half as much to compute, so they are the default
+    /// where all ranks are on one machine. They serve trusted bijections on domains of up to 2^30
+    /// slots, and items of up to 64 bytes; for others, and for few items on many ranks, there are
+    /// none. Items go to the same places either way.
+    #[must_use]
+    pub fn with_tags(self, tags: bool) -> Self {
+        Self { has_tags: tags, ..self }
+    }
+
+    /// What this permutation of the whole array has each rank send to each other. Where
+    /// items travel [without tags](Self::with_tags), and for undoing a shuffle, the survivors of its
+    /// domain are counted when that is first needed. It takes one evaluation for each point of the
+    /// domain, divided among the ranks; none for permutations that fill their domain, such as
+    /// [`Permutation::walk`].
     ///
     /// # Errors
     ///

@@ -15,9 +15,10 @@ use ranks::{disagreements, failures, launch, orders};
 /// A test that all ranks run together.
 type Test = fn(&SimpleCommunicator);
 
-const TESTS: [(&str, Test); 14] = [
+const TESTS: [(&str, Test); 15] = [
     ("every family, length and division gives the permutation", orders::every_order),
     ("the inverse of a permutation", orders::inverses),
+    ("a permutation that is not random", orders::counters),
     ("items of every size", orders::item_sizes),
     ("several arrays move together", orders::together),
     ("one plan after another", orders::epochs),

@@ -11,7 +11,7 @@ fn differs(world: &SimpleCommunicator) -> impl Iterator<Item = bool> + use<> {
 }
 
 pub(crate) fn of_arguments(world: &SimpleCommunicator) {
-    use Difference::{Arrays, Lengths, MessageLimits, Permutations};
+    use Difference::{Arrays, Lengths, MessageLimits, Permutations, Tags};
     let items: Vec<u64> = (0..5000).map(|k| 10_000 * world.rank() as u64 + k).collect();
     for differs in differs(world) {
         let mut spread = Spread::new(world, items.len()).unwrap();
@@ -63,6 +63,12 @@ pub(crate) fn of_arguments(world: &SimpleCommunicator) {
         let mut spread = spread.with_message_limit(if differs { 7 } else { 8 });
         let result = spread.plan(&p).unwrap().shuffle(&mut array);
         assert_eq!(result, Err(MpiShuffleError::Disagreement(MessageLimits)));
+        assert_eq!(array, items);
+
+        // Tags.
+        let mut spread = Spread::new(world, items.len()).unwrap().with_tags(differs);
+        let result = spread.plan(&p).unwrap().shuffle(&mut array);
+        assert_eq!(result, Err(MpiShuffleError::Disagreement(Tags)));
         assert_eq!(array, items);
     }
 }

@@ -28,14 +28,15 @@ fn check<T: Numbered, B: Bijection>(
     assert!(array == items::<T>(before.clone()), "{} items", order.len());
 }
 
-/// [`check`], for an array of these shapes and items of some sizes.
+/// [`check`], for an array of these shapes and items of some sizes, with tags or without.
 fn check_shapes<B: Bijection>(
     world: &SimpleCommunicator,
     shapes: [Shape; 2],
+    has_tags: bool,
     p: &Permutation<B>,
     order: &[u64],
 ) {
-    let mut spread = spread(world, shapes, p.len());
+    let mut spread = spread(world, shapes, p.len()).with_tags(has_tags);
     let rank = spread.rank();
     let places = [spread.before(), spread.after()].map(|division| division.places(rank));
     let mut plan = spread.plan(p).unwrap();
@@ -53,8 +54,12 @@ fn check_permutation<B: Bijection>(world: &SimpleCommunicator, p: &Permutation<B
     for (k, &before) in SHAPES.iter().enumerate() {
         // Long arrays in few shapes.
         if p.len() <= 1000 || k % 3 == 0 {
-            check_shapes(world, [before, before], p, &order);
-            check_shapes(world, [before, SHAPES[(k + 1) % SHAPES.len()]], p, &order);
+            // Few items never have tags.
+            for has_tags in [false, true].into_iter().take(1 + usize::from(p.len() > 500)) {
+                let after = SHAPES[(k + 1) % SHAPES.len()];
+                check_shapes(world, [before, before], has_tags, p, &order);
+                check_shapes(world, [before, after], has_tags, p, &order);
+            }
         }
     }
 }
@@ -68,6 +73,12 @@ pub(crate) fn every_order(world: &SimpleCommunicator) {
         let grid = GridFeistel::<12>::from_seed(len, 45);
         check_permutation(world, &Permutation::with_bijection(len, grid).unwrap());
     }
+}
+
+/// A bijection that is nothing like random overflows the buckets of items with tags.
+pub(crate) fn counters(world: &SimpleCommunicator) {
+    let counter = Lcg::new(18, 1, 0).unwrap();
+    check_permutation(world, &Permutation::with_bijection(200_001, counter).unwrap());
 }
 
 pub(crate) fn inverses(world: &SimpleCommunicator) {
@@ -86,6 +97,7 @@ pub(crate) fn inverses(world: &SimpleCommunicator) {
 }
 
 pub(crate) fn item_sizes(world: &SimpleCommunicator) {
+    // For as many items there are tags.
     let p = Permutation::new(5000, 42);
     let order = order(&p);
     let mut spread = spread(world, [SHAPES[0], SHAPES[3]], p.len());
@@ -98,6 +110,8 @@ pub(crate) fn item_sizes(world: &SimpleCommunicator) {
     check::<u32, _>(&mut plan, &places, &order);
     check::<u64, _>(&mut plan, &places, &order);
     check::<[u64; 3], _>(&mut plan, &places, &order);
+    // No tags serve larger ones.
+    check::<[u64; 9], _>(&mut plan, &places, &order);
 }
 
 pub(crate) fn together(world: &SimpleCommunicator) {

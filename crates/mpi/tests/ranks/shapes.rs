@@ -46,6 +46,12 @@ impl Numbered for [u64; 3] {
     }
 }
 
+impl Numbered for [u64; 9] {
+    fn of(number: u64) -> Self {
+        [number; 9]
+    }
+}
+
 /// How many items each rank holds.
 pub(crate) type Shape = fn(len: u64, rank: u64, ranks: u64) -> u64;
 

@@ -1,0 +1,146 @@
+//! Shuffles in which items travel with tags, between ranks that share memory.
+
+use std::any::Any;
+use std::convert::Infallible;
+
+use bijective_shuffle::exchange::{Sorted, TaggedExchange};
+use bijective_shuffle::{Bijection, Workspace};
+use bytemuck::Pod;
+
+use crate::agreement::Step;
+use crate::arrays::{Arrays, Visit};
+use crate::error::MpiShuffleError;
+use crate::group::Group;
+use crate::plan::{Clock, Column, Direction, Plan, check_length, column, fit};
+use crate::times::Times;
+
+impl<'a, B: Bijection> Plan<'a, B> {
+    /// Moves arrays with tags, each to the first buffer of its column. Returns `false` if tags do
+    /// not serve all of them. The ranks have agreed on everything that decides this.
+    pub(crate) fn run_tagged(
+        &mut self,
+        direction: Direction,
+        arrays: &mut impl Arrays,
+    ) -> Result<bool, MpiShuffleError> {
+        // In messages of a limited size items travel without tags.
+        if !self.has_tags || self.largest > self.limit {
+            return Ok(false);
+        }
+        let exchange = match self.tagged[direction as usize].take() {
+            Some(exchange) => exchange,
+            None => self.tagged_exchange(direction)?,
+        };
+        let mut serves = Serves { exchange: &exchange, all: true };
+        let Ok(()) = arrays.visit(&mut serves);
+        if !serves.all {
+            self.tagged[direction as usize] = Some(exchange);
+            return Ok(false);
+        }
+        let Self { group, workspace, columns, times, .. } = self;
+        (times.pack, times.exchange, times.place) = Default::default();
+        let mut shuffle = Shuffle { exchange: &exchange, group, workspace, columns, times };
+        let moved = match arrays.visit(&mut shuffle) {
+            Ok(()) => true,
+            Err(Stop::Overflow) => false,
+            Err(Stop::Error(error)) => return Err(error),
+        };
+        self.tagged[direction as usize] = Some(exchange);
+        // A permutation that is nothing like random is not tried again.
+        self.has_tags = moved;
+        Ok(moved)
+    }
+
+    fn tagged_exchange(
+        &mut self,
+        direction: Direction,
+    ) -> Result<TaggedExchange<'a, B>, MpiShuffleError> {
+        let to_slots = (direction == Direction::Shuffle) != self.p.is_inverted();
+        let census = if to_slots { None } else { Some(self.census()?) };
+        let Self { p, group, before, after, .. } = *self;
+        let rank = group.rank();
+        group.agree(Step::Tags, || match direction {
+            Direction::Shuffle => TaggedExchange::shuffle(p, census, before, after, rank),
+            Direction::Unshuffle => TaggedExchange::unshuffle(p, census, after, before, rank),
+        })
+    }
+}
+
+/// Finds out whether tags serve all arrays.
+struct Serves<'a, 'p, B> {
+    exchange: &'a TaggedExchange<'p, B>,
+    all: bool,
+}
+
+impl<B: Bijection> Visit for Serves<'_, '_, B> {
+    type Error = Infallible;
+
+    fn visit<T: Pod + Send + Sync>(&mut self, _: usize, _: &mut Vec<T>) -> Result<(), Infallible> {
+        self.all &= size_of::<T>() == 0 || self.exchange.serves::<T>();
+        Ok(())
+    }
+}
+
+/// Why arrays were not moved.
+enum Stop {
+    /// A rank's bucket has too little room.
+    Overflow,
+    Error(MpiShuffleError),
+}
+
+impl From<MpiShuffleError> for Stop {
+    fn from(error: MpiShuffleError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Moves each array to a buffer. The array itself stays as it is.
+struct Shuffle<'a, 'p, B> {
+    exchange: &'a TaggedExchange<'p, B>,
+    group: &'a Group,
+    workspace: &'a mut Workspace,
+    columns: &'a mut Vec<Box<dyn Any>>,
+    times: &'a mut Times,
+}
+
+impl<B: Bijection> Visit for Shuffle<'_, '_, B> {
+    type Error = Stop;
+
+    fn visit<T: Pod + Send + Sync>(
+        &mut self,
+        number: usize,
+        items: &mut Vec<T>,
+    ) -> Result<(), Stop> {
+        let Self { exchange, group, workspace, columns, times } = self;
+        let [sent, received] = [exchange.source_places(), exchange.target_places()]
+            .map(|places| places.end - places.start);
+        let Column::<T> { packed, .. } = column(columns, number);
+        let mut clock = Clock::start();
+        let sorted = group.agree(Step::Sort, || {
+            check_length(sent, items.len() as u64)?;
+            fit(packed, received)?;
+            if size_of::<T>() == 0 { Ok(None) } else { exchange.sort(workspace, items) }
+        })?;
+        if size_of::<T>() == 0 {
+            return Ok(());
+        }
+        // A rank whose buckets overflow has no parts.
+        let shapes = group.gather(sorted.as_ref().map_or([0; 2], Sorted::shape))?;
+        let (Some(sorted), false) = (sorted, shapes.iter().any(|&[parts, _]| parts == 0)) else {
+            return Err(Stop::Overflow);
+        };
+        let mut totals = sorted.counts().to_vec();
+        group.sum(&mut totals)?;
+        let mut delivery = group.agree(Step::Deliver, || sorted.deliver(&totals, &shapes))?;
+        times.pack += clock.lap();
+        for part in 0..delivery.parts() {
+            group.exchange_blocks(delivery.exchange(part))?;
+        }
+        times.exchange += clock.lap();
+        // SAFETY: MPI has moved the blocks of each part between ranks that have agreed on the
+        // permutation, the divisions, the direction and the size of items, any bytes of which are
+        // an item.
+        group.agree(Step::Place, || unsafe { delivery.place(packed) })?;
+        times.place += clock.lap();
+        Ok(())
+    }
+}
