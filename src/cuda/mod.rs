@@ -6,6 +6,7 @@
 //! batch      many permutations of one length; gpu/batch
 //! affine     permuting arrays by affine maps; gpu/affine.cuh
 //! fill       filling arrays with random numbers; gpu/fill.cuh
+//! group      arrays that are divided among several GPUs; gpu/group
 //! engine     `Cuda`: a device, a stream and a strategy
 //! workspace  the engine on device memory, with methods from several rooms
 //! host       the engine on slices in host memory, copied to the device and back
@@ -24,6 +25,7 @@ mod affine;
 mod batch;
 mod engine;
 mod fill;
+mod group;
 mod host;
 mod runtime;
 mod shuffle;
@@ -38,6 +40,7 @@ mod tests;
 pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
+pub use group::CudaGroup;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
 pub use workspace::{CudaArrays, CudaWorkspace};
