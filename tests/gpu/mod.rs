@@ -6,6 +6,7 @@ mod back_ends;
 mod batches;
 mod device;
 mod fill;
+mod group;
 mod permute;
 mod protocol;
 mod refusals;
@@ -26,6 +27,8 @@ back_ends! {
     cuda_device_two_pass: back_ends::device(CudaStrategy::TwoPass);
     cuda_device_single_pass: back_ends::device(CudaStrategy::SinglePass);
     cuda_device_partitioned: back_ends::device(CudaStrategy::Partitioned);
+    cuda_group: group::of_three(CudaStrategy::Auto);
+    cuda_group_partitioned: group::of_three(CudaStrategy::Partitioned);
 }
 
 /// Every strategy.

@@ -41,6 +41,9 @@ pub(crate) enum Command {
     Exchange(Ranks),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
+    /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w + 1
+    /// items a GPU
+    GpuGroup(GpuGroups),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
@@ -85,6 +88,33 @@ pub(crate) struct GpuLengths {
     pub(crate) from: u32,
 
     /// The last length is one above 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) to: u32,
+
+    /// From one power to the next
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub(crate) step: usize,
+
+    /// Only contenders whose name contains this; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct GpuGroups {
+    /// The numbers of members
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4", value_parser = at_least_one)]
+    pub(crate) members: Vec<usize>,
+
+    /// All members are on the first GPU
+    #[arg(long)]
+    pub(crate) logical: bool,
+
+    /// The first length is 2 to this power for each member
+    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) from: u32,
+
+    /// The last length is one above 2 to this power for each member
     #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
     pub(crate) to: u32,
 
