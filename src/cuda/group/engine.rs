@@ -400,15 +400,7 @@ impl CudaGroup {
     ///
     /// As [`move_array`](Self::move_array), for the exchange's arrays and for its working memory.
     unsafe fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<(), Error> {
-        let members = 0..self.members.len();
-        let clear: Vec<_> = members.clone().map(|member| exchange.clear(member)).collect();
-        let send = members.clone().map(|member| exchange.send(member));
-        let send = send.collect::<Result<Vec<_>, _>>()?;
-        let place = members.clone().map(|member| exchange.place(member));
-        let place = place.collect::<Result<Vec<_>, _>>()?;
-        let otherwise = members.map(|member| exchange.otherwise(member));
-        let otherwise = otherwise.collect::<Result<Vec<_>, _>>()?;
-        let phases = [clear, send, place, otherwise];
+        let phases = exchange.phases()?;
         // SAFETY: the caller vouches for the arrays and the working memory. Between two phases all
         // members wait for each other: a member's memory is written by others only after it has
         // cleared its counts, read by its own kernels only after all have sent, and all places are

@@ -9,6 +9,8 @@
 //! ```
 
 mod direct;
+#[cfg(test)]
+mod emulated_tests;
 mod engine;
 mod kernels;
 mod movement;

@@ -50,8 +50,21 @@ impl<'a> Exchange<'a> {
         Everywhere { words: of_members(words, 0) }
     }
 
+    /// What is done, phase by phase: a plan for each member.
+    pub(super) fn phases(&self) -> Result<[Vec<Plan<'a>>; 4], Error> {
+        let of = |plan: &dyn Fn(usize) -> Result<Plan<'a>, Error>| {
+            (0..self.members()).map(plan).collect::<Result<Vec<_>, Error>>()
+        };
+        Ok([
+            of(&|member| Ok(self.clear(member)))?,
+            of(&|member| self.send(member))?,
+            of(&|member| self.place(member))?,
+            of(&|member| self.otherwise(member))?,
+        ])
+    }
+
     /// The plan that clears a member's counts.
-    pub(super) fn clear(&self, member: usize) -> Plan<'a> {
+    fn clear(&self, member: usize) -> Plan<'a> {
         let Layout { sent, overflow, .. } = self.layouts[member];
         let mut plan = Plan::new();
         plan.clear(Address::Given(self.at(member, sent)), overflow + 4 - sent);
@@ -59,7 +72,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that sends a member's items.
-    pub(super) fn send(&self, member: usize) -> Result<Plan<'a>, Error> {
+    fn send(&self, member: usize) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
         let places = self.source.places(member);
         let (start, len) = (places.start, places.end - places.start);
@@ -103,7 +116,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that puts what a member has received at its places.
-    pub(super) fn place(&self, member: usize) -> Result<Plan<'a>, Error> {
+    fn place(&self, member: usize) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
         let (sizes, layout) = (self.sizes, &self.layouts[member]);
         let owned = sizes.owned(member);
@@ -181,7 +194,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// The plan that moves a member's items directly if a bucket of any member has overflowed.
-    pub(super) fn otherwise(&self, member: usize) -> Result<Plan<'a>, Error> {
+    fn otherwise(&self, member: usize) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
         let (of, members) = (self.everywhere(|layout| layout.overflow), self.members() as u32);
         let any = self.at(member, self.layouts[member].any);

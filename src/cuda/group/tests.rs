@@ -87,10 +87,7 @@ fn kernels_of_the_partitioned_strategy_compile() {
                         layouts,
                         memory: &[1 << 40, 1 << 41],
                     };
-                    plans.push(exchange.clear(1));
-                    plans.push(exchange.send(1).unwrap());
-                    plans.push(exchange.place(1).unwrap());
-                    plans.push(exchange.otherwise(1).unwrap());
+                    plans.extend(exchange.phases().unwrap().into_iter().flatten());
                 }
             }
             compile_plans(&plans);

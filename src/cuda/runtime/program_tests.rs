@@ -41,6 +41,14 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     }
 }
 
+/// The text of a program that permutes by a bijection, with some kernels of these names.
+pub(crate) fn permutations(source: &DeviceSource, kernels: &[(String, &Instance)]) -> String {
+    let (type_name, text, params) =
+        (source.type_name().into(), source.text().into(), source.params().len());
+    let texts: Vec<String> = kernels.iter().map(|(name, kernel)| kernel.text(name)).collect();
+    BijectionText { type_name, text, params }.permutations(&texts.concat())
+}
+
 /// Compiles all kernels that some plans launch.
 pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
     let mut by_bijection: Vec<(&Evaluated<'_>, Vec<Instance>)> = Vec::new();
