@@ -37,7 +37,7 @@ fn groups(strategy: CudaStrategy) -> Vec<CudaGroup> {
 }
 
 /// The values below the length, in the order of their slots.
-fn reference(f: &(impl Bijection + Sync), len: u64) -> Vec<u64> {
+fn reference(f: &impl Bijection, len: u64) -> Vec<u64> {
     (0..f.last() + 1).into_par_iter().map(|slot| f.forward(slot)).filter(|&x| x < len).collect()
 }
 
@@ -137,7 +137,7 @@ fn delays_change_nothing() {
         for seed in 0..if long() { 10_000 } else { 1000 } {
             for (stream, ballast) in streams.iter().zip(&mut ballast) {
                 let bytes = numbers.below(1 << 26) as usize;
-                if bytes % 3 == 0 {
+                if bytes.is_multiple_of(3) {
                     stream.memset_zeros(&mut ballast.slice_mut(..bytes)).unwrap();
                 }
             }

@@ -43,9 +43,9 @@ struct Outbox {
     }
 };
 
-// First pass: reads a member's `len` items, the first of which is at place `start` of the array, and
-// sends each to its bucket: by its slot or, to undo a shuffle in which every slot survives, by its
-// index.
+// First pass: reads a member's `len` items, the first of which is at place `start` of the array,
+// and sends each to its bucket: by its slot or, to undo a shuffle in which every slot survives, by
+// its index.
 template <int THREADS, int PER_THREAD, int BITS, Direction DIRECTION, class Index, class F, class T, class Key>
 __device__ __forceinline__ void send_items(const F& f, const T* source, uint64_t start, uint64_t len, int shift,
                                            const Outbox<T, Key>& to) {

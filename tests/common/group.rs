@@ -9,8 +9,8 @@ use super::Numbers;
 /// Items before and behind each run.
 const GUARD: usize = 512;
 
-/// Runs a movement from an array whose members have `from` items each to one whose members have `to`
-/// items each, and gives back what is there, after a look at the guards of all runs.
+/// Runs a movement from an array whose members have `from` items each to one whose members have
+/// `to` items each, and gives back what is there, after a look at the guards of all runs.
 pub(crate) fn guarded<T: DeviceRepr + Copy + PartialEq>(
     group: &mut CudaGroup,
     poison: T,

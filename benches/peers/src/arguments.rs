@@ -41,8 +41,8 @@ pub(crate) enum Command {
     Exchange(Ranks),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
-    /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w + 1
-    /// items a GPU
+    /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w +
+    /// 1 items a GPU
     GpuGroup(GpuGroups),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
     GpuRng(GpuNumbers),

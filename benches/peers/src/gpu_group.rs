@@ -223,8 +223,8 @@ impl Bench<'_> {
         all
     }
 
-    /// Compares what is at the beginning, in the middle and at the end of each run with the order of
-    /// the survivors.
+    /// Compares what is at the beginning, in the middle and at the end of each run with the order
+    /// of the survivors.
     fn compare(
         &self,
         f: &Standard,

@@ -74,8 +74,8 @@ const INSTRUCTIONS: [(&str, &str); 5] = [
     ),
 ];
 
-/// The phases of a shuffle as a program that prints, for each member, its count of overflows and its
-/// items.
+/// The phases of a shuffle as a program that prints, for each member, its count of overflows and
+/// its items.
 fn program(exchange: &Exchange<'_>, phases: &[Vec<Plan<'_>>]) -> String {
     let mut kernels: Vec<(String, &Instance)> = Vec::new();
     let mut main = String::from("int main() {\n");

@@ -33,10 +33,10 @@ use crate::word::Word;
 /// The slices may have any lengths, also 0, and before and after a shuffle different ones. The
 /// result is the permutation that one GPU or a CPU would make.
 ///
-/// The GPUs reach each other's memory directly (peer access), and a shuffle of one array whose items
-/// are words crosses the links between them once: in their first pass over the items, GPUs store
-/// them where they will be needed. Other shuffles fetch items one by one, which takes several times
-/// as long.
+/// The GPUs reach each other's memory directly (peer access), and a shuffle of one array whose
+/// items are words crosses the links between them once: in their first pass over the items, GPUs
+/// store them where they will be needed. Other shuffles fetch items one by one, which takes several
+/// times as long.
 ///
 /// Every call puts its kernels in the streams of all members and returns. Each stream waits, on the
 /// device, for the others' earlier work and for their part of the call. The host waits for the GPUs
@@ -110,9 +110,9 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// [`GpuError::GroupSize`](crate::GpuError::GroupSize) if there are no engines, or more than 16;
-    /// [`GpuError::NoPeerAccess`](crate::GpuError::NoPeerAccess) if the memory of one GPU is out of
-    /// another's reach; [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::GroupSize`](crate::GpuError::GroupSize) if there are no engines, or more than
+    /// 16; [`GpuError::NoPeerAccess`](crate::GpuError::NoPeerAccess) if the memory of one GPU is
+    /// out of another's reach; [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new(engines: &[Cuda]) -> Result<Self, Error> {
         let Some(first) = engines.first().filter(|_| engines.len() <= MOST_MEMBERS) else {
             let (members, most) = (engines.len(), MOST_MEMBERS);
@@ -127,8 +127,8 @@ impl CudaGroup {
         Ok(Self { members, strategy: first.strategy, limits, indexes: Memory::new() })
     }
 
-    /// Makes a group of GPUs, counted from 0, with a new stream on each. A GPU that is named twice is
-    /// two members.
+    /// Makes a group of GPUs, counted from 0, with a new stream on each. A GPU that is named twice
+    /// is two members.
     ///
     /// # Errors
     ///
@@ -148,8 +148,8 @@ impl CudaGroup {
     }
 
     /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) and
-    /// [`Auto`](CudaStrategy::Auto) are as for one GPU; all others stand for the direct strategy, in
-    /// which every member evaluates every slot and fetches its items one by one.
+    /// [`Auto`](CudaStrategy::Auto) are as for one GPU; all others stand for the direct strategy,
+    /// in which every member evaluates every slot and fetches its items one by one.
     #[must_use]
     pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
         self.strategy = strategy;
@@ -401,10 +401,10 @@ impl CudaGroup {
     /// As [`move_array`](Self::move_array), for the exchange's arrays and for its working memory.
     unsafe fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<(), Error> {
         let phases = exchange.phases()?;
-        // SAFETY: the caller vouches for the arrays and the working memory. Between two phases all
-        // members wait for each other: a member's memory is written by others only after it has
-        // cleared its counts, read by its own kernels only after all have sent, and all places are
-        // written before anybody moves an item again because a bucket has overflowed.
+        // SAFETY: the caller vouches for the arrays and the working memory. Members clear only what
+        // others read no more since the last call, write what others read in the next phase, and
+        // all places are written before anybody moves an item again because a bucket has
+        // overflowed.
         unsafe { self.execute(&phases) }
     }
 
@@ -433,8 +433,8 @@ impl CudaGroup {
         self.reserve_all(&phase)?;
         // SAFETY: there is room for as many indexes as the job has, which only the group uses.
         unsafe { self.members[0].executor.execute(&checked::plan(&checked)?) }?;
-        // SAFETY: the caller vouches for what is moved, and the permutation that the members look up
-        // has been written and checked.
+        // SAFETY: the caller vouches for what is moved, and the permutation that the members look
+        // up has been written and checked.
         unsafe { self.execute(&[phase]) }
     }
 
@@ -458,8 +458,8 @@ impl CudaGroup {
         // SAFETY: the caller vouches for all of the plans' memory.
         let done = unsafe { self.launch(phases) };
         if done.is_err() {
-            // Some streams may not wait for others that use the memory, so the host does. There is an
-            // error to report already.
+            // Some streams may not wait for others that use the memory, so the host does. There is
+            // an error to report already.
             let _ = self.synchronize();
         }
         done

@@ -51,29 +51,22 @@ impl<'a> Exchange<'a> {
     }
 
     /// What is done, phase by phase: a plan for each member.
-    pub(super) fn phases(&self) -> Result<[Vec<Plan<'a>>; 4], Error> {
+    pub(super) fn phases(&self) -> Result<[Vec<Plan<'a>>; 3], Error> {
         let of = |plan: &dyn Fn(usize) -> Result<Plan<'a>, Error>| {
             (0..self.members()).map(plan).collect::<Result<Vec<_>, Error>>()
         };
         Ok([
-            of(&|member| Ok(self.clear(member)))?,
             of(&|member| self.send(member))?,
             of(&|member| self.place(member))?,
             of(&|member| self.otherwise(member))?,
         ])
     }
 
-    /// The plan that clears a member's counts.
-    fn clear(&self, member: usize) -> Plan<'a> {
-        let Layout { sent, overflow, .. } = self.layouts[member];
-        let mut plan = Plan::new();
-        plan.clear(Address::Given(self.at(member, sent)), overflow + 4 - sent);
-        plan
-    }
-
-    /// The plan that sends a member's items.
+    /// The plan that clears a member's counts, and sends its items.
     fn send(&self, member: usize) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
+        let Layout { sent, overflow, .. } = self.layouts[member];
+        plan.clear(Address::Given(self.at(member, sent)), overflow + 4 - sent);
         let places = self.source.places(member);
         let (start, len) = (places.start, places.end - places.start);
         if len == 0 {

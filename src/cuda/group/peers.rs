@@ -24,8 +24,8 @@ pub(super) fn allow(from: &Arc<CudaContext>, to: &Arc<CudaContext>) -> Result<()
     }
     let no_access = GpuError::NoPeerAccess { from: from.ordinal(), to: to.ordinal() };
     let mut can = 0;
-    // SAFETY: both devices are those of contexts that exist, and the call writes one `int`, which is
-    // borrowed.
+    // SAFETY: both devices are those of contexts that exist, and the call writes one `int`, which
+    // is borrowed.
     unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, from.cu_device(), to.cu_device()) }
         .result()
         .map_err(|error| failed(error, "ask for access to a peer"))?;
@@ -57,7 +57,7 @@ fn allow_pool(from: &CudaContext, to: &CudaContext) -> Result<(), Error> {
         },
         flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     };
-    // SAFETY: the driver has just returned the pool, which belongs to the device, and the call reads
-    // one description, which is borrowed.
+    // SAFETY: the driver has just returned the pool, which belongs to the device, and the call
+    // reads one description, which is borrowed.
     unsafe { sys::cuMemPoolSetAccess(pool, &raw const access, 1) }.result().map_err(failed)
 }

@@ -102,8 +102,8 @@ impl Executor {
         self.prepare(plan).map(drop)
     }
 
-    /// The address of at least `bytes` bytes of working memory, for plans that are given it. It stays
-    /// where it is until more is asked for, here or by another plan.
+    /// The address of at least `bytes` bytes of working memory, for plans that are given it. It
+    /// stays where it is until more is asked for, here or by another plan.
     pub(crate) fn working_memory(&mut self, bytes: u64) -> Result<u64, Error> {
         self.bind()?;
         Ok(self.scratch.room(&self.stream, bytes)?.0)

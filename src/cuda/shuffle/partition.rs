@@ -195,8 +195,8 @@ pub(crate) fn place_shared(item: usize, capacity: u64, dense: bool) -> usize {
     (capacity as usize * record).next_multiple_of(16)
 }
 
-/// The static shared memory of `order_bucket` in gpu/shuffle/partitioned.cuh in addition to the items: two
-/// words for every 32 slots if there are gaps, and the words of a block-wide sum.
+/// The static shared memory of `order_bucket` in gpu/shuffle/partitioned.cuh in addition to the
+/// items: two words for every 32 slots if there are gaps, and the words of a block-wide sum.
 pub(crate) fn place_fixed(bucket_bits: u32, dense: bool) -> usize {
     let words = if dense { 1 } else { (1 << bucket_bits) / 32 };
     8 * words + 32 * 4
