@@ -7,6 +7,7 @@
 //! affine     permuting arrays by affine maps; gpu/affine.cuh
 //! fill       filling arrays with random numbers; gpu/fill.cuh
 //! group      arrays that are divided among several GPUs; gpu/group
+//! view       parts of a permutation; gpu/view.cuh
 //! engine     `Cuda`: a device, a stream and a strategy
 //! workspace  the engine on device memory, with methods from several rooms
 //! host       the engine on slices in host memory, copied to the device and back
@@ -29,6 +30,7 @@ mod group;
 mod host;
 mod runtime;
 mod shuffle;
+mod view;
 mod workspace;
 
 #[cfg(test)]
@@ -43,4 +45,5 @@ pub use fill::{CudaStreams, DeviceGenerator};
 pub use group::CudaGroup;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
+pub(crate) use view::Part;
 pub use workspace::{CudaArrays, CudaWorkspace};

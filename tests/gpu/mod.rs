@@ -10,6 +10,7 @@ mod group;
 mod permute;
 mod protocol;
 mod refusals;
+mod views;
 
 use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::prelude::*;

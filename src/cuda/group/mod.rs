@@ -13,10 +13,10 @@ mod direct;
 mod emulated_tests;
 mod engine;
 mod kernels;
-mod movement;
+pub(in crate::cuda) mod movement;
 mod partitioned;
 mod peers;
-mod shards;
+pub(in crate::cuda) mod shards;
 mod sizes;
 #[cfg(test)]
 mod tests;

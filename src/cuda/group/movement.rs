@@ -10,7 +10,7 @@ use crate::cuda::shuffle::movement::{Moves, Visit};
 
 /// What is moved, on all members together.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sharded<'a> {
+pub(in crate::cuda) enum Sharded<'a> {
     /// The permutation is written.
     Indices { out: &'a Shards, word: WordType },
     /// Items go to the order of the ranks, or back.
@@ -19,13 +19,13 @@ pub(super) enum Sharded<'a> {
 
 /// What a member moves: the items of its places, on the side of the ranks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct OwnMovement<'a> {
+pub(in crate::cuda) struct OwnMovement<'a> {
     of: Sharded<'a>,
     member: usize,
 }
 
 impl<'a> OwnMovement<'a> {
-    pub(super) fn new(of: Sharded<'a>, member: usize) -> Self {
+    pub(in crate::cuda) fn new(of: Sharded<'a>, member: usize) -> Self {
         Self { of, member }
     }
 

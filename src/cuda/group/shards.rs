@@ -29,7 +29,7 @@ pub(super) fn of_members<T: Copy>(
 /// An array in the memory of several devices, each of which holds a run of its places: the first
 /// member the first ones, and so on.
 #[derive(Clone, Debug)]
-pub(super) struct Shards {
+pub(in crate::cuda) struct Shards {
     /// Where each member's run begins.
     addresses: Vec<u64>,
     /// The first place of each member, and the number of all places.
@@ -40,7 +40,7 @@ pub(super) struct Shards {
 
 impl Shards {
     /// The array whose members have runs of these addresses and lengths, at most [`MOST_MEMBERS`].
-    pub(super) fn new(runs: impl IntoIterator<Item = (u64, usize)>, item: usize) -> Self {
+    pub(in crate::cuda) fn new(runs: impl IntoIterator<Item = (u64, usize)>, item: usize) -> Self {
         let (mut addresses, mut bounds) = (Vec::new(), vec![0]);
         let mut end = 0;
         for (address, len) in runs {
