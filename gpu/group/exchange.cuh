@@ -65,16 +65,71 @@ __device__ __forceinline__ void send_items(const F& f, const T* source, uint64_t
     tile.run(key, valid, count, shift, 0, to, [from](int k) { return from[THREADS * k]; });
 }
 
+// First pass for undoing a shuffle in which not every slot survives: evaluates a member's slots up
+// to `last`, counted from its first, and sends each survivor's item to its bucket, by its index.
+// `bases` are the survivors of the member's slots before each tile, and `before` those of all slots
+// before the member's. Nearly all items are in the member's own run of the source.
+template <int THREADS, int PER_THREAD, int BITS, class Index, class F, class T, class Key>
+__device__ __forceinline__ void send_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases,
+                                               const uint64_t* before, const Shards<T>& source, int shift,
+                                               const Outbox<T, Key>& to) {
+    extern __shared__ __align__(16) unsigned char memory[];
+    auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key, Outbox<T, Key>, Index>*>(memory);
+    constexpr int WARPS = THREADS / 32;
+    __shared__ uint32_t counts[WARPS];
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint64_t first = uint64_t(blockIdx.x) * (THREADS * PER_THREAD) + warp * (32 * PER_THREAD) + lane;
+    Index key[PER_THREAD];
+    uint32_t valid = 0, count = 0;
+    // The number of survivors of the warp before each of this thread's; it fits 16 bits.
+    uint16_t rank[PER_THREAD];
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int k = 0; k < PER_THREAD; ++k) {
+        const uint64_t slot = first + 32 * k;
+        const bool inside = slot <= last;
+        key[k] = inside ? Index(f.forward(slot)) : 0;
+        const bool survives = inside && key[k] < len;
+        const uint32_t mask = __ballot_sync(FULL_WARP, survives);
+        rank[k] = uint16_t(count + __popc(mask & ((1u << lane) - 1)));
+        if (survives) valid |= 1u << k;
+        count += __popc(mask);
+    }
+    if (lane == 0) counts[warp] = count;
+    __syncthreads();
+    uint64_t base = *before + bases[blockIdx.x];
+    uint32_t all = 0;
+    BIJECTIVE_SHUFFLE_UNROLL
+    for (int w = 0; w < WARPS; ++w) {
+        if (w < warp) base += counts[w];
+        all += counts[w];
+    }
+    const uint32_t near = source.member(base);
+    const uint64_t end = source.ends[near];
+    const T* const run = item_at(source.items[near], base);
+    tile.run(key, valid, all, shift, 0, to, [&](int k) {
+        return base + rank[k] < end ? run[rank[k]] : *source.at(base + rank[k]);
+    });
+}
+
 // A number in the memory of each member.
+template <class N>
 struct Everywhere {
-    const uint32_t* words[MOST_MEMBERS];
+    const N* words[MOST_MEMBERS];
 };
+
+// The sum of the numbers of the members before one.
+__device__ __forceinline__ void add_up(const Everywhere<uint64_t>& of, uint32_t member, uint64_t* sum) {
+    if (threadIdx.x > 0 || blockIdx.x > 0) return;
+    uint64_t all = 0;
+    for (uint32_t m = 0; m < member; ++m) all += *of.words[m];
+    *sum = all;
+}
 
 // Between the passes: fetches from each of `members` senders how many records it has sent to the
 // owner's `own` buckets from `first` on, and how many all have sent to the buckets before those.
 // Runs as a single block.
 template <int THREADS>
-__device__ __forceinline__ void collect_counts(const Everywhere& sent, uint32_t members, uint32_t first, uint32_t own,
+__device__ __forceinline__ void collect_counts(const Everywhere<uint32_t>& sent, uint32_t members, uint32_t first, uint32_t own,
                                                uint32_t* received, uint64_t* before) {
     __shared__ uint64_t sums[THREADS];
     uint64_t sum = 0;
@@ -111,7 +166,7 @@ __device__ __forceinline__ void place_in_shards(const Buckets<T, uint16_t>& from
 }
 
 // Whether any member's word is set.
-__device__ __forceinline__ void any_word(const Everywhere& of, uint32_t members, uint32_t* any) {
+__device__ __forceinline__ void any_word(const Everywhere<uint32_t>& of, uint32_t members, uint32_t* any) {
     if (threadIdx.x > 0 || blockIdx.x > 0) return;
     uint32_t all = 0;
     for (uint32_t m = 0; m < members; ++m) all |= *of.words[m];

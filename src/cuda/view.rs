@@ -33,6 +33,11 @@ const TOTAL: u64 = 16;
 /// The threads that count the survivors of a block of slots.
 const COUNT_THREADS: u32 = 64;
 
+/// The bijection that begins at a slot of another.
+pub(crate) fn from_slot(source: &DeviceSource, first: u64) -> DeviceSource {
+    source.clone().wrapped("FromSlot", TEXT, [first])
+}
+
 /// Survivors of a compacted permutation, among some of its slots.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
@@ -50,7 +55,7 @@ impl Part {
     /// The bijection that begins at the part's first slot, and the slots that are evaluated.
     fn evaluated(&self) -> (DeviceSource, Slots) {
         let [first, last] = self.slots;
-        let source = self.source.clone().wrapped("FromSlot", TEXT, [first]);
+        let source = from_slot(&self.source, first);
         let index = WordType::for_indexes(self.last);
         (source, Slots { last: last - first, len: self.len, index })
     }
@@ -93,7 +98,7 @@ fn values<'a>(
     out: u64,
 ) -> Result<Plan<'a>, Error> {
     let index = WordType::for_indexes(last);
-    let source = source.wrapped("FromSlot", TEXT, [first]);
+    let source = from_slot(&source, first);
     let movement = Movement::Indices { out: Address::Given(out), word };
     let mut plan = Plan::new();
     plan.launch(direct::dense(source.into(), count, index, &movement)?);
@@ -116,8 +121,8 @@ fn at_points<'a>(
 }
 
 impl CudaWorkspace {
-    /// Writes the values of a bijection from slot `first` on. It has as many slots, and its slots and
-    /// values are at most `last`.
+    /// Writes the values of a bijection from slot `first` on. It has as many slots, and its slots
+    /// and values are at most `last`.
     pub(crate) fn write_values<N: Word + DeviceRepr>(
         &mut self,
         source: DeviceSource,
@@ -162,8 +167,8 @@ impl CudaWorkspace {
         let mut plan = part.survivors(&places, WordType::of_index::<N>(), address)?;
         if is_counted {
             plan.check(|reader, at| {
-                // SAFETY: this plan has taken the memory of a look-back, which has a 64-bit total at
-                // this offset.
+                // SAFETY: this plan has taken the memory of a look-back, which has a 64-bit total
+                // at this offset.
                 unsafe { reader.read(at.tile_states + TOTAL, &mut total.borrow_mut()[..]) }
             });
         }
@@ -176,8 +181,8 @@ impl CudaWorkspace {
         Ok(total >= places.end)
     }
 
-    /// Counts the survivors of each block of `2^bits` slots of a part, of which there are as many as
-    /// `counts`. It waits for the device.
+    /// Counts the survivors of each block of `2^bits` slots of a part, of which there are as many
+    /// as `counts`. It waits for the device.
     pub(crate) fn count_survivors(
         &mut self,
         part: &Part,

@@ -17,12 +17,12 @@ impl CudaWorkspace {
     /// Writes the indexes at a range of places: `out[k] = p[places.start + k]`, as
     /// [`Permutation::range`] gives them.
     ///
-    /// If the length fills the bijection's domain, as it always does for [`Permutation::walk`], this
-    /// evaluates the places and nothing else, and returns without waiting for the GPU. Otherwise the
-    /// permutation's [`SurvivorIndex`] tells where the range begins and ends, so that only its
-    /// blocks are evaluated. If there is none, [`build_index`](Self::build_index) builds it, up to
-    /// [`SurvivorIndex::UNASKED_SLOTS`]; for a range that begins at place 0, the slots are evaluated
-    /// from the first on instead, and the call waits for the GPU.
+    /// If the length fills the bijection's domain, as it always does for [`Permutation::walk`],
+    /// this evaluates the places and nothing else, and returns without waiting for the GPU.
+    /// Otherwise the permutation's [`SurvivorIndex`] tells where the range begins and ends, so that
+    /// only its blocks are evaluated. If there is none, [`build_index`](Self::build_index) builds
+    /// it, up to [`SurvivorIndex::UNASKED_SLOTS`]; for a range that begins at place 0, the slots
+    /// are evaluated from the first on instead, and the call waits for the GPU.
     ///
     /// # Errors
     ///
@@ -31,8 +31,8 @@ impl CudaWorkspace {
     /// * [`Error::IndexTooWide`] if `N` cannot hold the permutation's indexes.
     /// * [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), and the errors of
     ///   [`build_index`](Self::build_index).
-    /// * [`GpuError::NoSource`](crate::GpuError::NoSource) if the bijection has no device text, or if
-    ///   the permutation is the inverse of one whose length does not fill its domain.
+    /// * [`GpuError::NoSource`](crate::GpuError::NoSource) if the bijection has no device text, or
+    ///   if the permutation is the inverse of one whose length does not fill its domain.
     /// * [`GpuError::Params`](crate::GpuError::Params),
     ///   [`GpuError::Compile`](crate::GpuError::Compile),
     ///   [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
@@ -99,7 +99,8 @@ impl CudaWorkspace {
             self.build_index(p)?;
             let landmark = |of: fn(&SurvivorIndex, u64) -> _, place| of(p.index()?, place);
             let Some(first) = landmark(SurvivorIndex::before, start) else {
-                // So few of the slots survive that the index lists them, and the host has the values.
+                // So few of the slots survive that the index lists them, and the host has the
+                // values.
                 let indexes: Vec<N> = p.range(start..end)?.map(N::wrap).collect();
                 return self.write_words(&indexes, out);
             };
@@ -136,8 +137,8 @@ impl CudaWorkspace {
         }
     }
 
-    /// Builds the permutation's [`SurvivorIndex`] on the GPU, if it needs one and has none: the same
-    /// that [`Permutation::build_index`] builds. It waits for the GPU.
+    /// Builds the permutation's [`SurvivorIndex`] on the GPU, if it needs one and has none: the
+    /// same that [`Permutation::build_index`] builds. It waits for the GPU.
     ///
     /// Where the slots of survivors are listed, with 64 points or more for each item, and for a
     /// bijection that is not [trusted](crate::TrustedBijection), the host builds it.
@@ -166,8 +167,8 @@ impl CudaWorkspace {
         Ok(())
     }
 
-    /// Looks up many places at once: `out[k] = p[places[k]]`, and `u64::MAX` where `places[k]` is no
-    /// place. It does not wait for the GPU.
+    /// Looks up many places at once: `out[k] = p[places[k]]`, and `u64::MAX` where `places[k]` is
+    /// no place. It does not wait for the GPU.
     ///
     /// # Errors
     ///

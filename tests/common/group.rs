@@ -1,7 +1,7 @@
 //! Arrays that are divided among the members of a group of GPUs, in memory whose ends are watched.
 
 use bijective_shuffle::CudaGroup;
-use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr, DeviceSlice};
 use bijective_shuffle::prelude::*;
 
 use super::Numbers;
@@ -96,5 +96,32 @@ pub(crate) fn check(group: &mut CudaGroup, f: &dyn Bijection, order: &[u64], wha
             group.unshuffle_into(f, source, out)
         });
         assert!(back.unwrap() == original, "{what}: back, {from:?} to {to:?}");
+        in_place(group, f, &original, &shuffled, from, what);
     }
+}
+
+/// Shuffles words where they are, and back.
+fn in_place(
+    group: &mut CudaGroup,
+    f: &dyn Bijection,
+    original: &[u64],
+    shuffled: &[u64],
+    lens: &[usize],
+    what: &str,
+) {
+    let copied = |source: &[CudaView<'_, u64>], out: &mut [CudaViewMut<'_, u64>]| {
+        for (from, to) in source.iter().zip(out).filter(|(from, _)| from.len() > 0) {
+            from.stream().memcpy_dtod(from, to).unwrap();
+        }
+    };
+    let there = guarded(group, u64::MAX, original, [lens, lens], |group, source, out| {
+        copied(source, out);
+        group.shuffle_in_place(f, out)
+    });
+    assert!(there.unwrap() == shuffled, "{what}: in place, {lens:?}");
+    let back = guarded(group, u64::MAX, shuffled, [lens, lens], |group, source, out| {
+        copied(source, out);
+        group.unshuffle_in_place(f, out)
+    });
+    assert!(back.unwrap() == original, "{what}: in place and back, {lens:?}");
 }

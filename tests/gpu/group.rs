@@ -157,6 +157,31 @@ fn calls_follow_each_other_without_waiting() {
 }
 
 #[test]
+fn what_is_reserved_is_enough() {
+    for strategy in STRATEGIES {
+        let Some(mut group) = logical(2, strategy) else { return };
+        let len = 600_001;
+        let f = Standard::from_seed(len as u64, 3);
+        let (from, to) = ([400_000, 200_001], [1, 600_000]);
+        let held = group.reserve::<u64>(&f, &from, &to).unwrap();
+        let items: Vec<u64> = (0..len as u64).collect();
+        let there = guarded(&mut group, u64::MAX, &items, [&from, &to], |group, source, out| {
+            group.shuffle_into(&f, source, out)
+        });
+        assert!(there.unwrap() == reference(&f, len));
+        let back = guarded(&mut group, u64::MAX, &items, [&from, &to], |group, source, out| {
+            group.unshuffle_into(&f, source, out)
+        });
+        back.unwrap();
+        assert_eq!(group.bytes(), held, "{strategy:?}");
+        assert_eq!(
+            group.reserve::<u64>(&f, &from, &[1, 1]),
+            Err(Error::LengthMismatch { expected: 600_001, actual: 2 })
+        );
+    }
+}
+
+#[test]
 fn what_is_no_array_of_the_group_is_refused() {
     let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
     assert!(matches!(

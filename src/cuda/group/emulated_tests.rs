@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::partitioned::Exchange;
 use super::shards::Shards;
 use super::sizes::{Layout, Sizes};
-use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift};
+use crate::bijection::{Bijection, DeviceSource, FromSeed, Lcg, MulXorshift};
 use crate::compact::Direction;
 use crate::cuda::cplusplus;
 use crate::cuda::runtime::device::Limits;
@@ -46,12 +46,23 @@ const BEFORE: &str = r#"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wunused-variable"
 #include <cstring>
+#include <initializer_list>
 #include <sys/mman.h>
 #define __global__
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
 "#;
+
+/// Makes a value of its bytes.
+const AFTER: &str = "
+template <class T> static T of(std::initializer_list<unsigned char> bytes) {
+    T value;
+    if (bytes.size() != sizeof value) std::abort();
+    std::memcpy(&value, bytes.begin(), sizeof value);
+    return value;
+}
+";
 
 /// Instructions of the device, and what they do.
 const INSTRUCTIONS: [(&str, &str); 5] = [
@@ -78,6 +89,7 @@ const INSTRUCTIONS: [(&str, &str); 5] = [
 /// its items.
 fn program(exchange: &Exchange<'_>, phases: &[Vec<Plan<'_>>]) -> String {
     let mut kernels: Vec<(String, &Instance)> = Vec::new();
+    let mut texts = String::from("\n");
     let mut main = String::from("int main() {\n");
     let members = exchange.memory.len();
     let bytes = MEMORY * members as u64;
@@ -107,17 +119,23 @@ fn program(exchange: &Exchange<'_>, phases: &[Vec<Plan<'_>>]) -> String {
             let ground = Ground::for_tests(0).with_tile_states(memory(member, 3));
             for launch in plan.launches() {
                 let (kernel, (blocks, rows), bytes) = launch.spelled_out(&ground);
-                let known = kernels.iter().position(|(_, other)| *other == kernel);
+                let source = launch.bijection();
+                let type_name = source.map_or("uint64_t", DeviceSource::type_name);
+                let key = (type_name.to_string(), kernel);
+                let known = kernels.iter().position(|other| *other == key);
                 let number = known.unwrap_or_else(|| {
-                    kernels.push((format!("entry_{}", kernels.len()), kernel));
+                    texts.push_str(source.map_or("", DeviceSource::text));
+                    kernels.push(key);
                     kernels.len() - 1
                 });
                 let f = if kernel.bijection() == BijectionUse::Value { "f, " } else { "" };
                 writeln!(
                     main,
-                    "{{ static const unsigned char bytes[] = {{{}}}; of_entry_{number}::Arguments a; \
-                     std::memcpy(&a, bytes, sizeof a); \
-                     launch({blocks}, {rows}, {}, true, [&] {{ of_entry_{number}::entry_{number}({f}a); }}); }}",
+                    "{{ namespace kernel = kernel_{number}; \
+                     const auto f = of<kernel::F>({{{}}}); \
+                     const auto a = of<kernel::of_entry::Arguments>({{{}}}); \
+                     launch({blocks}, {rows}, {}, true, [&] {{ kernel::of_entry::entry({f}a); }}); }}",
+                    list(source.map_or(&[0; 8], DeviceSource::params)),
                     list(&bytes),
                     kernel.threads()
                 )
@@ -139,7 +157,7 @@ fn program(exchange: &Exchange<'_>, phases: &[Vec<Plan<'_>>]) -> String {
         .unwrap();
     }
     main.push_str("}\n");
-    let mut device = permutations(&exchange.job.source, &kernels);
+    let mut device = permutations(&exchange.job.source);
     // What no group uses, and the emulation has no words for.
     device = device.replace(include_str!("../../../gpu/affine.cuh"), "");
     device = device.replace("#pragma unroll", "// unroll");
@@ -147,14 +165,19 @@ fn program(exchange: &Exchange<'_>, phases: &[Vec<Plan<'_>>]) -> String {
         assert!(device.contains(instruction), "{instruction}");
         device = device.replace(instruction, what_it_does);
     }
-    let params = list(exchange.job.source.params());
-    let f = format!(
-        "using namespace bijective_shuffle;\n\
-         static const unsigned char params[] = {{{params}}};\n\
-         static F made() {{ F f; std::memcpy(&f, params, sizeof f); return f; }}\n\
-         static const F f = made();\n"
-    );
-    [include_str!("../../../gpu/emulated.hpp"), BEFORE, &device, &f, &main].concat()
+    device.push_str(&texts);
+    device.push_str("using namespace bijective_shuffle;\n");
+    for (number, (type_name, kernel)) in kernels.iter().enumerate() {
+        // A kernel's text has C's names, of which each can be in one namespace only.
+        let text = kernel.text("entry").replace("extern \"C\" ", "static ");
+        writeln!(
+            device,
+            "namespace bijective_shuffle {{ namespace kernel_{number} {{ using F = {type_name};\n\
+             {text}}} }}"
+        )
+        .unwrap();
+    }
+    [include_str!("../../../gpu/emulated.hpp"), BEFORE, &device, AFTER, &main].concat()
 }
 
 fn list(bytes: &[u8]) -> String {
@@ -172,7 +195,7 @@ fn check(f: &dyn Bijection, [from, to]: [&[usize]; 2], direction: Direction) -> 
     let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
     let job = Job::new(f, len, nowhere).unwrap();
     let last = if direction == Direction::Shuffle { job.last } else { len - 1 };
-    let sizes = Sizes::new(&LIMITS, WordType::U64, last, &source, &out).unwrap();
+    let sizes = Sizes::new(&LIMITS, WordType::U64, [last, job.last], &source, &out).unwrap();
     let members = 0..from.len();
     let layouts: Vec<Layout> = members.clone().map(|member| sizes.layout(member)).collect();
     assert!(layouts.iter().all(|layout| layout.bytes <= PARTS[3] - PARTS[2]));
@@ -227,6 +250,7 @@ fn shuffles_over_three_members_are_those_of_one() {
     let f = MulXorshift::<10>::from_seed(1 << 16, 3);
     let gaps = [&[20_000, 0, 20_001][..], &[13_333, 13_334, 13_334]];
     assert!(!check(&f, gaps, Direction::Shuffle));
+    assert!(!check(&f, gaps, Direction::Unshuffle));
     let dense = [&[1 << 15, 30_000, 2768][..], &[1000, 1 << 15, 31_768]];
     assert!(!check(&f, dense, Direction::Shuffle));
     assert!(!check(&f, dense, Direction::Unshuffle));

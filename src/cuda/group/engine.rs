@@ -52,8 +52,9 @@ use crate::word::Word;
 /// # Memory
 ///
 /// [`Partitioned`](CudaStrategy::Partitioned): on each member about `2 s + 6` bytes for each of its
-/// items of `s` bytes. A bijection that has to be checked takes `8 m + m / 8` bytes on the first
-/// member, for all `m` items. What has been allocated is kept for later calls.
+/// items of `s` bytes, and `s` more in place. A bijection that has to be checked takes `8 m + m /
+/// 8` bytes on the first member, for all `m` items. What has been allocated is kept for later
+/// calls.
 ///
 /// # Examples
 ///
@@ -96,6 +97,9 @@ pub struct CudaGroup {
     indexes: Memory,
 }
 
+/// What is done with phases, each of which has a plan for each member.
+type Then<'t> = dyn FnMut(&mut CudaGroup, &[Vec<Plan<'_>>]) -> Result<(), Error> + 't;
+
 /// One of the GPUs.
 #[derive(Debug)]
 struct Member {
@@ -103,6 +107,8 @@ struct Member {
     executor: Executor,
     /// What the others wait for.
     event: CudaEvent,
+    /// The items of a shuffle in place, between two phases.
+    copies: Memory,
 }
 
 impl CudaGroup {
@@ -163,7 +169,8 @@ impl CudaGroup {
 
     /// The bytes of device memory that it holds, on all members.
     pub fn bytes(&self) -> usize {
-        let members = self.members.iter().map(|member| member.executor.bytes());
+        let held = |member: &Member| member.executor.bytes() + member.copies.held();
+        let members = self.members.iter().map(held);
         members.sum::<usize>() + self.indexes.held()
     }
 
@@ -254,13 +261,125 @@ impl CudaGroup {
         streams.iter().try_for_each(|stream| check_slices(stream))?;
         let item = size_of::<T>();
         let (source, out) = (Shards::new(read, item), Shards::new(written, item));
-        // SAFETY: each slice belongs to its member's context, and each array has as many items as
-        // the other. Sources are borrowed and targets borrowed mutably, so no target overlaps
-        // anything else, and the guards ensure that none is freed or otherwise used before its
-        // member's stream has finished, for which all streams wait in the end.
-        let moved = unsafe { self.move_array(bijection, &source, &out, direction) };
+        let moved = self.plan_items(bijection, &source, &out, direction, &mut |group, phases| {
+            // SAFETY: each slice belongs to its member's context, and each array has as many items
+            // as the other. Sources are borrowed and targets borrowed mutably, so no target
+            // overlaps anything else, and the guards ensure that none is freed or otherwise used
+            // before its member's stream has finished, for which all streams wait in the end.
+            unsafe { group.execute(phases) }
+        });
         drop(guards);
         moved
+    }
+
+    /// Shuffles an array where it is: item `p[k]` moves to place `k`.
+    ///
+    /// All items are first copied in shuffled order to working memory, as much as the array has on
+    /// each member, and then back. So nothing that fails before loses an item.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn shuffle_in_place<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Shuffle)
+    }
+
+    /// Undoes [`shuffle_in_place`](Self::shuffle_in_place): item `k` moves to place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn unshuffle_in_place<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Unshuffle)
+    }
+
+    fn reorder<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [impl DeviceArrayMut<T>],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let streams: Vec<_> = self.streams().cloned().collect();
+        self.check(items.iter().map(|slice| slice.stream()))?;
+        self.enter()?;
+        let (mut guards, mut there) = (Vec::new(), Vec::new());
+        for (slice, stream) in items.iter_mut().zip(&streams) {
+            let len = slice.len();
+            there.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
+        }
+        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        let item = size_of::<T>();
+        let mut copies = Vec::new();
+        for (member, &(_, len)) in self.members.iter_mut().zip(&there) {
+            let (address, _) = member.copies.room(&member.stream, (len * item).max(1) as u64)?;
+            copies.push((address, len));
+        }
+        let back = there.iter().zip(&copies).map(|(&(to, len), &(from, _))| {
+            let mut plan = Plan::new();
+            if len * item > 0 {
+                plan.copy(Address::Given(from), Address::Given(to), (len * item) as u64);
+            }
+            plan
+        });
+        let back: Vec<_> = back.collect();
+        let (items, copies) = (Shards::new(there, item), Shards::new(copies, item));
+        let moved = self.plan_items(bijection, &items, &copies, direction, &mut |group, phases| {
+            // SAFETY: each slice belongs to its member's context, and each member's copies are
+            // working memory with room for as many items. The slices are borrowed mutably, and the
+            // guards ensure that none is freed or otherwise used before its member's stream has
+            // finished, for which all streams wait in the end.
+            unsafe { group.execute(phases) }?;
+            // SAFETY: the same memory, in the other direction, after all items have been copied.
+            unsafe { group.execute(core::slice::from_ref(&back)) }
+        });
+        drop(guards);
+        moved
+    }
+
+    /// Compiles the kernels and allocates the working memory for shuffling and un-shuffling items
+    /// of type T by such a bijection, from an array whose members have `from` items each to one
+    /// whose members have `to` items each. Calls of [`shuffle_into`](Self::shuffle_into) and
+    /// [`unshuffle_into`](Self::unshuffle_into) then do neither. Returns the bytes that the group
+    /// then holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into), except for errors that occur only when the kernels
+    /// run.
+    pub fn reserve<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        from: &[usize],
+        to: &[usize],
+    ) -> Result<usize, Error> {
+        for lens in [from, to] {
+            if lens.len() != self.members.len() {
+                let (members, slices) = (self.members.len(), lens.len());
+                return Err(GpuError::Members { members, slices }.into());
+            }
+        }
+        // A slice may begin at any address that is aligned for its items.
+        let at = align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64;
+        let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), size_of::<T>());
+        let (from, to) = (of(from), of(to));
+        if from.len() != to.len() {
+            let (expected, actual) = (from.len(), to.len());
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        for direction in [Direction::Shuffle, Direction::Unshuffle] {
+            self.plan_items(bijection, &from, &to, direction, &mut |group, phases| {
+                phases.iter().try_for_each(|phase| group.reserve_all(phase))
+            })?;
+        }
+        Ok(self.bytes())
     }
 
     /// Writes the permutation, whose length is that of all slices together: `out[k] = p[k]`.
@@ -292,10 +411,12 @@ impl CudaGroup {
         let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
         let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
         let job = Job::new(bijection, out.len(), nowhere)?;
-        // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the guard
-        // ensures that it is neither freed nor otherwise used before its member's stream has
-        // finished, for which all streams wait in the end.
-        let done = unsafe { self.directly(&job, of) };
+        let done = self.plan_directly(&job, of, &mut |group, phases| {
+            // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
+            // guard ensures that it is neither freed nor otherwise used before its member's stream
+            // has finished, for which all streams wait in the end.
+            unsafe { group.execute(phases) }
+        });
         drop(guards);
         done
     }
@@ -317,19 +438,15 @@ impl CudaGroup {
         self.members.iter_mut().try_for_each(|member| member.executor.enter())
     }
 
-    /// Moves an array.
-    ///
-    /// # Safety
-    ///
-    /// Each run of the arrays has as many items at its address as they say, in memory of its
-    /// member's context. No memory that is written overlaps any other, and nobody else uses any of
-    /// it until all streams have finished.
-    unsafe fn move_array(
+    /// Plans the movement of an array, and calls a function with the phases. All working memory is
+    /// there when it is called. It is not called if there is nothing to move.
+    fn plan_items(
         &mut self,
         bijection: &dyn Bijection,
         source: &Shards,
         out: &Shards,
         direction: Direction,
+        then: &mut Then<'_>,
     ) -> Result<(), Error> {
         let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
         let job = Job::new(bijection, source.len(), nowhere)?;
@@ -347,17 +464,14 @@ impl CudaGroup {
                 Ok(memory) => {
                     let (job, sizes, layouts, memory) = (&job, &sizes, &layouts[..], &memory[..]);
                     let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
-                    // SAFETY: the caller vouches for the arrays. Each member has just got as much
-                    // working memory as its layout says, which only the group uses.
-                    return unsafe { self.exchange(&exchange) };
+                    return then(self, &exchange.phases()?);
                 }
                 // The direct strategy needs none.
                 Err(Error::Gpu(GpuError::OutOfMemory)) if self.strategy == CudaStrategy::Auto => {}
                 Err(error) => return Err(error),
             }
         }
-        // SAFETY: the caller vouches for the arrays, and the movement uses nothing else.
-        unsafe { self.directly(&job, Sharded::Items { source, out, direction }) }
+        self.plan_directly(&job, Sharded::Items { source, out, direction }, then)
     }
 
     /// The sizes of the partitioned strategy, if it is to be used.
@@ -381,11 +495,9 @@ impl CudaGroup {
         }
         let last = match direction {
             Direction::Shuffle => job.last,
-            // Where not every slot survives, only counting tells which ranks a member's items have.
-            Direction::Unshuffle if !job.is_dense() => return None,
             Direction::Unshuffle => job.len - 1,
         };
-        Sizes::new(&self.limits, from, last, source, out)
+        Sizes::new(&self.limits, from, [last, job.last], source, out)
     }
 
     /// The address of so many bytes of working memory on each member.
@@ -394,48 +506,29 @@ impl CudaGroup {
         members.map(|(member, bytes)| member.executor.working_memory(bytes)).collect()
     }
 
-    /// Moves an array by the partitioned strategy.
-    ///
-    /// # Safety
-    ///
-    /// As [`move_array`](Self::move_array), for the exchange's arrays and for its working memory.
-    unsafe fn exchange(&mut self, exchange: &Exchange<'_>) -> Result<(), Error> {
-        let phases = exchange.phases()?;
-        // SAFETY: the caller vouches for the arrays and the working memory. Members clear only what
-        // others read no more since the last call, write what others read in the next phase, and
-        // all places are written before anybody moves an item again because a bucket has
-        // overflowed.
-        unsafe { self.execute(&phases) }
-    }
-
-    /// Moves, or writes, by the direct strategy.
-    ///
-    /// # Safety
-    ///
-    /// As [`move_array`](Self::move_array), for what is moved.
-    unsafe fn directly(&mut self, job: &Job, of: Sharded<'_>) -> Result<(), Error> {
+    /// As [`plan_items`](Self::plan_items), by the direct strategy.
+    fn plan_directly(
+        &mut self,
+        job: &Job,
+        of: Sharded<'_>,
+        then: &mut Then<'_>,
+    ) -> Result<(), Error> {
         if job.len == 0 {
             return Ok(());
         }
         let members = 0..self.members.len();
         if job.trusted {
             let plans = members.map(|member| direct::plan(job, of, member));
-            let phase = plans.collect::<Result<Vec<_>, _>>()?;
-            // SAFETY: the caller vouches for what is moved.
-            return unsafe { self.execute(&[phase]) };
+            return then(self, &[plans.collect::<Result<_, _>>()?]);
         }
         let bytes = job.len.checked_mul(8).ok_or(GpuError::OutOfMemory)?;
         let (indexes, _) = self.indexes.room(&self.members[0].stream, bytes)?;
         let checked = job.writing(Address::Given(indexes), WordType::U64);
+        // The first member writes and checks the permutation, before anything is moved.
+        let mut first = vec![checked::plan(&checked)?];
+        first.resize_with(self.members.len(), Plan::new);
         let plans = members.map(|member| direct::by_table(indexes, job.len, of, member));
-        let phase = plans.collect::<Result<Vec<_>, _>>()?;
-        // What can fail is done before anything is moved.
-        self.reserve_all(&phase)?;
-        // SAFETY: there is room for as many indexes as the job has, which only the group uses.
-        unsafe { self.members[0].executor.execute(&checked::plan(&checked)?) }?;
-        // SAFETY: the caller vouches for what is moved, and the permutation that the members look
-        // up has been written and checked.
-        unsafe { self.execute(&[phase]) }
+        then(self, &[first, plans.collect::<Result<_, _>>()?])
     }
 
     /// Compiles the kernels of all members' plans, and allocates their memory.
@@ -449,13 +542,18 @@ impl CudaGroup {
     ///
     /// # Safety
     ///
-    /// As [`Executor::execute`], for all plans: nobody else uses the memory until all streams have
-    /// finished. In one phase no member uses what another writes.
+    /// As [`Executor::execute`], for the memory that a plan was made for, other than the group's
+    /// own: there is as much of it as the plan's arrays say, it does not overlap, and nobody else
+    /// uses it until all streams have finished.
     unsafe fn execute(&mut self, phases: &[Vec<Plan<'_>>]) -> Result<(), Error> {
         for phase in phases {
             self.reserve_all(phase)?;
         }
-        // SAFETY: the caller vouches for all of the plans' memory.
+        // SAFETY: the caller vouches for the arrays. Each member has got as much working memory as
+        // the plans were made for. In one phase no member uses what another writes, and between
+        // phases all wait for each other: members clear only what others have not read since the
+        // last call, and all places are written before anybody moves an item again because a bucket
+        // has overflowed.
         let done = unsafe { self.launch(phases) };
         if done.is_err() {
             // Some streams may not wait for others that use the memory, so the host does. There is
@@ -505,7 +603,7 @@ impl Member {
         let event = event.map_err(|error| failed(error, "make an event"))?;
         // What a group does in several streams is not for a graph.
         let executor = Executor::new(&engine.device, &stream, false);
-        Ok(Self { stream, executor, event })
+        Ok(Self { stream, executor, event, copies: Memory::new() })
     }
 }
 

@@ -42,9 +42,32 @@ arguments! {
 }
 
 arguments! {
+    /// The first pass for undoing a shuffle where not every slot survives.
+    pub(super) struct SendSurvivors
+        => Permutations, Value, "send_survivors<THREADS, RECORDS, BITS, Slot>" {
+        last: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        bases: u64 => "const uint64_t*",
+        before: u64 => "const uint64_t*",
+        source: ShardsArgument => "Shards<Word>",
+        shift: i32 => "int",
+        to: Outbox => "Outbox<Word, uint32_t>",
+    }
+}
+
+arguments! {
+    /// The sum of the numbers of the members before one.
+    pub(super) struct AddUp => Permutations, None, "add_up" {
+        of: Everywhere => "Everywhere<uint64_t>",
+        member: u32 => "uint32_t",
+        sum: u64 => "uint64_t*",
+    }
+}
+
+arguments! {
     /// What an owner has received, and what comes before it.
     pub(super) struct CollectCounts => Permutations, None, "collect_counts<THREADS>" {
-        sent: Everywhere => "Everywhere",
+        sent: Everywhere => "Everywhere<uint32_t>",
         members: u32 => "uint32_t",
         first: u32 => "uint32_t",
         own: u32 => "uint32_t",
@@ -68,7 +91,7 @@ arguments! {
 arguments! {
     /// Whether any member's word is set.
     pub(super) struct AnyWord => Permutations, None, "any_word" {
-        of: Everywhere => "Everywhere",
+        of: Everywhere => "Everywhere<uint32_t>",
         members: u32 => "uint32_t",
         any: u64 => "uint32_t*",
     }
@@ -84,6 +107,21 @@ pub(super) fn send_items(sizes: &Sizes, direction: Direction) -> Kernel<SendItem
         ("Word", Value::Word(sizes.word)),
     ];
     Kernel::new(template, of_one::PASS_THREADS, sizes.first.blocks)
+}
+
+pub(super) fn send_survivors(sizes: &Sizes) -> Kernel<SendSurvivors> {
+    let template = [
+        ("THREADS", Value::Number(of_one::PASS_THREADS)),
+        ("RECORDS", Value::Number(sizes.first.records)),
+        ("BITS", Value::Number(sizes.first.bits)),
+        ("Slot", Value::Word(sizes.slot)),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, of_one::PASS_THREADS, sizes.first.blocks)
+}
+
+pub(super) fn add_up() -> Kernel<AddUp> {
+    Kernel::new([], THREADS, 1)
 }
 
 pub(super) fn collect_counts() -> Kernel<CollectCounts> {

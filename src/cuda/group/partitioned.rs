@@ -14,11 +14,13 @@ use super::kernels::{self, Everywhere, Outbox};
 use super::movement::Sharded;
 use super::shards::{Shards, of_members};
 use super::sizes::{Layout, Records, Sizes};
+use crate::bijection::DeviceSource;
 use crate::compact::Direction;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::kernels::{self as of_one, Buckets};
-use crate::cuda::shuffle::tuning as of_one_tuning;
+use crate::cuda::shuffle::tuning::{self as of_one_tuning, Shape};
+use crate::cuda::view;
 use crate::error::Error;
 
 /// A movement by the partitioned strategy, with everybody's memory.
@@ -51,15 +53,85 @@ impl<'a> Exchange<'a> {
     }
 
     /// What is done, phase by phase: a plan for each member.
-    pub(super) fn phases(&self) -> Result<[Vec<Plan<'a>>; 3], Error> {
+    pub(super) fn phases(&self) -> Result<Vec<Vec<Plan<'a>>>, Error> {
         let of = |plan: &dyn Fn(usize) -> Result<Plan<'a>, Error>| {
             (0..self.members()).map(plan).collect::<Result<Vec<_>, Error>>()
         };
-        Ok([
-            of(&|member| self.send(member))?,
-            of(&|member| self.place(member))?,
-            of(&|member| self.otherwise(member))?,
-        ])
+        let mut phases = Vec::new();
+        if self.sizes.is_counted() {
+            phases.push(of(&|member| self.count(member))?);
+        }
+        phases.push(of(&|member| self.send(member))?);
+        phases.push(of(&|member| self.place(member))?);
+        phases.push(of(&|member| self.otherwise(member))?);
+        Ok(phases)
+    }
+
+    /// The bijection that begins at a member's first slot, and the last slot from there.
+    fn slots(&self, member: usize) -> (DeviceSource, u64) {
+        let slots = self.sizes.slots(member);
+        (view::from_slot(&self.job.source, slots.start), slots.end - slots.start - 1)
+    }
+
+    /// The plan that counts the survivors of a member's slots.
+    fn count(&self, member: usize) -> Result<Plan<'a>, Error> {
+        let mut plan = Plan::new();
+        let (tiles, layout) = (self.sizes.tiles(member), &self.layouts[member]);
+        let counts = self.at(member, layout.tile_counts);
+        // The sum of all is what comes before one more tile.
+        plan.clear(Address::Given(counts + 4 * tiles), 4);
+        if tiles > 0 {
+            let ((source, last), len) = (self.slots(member), self.job.len);
+            let shape = Shape {
+                threads: of_one_tuning::PASS_THREADS,
+                slots: self.sizes.first.records,
+                blocks: 1,
+            };
+            let kernel = of_one::count_survivors(self.sizes.slot, shape);
+            let count = Launch::new(kernel, Grid::blocks(tiles)?, move |_| {
+                of_one::CountSurvivors { last, len, counts }
+            });
+            plan.launch(count.evaluating(source));
+        }
+        let bases = self.at(member, layout.tile_bases);
+        plan.launch(Launch::new(of_one::scan_counts(), Grid::Blocks(1, 1), move |_| {
+            // `Grid::blocks` has checked that the number of tiles fits an `i32`.
+            of_one::ScanCounts { counts, len: tiles as u32 + 1, bases }
+        }));
+        Ok(plan)
+    }
+
+    /// Adds what sends the items of the survivors among a member's slots.
+    fn send_survivors(&self, plan: &mut Plan<'a>, member: usize) -> Result<(), Error> {
+        let (tiles, layout) = (self.sizes.tiles(member), &self.layouts[member]);
+        if tiles == 0 {
+            return Ok(());
+        }
+        let totals = |other: usize| {
+            let all = self.layouts[other].tile_bases + 8 * self.sizes.tiles(other);
+            self.at(other, all)
+        };
+        let of = Everywhere { words: of_members((0..self.members()).map(totals), 0) };
+        let (bases, before) = (self.at(member, layout.tile_bases), self.at(member, layout.rank));
+        plan.launch(Launch::new(kernels::add_up(), Grid::Blocks(1, 1), move |_| {
+            // There are at most 16 members.
+            kernels::AddUp { of, member: member as u32, sum: before }
+        }));
+        let ((f, last), len) = (self.slots(member), self.job.len);
+        let (first, source, to) = (self.sizes.first, self.source.argument(), self.outbox(member));
+        let shift = first.shift as i32;
+        let kernel = kernels::send_survivors(self.sizes);
+        let launch = Launch::new(kernel, Grid::blocks(tiles)?, move |_| kernels::SendSurvivors {
+            last,
+            len,
+            bases,
+            before,
+            source,
+            shift,
+            to,
+        });
+        plan.launch(launch.evaluating(f).with_shared(first.shared));
+        Ok(())
     }
 
     /// The plan that clears a member's counts, and sends its items.
@@ -67,6 +139,10 @@ impl<'a> Exchange<'a> {
         let mut plan = Plan::new();
         let Layout { sent, overflow, .. } = self.layouts[member];
         plan.clear(Address::Given(self.at(member, sent)), overflow + 4 - sent);
+        if self.sizes.is_counted() {
+            self.send_survivors(&mut plan, member)?;
+            return Ok(plan);
+        }
         let places = self.source.places(member);
         let (start, len) = (places.start, places.end - places.start);
         if len == 0 {
@@ -125,7 +201,12 @@ impl<'a> Exchange<'a> {
             kernels::CollectCounts { sent, members, first, own, received, before }
         }));
         for sender in 0..self.members() {
-            if !self.source.places(sender).is_empty() {
+            let sends = if self.sizes.is_counted() {
+                !self.sizes.slots(sender).is_empty()
+            } else {
+                !self.source.places(sender).is_empty()
+            };
+            if sends {
                 plan.launch(self.second_pass(member, sender)?);
             }
         }

@@ -48,17 +48,21 @@ pub(super) struct Sizes {
     owners: Vec<u64>,
     /// Records that each sender's part of a bucket has room for.
     sent: Vec<u64>,
+    /// The first slot that each member evaluates, and the number of all slots, if the members count
+    /// their survivors first; otherwise empty.
+    counted: Vec<u64>,
     /// Records that a bucket of the second pass has room for.
     pub(super) capacity: u64,
 }
 
 impl Sizes {
     /// The sizes for sorting the items of `from` by keys of at most `last`, so that they end in
-    /// `to`; `None` if the strategy does not apply.
+    /// `to`; `None` if the strategy does not apply. The slots are at most `last_slot`, and are
+    /// counted if the items are in the order of the survivors among them.
     pub(super) fn new(
         limits: &Limits,
         word: WordType,
-        last: u64,
+        [last, last_slot]: [u64; 2],
         from: &Shards,
         to: &Shards,
     ) -> Option<Self> {
@@ -79,7 +83,7 @@ impl Sizes {
         if first_bits > tuning::MOST_FIRST_BITS || shift > 32 {
             return None;
         }
-        let slot = WordType::for_indexes(last);
+        let slot = WordType::for_indexes(last.max(last_slot));
         let first = first_pass(limits, item, slot, first_bits, shift)?;
         let second = Pass {
             records: Partition::records(limits, item)?,
@@ -96,7 +100,9 @@ impl Sizes {
         let sent = (0..from.members()).map(part).collect();
         let capacity = capacity(density * (1_u64 << bucket_bits) as f64, 1 << bucket_bits);
         let place = place_shared(item, capacity, dense) + place_fixed(bucket_bits, dense);
-        let sizes = Self { word, slot, bucket_bits, dense, first, second, owners, sent, capacity };
+        let counted = counted(from, last, last_slot);
+        let sizes =
+            Self { word, slot, bucket_bits, dense, first, second, owners, sent, counted, capacity };
         let fits = |member| sizes.layout(member).bytes <= MOST_BYTES;
         (place <= limits.shared_per_block && (0..to.members()).all(fits)).then_some(sizes)
     }
@@ -120,6 +126,23 @@ impl Sizes {
     pub(super) fn small_buckets(&self, member: usize) -> u64 {
         let owned = self.owned(member);
         (owned.end - owned.start) << self.second.bits
+    }
+
+    /// Whether members count the survivors among their slots first.
+    pub(super) fn is_counted(&self) -> bool {
+        !self.counted.is_empty()
+    }
+
+    /// The slots that a member evaluates, if they are counted.
+    pub(super) fn slots(&self, member: usize) -> Range<u64> {
+        if self.is_counted() { self.counted[member]..self.counted[member + 1] } else { 0..0 }
+    }
+
+    /// The tiles of slots that a member counts.
+    pub(super) fn tiles(&self, member: usize) -> u64 {
+        let slots = self.slots(member);
+        let tile = u64::from(of_one::PASS_THREADS * self.first.records);
+        (slots.end - slots.start).div_ceil(tile)
     }
 
     /// Records that a sender's part of a bucket has room for.
@@ -151,6 +174,10 @@ impl Sizes {
         let sent = take(self.buckets() * 4);
         let counts = take(small * 4);
         let overflow = take(4);
+        let tiles = if self.is_counted() { self.tiles(member) + 1 } else { 0 };
+        let tile_counts = take(tiles * 4);
+        let tile_bases = take(tiles * 8);
+        let rank = take(8);
         let any = take(4);
         let received = take(self.members() as u64 * owned * 4);
         let before = take(8);
@@ -162,7 +189,21 @@ impl Sizes {
         let parts = parts.collect();
         let records = small * self.capacity;
         let small = Records { items: take(records * item), keys: take(records * 2) };
-        Layout { sent, counts, overflow, any, received, before, bases, parts, small, bytes: at }
+        Layout {
+            sent,
+            counts,
+            overflow,
+            tile_counts,
+            tile_bases,
+            rank,
+            any,
+            received,
+            before,
+            bases,
+            parts,
+            small,
+            bytes: at,
+        }
     }
 }
 
@@ -182,6 +223,12 @@ pub(super) struct Layout {
     pub(super) counts: u64,
     /// Says that a bucket has overflowed. It and what comes before it must be cleared.
     pub(super) overflow: u64,
+    /// The survivors of each tile of its slots, and a zero.
+    pub(super) tile_counts: u64,
+    /// The survivors of its slots before each tile, and of all.
+    pub(super) tile_bases: u64,
+    /// The survivors before its slots.
+    pub(super) rank: u64,
     /// Whether a bucket of any member has.
     pub(super) any: u64,
     /// For each sender, how many records came to each of its buckets.
@@ -211,6 +258,21 @@ fn owners(to: &Shards, last: u64, shift: u32, buckets: u64) -> Vec<u64> {
     owners
 }
 
+/// The first slot of each member, and the number of all: each member evaluates the slots of which
+/// the survivors should be its items. Where every slot survives, nothing needs to be counted.
+fn counted(from: &Shards, last: u64, last_slot: u64) -> Vec<u64> {
+    let (len, points) = (from.len(), last_slot + 1);
+    // To shuffle, keys are slots, and items are in the order of the indexes.
+    if last == last_slot {
+        return Vec::new();
+    }
+    let first = |member: usize| {
+        let place = if member == from.members() { len } else { from.places(member).start };
+        (u128::from(place) * u128::from(points) / u128::from(len)) as u64
+    };
+    (0..=from.members()).map(first).collect()
+}
+
 /// The shape of the first pass: two blocks should fit on a multiprocessor, and one must.
 fn first_pass(
     limits: &Limits,
@@ -232,11 +294,12 @@ fn first_pass(
     Some(First { records, bits, blocks, shift, shared: shared(records) })
 }
 
-/// The size of `Distribute` in gpu/shuffle/partitioned.cuh, for `Outbox` in gpu/group/exchange.cuh.
+/// The size of `Distribute` in gpu/shuffle/partitioned.cuh, for `Outbox` in gpu/group/exchange.cuh,
+/// and of the counts of warps.
 fn send_shared(item: usize, slot: usize, records: u32, bits: u32) -> usize {
     let tile = (of_one::PASS_THREADS * records) as usize;
     let bins = 1 << bits;
-    (tile * (item + slot)).next_multiple_of(8) + bins * 20 + 32 * 4 + 16
+    (tile * (item + slot)).next_multiple_of(8) + bins * 20 + 2 * 32 * 4 + 16
 }
 
 #[cfg(test)]
@@ -262,7 +325,8 @@ mod tests {
             for len in [1_u64 << 10, 1 << 20, (1 << 29) + 1, 3 << 28, 1 << 31, 1 << 33] {
                 for last in [len - 1, (len + 1).next_power_of_two() - 1] {
                     let shards = even(len, members, 8);
-                    let Some(sizes) = Sizes::new(&LIMITS, WordType::U64, last, &shards, &shards)
+                    let Some(sizes) =
+                        Sizes::new(&LIMITS, WordType::U64, [last; 2], &shards, &shards)
                     else {
                         panic!("{len} of {last} over {members}");
                     };
@@ -284,7 +348,8 @@ mod tests {
     fn the_parts_of_a_members_memory_do_not_overlap() {
         let (from, to) =
             (even(1 << 25, 3, 8), Shards::new([(256, 0), (256, 1 << 24), (256, 1 << 24)], 8));
-        let sizes = Sizes::new(&LIMITS, WordType::U64, (1 << 25) - 1, &from, &to).unwrap();
+        let sizes =
+            Sizes::new(&LIMITS, WordType::U64, [(1 << 25) - 1, (1 << 26) - 1], &from, &to).unwrap();
         assert!(sizes.owned(0).is_empty());
         for member in 0..3 {
             let owned = sizes.owned(member);
@@ -295,6 +360,9 @@ mod tests {
                 (layout.sent, sizes.buckets() * 4),
                 (layout.counts, small * 4),
                 (layout.overflow, 4),
+                (layout.tile_counts, 4 * (sizes.tiles(member) + 1)),
+                (layout.tile_bases, 8 * (sizes.tiles(member) + 1)),
+                (layout.rank, 8),
                 (layout.any, 4),
                 (layout.received, 3 * owned * 4),
                 (layout.before, 8),

@@ -70,19 +70,26 @@ fn kernels_of_the_partitioned_strategy_compile() {
             let sizes: Vec<_> = arrays
                 .iter()
                 .map(|(word, array)| {
-                    let sizes = Sizes::new(&LIMITS, **word, job.last, array, array).unwrap();
-                    let layouts = vec![sizes.layout(0), sizes.layout(1)];
-                    (sizes, layouts)
+                    DIRECTIONS.map(|direction| {
+                        let last = match direction {
+                            Direction::Shuffle => job.last,
+                            Direction::Unshuffle => len - 1,
+                        };
+                        let keys = [last, job.last];
+                        let sizes = Sizes::new(&LIMITS, **word, keys, array, array).unwrap();
+                        let layouts = vec![sizes.layout(0), sizes.layout(1)];
+                        (direction, sizes, layouts)
+                    })
                 })
                 .collect();
             let mut plans = Vec::new();
-            for ((_, array), (sizes, layouts)) in arrays.iter().zip(&sizes) {
-                for direction in DIRECTIONS {
+            for ((_, array), both) in arrays.iter().zip(&sizes) {
+                for (direction, sizes, layouts) in both {
                     let exchange = Exchange {
                         job: &job,
                         source: array,
                         out: array,
-                        direction,
+                        direction: *direction,
                         sizes,
                         layouts,
                         memory: &[1 << 40, 1 << 41],

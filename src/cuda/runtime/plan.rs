@@ -208,6 +208,15 @@ impl<'a> Launch<'a> {
         self
     }
 
+    /// What is evaluated, if it is a bijection.
+    #[cfg(test)]
+    pub(crate) fn bijection(&self) -> Option<&DeviceSource> {
+        match &self.evaluated {
+            Evaluated::Bijection(source) => Some(source),
+            Evaluated::Nothing | Evaluated::Lookup(..) => None,
+        }
+    }
+
     /// What is launched, with its blocks and rows, and the bytes of its arguments.
     #[cfg(test)]
     pub(crate) fn spelled_out(&self, ground: &Ground) -> (&Instance, (u32, u32), Vec<u8>) {

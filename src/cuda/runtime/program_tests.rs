@@ -41,12 +41,10 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     }
 }
 
-/// The text of a program that permutes by a bijection, with some kernels of these names.
-pub(crate) fn permutations(source: &DeviceSource, kernels: &[(String, &Instance)]) -> String {
-    let (type_name, text, params) =
-        (source.type_name().into(), source.text().into(), source.params().len());
-    let texts: Vec<String> = kernels.iter().map(|(name, kernel)| kernel.text(name)).collect();
-    BijectionText { type_name, text, params }.permutations(&texts.concat())
+/// The text of a program that permutes by a bijection, without kernels.
+pub(crate) fn permutations(source: &DeviceSource) -> String {
+    let (type_name, text) = (source.type_name().into(), source.text().into());
+    BijectionText { type_name, text, params: source.params().len() }.permutations("")
 }
 
 /// Compiles all kernels that some plans launch.
