@@ -55,7 +55,7 @@ __device__ __forceinline__ void send_items(const F& f, const T* source, uint64_t
     const uint32_t count = uint32_t(len - first < THREADS * PER_THREAD ? len - first : THREADS * PER_THREAD);
     const uint32_t valid = valid_records<THREADS, PER_THREAD>(count);
     Index key[PER_THREAD];
-#pragma unroll 4
+    BIJECTIVE_SHUFFLE_UNROLL
     for (int k = 0; k < PER_THREAD; ++k) {
         // An index beyond the end must not be evaluated, since it may not exist.
         const Index from = valid >> k & 1 ? Index(start + first) + Index(THREADS * k + threadIdx.x) : 0;

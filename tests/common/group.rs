@@ -110,7 +110,7 @@ fn in_place(
     what: &str,
 ) {
     let copied = |source: &[CudaView<'_, u64>], out: &mut [CudaViewMut<'_, u64>]| {
-        for (from, to) in source.iter().zip(out).filter(|(from, _)| from.len() > 0) {
+        for (from, to) in source.iter().zip(out).filter(|(from, _)| !from.is_empty()) {
             from.stream().memcpy_dtod(from, to).unwrap();
         }
     };
