@@ -11,15 +11,24 @@
 #include <vector>
 
 struct Place {
-    unsigned x;
+    unsigned x, y;
 };
 static thread_local Place threadIdx, blockIdx;
-static Place gridDim;
+static Place gridDim, blockDim;
 
 struct uint4 {
     unsigned x, y, z, w;
 };
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+
+struct ulonglong2 {
+    unsigned long long x, y;
+};
+
+template <class T>
+T __ldg(const T* place) {
+    return *place;
+}
 
 template <class T>
 void __stcs(T* place, T value) {
@@ -82,6 +91,15 @@ inline unsigned shuffled(unsigned word, int by) {
 inline unsigned __shfl_down_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, int(by)); }
 inline unsigned __shfl_up_sync(unsigned, unsigned word, unsigned by) { return shuffled(word, -int(by)); }
 
+template <class T>
+T __shfl_xor_sync(unsigned, T value, unsigned with) {
+    static_assert(sizeof(T) <= 8, "two words");
+    const unsigned long long all = value;
+    const unsigned from = threadIdx.x % 32 ^ with;
+    const unsigned low = __shfl_sync(0, unsigned(all), from), high = __shfl_sync(0, unsigned(all >> 32), from);
+    return T(static_cast<unsigned long long>(high) << 32 | low);
+}
+
 // A bit for each thread of the warp: whether its predicate holds. All threads take part.
 inline unsigned __ballot_sync(unsigned, bool says) {
     my_warp->words[threadIdx.x % 32] = says;
@@ -97,30 +115,53 @@ inline int __popc(unsigned word) {
     return count;
 }
 
+inline int __ffs(int word) { return __builtin_ffs(word); }
+
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline unsigned atomicAdd(unsigned* word, unsigned by) { return __atomic_fetch_add(word, by, __ATOMIC_RELAXED); }
+inline unsigned atomicOr(unsigned* word, unsigned bits) { return __atomic_fetch_or(word, bits, __ATOMIC_RELAXED); }
+inline unsigned atomicExch(unsigned* word, unsigned value) {
+    return __atomic_exchange_n(word, value, __ATOMIC_RELAXED);
+}
+
 // Runs a kernel. Threads that never wait for each other run one after the other.
-inline void launch(unsigned grid, unsigned block, bool together, const std::function<void()>& kernel) {
-    gridDim.x = grid;
-    for (unsigned b = 0; b < grid; ++b) {
-        if (!together) {
-            blockIdx.x = b;
+inline void launch(unsigned grid, unsigned rows, unsigned block, bool together, const std::function<void()>& kernel) {
+    gridDim = {grid, rows};
+    blockDim = {block, 1};
+    const auto each_block = [&](const std::function<void()>& then) {
+        for (unsigned row = 0; row < rows; ++row) {
+            for (unsigned b = 0; b < grid; ++b) {
+                blockIdx = {b, row};
+                then();
+            }
+        }
+    };
+    if (!together) {
+        each_block([&] {
             for (unsigned t = 0; t < block; ++t) {
-                threadIdx.x = t;
+                threadIdx = {t, 0};
                 kernel();
             }
-            continue;
-        }
-        Barrier barrier(block);
-        my_block = &barrier;
-        std::vector<Warp> warps((block + 31) / 32);
-        std::vector<std::thread> threads;
-        for (unsigned t = 0; t < block; ++t) {
-            threads.emplace_back([&, t] {
-                blockIdx.x = b;
-                threadIdx.x = t;
-                my_warp = &warps[t / 32];
-                kernel();
-            });
-        }
-        for (std::thread& thread : threads) thread.join();
+        });
+        return;
     }
+    Barrier barrier(block);
+    my_block = &barrier;
+    std::vector<Warp> warps((block + 31) / 32);
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < block; ++t) {
+        threads.emplace_back([&, t] {
+            my_warp = &warps[t / 32];
+            each_block([&] {
+                threadIdx = {t, 0};
+                kernel();
+                // Shared memory is the next block's from here on.
+                barrier.wait();
+            });
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+}
+inline void launch(unsigned grid, unsigned block, bool together, const std::function<void()>& kernel) {
+    launch(grid, 1, block, together, kernel);
 }

@@ -51,7 +51,7 @@ pub use cuda::Cuda;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 #[doc(inline)]
 pub use cuda::{
-    CudaArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
+    CudaArrays, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
     DeviceGenerator, DeviceNumber,
 };
 pub use error::{

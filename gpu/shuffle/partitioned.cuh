@@ -9,11 +9,30 @@ namespace bijective_shuffle {
 // Buckets of records in device memory. A record is an item and the remaining low bits of its slot.
 template <class T, class Key>
 struct Buckets {
+    // Where a tile's records of a bucket go: an offset from a place in the tile to one in memory.
+    using Place = int64_t;
+    static constexpr Place NOWHERE = int64_t(uint64_t(1) << 63);
+
     T* items;
     Key* keys;
     uint32_t* counts;
     uint64_t capacity;  // of a bucket, in records
     uint32_t* overflow;
+
+    // Takes room in a bucket for a tile's records, which begin at `start` in the tile.
+    __device__ __forceinline__ Place take(uint64_t bucket, uint32_t records, uint32_t start) const {
+        uint32_t taken = 0;
+        if (records > 0) taken = atomicAdd(&counts[bucket], records);
+        const bool fits = uint64_t(taken) + records <= capacity;
+        if (!fits) *overflow = 1;
+        return fits ? int64_t(bucket * capacity + taken) - start : NOWHERE;
+    }
+
+    __device__ __forceinline__ void store(Place place, uint32_t at, Key key, T item) const {
+        if (place == NOWHERE) return;
+        keys[place + at] = key;
+        items[place + at] = item;
+    }
 };
 
 // Prefetches a block's run of items to the L2 cache, which needs neither registers nor shared
@@ -27,27 +46,28 @@ __device__ __forceinline__ void prefetch(const T* items, uint32_t count) {
 }
 
 // Distributes a block's tile of records to 2^BITS buckets from `first` on, by the bits of their
-// keys from `shift` on.
-template <int THREADS, int PER_THREAD, int BITS, class T, class Key>
+// keys from `shift` on. The keys are words of type Slot until they are stored.
+template <int THREADS, int PER_THREAD, int BITS, class T, class Key, class To = Buckets<T, Key>, class Slot = uint32_t>
 struct Distribute {
     static constexpr int TILE = THREADS * PER_THREAD, BINS = 1 << BITS;
-    static constexpr int64_t NOWHERE = int64_t(uint64_t(1) << 63);
-    static_assert(BINS <= THREADS && PER_THREAD <= 32, "a thread a bucket, and a bit a record");
+    // Neighbouring bins of a thread.
+    static constexpr int EACH = (BINS + THREADS - 1) / THREADS;
+    static_assert(PER_THREAD <= 32, "a bit a record");
 
     // The tile's records in the order of their buckets.
     T items[TILE];
-    uint32_t keys[TILE];
-    int64_t offsets[BINS];  // from a place in the tile to a place in memory
+    Slot keys[TILE];
+    typename To::Place places[BINS];
     uint32_t counts[BINS];
     uint32_t sums[32];
 
     // Each thread has the records whose bits are set in `valid`, and the block has `count` in all.
     // `load(k)` loads the item of the thread's record k.
     template <class Load>
-    __device__ __forceinline__ void run(const uint32_t (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift,
-                                        uint64_t first, const Buckets<T, Key>& to, const Load& load) {
+    __device__ __forceinline__ void run(const Slot (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift,
+                                        uint64_t first, const To& to, const Load& load) {
         const uint32_t thread = threadIdx.x;
-        if (thread < BINS) counts[thread] = 0;
+        for (uint32_t bin = thread; bin < BINS; bin += THREADS) counts[bin] = 0;
         __syncthreads();
         uint32_t place[PER_THREAD];
         BIJECTIVE_SHUFFLE_UNROLL
@@ -55,16 +75,22 @@ struct Distribute {
             if (valid >> k & 1) place[k] = atomicAdd(&counts[key[k] >> shift], 1);
         }
         __syncthreads();
-        const uint32_t records = thread < BINS ? counts[thread] : 0;
-        const uint32_t start = exclusive_sum<THREADS>(records, sums);
-        if (thread < BINS) {
-            const uint64_t bucket = first + thread;
-            uint32_t taken = 0;
-            if (records > 0) taken = atomicAdd(&to.counts[bucket], records);
-            const bool fits = uint64_t(taken) + records <= to.capacity;
-            if (!fits) *to.overflow = 1;
-            offsets[thread] = fits ? int64_t(bucket * to.capacity + taken) - start : NOWHERE;
-            counts[thread] = start;
+        uint32_t own[EACH], all = 0;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int e = 0; e < EACH; ++e) {
+            const uint32_t bin = thread * EACH + e;
+            own[e] = bin < BINS ? counts[bin] : 0;
+            all += own[e];
+        }
+        uint32_t start = exclusive_sum<THREADS>(all, sums);
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int e = 0; e < EACH; ++e) {
+            const uint32_t bin = thread * EACH + e;
+            if (bin < BINS) {
+                places[bin] = to.take(first + bin, own[e], start);
+                counts[bin] = start;
+            }
+            start += own[e];
         }
         __syncthreads();
         BIJECTIVE_SHUFFLE_UNROLL
@@ -79,11 +105,8 @@ struct Distribute {
         for (int k = 0; k < PER_THREAD; ++k) {
             const uint32_t j = THREADS * k + thread;
             if (j >= count) continue;
-            const uint32_t key = keys[j];
-            const int64_t offset = offsets[key >> shift];
-            if (offset == NOWHERE) continue;
-            to.keys[offset + j] = Key(key & uint32_t(low_mask(shift)));
-            to.items[offset + j] = items[j];
+            const Slot key = keys[j];
+            to.store(places[key >> shift], j, Key(key & Slot(low_mask(shift))), items[j]);
         }
     }
 };
@@ -239,10 +262,10 @@ struct Ranks {
     }
 };
 
-// Last pass: moves a bucket's items to their places through shared memory, which also holds the
-// keys where there are gaps.
-template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T>
-__device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, const uint64_t* bases, T* out) {
+// Puts a bucket's items in order in shared memory, which also holds the keys where there are gaps,
+// and gives them to `write` with their number. It writes nothing if a bucket has overflowed.
+template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T, class Write>
+__device__ __forceinline__ void order_bucket(const Buckets<T, uint16_t>& from, const Write& write) {
     extern __shared__ __align__(16) unsigned char memory[];
     static_assert(BUCKET_BITS >= 5 && BUCKET_BITS <= 16, "a word of the bitmap at least, and keys of 16 bits");
     T* const items = reinterpret_cast<T*>(memory);
@@ -287,9 +310,17 @@ __device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, c
         }
     }
     __syncthreads();
-    const uint64_t base = DENSE ? bucket << BUCKET_BITS : bases[bucket];
+    write(items, count);
+}
+
+// Last pass: moves a bucket's items to their places.
+template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T>
+__device__ __forceinline__ void place_bucket(const Buckets<T, uint16_t>& from, const uint64_t* bases, T* out) {
+    order_bucket<THREADS, TOGETHER, BUCKET_BITS, DENSE>(from, [bases, out](const T* items, uint32_t count) {
+        const uint64_t bucket = blockIdx.x, base = DENSE ? bucket << BUCKET_BITS : bases[bucket];
 #pragma unroll 8
-    for (uint32_t j = thread; j < count; j += THREADS) out[base + j] = items[j];
+        for (uint32_t j = threadIdx.x; j < count; j += THREADS) out[base + j] = items[j];
+    });
 }
 
 }  // namespace bijective_shuffle

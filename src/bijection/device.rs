@@ -124,9 +124,30 @@ impl DeviceSource {
         parts: [Self; PARTS],
         params: impl IntoIterator<Item = u64>,
     ) -> Self {
+        let text = include_str!("../../gpu/bijection/combinators.cuh");
+        Self::around(template, text, parts, params)
+    }
+
+    /// A struct template of the crate's own namespace that a text defines, with this struct as its
+    /// part.
+    pub(crate) fn wrapped(
+        self,
+        template: &str,
+        text: &str,
+        params: impl IntoIterator<Item = u64>,
+    ) -> Self {
+        Self::around(template, text, [self], params)
+    }
+
+    fn around<const PARTS: usize>(
+        template: &str,
+        text: &str,
+        parts: [Self; PARTS],
+        params: impl IntoIterator<Item = u64>,
+    ) -> Self {
         let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
         let type_name = format!("{template}<{}>", names.join(", "));
-        let own = Self::own(type_name, include_str!("../../gpu/bijection/combinators.cuh"), params);
+        let own = Self::own(type_name, text, params);
         // A text may end without a newline, in the middle of a preprocessor line.
         let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
         Self {

@@ -10,6 +10,7 @@ use cudarc::nvrtc::Ptx;
 use super::runtime::device::Device;
 use super::runtime::executor::Executor;
 use super::runtime::link::Link;
+use super::runtime::probe;
 use super::runtime::program::Program;
 use super::runtime::stream::failed;
 use super::shuffle::job::there_and_back;
@@ -95,6 +96,15 @@ impl Cuda {
     pub fn on_stream(stream: Arc<CudaStream>) -> Result<Self, Error> {
         let device = Device::of(stream.context())?;
         Ok(Self::with(device, stream))
+    }
+
+    /// The number of GPUs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`] if there is none, or no suitable driver.
+    pub fn devices() -> Result<usize, Error> {
+        Ok(probe::driver().map_err(Error::no_cuda)?.devices)
     }
 
     fn with(device: Arc<Device>, stream: Arc<CudaStream>) -> Self {

@@ -6,6 +6,8 @@
 //! batch      many permutations of one length; gpu/batch
 //! affine     permuting arrays by affine maps; gpu/affine.cuh
 //! fill       filling arrays with random numbers; gpu/fill.cuh
+//! group      arrays that are divided among several GPUs; gpu/group
+//! view       parts of a permutation; gpu/view.cuh
 //! engine     `Cuda`: a device, a stream and a strategy
 //! workspace  the engine on device memory, with methods from several rooms
 //! host       the engine on slices in host memory, copied to the device and back
@@ -24,9 +26,11 @@ mod affine;
 mod batch;
 mod engine;
 mod fill;
+mod group;
 mod host;
 mod runtime;
 mod shuffle;
+mod view;
 mod workspace;
 
 #[cfg(test)]
@@ -38,6 +42,8 @@ mod tests;
 pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
+pub use group::CudaGroup;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
+pub(crate) use view::Part;
 pub use workspace::{CudaArrays, CudaWorkspace};

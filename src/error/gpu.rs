@@ -34,6 +34,27 @@ pub enum GpuError {
         /// The slice's device.
         actual: usize,
     },
+    /// A group of GPUs has no members, or more than the engine can address.
+    GroupSize {
+        /// How many engines were given.
+        members: usize,
+        /// The largest number allowed.
+        most: usize,
+    },
+    /// An array for a group of GPUs does not have one slice for each of its members.
+    Members {
+        /// The number of members.
+        members: usize,
+        /// The number of slices.
+        slices: usize,
+    },
+    /// A GPU cannot use the memory of another, in the same group.
+    NoPeerAccess {
+        /// The device that would use it.
+        from: usize,
+        /// The device whose memory it is.
+        to: usize,
+    },
     /// More arrays were given than the engine can move in one call.
     TooManyArrays {
         /// How many were given.
@@ -83,6 +104,17 @@ impl fmt::Display for GpuError {
                 "a slice is on device {actual} or in another context than the engine, which is on \
                  device {expected}"
             ),
+            Self::GroupSize { members, most } => {
+                write!(f, "{members} engines are no group: a group has 1 to {most} members")
+            }
+            Self::Members { members, slices } => write!(
+                f,
+                "an array of {slices} slices was given for a group of {members} members: each \
+                 member needs one"
+            ),
+            Self::NoPeerAccess { from, to } => {
+                write!(f, "device {from} cannot use the memory of device {to}: shuffle on one of them")
+            }
             Self::TooManyArrays { arrays, most } => {
                 write!(f, "{arrays} arrays are too many for one call: at most {most} are allowed")
             }

@@ -134,6 +134,23 @@ impl SurvivorIndex {
         Ok(Self(form))
     }
 
+    /// The index of a domain whose blocks' survivors somebody else counts: `count` writes the
+    /// numbers of the blocks from one on.
+    ///
+    /// # Errors
+    ///
+    /// As [`build`](Self::build), and those of `count`.
+    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+    pub(super) fn from_counts(
+        last: u64,
+        len: u64,
+        slots_per_block: u64,
+        count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let bits = slots_per_block.trailing_zeros();
+        Ok(Self(Form::Counts(Counts::from_blocks(last, len, bits, count)?)))
+    }
+
     /// The slots of the survivors in order, if they are listed.
     pub(super) fn slots(&self) -> Option<&[u64]> {
         match &self.0 {
@@ -224,8 +241,13 @@ impl Counts {
             let blocks = blocks.chunks_mut(per_superblock);
             superblocks.iter_mut().zip(blocks).enumerate().for_each(count);
         }
+        counts.sum(len)
+    }
+
+    /// Sums the counts of superblocks, each of which is that of its own survivors until now.
+    fn sum(mut self, len: u64) -> Result<Self, Error> {
         let mut before = 0;
-        for superblock in &mut counts.superblocks {
+        for superblock in &mut self.superblocks {
             let count = core::mem::replace(superblock, before);
             before += count;
         }
@@ -233,7 +255,37 @@ impl Counts {
             let actual = before.min(len.saturating_add(1));
             return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }));
         }
-        Ok(counts)
+        Ok(self)
+    }
+
+    /// The counts of blocks that somebody else counts, some superblocks at a time.
+    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+    fn from_blocks(
+        last: u64,
+        len: u64,
+        bits: u32,
+        mut count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let superblocks = vec_of_zeros((last >> SUPERBLOCK_BITS) + 1)?;
+        let blocks = vec_of_zeros((last >> bits) + 1)?;
+        let mut all = Self { last, bits, superblocks, blocks };
+        let per_superblock = 1_usize << (SUPERBLOCK_BITS - bits);
+        let together = per_superblock << tuning::SUPERBLOCKS_TOGETHER_BITS;
+        let mut room = vec![0_u32; together.min(all.blocks.len())];
+        let mut totals = all.superblocks.iter_mut();
+        for (first, blocks) in (0_u64..).step_by(together).zip(all.blocks.chunks_mut(together)) {
+            let counted = &mut room[..blocks.len()];
+            count(first, counted)?;
+            let pairs = blocks.chunks_mut(per_superblock).zip(counted.chunks(per_superblock));
+            for ((blocks, counted), total) in pairs.zip(totals.by_ref()) {
+                for (block, &survivors) in blocks.iter_mut().zip(counted) {
+                    // Less than 2^15, so 16 bits are enough: this block is not counted yet.
+                    *block = *total as u16;
+                    *total += u64::from(survivors);
+                }
+            }
+        }
+        all.sum(len)
     }
 
     /// The blocks of a superblock, and the number of the first.
@@ -376,5 +428,38 @@ impl fmt::Debug for SurvivorIndex {
             .field("bytes", &self.bytes())
             .field("slots_per_block", &self.slots_per_block())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+mod tests {
+    use super::*;
+    use crate::bijection::{FromSeed, Standard};
+
+    #[test]
+    fn blocks_that_another_counts_give_the_same_index() {
+        for len in [300, 70_001, (1 << 20) + 1, (3 << 20) - 1] {
+            let f = Standard::from_seed(len, 1);
+            for bits in [6, 9, 15] {
+                let built = Counts::build(&f, len, bits).unwrap();
+                let survives = |slot: u64| f.forward(slot) < len;
+                let counted = Counts::from_blocks(f.last(), len, bits, |first, counts| {
+                    for (block, count) in (first..).zip(counts) {
+                        let slots = block << bits..((block + 1) << bits).min(f.last() + 1);
+                        *count = slots.filter(|&slot| survives(slot)).count() as u32;
+                    }
+                    Ok(())
+                });
+                let counted = counted.unwrap();
+                assert!(counted.superblocks == built.superblocks, "{len}, {bits}");
+                assert!(counted.blocks == built.blocks, "{len}, {bits}");
+            }
+        }
+        let f = Standard::from_seed(1000, 1);
+        let wrong = Counts::from_blocks(f.last(), 1000, 9, |_, counts| {
+            counts.fill(1);
+            Ok(())
+        });
+        assert!(matches!(wrong, Err(Error::NotABijection(_))));
     }
 }

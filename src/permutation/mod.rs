@@ -6,6 +6,8 @@ mod index;
 mod into_iter;
 mod iter;
 mod many;
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+mod on_gpu;
 mod par_iter;
 mod sample;
 mod scan;

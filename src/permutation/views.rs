@@ -1,7 +1,7 @@
 //! The views that evaluate single places, or iterate over some of them.
 
 use core::iter::FusedIterator;
-use core::ops::{Bound, RangeBounds};
+use core::ops::{Bound, Range, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
 use super::{Iter, Permutation, SurvivorIndex, tuning};
@@ -171,6 +171,19 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn range(&self, places: impl RangeBounds<u64>) -> Result<Iter<'_, B>, Error> {
+        let Range { start, end } = self.places(places)?;
+        if start < end {
+            self.prepare(self.inverted, start, start)?;
+        }
+        Ok(Iter::new(self, self.inverted, start, end - start))
+    }
+
+    /// The places of a range.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange).
+    pub(super) fn places(&self, places: impl RangeBounds<u64>) -> Result<Range<u64>, Error> {
         let start = match places.start_bound() {
             Bound::Included(&start) => Some(start),
             Bound::Excluded(&before) => before.checked_add(1),
@@ -182,12 +195,7 @@ impl<B: Bijection> Permutation<B> {
             Bound::Unbounded => Some(self.len),
         };
         match (start, end) {
-            (Some(start), Some(end)) if start <= end && end <= self.len => {
-                if start < end {
-                    self.prepare(self.inverted, start, start)?;
-                }
-                Ok(Iter::new(self, self.inverted, start, end - start))
-            }
+            (Some(start), Some(end)) if start <= end && end <= self.len => Ok(start..end),
             _ => {
                 let (start, end) = (start.unwrap_or(u64::MAX), end.unwrap_or(u64::MAX));
                 Err(Error::View(ViewError::OutOfRange { start, end, len: self.len }))

@@ -1,6 +1,13 @@
 //! What several test files share. Each uses a part of it.
 #![allow(dead_code, reason = "every test file is a crate of its own and uses its own part")]
 
+// CUDA has no driver for 32 bits, nor for other systems.
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
+pub(crate) mod group;
 pub(crate) mod hostile;
 
 use bijective_shuffle::Word;

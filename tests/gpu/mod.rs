@@ -6,9 +6,11 @@ mod back_ends;
 mod batches;
 mod device;
 mod fill;
+mod group;
 mod permute;
 mod protocol;
 mod refusals;
+mod views;
 
 use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::prelude::*;
@@ -26,6 +28,8 @@ back_ends! {
     cuda_device_two_pass: back_ends::device(CudaStrategy::TwoPass);
     cuda_device_single_pass: back_ends::device(CudaStrategy::SinglePass);
     cuda_device_partitioned: back_ends::device(CudaStrategy::Partitioned);
+    cuda_group: group::of_three(CudaStrategy::Auto);
+    cuda_group_partitioned: group::of_three(CudaStrategy::Partitioned);
 }
 
 /// Every strategy.

@@ -41,6 +41,11 @@ pub(crate) enum Command {
     Exchange(Ranks),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
+    /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w +
+    /// 1 items a GPU
+    GpuGroup(GpuGroups),
+    /// Time parts of permutations in device memory: rows as CSV
+    GpuViews(GpuViews),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
@@ -95,6 +100,48 @@ pub(crate) struct GpuLengths {
     /// Only contenders whose name contains this; may be given several times
     #[arg(long, value_name = "TEXT")]
     pub(crate) only: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct GpuGroups {
+    /// The numbers of members
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4", value_parser = at_least_one)]
+    pub(crate) members: Vec<usize>,
+
+    /// All members are on the first GPU
+    #[arg(long)]
+    pub(crate) logical: bool,
+
+    /// The first length is 2 to this power for each member
+    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) from: u32,
+
+    /// The last length is one above 2 to this power for each member
+    #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
+    pub(crate) to: u32,
+
+    /// From one power to the next
+    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    pub(crate) step: usize,
+
+    /// Only contenders whose name contains this; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Vec<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct GpuViews {
+    /// The permutations are of about 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 36, value_parser = clap::value_parser!(u32).range(20..=40))]
+    pub(crate) length: u32,
+
+    /// Parts of 2 to this power indexes
+    #[arg(long, value_name = "POWER", default_value_t = 24, value_parser = clap::value_parser!(u32).range(10..=30))]
+    pub(crate) indexes: u32,
+
+    /// Also all of a permutation one longer than 2 to this power, in pieces of 2^32 (32 GiB)
+    #[arg(long, value_name = "POWER", value_parser = clap::value_parser!(u32).range(32..=44))]
+    pub(crate) pieces: Option<u32>,
 }
 
 #[derive(Args)]

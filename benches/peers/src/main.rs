@@ -13,8 +13,10 @@ mod curand;
 mod exchange;
 mod figure;
 mod gpu;
+mod gpu_group;
 mod gpu_rng;
 mod gpu_rows;
+mod gpu_views;
 mod headlines;
 mod item;
 mod machine;
@@ -65,6 +67,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::ColdSample(_) => unreachable!("it was answered above"),
         Command::Exchange(ranks) => exchange::run(ranks, common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
+        Command::GpuGroup(groups) => gpu_group::run(groups, common),
+        Command::GpuViews(views) => gpu_views::run(views, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
         Command::Headlines(documents) => {

@@ -102,6 +102,13 @@ impl Executor {
         self.prepare(plan).map(drop)
     }
 
+    /// The address of at least `bytes` bytes of working memory, for plans that are given it. It
+    /// stays where it is until more is asked for, here or by another plan.
+    pub(crate) fn working_memory(&mut self, bytes: u64) -> Result<u64, Error> {
+        self.bind()?;
+        Ok(self.scratch.room(&self.stream, bytes)?.0)
+    }
+
     /// Executes the plan: puts its kernels and copies in the stream. It waits only where the plan
     /// has a check. All kernels are compiled and all memory is allocated before anything is
     /// launched, so that the plan's alternative can take over if there is not enough memory.

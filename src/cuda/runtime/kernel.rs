@@ -271,6 +271,12 @@ impl Instance {
         self.threads
     }
 
+    /// The size of the struct of arguments.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
     /// What its function takes of the bijection.
     pub(crate) fn bijection(&self) -> BijectionUse {
         self.bijection

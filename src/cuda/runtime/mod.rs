@@ -21,7 +21,7 @@ pub(crate) mod memory;
 mod nvrtc;
 pub(crate) mod own;
 pub(crate) mod plan;
-mod probe;
+pub(crate) mod probe;
 pub(crate) mod program;
 pub(crate) mod reader;
 pub(crate) mod stream;

@@ -68,6 +68,12 @@ impl Ground {
         Self { scratch, tile_states: 0, block_bits: 0 }
     }
 
+    /// The same ground with the memory of a look-back at an address.
+    #[cfg(test)]
+    pub(crate) const fn with_tile_states(self, tile_states: u64) -> Self {
+        Self { tile_states, ..self }
+    }
+
     /// The address as a number.
     pub(crate) const fn at(&self, address: Address) -> u64 {
         match address {
@@ -200,6 +206,33 @@ impl<'a> Launch<'a> {
     pub(crate) fn evaluating(mut self, evaluated: impl Into<Evaluated<'a>>) -> Self {
         self.evaluated = evaluated.into();
         self
+    }
+
+    /// What is evaluated, if it is a bijection.
+    #[cfg(test)]
+    pub(crate) fn bijection(&self) -> Option<&DeviceSource> {
+        match &self.evaluated {
+            Evaluated::Bijection(source) => Some(source),
+            Evaluated::Nothing | Evaluated::Lookup(..) => None,
+        }
+    }
+
+    /// What is launched, with its blocks and rows, and the bytes of its arguments.
+    #[cfg(test)]
+    pub(crate) fn spelled_out(&self, ground: &Ground) -> (&Instance, (u32, u32), Vec<u8>) {
+        let grid = match self.grid {
+            Grid::Blocks(blocks, rows) => (blocks, rows),
+            Grid::Resident(_) | Grid::Shared(..) => (1, 1),
+        };
+        let mut bytes = ArgumentBytes([MaybeUninit::new(0); ARGUMENT_WORDS]);
+        (self.write)(ground, &mut bytes);
+        let words = bytes.0[..self.kernel.size().div_ceil(8)].iter();
+        // SAFETY: all words had a value before the arguments were written over the first of them.
+        // The arguments that tests spell out have no padding, so these bytes have values too.
+        let words = words.map(|word| unsafe { word.assume_init() });
+        let mut all: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+        all.truncate(self.kernel.size());
+        (&self.kernel, grid, all)
     }
 
     /// The same launch with `bytes` bytes of dynamic shared memory.

@@ -28,6 +28,8 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/shuffle/direct.cuh"),
     include_str!("../../../gpu/shuffle/partitioned.cuh"),
     include_str!("../../../gpu/shuffle/check.cuh"),
+    include_str!("../../../gpu/group/shards.cuh"),
+    include_str!("../../../gpu/group/exchange.cuh"),
     include_str!("../../../gpu/rng/philox4x32.cuh"),
     include_str!("../../../gpu/batch/draw.cuh"),
     include_str!("../../../gpu/batch/rows.cuh"),

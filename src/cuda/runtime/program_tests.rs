@@ -41,6 +41,12 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     }
 }
 
+/// The text of a program that permutes by a bijection, without kernels.
+pub(crate) fn permutations(source: &DeviceSource) -> String {
+    let (type_name, text) = (source.type_name().into(), source.text().into());
+    BijectionText { type_name, text, params: source.params().len() }.permutations("")
+}
+
 /// Compiles all kernels that some plans launch.
 pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
     let mut by_bijection: Vec<(&Evaluated<'_>, Vec<Instance>)> = Vec::new();

@@ -3,7 +3,7 @@
 use super::direct::{self, Slots};
 use super::job::Job;
 use super::kernels;
-use super::movement::Movement;
+use super::movement::{Movement, Moves};
 use crate::base::check::check_in_order;
 use crate::base::check::try_with_capacity;
 use crate::compact::wrong_count;
@@ -18,7 +18,7 @@ use crate::word::Word;
 const TOTAL: u64 = 16;
 
 /// Writes the indexes first, then checks them, and then moves the items, if there are any.
-pub(super) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
+pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     if job.len > MOST_POINTS {
         return Err(Error::Gpu(GpuError::OutOfMemory));
     }

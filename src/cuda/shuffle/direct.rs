@@ -2,7 +2,7 @@
 
 use super::job::Job;
 use super::kernels::{self, MoveCountedSurvivors, MoveDense, MoveSurvivors};
-use super::movement::{Movement, Visit};
+use super::movement::{Movement, Moves, Visit};
 use super::tuning::{self, Shape};
 use crate::cuda::runtime::kernel::{DeviceType, Value};
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
@@ -23,11 +23,11 @@ pub(super) fn single_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
 }
 
 /// Plans the movement of items where every slot survives.
-pub(super) fn dense<'a>(
+pub(in crate::cuda) fn dense<'a>(
     f: Evaluated<'a>,
     len: u64,
     index: WordType,
-    movement: &Movement,
+    movement: &impl Moves,
 ) -> Result<Launch<'a>, Error> {
     let shape = tuning::dense(len - 1, movement.writes_indexes());
     let grid = Grid::blocks(len.div_ceil(shape.tile()))?;
@@ -59,19 +59,19 @@ impl Visit for Dense {
 /// The slots up to `last`, of which `len` survive. The kernels compute with them in words of type
 /// `index`, which may be wider than needed.
 #[derive(Clone, Copy)]
-pub(super) struct Slots {
-    pub(super) last: u64,
-    pub(super) len: u64,
-    pub(super) index: WordType,
+pub(in crate::cuda) struct Slots {
+    pub(in crate::cuda) last: u64,
+    pub(in crate::cuda) len: u64,
+    pub(in crate::cuda) index: WordType,
 }
 
 /// Adds the kernel that moves survivors, whose places come from a look-back. With `only_if`, the
 /// kernel does nothing if the word at that address is 0.
-pub(super) fn survivors<'a>(
+pub(in crate::cuda) fn survivors<'a>(
     plan: &mut Plan<'a>,
     f: Evaluated<'a>,
     slots: Slots,
-    movement: &Movement,
+    movement: &impl Moves,
     only_if: Option<Address>,
 ) -> Result<(), Error> {
     // The width in which the kernel computes decides the shape, even where the domain is small.

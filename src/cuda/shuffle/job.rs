@@ -6,6 +6,8 @@ use super::movement::{Array, Movement};
 use crate::base::check::check_length;
 use crate::bijection::{Bijection, DeviceSource};
 use crate::compact::Direction;
+use crate::cuda::runtime::plan::Address;
+use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
 
 /// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, and has
@@ -14,10 +16,10 @@ const MOST_PARAMS: usize = 4096 - 512;
 
 /// A permutation to be applied.
 pub(crate) struct Job {
-    pub(super) source: DeviceSource,
-    pub(super) last: u64,
-    pub(super) len: u64,
-    pub(super) trusted: bool,
+    pub(in crate::cuda) source: DeviceSource,
+    pub(in crate::cuda) last: u64,
+    pub(in crate::cuda) len: u64,
+    pub(in crate::cuda) trusted: bool,
     pub(super) movement: Movement,
 }
 
@@ -45,8 +47,15 @@ impl Job {
         Ok(Self { source, last, len, trusted: vouched.is_some(), movement })
     }
 
+    /// The same permutation, whose indexes are written.
+    pub(crate) fn writing(&self, out: Address, word: WordType) -> Self {
+        let Self { last, len, trusted, .. } = *self;
+        let (source, movement) = (self.source.clone(), Movement::Indices { out, word });
+        Self { source, last, len, trusted, movement }
+    }
+
     /// Whether every slot survives.
-    pub(super) fn is_dense(&self) -> bool {
+    pub(in crate::cuda) fn is_dense(&self) -> bool {
         self.len - 1 == self.last
     }
 }

@@ -11,8 +11,8 @@
 //! kernels    the kernels and arguments     tuning       shapes and thresholds, as measured
 //! ```
 
-mod checked;
-mod direct;
+pub(in crate::cuda) mod checked;
+pub(in crate::cuda) mod direct;
 pub(crate) mod job;
 pub(crate) mod kernels;
 pub(crate) mod movement;

@@ -83,14 +83,26 @@ impl Movement {
             Self::Indices { .. } => Direction::Shuffle,
         }
     }
+}
 
+/// What a kernel that evaluates slots moves.
+pub(crate) trait Moves {
     /// Whether it writes the permutation itself.
-    pub(crate) fn writes_indexes(&self) -> bool {
+    fn writes_indexes(&self) -> bool;
+
+    /// Its type in gpu/shuffle or gpu/group.
+    fn device_type(&self) -> Value;
+
+    /// Calls a visitor with the movement's argument.
+    fn visit<V: Visit>(&self, visitor: V) -> V::Output;
+}
+
+impl Moves for Movement {
+    fn writes_indexes(&self) -> bool {
         matches!(self, Self::Indices { .. })
     }
 
-    /// Its type in gpu/shuffle/items.cuh.
-    pub(crate) fn device_type(&self) -> Value {
+    fn device_type(&self) -> Value {
         match (self, self.word()) {
             (Self::Indices { word, .. }, _) => Value::Of("Indices", *word),
             (Self::Items { direction: Direction::Shuffle, .. }, Some((_, word))) => {
@@ -103,8 +115,7 @@ impl Movement {
         }
     }
 
-    /// Calls a visitor with the movement's argument.
-    pub(crate) fn visit<V: Visit>(&self, visitor: V) -> V::Output {
+    fn visit<V: Visit>(&self, visitor: V) -> V::Output {
         match (self, self.word()) {
             (&Self::Indices { out, .. }, _) => {
                 visitor.visit(move |at: &Ground| IndicesArgument { out: at.at(out) })

@@ -81,14 +81,7 @@ impl Partition {
         let points = u64::from(last) + 1;
         let density = len as f64 / points as f64;
         let dense = len == points;
-        let fits = |bits: u32| {
-            let room = limits.shared_per_block.saturating_sub(place_fixed(bits, dense)) as u64;
-            let records = density * (1_u64 << bits) as f64;
-            let record = if dense { item } else { item + 2 };
-            records * item as f64 <= tuning::PLACE_BYTES as f64
-                && records * record as f64 <= room as f64
-        };
-        let most_bits = (5..=16).rev().find(|&bits| fits(bits))?.min(key_bits - 1);
+        let most_bits = most_bucket_bits(limits, item, density, dense)?.min(key_bits - 1);
         let above = key_bits - most_bits;
         // Buckets no larger than necessary.
         let (bits, bucket_bits) = match above {
@@ -104,10 +97,7 @@ impl Partition {
         let records = Self::records(limits, item)?;
         let level = |bits, shift: u32, key| {
             let buckets = (u64::from(last) >> shift) + 1;
-            let mean = density * (1_u64 << shift) as f64;
-            let room = (mean + tuning::DEVIATIONS * mean.sqrt()).ceil() as u64 + 32;
-            // A multiple of whole cache lines, so that each bucket's records begin at a line.
-            let capacity = room.min(1 << shift).next_multiple_of(64);
+            let capacity = capacity(density * (1_u64 << shift) as f64, 1 << shift);
             Level { pass: Pass { records, bits, key }, shift, buckets, capacity }
         };
         let (first, second) = match bits {
@@ -125,7 +115,7 @@ impl Partition {
 
     /// The number of records that a thread of a pass can hold: two blocks should fit on a
     /// multiprocessor, and one must.
-    fn records(limits: &Limits, item: usize) -> Option<u32> {
+    pub(crate) fn records(limits: &Limits, item: usize) -> Option<u32> {
         // A block takes a kilobyte more than it asks for.
         let half = limits.shared_per_multiprocessor / 2 - 1024;
         let room = half.min(limits.shared_per_block);
@@ -141,9 +131,7 @@ impl Partition {
 
     /// Shared memory of a block that places a bucket.
     pub(crate) fn place_shared(&self) -> usize {
-        // Where there are gaps, the keys are kept in shared memory with the items.
-        let record = if self.dense { self.word.bytes() } else { self.word.bytes() + 2 };
-        (self.last_level().capacity as usize * record).next_multiple_of(16)
+        place_shared(self.word.bytes(), self.last_level().capacity, self.dense)
     }
 
     /// The level whose buckets are placed.
@@ -175,20 +163,52 @@ impl Partition {
     }
 }
 
-/// The shared memory of `place_bucket` in gpu/shuffle/partitioned.cuh in addition to the items: two
-/// words for every 32 slots if there are gaps, and the words of a block-wide sum.
-fn place_fixed(bucket_bits: u32, dense: bool) -> usize {
+/// The most bits of a bucket that is put in order in shared memory, where each slot is taken with a
+/// probability of `density`.
+pub(crate) fn most_bucket_bits(
+    limits: &Limits,
+    item: usize,
+    density: f64,
+    dense: bool,
+) -> Option<u32> {
+    let fits = |bits: u32| {
+        let room = limits.shared_per_block.saturating_sub(place_fixed(bits, dense)) as u64;
+        let records = density * (1_u64 << bits) as f64;
+        let record = if dense { item } else { item + 2 };
+        records * item as f64 <= tuning::PLACE_BYTES as f64
+            && records * record as f64 <= room as f64
+    };
+    (5..=16).rev().find(|&bits| fits(bits))
+}
+
+/// The room for a bucket's records, of which there are `mean` on average and at most `most`.
+pub(crate) fn capacity(mean: f64, most: u64) -> u64 {
+    let room = (mean + tuning::DEVIATIONS * mean.sqrt()).ceil() as u64 + 32;
+    // A multiple of whole cache lines, so that each bucket's records begin at a line.
+    room.min(most).next_multiple_of(64)
+}
+
+/// The dynamic shared memory of a block that puts a bucket of a capacity in order.
+pub(crate) fn place_shared(item: usize, capacity: u64, dense: bool) -> usize {
+    // Where there are gaps, the keys are kept in shared memory with the items.
+    let record = if dense { item } else { item + 2 };
+    (capacity as usize * record).next_multiple_of(16)
+}
+
+/// The static shared memory of `order_bucket` in gpu/shuffle/partitioned.cuh in addition to the
+/// items: two words for every 32 slots if there are gaps, and the words of a block-wide sum.
+pub(crate) fn place_fixed(bucket_bits: u32, dense: bool) -> usize {
     let words = if dense { 1 } else { (1 << bucket_bits) / 32 };
     8 * words + 32 * 4
 }
 
 /// Rounds up to a multiple of 256, the alignment of the driver's own allocations.
-fn aligned(bytes: u64) -> u64 {
+pub(crate) fn aligned(bytes: u64) -> u64 {
     bytes.next_multiple_of(256)
 }
 
-/// The size of `Distribute` in gpu/shuffle/partitioned.cuh.
-fn pass_shared(item: usize, records: u32, bits: u32) -> usize {
+/// The size of `Distribute` in gpu/shuffle/partitioned.cuh, for `Buckets`.
+pub(crate) fn pass_shared(item: usize, records: u32, bits: u32) -> usize {
     let tile = (tuning::PASS_THREADS * records) as usize;
     let bins = 1 << bits;
     (tile * (item + 4)).next_multiple_of(8) + bins * 12 + 32 * 4 + 16

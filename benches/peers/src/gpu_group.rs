@@ -1,0 +1,277 @@
+//! Times groups of GPUs, beside one of them alone and a bare exchange of as many bytes, and prints
+//! rows.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result};
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, CudaWorkspace};
+use rayon::prelude::*;
+
+use crate::arguments::{Common, GpuGroups};
+use crate::machine::{self, Origin};
+
+/// How long the calls of a sample take, at least.
+const SAMPLE_SECONDS: f64 = 0.05;
+/// How many items are compared with the CPU's, in several places of each GPU.
+const COMPARED: usize = 20_000;
+
+/// The columns after the origin.
+const COLUMNS: [&str; 6] = ["name", "members", "devices", "item_bytes", "length", "seconds"];
+
+/// Measures lengths of `2^w` and `2^w + 1` items for each member, and prints a row for each
+/// contender.
+pub(crate) fn run(of: &GpuGroups, common: &Common) -> Result<(), Box<dyn Error>> {
+    let devices = Cuda::devices()?;
+    let origin = Origin::new(&Cuda::new()?.stream().context().name()?)?;
+    println!("# $ {}", machine::command());
+    println!("# {}", machine::LIBRARY);
+    println!("# seconds: of one call, median of {}, by the clock", common.effort().repeats);
+    println!("{}", origin.head(&COLUMNS));
+    for &members in &of.members {
+        let devices = if of.logical { 1 } else { devices };
+        if members > devices && !of.logical {
+            println!("# {members} members: there are {devices} devices");
+            continue;
+        }
+        for power in (of.from..=of.to).step_by(of.step) {
+            for each in [1_usize << power, (1 << power) + 1] {
+                let ordinals: Vec<usize> = (0..members).map(|member| member % devices).collect();
+                let repeats = common.effort().repeats;
+                let bench = Bench { origin: &origin, ordinals, each, repeats, only: &of.only };
+                bench.run()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is measured at a length.
+struct Bench<'a> {
+    origin: &'a Origin,
+    /// The device of each member.
+    ordinals: Vec<usize>,
+    /// Items of each member.
+    each: usize,
+    repeats: usize,
+    only: &'a [String],
+}
+
+type Shards = Vec<CudaSlice<u64>>;
+
+impl Bench<'_> {
+    fn run(&self) -> Result<(), Box<dyn Error>> {
+        let mut group = CudaGroup::on_devices(&self.ordinals)?;
+        let streams: Vec<_> = group.streams().cloned().collect();
+        // Each item is its index.
+        let (mut source, mut out): (Shards, Shards) = (Vec::new(), Vec::new());
+        for (stream, first) in streams.iter().zip((0..).step_by(self.each)) {
+            let end = first as u64 + self.each as u64;
+            let items: Vec<u64> = (first as u64..end).into_par_iter().collect();
+            source.push(stream.clone_htod(&items)?);
+            out.push(stream.alloc_zeros(self.each)?);
+            stream.synchronize()?;
+        }
+        self.alone(&streams[0], &source[0], &mut out[0])?;
+        self.bare_exchange(&streams, &source, &mut out)?;
+        let f = Standard::from_seed(self.len(), 1);
+        for (name, strategy) in [
+            ("group, default", CudaStrategy::Auto),
+            ("group, direct, default", CudaStrategy::SinglePass),
+        ] {
+            group = group.with_strategy(strategy);
+            if self.wants(name) {
+                let all = || streams.iter().try_for_each(|stream| stream.synchronize());
+                self.measure(name, self.len(), all, || group.shuffle_into(&f, &source, &mut out))?;
+                self.compare(&f, &streams, &out, name)?;
+            }
+            let name = format!("back, {name}");
+            if self.wants(&name) {
+                let all = || streams.iter().try_for_each(|stream| stream.synchronize());
+                group.shuffle_into(&f, &source, &mut out)?;
+                let mut back: Shards = Vec::new();
+                for stream in &streams {
+                    back.push(stream.alloc_zeros(self.each)?);
+                }
+                let call = || group.unshuffle_into(&f, &out, &mut back);
+                self.measure(&name, self.len(), all, call)?;
+                self.compare_in_order(&streams, &back, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The items of all members.
+    fn len(&self) -> u64 {
+        (self.each * self.ordinals.len()) as u64
+    }
+
+    /// One GPU with the items of one member.
+    fn alone(
+        &self,
+        stream: &Arc<CudaStream>,
+        source: &CudaSlice<u64>,
+        out: &mut CudaSlice<u64>,
+    ) -> Result<(), Box<dyn Error>> {
+        let name = "one GPU, Partitioned, default";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let f = Standard::from_seed(self.each as u64, 1);
+        let cuda = Cuda::on_stream(stream.clone())?.with_strategy(CudaStrategy::Partitioned);
+        let mut workspace = CudaWorkspace::new(&cuda);
+        let wait = || stream.synchronize();
+        self.measure(name, self.each as u64, wait, || workspace.shuffle_into(&f, source, out))?;
+        self.measure(&format!("back, {name}"), self.each as u64, wait, || {
+            workspace.unshuffle_into(&f, source, out)
+        })
+    }
+
+    /// Copies from each device to each, of as many bytes as a shuffle exchanges, all at once.
+    fn bare_exchange(
+        &self,
+        streams: &[Arc<CudaStream>],
+        source: &Shards,
+        out: &mut Shards,
+    ) -> Result<(), Box<dyn Error>> {
+        let name = "bare exchange by copies";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let part = self.each / streams.len();
+        // From each member to each, its part, where it lies and where it goes.
+        let mut copies = Vec::new();
+        for (from, stream) in streams.iter().enumerate() {
+            for (to, target) in streams.iter().enumerate() {
+                let read = source[from].slice(to * part..(to + 1) * part).device_ptr(stream).0;
+                let mut place = out[to].slice_mut(from * part..(from + 1) * part);
+                let written = place.device_ptr_mut(target).0;
+                copies.push((stream.context().new_stream()?, target.context(), read, written));
+            }
+        }
+        let all = || streams.iter().try_for_each(|stream| stream.synchronize());
+        all()?;
+        let wait = || copies.iter().try_for_each(|(stream, ..)| stream.synchronize());
+        self.measure(name, self.len(), wait, || {
+            for (stream, target, read, written) in &copies {
+                let fits = "a copy between devices";
+                stream.context().bind_to_thread().expect(fits);
+                // SAFETY: `part` items begin at both addresses, in slices of these contexts that
+                // outlive the wait for the stream, which no other copy writes.
+                unsafe {
+                    result::memcpy_peer_async(
+                        target.cu_ctx(),
+                        *written,
+                        stream.context().cu_ctx(),
+                        *read,
+                        part * size_of::<u64>(),
+                        stream.cu_stream(),
+                    )
+                }
+                .expect(fits);
+            }
+            Ok(())
+        })
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| name.contains(&**only))
+    }
+
+    /// Prints the median time of a call.
+    fn measure<E: Error + 'static>(
+        &self,
+        name: &str,
+        len: u64,
+        wait: impl Fn() -> Result<(), E>,
+        mut call: impl FnMut() -> Result<(), bijective_shuffle::Error>,
+    ) -> Result<(), Box<dyn Error>> {
+        if let Err(error) = call() {
+            println!("# {name}, {len} items: {error}");
+            return Ok(());
+        }
+        let mut timed = |calls: usize| -> Result<f64, Box<dyn Error>> {
+            wait()?;
+            let start = Instant::now();
+            for _ in 0..calls {
+                call()?;
+            }
+            wait()?;
+            Ok(start.elapsed().as_secs_f64() / calls as f64)
+        };
+        let calls = (SAMPLE_SECONDS / timed(1)?).ceil().clamp(1.0, 1000.0) as usize;
+        let mut times = Vec::new();
+        for _ in 0..self.repeats {
+            times.push(timed(calls)?);
+        }
+        times.sort_by(f64::total_cmp);
+        let (members, mut devices) = (self.ordinals.len(), self.ordinals.clone());
+        devices.dedup();
+        let cells = [members, devices.len(), size_of::<u64>()].map(|number| number.to_string());
+        let [members, devices, bytes] = &cells;
+        let (length, seconds) = (len.to_string(), format!("{:e}", times[times.len() / 2]));
+        println!("{}", self.origin.row(&[name, members, devices, bytes, &length, &seconds]));
+        Ok(())
+    }
+
+    /// The places where comparisons of a few items begin.
+    fn windows(&self, few: usize) -> Vec<usize> {
+        let mut all = vec![0, (self.each - few) / 2, self.each - few];
+        all.dedup();
+        all
+    }
+
+    /// Compares what is at the beginning, in the middle and at the end of each run with the order
+    /// of the survivors.
+    fn compare(
+        &self,
+        f: &Standard,
+        streams: &[Arc<CudaStream>],
+        out: &Shards,
+        name: &str,
+    ) -> Result<(), Box<dyn Error>> {
+        let few = self.each.min(COMPARED);
+        // The slot behind the last that was seen, where the next run begins.
+        let mut next = 0;
+        for (stream, run) in streams.iter().zip(out) {
+            for first in self.windows(few) {
+                let got = stream.clone_dtoh(&run.slice(first..first + few))?;
+                stream.synchronize()?;
+                let slot = if first == 0 { next } else { f.inverse(got[0]) };
+                let mut slots = slot..=f.last();
+                let mut survivors = slots.by_ref().map(|slot| f.forward(slot));
+                let is_right = got.iter().all(|&item| {
+                    survivors.by_ref().find(|&index| index < self.len()) == Some(item)
+                });
+                if !is_right {
+                    return Err(format!("{name} is wrong at {} items", self.len()).into());
+                }
+                next = *slots.start();
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares items with their places.
+    fn compare_in_order(
+        &self,
+        streams: &[Arc<CudaStream>],
+        back: &Shards,
+        name: &str,
+    ) -> Result<(), Box<dyn Error>> {
+        let few = self.each.min(COMPARED);
+        for ((stream, run), member) in streams.iter().zip(back).zip(0..) {
+            for first in self.windows(few) {
+                let got = stream.clone_dtoh(&run.slice(first..first + few))?;
+                stream.synchronize()?;
+                let place = (member * self.each + first) as u64;
+                if !got.into_iter().eq(place..place + few as u64) {
+                    return Err(format!("{name} is wrong at {} items", self.len()).into());
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,625 @@
+//! [`CudaGroup`]: the engine on several GPUs.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaEvent, CudaStream, DeviceRepr, SyncOnDrop};
+
+use super::movement::Sharded;
+use super::partitioned::Exchange;
+use super::shards::{MOST_MEMBERS, Shards};
+use super::sizes::Sizes;
+use super::{direct, peers, tuning};
+use crate::base::check::check_word;
+use crate::bijection::Bijection;
+use crate::compact::Direction;
+use crate::cuda::engine::Cuda;
+use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::executor::Executor;
+use crate::cuda::runtime::memory::Memory;
+use crate::cuda::runtime::plan::{Address, Plan};
+use crate::cuda::runtime::stream::{check_device, check_slices, failed};
+use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::checked;
+use crate::cuda::shuffle::job::Job;
+use crate::cuda::shuffle::movement::{LARGEST_ITEM, Movement};
+use crate::cuda::shuffle::strategy::CudaStrategy;
+use crate::error::{Error, GpuError};
+use crate::word::Word;
+
+/// The engine on several GPUs of one host, for arrays that are divided among them.
+///
+/// An array is a slice on each GPU: the first member of the group holds the first items, and so on.
+/// The slices may have any lengths, also 0, and before and after a shuffle different ones. The
+/// result is the permutation that one GPU or a CPU would make.
+///
+/// The GPUs reach each other's memory directly (peer access), and a shuffle of one array whose
+/// items are words crosses the links between them once: in their first pass over the items, GPUs
+/// store them where they will be needed. Other shuffles fetch items one by one, which takes several
+/// times as long.
+///
+/// Every call puts its kernels in the streams of all members and returns. Each stream waits, on the
+/// device, for the others' earlier work and for their part of the call. The host waits for the GPUs
+/// only if the bijection is not [trusted](crate::TrustedBijection), because its values must then be
+/// checked, which the first member does.
+///
+/// Kernels are compiled and working memory is allocated on all members before anything is moved.
+/// If one of them does not have enough memory, all take a strategy that needs none.
+///
+/// Members may be on one device, each with a stream of its own. That gains nothing, except that a
+/// program for several GPUs can be tried on one.
+///
+/// # Memory
+///
+/// [`Partitioned`](CudaStrategy::Partitioned): on each member about `2 s + 6` bytes for each of its
+/// items of `s` bytes, and `s` more in place. A bijection that has to be checked takes `8 m + m /
+/// 8` bytes on the first member, for all `m` items. What has been allocated is kept for later
+/// calls.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+/// use bijective_shuffle::{Cuda, CudaGroup};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut group = match CudaGroup::of_all_devices() {
+///     Ok(group) => group,
+///     // No GPU, no driver or no compiler is an ordinary state.
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+///     Err(error) => return Err(error.into()),
+/// };
+/// // A thousand items on each GPU.
+/// let len = 1000 * group.streams().len() as u64;
+/// let (mut source, mut out) = (Vec::new(), Vec::new());
+/// for (stream, first) in group.streams().zip((0..).step_by(1000)) {
+///     source.push(stream.clone_htod(&(first..first + 1000_u64).collect::<Vec<_>>())?);
+///     out.push(stream.alloc_zeros::<u64>(1000)?);
+/// }
+/// group.shuffle_into(&Standard::from_seed(len, 42), &source, &mut out)?;
+///
+/// let mut shuffled = Vec::new();
+/// for (stream, part) in group.streams().zip(&out) {
+///     shuffled.extend(stream.clone_dtoh(part)?);
+///     stream.synchronize()?;
+/// }
+/// assert_eq!(shuffled, Permutation::new(len, 42).to_vec());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CudaGroup {
+    members: Vec<Member>,
+    strategy: CudaStrategy,
+    /// The smallest of the members' limits.
+    limits: Limits,
+    /// The checked permutation, on the first member.
+    indexes: Memory,
+}
+
+/// What is done with phases, each of which has a plan for each member.
+type Then<'t> = dyn FnMut(&mut CudaGroup, &[Vec<Plan<'_>>]) -> Result<(), Error> + 't;
+
+/// One of the GPUs.
+#[derive(Debug)]
+struct Member {
+    stream: Arc<CudaStream>,
+    executor: Executor,
+    /// What the others wait for.
+    event: CudaEvent,
+    /// The items of a shuffle in place, between two phases.
+    copies: Memory,
+}
+
+impl CudaGroup {
+    /// Makes a group of engines, one for each member, with the strategy of the first one.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::GroupSize`](crate::GpuError::GroupSize) if there are no engines, or more than
+    /// 16; [`GpuError::NoPeerAccess`](crate::GpuError::NoPeerAccess) if the memory of one GPU is
+    /// out of another's reach; [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn new(engines: &[Cuda]) -> Result<Self, Error> {
+        let Some(first) = engines.first().filter(|_| engines.len() <= MOST_MEMBERS) else {
+            let (members, most) = (engines.len(), MOST_MEMBERS);
+            return Err(GpuError::GroupSize { members, most }.into());
+        };
+        for (from, to) in engines.iter().flat_map(|from| engines.iter().map(move |to| (from, to))) {
+            peers::allow(from.stream.context(), to.stream.context())?;
+        }
+        let limits = engines.iter().map(|engine| engine.device.limits);
+        let limits = limits.reduce(smaller).unwrap_or(first.device.limits);
+        let members = engines.iter().map(Member::new).collect::<Result<_, _>>()?;
+        Ok(Self { members, strategy: first.strategy, limits, indexes: Memory::new() })
+    }
+
+    /// Makes a group of GPUs, counted from 0, with a new stream on each. A GPU that is named twice
+    /// is two members.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and [`Error::BackendUnavailable`].
+    pub fn on_devices(ordinals: &[usize]) -> Result<Self, Error> {
+        let engines: Result<Vec<_>, _> = ordinals.iter().map(|&gpu| Cuda::on_device(gpu)).collect();
+        Self::new(&engines?)
+    }
+
+    /// Makes a group of all GPUs of this process.
+    ///
+    /// # Errors
+    ///
+    /// As [`on_devices`](Self::on_devices).
+    pub fn of_all_devices() -> Result<Self, Error> {
+        Self::on_devices(&(0..Cuda::devices()?).collect::<Vec<_>>())
+    }
+
+    /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) and
+    /// [`Auto`](CudaStrategy::Auto) are as for one GPU; all others stand for the direct strategy,
+    /// in which every member evaluates every slot and fetches its items one by one.
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// The streams of the members, in their order.
+    pub fn streams(&self) -> impl ExactSizeIterator<Item = &Arc<CudaStream>> {
+        self.members.iter().map(|member| &member.stream)
+    }
+
+    /// The bytes of device memory that it holds, on all members.
+    pub fn bytes(&self) -> usize {
+        let held = |member: &Member| member.executor.bytes() + member.copies.held();
+        let members = self.members.iter().map(held);
+        members.sum::<usize>() + self.indexes.held()
+    }
+
+    /// Waits until all members have finished what is in their streams.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn synchronize(&self) -> Result<(), Error> {
+        let mut streams = self.streams();
+        streams.try_for_each(|stream| {
+            stream.synchronize().map_err(|error| failed(error, "wait for the device"))
+        })
+    }
+
+    /// Copies the items in shuffled order: item `p[k]` of the array `source` to place `k` of the
+    /// array `out`. Both have one slice for each member.
+    ///
+    /// `source` is not written, whatever happens.
+    ///
+    /// # Errors
+    ///
+    /// * [`GpuError::Members`](crate::GpuError::Members) if there is not one slice for each member,
+    ///   and [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if a slice is in another
+    ///   context than its member.
+    /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
+    ///   [`Error::LengthExceedsDomain`].
+    /// * [`Error::NotABijection`]; nothing was moved.
+    /// * [`GpuError::NoSource`](crate::GpuError::NoSource),
+    ///   [`GpuError::Params`](crate::GpuError::Params),
+    ///   [`GpuError::Compile`](crate::GpuError::Compile),
+    ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
+    ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+    ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if a member has too little memory
+    ///   even for the direct strategy, and [`GpuError::Captured`](crate::GpuError::Captured) if a
+    ///   stream is being captured in a graph, which a group does not support; nothing was moved.
+    /// * [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn shuffle_into<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.copy(bijection, source, out, Direction::Shuffle)
+    }
+
+    /// Copies the items back into their original order: item `k` of `source` to place `p[k]` of
+    /// `out`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn unshuffle_into<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.copy(bijection, source, out, Direction::Unshuffle)
+    }
+
+    fn copy<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let streams: Vec<_> = self.streams().cloned().collect();
+        self.check(source.iter().map(|slice| slice.stream()))?;
+        self.check(out.iter().map(|slice| slice.stream()))?;
+        let expected = source.iter().map(|slice| slice.len() as u64).sum();
+        let actual = out.iter().map(|slice| slice.len() as u64).sum();
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        self.enter()?;
+        let mut guards = Vec::with_capacity(2 * streams.len());
+        let mut read = Vec::with_capacity(streams.len());
+        for (slice, stream) in source.iter().zip(&streams) {
+            read.push((keep(slice.device_ptr(stream), &mut guards), slice.len()));
+        }
+        let mut written = Vec::with_capacity(streams.len());
+        for (slice, stream) in out.iter_mut().zip(&streams) {
+            let len = slice.len();
+            written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
+        }
+        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        let item = size_of::<T>();
+        let (source, out) = (Shards::new(read, item), Shards::new(written, item));
+        let moved = self.plan_items(bijection, &source, &out, direction, &mut |group, phases| {
+            // SAFETY: each slice belongs to its member's context, and each array has as many items
+            // as the other. Sources are borrowed and targets borrowed mutably, so no target
+            // overlaps anything else, and the guards ensure that none is freed or otherwise used
+            // before its member's stream has finished, for which all streams wait in the end.
+            unsafe { group.execute(phases) }
+        });
+        drop(guards);
+        moved
+    }
+
+    /// Shuffles an array where it is: item `p[k]` moves to place `k`.
+    ///
+    /// All items are first copied in shuffled order to working memory, as much as the array has on
+    /// each member, and then back. So nothing that fails before loses an item.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn shuffle_in_place<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Shuffle)
+    }
+
+    /// Undoes [`shuffle_in_place`](Self::shuffle_in_place): item `k` moves to place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn unshuffle_in_place<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Unshuffle)
+    }
+
+    fn reorder<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [impl DeviceArrayMut<T>],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let streams: Vec<_> = self.streams().cloned().collect();
+        self.check(items.iter().map(|slice| slice.stream()))?;
+        self.enter()?;
+        let (mut guards, mut there) = (Vec::new(), Vec::new());
+        for (slice, stream) in items.iter_mut().zip(&streams) {
+            let len = slice.len();
+            there.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
+        }
+        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        let item = size_of::<T>();
+        let mut copies = Vec::new();
+        for (member, &(_, len)) in self.members.iter_mut().zip(&there) {
+            let (address, _) = member.copies.room(&member.stream, (len * item).max(1) as u64)?;
+            copies.push((address, len));
+        }
+        let back = there.iter().zip(&copies).map(|(&(to, len), &(from, _))| {
+            let mut plan = Plan::new();
+            if len * item > 0 {
+                plan.copy(Address::Given(from), Address::Given(to), (len * item) as u64);
+            }
+            plan
+        });
+        let back: Vec<_> = back.collect();
+        let (items, copies) = (Shards::new(there, item), Shards::new(copies, item));
+        let moved = self.plan_items(bijection, &items, &copies, direction, &mut |group, phases| {
+            // SAFETY: each slice belongs to its member's context, and each member's copies are
+            // working memory with room for as many items. The slices are borrowed mutably, and the
+            // guards ensure that none is freed or otherwise used before its member's stream has
+            // finished, for which all streams wait in the end.
+            unsafe { group.execute(phases) }?;
+            // SAFETY: the same memory, in the other direction, after all items have been copied.
+            unsafe { group.execute(core::slice::from_ref(&back)) }
+        });
+        drop(guards);
+        moved
+    }
+
+    /// Compiles the kernels and allocates the working memory for shuffling and un-shuffling items
+    /// of type T by such a bijection, from an array whose members have `from` items each to one
+    /// whose members have `to` items each. Calls of [`shuffle_into`](Self::shuffle_into) and
+    /// [`unshuffle_into`](Self::unshuffle_into) then do neither. Returns the bytes that the group
+    /// then holds.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into), except for errors that occur only when the kernels
+    /// run.
+    pub fn reserve<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        from: &[usize],
+        to: &[usize],
+    ) -> Result<usize, Error> {
+        for lens in [from, to] {
+            if lens.len() != self.members.len() {
+                let (members, slices) = (self.members.len(), lens.len());
+                return Err(GpuError::Members { members, slices }.into());
+            }
+        }
+        // A slice may begin at any address that is aligned for its items.
+        let at = align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64;
+        let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), size_of::<T>());
+        let (from, to) = (of(from), of(to));
+        if from.len() != to.len() {
+            let (expected, actual) = (from.len(), to.len());
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        for direction in [Direction::Shuffle, Direction::Unshuffle] {
+            self.plan_items(bijection, &from, &to, direction, &mut |group, phases| {
+                phases.iter().try_for_each(|phase| group.reserve_all(phase))
+            })?;
+        }
+        Ok(self.bytes())
+    }
+
+    /// Writes the permutation, whose length is that of all slices together: `out[k] = p[k]`.
+    ///
+    /// Every member evaluates every slot, so this is no faster than one GPU.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into), and [`Error::IndexTooWide`] if `N` cannot hold the
+    /// indexes.
+    pub fn indices<N: Word + DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        out: &mut [impl DeviceArrayMut<N>],
+    ) -> Result<(), Error> {
+        let streams: Vec<_> = self.streams().cloned().collect();
+        self.check(out.iter().map(|slice| slice.stream()))?;
+        check_word::<N>(out.iter().map(|slice| slice.len()).sum())?;
+        self.enter()?;
+        let mut guards = Vec::with_capacity(streams.len());
+        let mut written = Vec::with_capacity(streams.len());
+        for (slice, stream) in out.iter_mut().zip(&streams) {
+            let len = slice.len();
+            written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
+        }
+        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        let out = Shards::new(written, size_of::<N>());
+        // Nothing is moved: the job says only what is evaluated.
+        let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
+        let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
+        let job = Job::new(bijection, out.len(), nowhere)?;
+        let done = self.plan_directly(&job, of, &mut |group, phases| {
+            // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
+            // guard ensures that it is neither freed nor otherwise used before its member's stream
+            // has finished, for which all streams wait in the end.
+            unsafe { group.execute(phases) }
+        });
+        drop(guards);
+        done
+    }
+
+    /// Checks that there is a slice for each member, in its context.
+    fn check<'s>(
+        &self,
+        slices: impl ExactSizeIterator<Item = &'s Arc<CudaStream>>,
+    ) -> Result<(), Error> {
+        if slices.len() != self.members.len() {
+            let (members, slices) = (self.members.len(), slices.len());
+            return Err(GpuError::Members { members, slices }.into());
+        }
+        let mut pairs = self.members.iter().zip(slices);
+        pairs.try_for_each(|(member, slice)| check_device(&member.stream, slice))
+    }
+
+    fn enter(&mut self) -> Result<(), Error> {
+        self.members.iter_mut().try_for_each(|member| member.executor.enter())
+    }
+
+    /// Plans the movement of an array, and calls a function with the phases. All working memory is
+    /// there when it is called. It is not called if there is nothing to move.
+    fn plan_items(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &Shards,
+        out: &Shards,
+        direction: Direction,
+        then: &mut Then<'_>,
+    ) -> Result<(), Error> {
+        let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
+        let job = Job::new(bijection, source.len(), nowhere)?;
+        // Items of size zero cannot be told apart, so they need not be moved.
+        if job.len == 0 || source.item() == 0 {
+            return Ok(());
+        }
+        if source.item() > LARGEST_ITEM {
+            let (bytes, most) = (source.item(), LARGEST_ITEM);
+            return Err(GpuError::ItemTooLarge { bytes, most }.into());
+        }
+        if let Some(sizes) = self.partitioned(&job, source, out, direction) {
+            let layouts: Vec<_> = (0..self.members.len()).map(|m| sizes.layout(m)).collect();
+            match self.memory(layouts.iter().map(|layout| layout.bytes)) {
+                Ok(memory) => {
+                    let (job, sizes, layouts, memory) = (&job, &sizes, &layouts[..], &memory[..]);
+                    let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
+                    return then(self, &exchange.phases()?);
+                }
+                // The direct strategy needs none.
+                Err(Error::Gpu(GpuError::OutOfMemory)) if self.strategy == CudaStrategy::Auto => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.plan_directly(&job, Sharded::Items { source, out, direction }, then)
+    }
+
+    /// The sizes of the partitioned strategy, if it is to be used.
+    fn partitioned(
+        &self,
+        job: &Job,
+        source: &Shards,
+        out: &Shards,
+        direction: Direction,
+    ) -> Option<Sizes> {
+        let is_chosen = match self.strategy {
+            CudaStrategy::Partitioned => true,
+            CudaStrategy::Auto => job.len >= tuning::PARTITION_ITEMS * self.members.len() as u64,
+            _ => false,
+        };
+        let (from, to) = (source.unit(), out.unit());
+        let are_words = from == to && from.bytes() == source.item();
+        // With fewer than one item for every eight points, the buckets would be nearly empty.
+        if !is_chosen || !are_words || !job.trusted || job.len <= job.last / 8 {
+            return None;
+        }
+        let last = match direction {
+            Direction::Shuffle => job.last,
+            Direction::Unshuffle => job.len - 1,
+        };
+        Sizes::new(&self.limits, from, [last, job.last], source, out)
+    }
+
+    /// The address of so many bytes of working memory on each member.
+    fn memory(&mut self, bytes: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
+        let members = self.members.iter_mut().zip(bytes);
+        members.map(|(member, bytes)| member.executor.working_memory(bytes)).collect()
+    }
+
+    /// As [`plan_items`](Self::plan_items), by the direct strategy.
+    fn plan_directly(
+        &mut self,
+        job: &Job,
+        of: Sharded<'_>,
+        then: &mut Then<'_>,
+    ) -> Result<(), Error> {
+        if job.len == 0 {
+            return Ok(());
+        }
+        let members = 0..self.members.len();
+        if job.trusted {
+            let plans = members.map(|member| direct::plan(job, of, member));
+            return then(self, &[plans.collect::<Result<_, _>>()?]);
+        }
+        let bytes = job.len.checked_mul(8).ok_or(GpuError::OutOfMemory)?;
+        let (indexes, _) = self.indexes.room(&self.members[0].stream, bytes)?;
+        let checked = job.writing(Address::Given(indexes), WordType::U64);
+        // The first member writes and checks the permutation, before anything is moved.
+        let mut first = vec![checked::plan(&checked)?];
+        first.resize_with(self.members.len(), Plan::new);
+        let plans = members.map(|member| direct::by_table(indexes, job.len, of, member));
+        then(self, &[first, plans.collect::<Result<_, _>>()?])
+    }
+
+    /// Compiles the kernels of all members' plans, and allocates their memory.
+    fn reserve_all(&mut self, plans: &[Plan<'_>]) -> Result<(), Error> {
+        let mut pairs = self.members.iter_mut().zip(plans);
+        pairs.try_for_each(|(member, plan)| member.executor.reserve(plan))
+    }
+
+    /// Executes phases, each of which has a plan for each member. Before the first and after every
+    /// phase, each member waits for all others.
+    ///
+    /// # Safety
+    ///
+    /// As [`Executor::execute`], for the memory that a plan was made for, other than the group's
+    /// own: there is as much of it as the plan's arrays say, it does not overlap, and nobody else
+    /// uses it until all streams have finished.
+    unsafe fn execute(&mut self, phases: &[Vec<Plan<'_>>]) -> Result<(), Error> {
+        for phase in phases {
+            self.reserve_all(phase)?;
+        }
+        // SAFETY: the caller vouches for the arrays. Each member has got as much working memory as
+        // the plans were made for. In one phase no member uses what another writes, and between
+        // phases all wait for each other: members clear only what others have not read since the
+        // last call, and all places are written before anybody moves an item again because a bucket
+        // has overflowed.
+        let done = unsafe { self.launch(phases) };
+        if done.is_err() {
+            // Some streams may not wait for others that use the memory, so the host does. There is
+            // an error to report already.
+            let _ = self.synchronize();
+        }
+        done
+    }
+
+    /// Launches phases.
+    ///
+    /// # Safety
+    ///
+    /// As [`execute`](Self::execute), and where it fails, the caller waits for all streams.
+    unsafe fn launch(&mut self, phases: &[Vec<Plan<'_>>]) -> Result<(), Error> {
+        self.meet()?;
+        for phase in phases {
+            for (member, plan) in self.members.iter_mut().zip(phase) {
+                // SAFETY: the caller vouches for the plan's memory.
+                unsafe { member.executor.execute(plan) }?;
+            }
+            self.meet()?;
+        }
+        Ok(())
+    }
+
+    /// Makes all streams wait for what is now in the others.
+    fn meet(&self) -> Result<(), Error> {
+        let failed = |error| failed(error, "wait for another device");
+        for member in &self.members {
+            member.event.record(&member.stream).map_err(failed)?;
+        }
+        for (k, member) in self.members.iter().enumerate() {
+            let others = self.members.iter().enumerate().filter(|&(other, _)| other != k);
+            for (_, other) in others {
+                member.stream.wait(&other.event).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Member {
+    fn new(engine: &Cuda) -> Result<Self, Error> {
+        let stream = engine.stream.clone();
+        let event = stream.context().new_event(None);
+        let event = event.map_err(|error| failed(error, "make an event"))?;
+        // What a group does in several streams is not for a graph.
+        let executor = Executor::new(&engine.device, &stream, false);
+        Ok(Self { stream, executor, event, copies: Memory::new() })
+    }
+}
+
+/// Keeps the guard of a slice, and returns its address.
+fn keep<'a>((address, guard): (u64, SyncOnDrop<'a>), guards: &mut Vec<SyncOnDrop<'a>>) -> u64 {
+    guards.push(guard);
+    address
+}
+
+/// What two devices both have.
+fn smaller(a: Limits, b: Limits) -> Limits {
+    Limits {
+        multiprocessors: a.multiprocessors.min(b.multiprocessors),
+        threads_per_multiprocessor: a.threads_per_multiprocessor.min(b.threads_per_multiprocessor),
+        shared_per_block: a.shared_per_block.min(b.shared_per_block),
+        shared_per_multiprocessor: a.shared_per_multiprocessor.min(b.shared_per_multiprocessor),
+        l2_bytes: a.l2_bytes.min(b.l2_bytes),
+    }
+}

@@ -1,0 +1,150 @@
+//! The kernels of gpu/group, with their arguments.
+
+use super::shards::{MOST_MEMBERS, ShardsArgument};
+use super::sizes::Sizes;
+use super::tuning;
+use crate::compact::Direction;
+use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
+use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::kernels::Buckets;
+use crate::cuda::shuffle::tuning as of_one;
+
+device_struct! {
+    /// `Outbox` in gpu/group/exchange.cuh.
+    pub(super) struct Outbox {
+        pub(super) counts: u64,
+        pub(super) overflow: u64,
+        pub(super) capacity: u64,
+        pub(super) ends: [u64; MOST_MEMBERS],
+        pub(super) items: [u64; MOST_MEMBERS],
+        pub(super) keys: [u64; MOST_MEMBERS],
+    }
+}
+
+device_struct! {
+    /// `Everywhere` in gpu/group/exchange.cuh.
+    pub(super) struct Everywhere {
+        pub(super) words: [u64; MOST_MEMBERS],
+    }
+}
+
+arguments! {
+    /// The first pass: a member's items, in order, to the owners of their buckets.
+    pub(super) struct SendItems
+        => Permutations, Value, "send_items<THREADS, RECORDS, BITS, DIRECTION, Slot>" {
+        source: u64 => "const Word*",
+        start: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        shift: i32 => "int",
+        to: Outbox => "Outbox<Word, uint32_t>",
+    }
+}
+
+arguments! {
+    /// The first pass for undoing a shuffle where not every slot survives.
+    pub(super) struct SendSurvivors
+        => Permutations, Value, "send_survivors<THREADS, RECORDS, BITS, Slot>" {
+        last: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        bases: u64 => "const uint64_t*",
+        before: u64 => "const uint64_t*",
+        source: ShardsArgument => "Shards<Word>",
+        shift: i32 => "int",
+        to: Outbox => "Outbox<Word, uint32_t>",
+    }
+}
+
+arguments! {
+    /// The sum of the numbers of the members before one.
+    pub(super) struct AddUp => Permutations, None, "add_up" {
+        of: Everywhere => "Everywhere<uint64_t>",
+        member: u32 => "uint32_t",
+        sum: u64 => "uint64_t*",
+    }
+}
+
+arguments! {
+    /// What an owner has received, and what comes before it.
+    pub(super) struct CollectCounts => Permutations, None, "collect_counts<THREADS>" {
+        sent: Everywhere => "Everywhere<uint32_t>",
+        members: u32 => "uint32_t",
+        first: u32 => "uint32_t",
+        own: u32 => "uint32_t",
+        received: u64 => "uint32_t*",
+        before: u64 => "uint64_t*",
+    }
+}
+
+arguments! {
+    /// The last pass: an owner's items to their places.
+    pub(super) struct PlaceInShards
+        => Permutations, None, "place_in_shards<THREADS, TOGETHER, BUCKET_BITS, DENSE>" {
+        from: Buckets => "Buckets<Word, uint16_t>",
+        bases: u64 => "const uint64_t*",
+        before: u64 => "const uint64_t*",
+        first: u64 => "uint64_t",
+        out: ShardsArgument => "Shards<Word>",
+    }
+}
+
+arguments! {
+    /// Whether any member's word is set.
+    pub(super) struct AnyWord => Permutations, None, "any_word" {
+        of: Everywhere => "Everywhere<uint32_t>",
+        members: u32 => "uint32_t",
+        any: u64 => "uint32_t*",
+    }
+}
+
+pub(super) fn send_items(sizes: &Sizes, direction: Direction) -> Kernel<SendItems> {
+    let template = [
+        ("THREADS", Value::Number(of_one::PASS_THREADS)),
+        ("RECORDS", Value::Number(sizes.first.records)),
+        ("BITS", Value::Number(sizes.first.bits)),
+        ("DIRECTION", Value::Way(direction)),
+        ("Slot", Value::Word(sizes.slot)),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, of_one::PASS_THREADS, sizes.first.blocks)
+}
+
+pub(super) fn send_survivors(sizes: &Sizes) -> Kernel<SendSurvivors> {
+    let template = [
+        ("THREADS", Value::Number(of_one::PASS_THREADS)),
+        ("RECORDS", Value::Number(sizes.first.records)),
+        ("BITS", Value::Number(sizes.first.bits)),
+        ("Slot", Value::Word(sizes.slot)),
+        ("Word", Value::Word(sizes.word)),
+    ];
+    Kernel::new(template, of_one::PASS_THREADS, sizes.first.blocks)
+}
+
+pub(super) fn add_up() -> Kernel<AddUp> {
+    Kernel::new([], THREADS, 1)
+}
+
+pub(super) fn collect_counts() -> Kernel<CollectCounts> {
+    let threads = tuning::COLLECT_THREADS;
+    Kernel::new([("THREADS", Value::Number(threads))], threads, 1)
+}
+
+pub(super) fn place_in_shards(
+    word: WordType,
+    bucket_bits: u32,
+    dense: bool,
+) -> Kernel<PlaceInShards> {
+    let of_one::Place { threads, blocks, together } = of_one::place(dense);
+    let template = [
+        ("THREADS", Value::Number(threads)),
+        ("TOGETHER", Value::Number(together)),
+        ("BUCKET_BITS", Value::Number(bucket_bits)),
+        ("DENSE", Value::Flag(dense)),
+        ("Word", Value::Word(word)),
+    ];
+    Kernel::new(template, threads, blocks)
+}
+
+pub(super) fn any_word() -> Kernel<AnyWord> {
+    Kernel::new([], THREADS, 1)
+}

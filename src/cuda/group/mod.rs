@@ -1,0 +1,25 @@
+//! [`CudaGroup`]: several GPUs of one host, and arrays that are divided among them.
+//!
+//! ```text
+//! engine     `CudaGroup`, and the phases of a call
+//! direct     each member moves its items     partitioned  items are sent to the owners of buckets
+//! shards     an array over the members       sizes        the sizes of the partitioned strategy
+//! movement   what one member moves           peers        access to each other's memory
+//! kernels    the kernels and arguments       tuning       sizes and thresholds
+//! ```
+
+mod direct;
+#[cfg(test)]
+mod emulated_tests;
+mod engine;
+mod kernels;
+pub(in crate::cuda) mod movement;
+mod partitioned;
+mod peers;
+pub(in crate::cuda) mod shards;
+mod sizes;
+#[cfg(test)]
+mod tests;
+mod tuning;
+
+pub use engine::CudaGroup;

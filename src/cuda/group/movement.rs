@@ -1,0 +1,142 @@
+//! [`OwnMovement`]: what one member moves where all members find each survivor's rank, and each
+//! moves the items of its own places.
+
+use super::shards::{Shards, ShardsArgument};
+use crate::compact::Direction;
+use crate::cuda::runtime::kernel::{Value, device_struct};
+use crate::cuda::runtime::plan::Ground;
+use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::movement::{Moves, Visit};
+
+/// What is moved, on all members together.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda) enum Sharded<'a> {
+    /// The permutation is written.
+    Indices { out: &'a Shards, word: WordType },
+    /// Items go to the order of the ranks, or back.
+    Items { source: &'a Shards, out: &'a Shards, direction: Direction },
+}
+
+/// What a member moves: the items of its places, on the side of the ranks.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cuda) struct OwnMovement<'a> {
+    of: Sharded<'a>,
+    member: usize,
+}
+
+impl<'a> OwnMovement<'a> {
+    pub(in crate::cuda) fn new(of: Sharded<'a>, member: usize) -> Self {
+        Self { of, member }
+    }
+
+    /// The array on the side of the ranks, and the other, if there is one.
+    fn sides(&self) -> (&'a Shards, Option<&'a Shards>) {
+        match self.of {
+            Sharded::Indices { out, .. } => (out, None),
+            Sharded::Items { source, out, direction: Direction::Shuffle } => (out, Some(source)),
+            Sharded::Items { source, out, direction: Direction::Unshuffle } => (source, Some(out)),
+        }
+    }
+
+    /// The largest word in which items can be moved.
+    fn unit(&self) -> WordType {
+        let (mine, others) = self.sides();
+        let unit = mine.unit();
+        others.map_or(
+            unit,
+            |others| if others.unit().bytes() < unit.bytes() { others.unit() } else { unit },
+        )
+    }
+
+    fn own(&self) -> OwnPlaces {
+        let places = self.sides().0.places(self.member);
+        OwnPlaces { first: places.start, count: places.end - places.start }
+    }
+}
+
+device_struct! {
+    /// `OwnPlaces` in gpu/group/shards.cuh.
+    struct OwnPlaces {
+        first: u64,
+        count: u64,
+    }
+}
+
+device_struct! {
+    /// `OwnIndices` in gpu/group/shards.cuh.
+    struct IndicesArgument {
+        own: OwnPlaces,
+        out: u64,
+    }
+}
+
+device_struct! {
+    /// `OwnGather` in gpu/group/shards.cuh.
+    struct GatherArgument {
+        own: OwnPlaces,
+        out: u64,
+        others: ShardsArgument,
+    }
+}
+
+device_struct! {
+    /// `OwnScatter` in gpu/group/shards.cuh.
+    struct ScatterArgument {
+        own: OwnPlaces,
+        source: u64,
+        others: ShardsArgument,
+    }
+}
+
+device_struct! {
+    /// `OwnRows` in gpu/group/shards.cuh.
+    struct RowsArgument {
+        own: OwnPlaces,
+        mine: u64,
+        others: ShardsArgument,
+        units: u32,
+        unit_log: u32,
+    }
+}
+
+impl Moves for OwnMovement<'_> {
+    fn writes_indexes(&self) -> bool {
+        matches!(self.of, Sharded::Indices { .. })
+    }
+
+    fn device_type(&self) -> Value {
+        let unit = self.unit();
+        match self.of {
+            Sharded::Indices { word, .. } => Value::Of("OwnIndices", word),
+            Sharded::Items { source, direction, .. } if unit.bytes() != source.item() => {
+                Value::Towards("OwnRows", direction)
+            }
+            Sharded::Items { direction: Direction::Shuffle, .. } => Value::Of("OwnGather", unit),
+            Sharded::Items { direction: Direction::Unshuffle, .. } => Value::Of("OwnScatter", unit),
+        }
+    }
+
+    fn visit<V: Visit>(&self, visitor: V) -> V::Output {
+        let (own, unit) = (self.own(), self.unit());
+        let (ranked, others) = self.sides();
+        let mine = ranked.origin(self.member);
+        let (Sharded::Items { direction, .. }, Some(others)) = (self.of, others) else {
+            return visitor.visit(move |_: &Ground| IndicesArgument { own, out: mine });
+        };
+        let item = others.item();
+        let others = others.argument();
+        if unit.bytes() != item {
+            let (units, unit_log) = ((item / unit.bytes()) as u32, unit.bytes().trailing_zeros());
+            let rows = RowsArgument { own, mine, others, units, unit_log };
+            return visitor.visit(move |_: &Ground| rows);
+        }
+        match direction {
+            Direction::Shuffle => {
+                visitor.visit(move |_: &Ground| GatherArgument { own, out: mine, others })
+            }
+            Direction::Unshuffle => {
+                visitor.visit(move |_: &Ground| ScatterArgument { own, source: mine, others })
+            }
+        }
+    }
+}

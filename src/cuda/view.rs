@@ -1,0 +1,269 @@
+//! Parts of a permutation in device memory: the indexes of some slots, values at given points, and
+//! counts of survivors for an index.
+//!
+//! They are plans of the direct kernels, for bijections that begin at another slot or look a slot
+//! up. Those are in gpu/view.cuh.
+
+use core::cell::RefCell;
+use core::ops::Range;
+
+use cudarc::driver::DeviceRepr;
+
+use super::group::movement::{OwnMovement, Sharded};
+use super::group::shards::Shards;
+use super::runtime::array::{DeviceArray, DeviceArrayMut};
+use super::runtime::plan::{Address, Evaluated, Grid, Launch, Plan};
+use super::runtime::stream::{check_device, check_slices, failed};
+use super::runtime::word_type::WordType;
+use super::shuffle::direct::{self, Slots};
+use super::shuffle::kernels;
+use super::shuffle::movement::Movement;
+use super::shuffle::tuning::Shape;
+use super::workspace::CudaWorkspace;
+use crate::bijection::DeviceSource;
+use crate::error::Error;
+use crate::word::Word;
+
+/// The text of the bijections for parts of others.
+const TEXT: &str = include_str!("../../gpu/view.cuh");
+
+/// The offset of the number of survivors in `TileStates` of gpu/runtime/lookback.cuh.
+const TOTAL: u64 = 16;
+
+/// The threads that count the survivors of a block of slots.
+const COUNT_THREADS: u32 = 64;
+
+/// The bijection that begins at a slot of another.
+pub(crate) fn from_slot(source: &DeviceSource, first: u64) -> DeviceSource {
+    source.clone().wrapped("FromSlot", TEXT, [first])
+}
+
+/// Survivors of a compacted permutation, among some of its slots.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// The bijection on the device.
+    pub(crate) source: DeviceSource,
+    /// The last slot of its domain.
+    pub(crate) last: u64,
+    /// The permutation's length.
+    pub(crate) len: u64,
+    /// The first slot that is evaluated, and the last.
+    pub(crate) slots: [u64; 2],
+}
+
+impl Part {
+    /// The bijection that begins at the part's first slot, and the slots that are evaluated.
+    fn evaluated(&self) -> (DeviceSource, Slots) {
+        let [first, last] = self.slots;
+        let source = from_slot(&self.source, first);
+        let index = WordType::for_indexes(self.last);
+        (source, Slots { last: last - first, len: self.len, index })
+    }
+
+    /// The plan that writes the survivors of a range, counted from the part's first survivor, to
+    /// memory with room for as many words.
+    fn survivors(&self, places: &Range<u64>, word: WordType, out: u64) -> Result<Plan<'_>, Error> {
+        let (source, slots) = self.evaluated();
+        // What comes before belongs to somebody else, who does not write it.
+        let runs = [(0, places.start as usize), (out, (places.end - places.start) as usize)];
+        let out = Shards::new(runs, word.bytes());
+        let movement = OwnMovement::new(Sharded::Indices { out: &out, word }, 1);
+        let mut plan = Plan::new();
+        direct::survivors(&mut plan, source.into(), slots, &movement, None)?;
+        Ok(plan)
+    }
+
+    /// The plan that counts the survivors of each block of `2^bits` slots, at least 64.
+    fn counts(&self, bits: u32, out: Address) -> Result<Plan<'_>, Error> {
+        let (source, Slots { last, len, index }) = self.evaluated();
+        let shape = Shape { threads: COUNT_THREADS, slots: (1 << bits) / COUNT_THREADS, blocks: 1 };
+        let grid = Grid::blocks((last >> bits) + 1)?;
+        let mut plan = Plan::new();
+        let launch = Launch::new(kernels::count_survivors(index, shape), grid, move |at| {
+            kernels::CountSurvivors { last, len, counts: at.at(out) }
+        });
+        plan.launch(launch.evaluating(Evaluated::from(source)));
+        Ok(plan)
+    }
+}
+
+/// The plan that writes a bijection's values from a slot on. All slots and values are at most
+/// `last`.
+fn values<'a>(
+    source: DeviceSource,
+    last: u64,
+    first: u64,
+    count: u64,
+    word: WordType,
+    out: u64,
+) -> Result<Plan<'a>, Error> {
+    let index = WordType::for_indexes(last);
+    let source = from_slot(&source, first);
+    let movement = Movement::Indices { out: Address::Given(out), word };
+    let mut plan = Plan::new();
+    plan.launch(direct::dense(source.into(), count, index, &movement)?);
+    Ok(plan)
+}
+
+/// The plan that writes a bijection's values at points, which must be below a length.
+fn at_points<'a>(
+    source: DeviceSource,
+    len: u64,
+    points: u64,
+    count: u64,
+    out: u64,
+) -> Result<Plan<'a>, Error> {
+    let source = source.wrapped("AtPoints", TEXT, [points, count, len]);
+    let movement = Movement::Indices { out: Address::Given(out), word: WordType::U64 };
+    let mut plan = Plan::new();
+    plan.launch(direct::dense(source.into(), count, WordType::U64, &movement)?);
+    Ok(plan)
+}
+
+impl CudaWorkspace {
+    /// Writes the values of a bijection from slot `first` on. It has as many slots, and its slots
+    /// and values are at most `last`.
+    pub(crate) fn write_values<N: Word + DeviceRepr>(
+        &mut self,
+        source: DeviceSource,
+        last: u64,
+        first: u64,
+        out: &mut impl DeviceArrayMut<N>,
+    ) -> Result<(), Error> {
+        check_device(&self.stream, out.stream())?;
+        let len = out.len() as u64;
+        self.enter()?;
+        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        if len == 0 {
+            return Ok(());
+        }
+        let plan = values(source, last, first, len, WordType::of_index::<N>(), address)?;
+        // SAFETY: the slice belongs to the context and has room for as many words. It is borrowed
+        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
+        // stream has finished with it.
+        unsafe { self.executor.execute(&plan) }
+    }
+
+    /// Writes the survivors from number `from` of a part on, as many as `out` has room for. With
+    /// `is_counted`, it waits for the device, and answers whether the part has so many.
+    pub(crate) fn write_survivors<N: Word + DeviceRepr>(
+        &mut self,
+        part: &Part,
+        from: u64,
+        is_counted: bool,
+        out: &mut impl DeviceArrayMut<N>,
+    ) -> Result<bool, Error> {
+        check_device(&self.stream, out.stream())?;
+        let len = out.len() as u64;
+        self.enter()?;
+        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        if len == 0 {
+            return Ok(true);
+        }
+        let places = from..from + len;
+        let total = RefCell::new([u64::MAX]);
+        let mut plan = part.survivors(&places, WordType::of_index::<N>(), address)?;
+        if is_counted {
+            plan.check(|reader, at| {
+                // SAFETY: this plan has taken the memory of a look-back, which has a 64-bit total
+                // at this offset.
+                unsafe { reader.read(at.tile_states + TOTAL, &mut total.borrow_mut()[..]) }
+            });
+        }
+        // SAFETY: the slice belongs to the context and has room for the words of these places, and
+        // the kernel writes no others. It is borrowed mutably, and the guard ensures that it is
+        // neither freed nor otherwise used before the stream has finished with it.
+        unsafe { self.executor.execute(&plan) }?;
+        drop(plan);
+        let [total] = total.into_inner();
+        Ok(total >= places.end)
+    }
+
+    /// Counts the survivors of each block of `2^bits` slots of a part, of which there are as many
+    /// as `counts`. It waits for the device.
+    pub(crate) fn count_survivors(
+        &mut self,
+        part: &Part,
+        bits: u32,
+        counts: &mut [u32],
+    ) -> Result<(), Error> {
+        self.enter()?;
+        let bytes = size_of_val(counts) as u64;
+        let counts = RefCell::new(counts);
+        let mut plan = part.counts(bits, Address::Scratch(0))?;
+        plan.take_scratch(bytes);
+        plan.check(|reader, at| {
+            // SAFETY: the plan has taken working memory for as many words as there are counts.
+            unsafe { reader.read(at.at(Address::Scratch(0)), &mut counts.borrow_mut()) }
+        });
+        // SAFETY: the plan uses only its working memory, which has a word for each block.
+        unsafe { self.executor.execute(&plan) }
+    }
+
+    /// Writes words that the host has.
+    pub(crate) fn write_words<N: Word + DeviceRepr>(
+        &mut self,
+        words: &[N],
+        out: &mut impl DeviceArrayMut<N>,
+    ) -> Result<(), Error> {
+        check_device(&self.stream, out.stream())?;
+        self.enter()?;
+        let copied = self.stream.memcpy_htod(words, out);
+        copied.map_err(|error| failed(error, "copy to the device"))
+    }
+
+    /// Writes a bijection's values at points, for its first `len` slots, and all ones elsewhere.
+    pub(crate) fn write_points(
+        &mut self,
+        source: DeviceSource,
+        len: u64,
+        points: &impl DeviceArray<u64>,
+        out: &mut impl DeviceArrayMut<u64>,
+    ) -> Result<(), Error> {
+        check_device(&self.stream, points.stream())?;
+        check_device(&self.stream, out.stream())?;
+        let (expected, actual) = (points.len() as u64, out.len() as u64);
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        self.enter()?;
+        let (read, _reading) = points.device_ptr(&self.stream);
+        let (written, _writing) = out.device_ptr_mut(&self.stream);
+        check_slices(&self.stream)?;
+        if expected == 0 {
+            return Ok(());
+        }
+        let plan = at_points(source, len, read, expected, written)?;
+        // SAFETY: both slices belong to the context and have as many words. One is borrowed, the
+        // other mutably, so they do not overlap, and the guards ensure that neither is freed or
+        // otherwise used before the stream has finished with it.
+        unsafe { self.executor.execute(&plan) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
+    use crate::cuda::runtime::program::tests::compile_plans;
+
+    #[test]
+    fn kernels_of_parts_compile() {
+        for len in [(1 << 20) + 1, (1 << 33) + 1] {
+            let f = Standard::from_seed(len, 1);
+            let source = f.device_source().unwrap();
+            let part = Part { source, last: f.last(), len, slots: [1000, f.last() - 1] };
+            let walk = CycleWalk::<Standard>::from_seed(len, 1).device_source().unwrap();
+            let words = [WordType::U32, WordType::U64];
+            let mut plans = vec![part.counts(9, Address::Given(256)).unwrap()];
+            for &word in if len >> 32 == 0 { &words[..] } else { &words[1..] } {
+                plans.push(part.survivors(&(10..1000), word, 256).unwrap());
+                plans.push(values(walk.clone(), len - 1, len / 2, 1 << 18, word, 256).unwrap());
+            }
+            plans.push(at_points(walk, len, 256, 1000, 512).unwrap());
+            compile_plans(&plans);
+        }
+    }
+}

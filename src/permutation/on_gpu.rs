@@ -1,0 +1,225 @@
+//! Views of a permutation in device memory.
+
+use core::ops::{Range, RangeBounds};
+use std::sync::Arc;
+
+use cudarc::driver::DeviceRepr;
+
+use super::{Permutation, SurvivorIndex};
+
+use crate::bijection::{Bijection, DeviceSource, Inverse};
+use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
+use crate::error::{Error, GpuError, ViewError};
+use crate::word::Word;
+
+/// Views of a permutation, in device memory.
+impl CudaWorkspace {
+    /// Writes the indexes at a range of places: `out[k] = p[places.start + k]`, as
+    /// [`Permutation::range`] gives them.
+    ///
+    /// If the length fills the bijection's domain, as it always does for [`Permutation::walk`],
+    /// this evaluates the places and nothing else, and returns without waiting for the GPU.
+    /// Otherwise the permutation's [`SurvivorIndex`] tells where the range begins and ends, so that
+    /// only its blocks are evaluated. If there is none, [`build_index`](Self::build_index) builds
+    /// it, up to [`SurvivorIndex::UNASKED_SLOTS`]; for a range that begins at place 0, the slots
+    /// are evaluated from the first on instead, and the call waits for the GPU.
+    ///
+    /// # Errors
+    ///
+    /// * [`ViewError::OutOfRange`](crate::ViewError::OutOfRange), and [`Error::LengthMismatch`] if
+    ///   `out` does not have as many places.
+    /// * [`Error::IndexTooWide`] if `N` cannot hold the permutation's indexes.
+    /// * [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), and the errors of
+    ///   [`build_index`](Self::build_index).
+    /// * [`GpuError::NoSource`](crate::GpuError::NoSource) if the bijection has no device text, or
+    ///   if the permutation is the inverse of one whose length does not fill its domain.
+    /// * [`GpuError::Params`](crate::GpuError::Params),
+    ///   [`GpuError::Compile`](crate::GpuError::Compile),
+    ///   [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+    ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    ///   [`GpuError::Driver`](crate::GpuError::Driver).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = match Cuda::new() {
+    ///     Ok(cuda) => cuda,
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(error) => return Err(error.into()),
+    /// };
+    /// // A hundred thousand places of two trillion.
+    /// let p = Permutation::walk(1 << 41, 42);
+    /// let places = (1 << 40)..(1 << 40) + 100_000;
+    /// let mut part = cuda.stream().alloc_zeros::<u64>(100_000)?;
+    /// CudaWorkspace::new(&cuda).range(&p, places.clone(), &mut part)?;
+    /// let part = cuda.stream().clone_dtoh(&part)?;
+    /// cuda.stream().synchronize()?;
+    /// assert!(part.into_iter().eq(p.range(places)?));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn range<B: Bijection, N: Word + DeviceRepr>(
+        &mut self,
+        p: &Permutation<B>,
+        places: impl RangeBounds<u64>,
+        out: &mut impl DeviceArrayMut<N>,
+    ) -> Result<(), Error> {
+        let Range { start, end } = p.places(places)?;
+        let (expected, actual) = (end - start, out.len() as u64);
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        if actual == 0 {
+            return Ok(());
+        }
+        if p.len - 1 > N::max_value().widen() {
+            return Err(Error::IndexTooWide { len: p.len, bits: N::BITS });
+        }
+        if p.fills_domain() {
+            return self.write_values(source(p)?, p.len - 1, start, out);
+        }
+        if p.inverted {
+            return Err(GpuError::NoSource.into());
+        }
+        let source = p.bijection.device_source().ok_or(GpuError::NoSource)?;
+        let last = p.bijection.last();
+        if p.index().is_none() && start == 0 && end < p.len {
+            return self.head_without_index(p, source, out);
+        }
+        let (mut slots, mut before) = ([0, last], 0);
+        if end - start < p.len {
+            if p.index().is_none() && !p.is_built_unasked() {
+                return Err(ViewError::IndexNotBuilt { last }.into());
+            }
+            self.build_index(p)?;
+            let landmark = |of: fn(&SurvivorIndex, u64) -> _, place| of(p.index()?, place);
+            let Some(first) = landmark(SurvivorIndex::before, start) else {
+                // So few of the slots survive that the index lists them, and the host has the
+                // values.
+                let indexes: Vec<N> = p.range(start..end)?.map(N::wrap).collect();
+                return self.write_words(&indexes, out);
+            };
+            before = first.place;
+            slots[0] = first.slot;
+            if let Some(after) = landmark(SurvivorIndex::after, end - 1) {
+                slots[1] = after.slot - 1;
+            }
+        }
+        let part = Part { source, last, len: p.len, slots };
+        self.write_survivors(&part, start - before, false, out).map(drop)
+    }
+
+    /// Writes the first places of a permutation of which nothing has been counted.
+    fn head_without_index<B: Bijection, N: Word + DeviceRepr>(
+        &mut self,
+        p: &Permutation<B>,
+        source: DeviceSource,
+        out: &mut impl DeviceArrayMut<N>,
+    ) -> Result<(), Error> {
+        let (last, count) = (p.bijection.last(), out.len() as f64);
+        // Eight standard deviations above the mean, as a random permutation never has them.
+        let survivors = count + 8.0 * count.sqrt() + 64.0;
+        let mut slots = survivors / p.len as f64 * last as f64;
+        loop {
+            // A number that is too large for the word becomes the largest.
+            let end = (slots as u64).min(last);
+            let part = Part { source: source.clone(), last, len: p.len, slots: [0, end] };
+            if self.write_survivors(&part, 0, true, out)? || end == last {
+                return Ok(());
+            }
+            // It is not random. All survivors may be at the other end.
+            slots *= 4.0;
+        }
+    }
+
+    /// Builds the permutation's [`SurvivorIndex`] on the GPU, if it needs one and has none: the
+    /// same that [`Permutation::build_index`] builds. It waits for the GPU.
+    ///
+    /// Where the slots of survivors are listed, with 64 points or more for each item, and for a
+    /// bijection that is not [trusted](crate::TrustedBijection), the host builds it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Permutation::build_index`] and [`range`](Self::range).
+    pub fn build_index<B: Bijection>(&mut self, p: &Permutation<B>) -> Result<(), Error> {
+        if p.fills_domain() || p.index.get().is_some() {
+            return Ok(());
+        }
+        let Some(source) = p.bijection.device_source() else { return p.build_index() };
+        if p.is_sparse() || p.bijection.trusted().is_none() {
+            return p.build_index();
+        }
+        let (last, len) = (p.bijection.last(), p.len);
+        let per_block = SurvivorIndex::SLOTS_PER_BLOCK;
+        let index = SurvivorIndex::from_counts(last, len, per_block, |block, counts| {
+            let first = block * per_block;
+            let end = first.saturating_add(counts.len() as u64 * per_block - 1).min(last);
+            let part = Part { source: source.clone(), last, len, slots: [first, end] };
+            self.count_survivors(&part, per_block.trailing_zeros(), counts)
+        })?;
+        // Another thread may have been faster, and its index is the same.
+        p.index.get_or_init(|| Arc::new(index));
+        Ok(())
+    }
+
+    /// Looks up many places at once: `out[k] = p[places[k]]`, and `u64::MAX` where `places[k]` is
+    /// no place. It does not wait for the GPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`]; [`GpuError::NoSource`](crate::GpuError::NoSource) if the length
+    /// does not fill the bijection's domain ([`Permutation::walk`] always does) or if the bijection
+    /// has no device text; [`GpuError::Params`](crate::GpuError::Params),
+    /// [`GpuError::Compile`](crate::GpuError::Compile),
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use bijective_shuffle::prelude::*;
+    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = Cuda::new()?;
+    /// let p = Permutation::walk(1_000_000_000_000, 42);
+    /// let places = cuda.stream().clone_htod(&[7, 1 << 39])?;
+    /// let mut out = cuda.stream().alloc_zeros::<u64>(2)?;
+    /// CudaWorkspace::new(&cuda).get_many(&p, &places, &mut out)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn get_many<B: Bijection>(
+        &mut self,
+        p: &Permutation<B>,
+        places: &impl DeviceArray<u64>,
+        out: &mut impl DeviceArrayMut<u64>,
+    ) -> Result<(), Error> {
+        self.write_points(source(p)?, p.len, places, out)
+    }
+
+    /// Looks up the places of many indexes at once: `p[out[k]] = indexes[k]`, and `u64::MAX` where
+    /// `indexes[k]` is no index. It does not wait for the GPU.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_many`](Self::get_many).
+    pub fn position_many<B: Bijection>(
+        &mut self,
+        p: &Permutation<B>,
+        indexes: &impl DeviceArray<u64>,
+        out: &mut impl DeviceArrayMut<u64>,
+    ) -> Result<(), Error> {
+        let inverse = Inverse::new(p).device_source().ok_or(GpuError::NoSource)?;
+        self.write_points(inverse, p.len, indexes, out)
+    }
+}
+
+/// The device text of a permutation whose length fills its bijection's domain.
+fn source<B: Bijection>(p: &Permutation<B>) -> Result<DeviceSource, Error> {
+    p.device_source().ok_or_else(|| GpuError::NoSource.into())
+}

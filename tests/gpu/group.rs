@@ -1,0 +1,232 @@
+//! A group whose members are all on one device, which is as far as one device can try it.
+
+use std::sync::OnceLock;
+
+use bijective_shuffle::cudarc::driver::{CudaContext, CudaSlice, DeviceRepr};
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, GpuError};
+
+use crate::agreement::reference;
+use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
+use crate::common::group::{check, guarded};
+use crate::common::{cuda, every_family, lengths, long};
+use crate::items::Items;
+
+const STRATEGIES: [CudaStrategy; 3] =
+    [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];
+
+/// Members with streams of their own on one device.
+fn logical(members: usize, strategy: CudaStrategy) -> Option<CudaGroup> {
+    cuda()?;
+    let engines: Vec<_> = (0..members).map(|_| Cuda::new().unwrap()).collect();
+    Some(CudaGroup::new(&engines).unwrap().with_strategy(strategy))
+}
+
+/// Three members of which the second has no items before, and the third has most of them.
+pub(crate) fn of_three(strategy: CudaStrategy) -> Option<impl UnderTest> {
+    static THERE: OnceLock<bool> = OnceLock::new();
+    let is_there = *THERE.get_or_init(|| cuda().is_some());
+    if is_there { logical(3, strategy).map(Group) } else { None }
+}
+
+struct Group(CudaGroup);
+
+/// How many items the members have before, and afterwards.
+fn uneven(len: usize) -> [Vec<usize>; 2] {
+    [vec![len / 3, 0, len - len / 3], vec![len / 2, len / 4, len - len / 2 - len / 4]]
+}
+
+impl UnderTest for Group {
+    fn serves(&self, given: &Given) -> bool {
+        given.bijection.device_source().is_some()
+    }
+
+    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        fn write<N: bijective_shuffle::Word + DeviceRepr>(
+            group: &mut CudaGroup,
+            given: &Given,
+            out: &mut Vec<N>,
+        ) -> Result<(), Error> {
+            let [_, to] = uneven(out.len());
+            *out = guarded(group, N::max_value(), out, [&to, &to], |group, _, out| {
+                group.indices(given.bijection, out)
+            })?;
+            Ok(())
+        }
+        Some(with_indices!(out, out => write(&mut self.0, given, out)))
+    }
+
+    fn into(&mut self, given: &Given, source: &Items, out: &mut Items, to: Direction) -> Answer {
+        fn copy<T: DeviceRepr + Copy + Default + PartialEq>(
+            group: &mut CudaGroup,
+            given: &Given,
+            source: &[T],
+            out: &mut Vec<T>,
+            to: Direction,
+        ) -> Result<(), Error> {
+            let poison = out.first().copied().unwrap_or_default();
+            let lens = [&uneven(source.len())[0][..], &uneven(out.len())[1]];
+            *out = guarded(group, poison, source, lens, |group, source, out| match to {
+                Direction::Shuffle => group.shuffle_into(given.bijection, source, out),
+                Direction::Unshuffle => group.unshuffle_into(given.bijection, source, out),
+            })?;
+            Ok(())
+        }
+        with_device_copies!(source, out, source, out => copy(&mut self.0, given, source, out, to))
+    }
+}
+
+#[test]
+fn every_length_over_any_number_of_members() {
+    for (members, strategy) in [
+        (1, CudaStrategy::Partitioned),
+        (2, CudaStrategy::Partitioned),
+        (5, CudaStrategy::Partitioned),
+        (16, CudaStrategy::Partitioned),
+        (4, CudaStrategy::SinglePass),
+    ] {
+        let Some(mut group) = logical(members, strategy) else { return };
+        for len in lengths(if long() { 20 } else { 12 }) {
+            let f = Standard::from_seed(len, len ^ 3);
+            let order = reference(&f, len as usize);
+            check(&mut group, &f, &order, &format!("{members} members, {strategy:?}, {len}"));
+        }
+    }
+}
+
+#[test]
+fn large_lengths_over_some_members() {
+    let Some(mut group) = logical(3, CudaStrategy::Auto) else { return };
+    for len in [1 << 21, (1 << 21) + 1, 3_000_001, (1 << 23) - 5] {
+        let f = Standard::from_seed(len as u64, 8);
+        check(&mut group, &f, &reference(&f, len), &format!("{len} items"));
+    }
+}
+
+/// Maps that keep neighbours together overflow the buckets of one sender.
+#[test]
+fn families_and_maps_that_are_not_random() {
+    for strategy in STRATEGIES {
+        let Some(mut group) = logical(3, strategy) else { return };
+        for (name, f) in every_family(10, 9) {
+            if f.device_source().is_none() {
+                continue;
+            }
+            let points = f.last() + 1;
+            for len in [points, points / 2 + 1] {
+                let order = reference(&f, len as usize);
+                check(&mut group, &f, &order, &format!("{name}, {len}, {strategy:?}"));
+            }
+        }
+        for multiplier in [1, 3, (1 << 17) + 1] {
+            let f = Lcg::new(19, multiplier, 5).unwrap();
+            for len in [300_000, 1 << 19] {
+                let what = format!("times {multiplier}, {len}, {strategy:?}");
+                check(&mut group, &f, &reference(&f, len), &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn calls_follow_each_other_without_waiting() {
+    let Some(mut group) = logical(4, CudaStrategy::Partitioned) else { return };
+    let streams: Vec<_> = group.streams().cloned().collect();
+    let part = 20_000_u64;
+    let len = part * streams.len() as u64;
+    let mut arrays: Vec<Vec<CudaSlice<u64>>> = vec![Vec::new(), Vec::new()];
+    for (stream, first) in streams.iter().zip((0..).step_by(part as usize)) {
+        let items: Vec<u64> = (first..first + part).collect();
+        arrays[0].push(stream.clone_htod(&items).unwrap());
+        arrays[1].push(stream.alloc_zeros::<u64>(part as usize).unwrap());
+    }
+    let mut expected: Vec<u64> = (0..len).collect();
+    for seed in 0..20 {
+        let f = Standard::from_seed(len, seed);
+        let (source, out) = arrays.split_at_mut(1);
+        group.shuffle_into(&f, &source[0], &mut out[0]).unwrap();
+        arrays.swap(0, 1);
+        Serial.shuffle(&f, &mut expected).unwrap();
+    }
+    let mut all = Vec::new();
+    for (stream, run) in streams.iter().zip(&arrays[0]) {
+        all.extend(stream.clone_dtoh(run).unwrap());
+    }
+    group.synchronize().unwrap();
+    assert!(all == expected);
+}
+
+#[test]
+fn what_is_reserved_is_enough() {
+    for strategy in STRATEGIES {
+        let Some(mut group) = logical(2, strategy) else { return };
+        let len = 600_001;
+        let f = Standard::from_seed(len as u64, 3);
+        let (from, to) = ([400_000, 200_001], [1, 600_000]);
+        let held = group.reserve::<u64>(&f, &from, &to).unwrap();
+        let items: Vec<u64> = (0..len as u64).collect();
+        let there = guarded(&mut group, u64::MAX, &items, [&from, &to], |group, source, out| {
+            group.shuffle_into(&f, source, out)
+        });
+        assert!(there.unwrap() == reference(&f, len));
+        let back = guarded(&mut group, u64::MAX, &items, [&from, &to], |group, source, out| {
+            group.unshuffle_into(&f, source, out)
+        });
+        back.unwrap();
+        assert_eq!(group.bytes(), held, "{strategy:?}");
+        assert_eq!(
+            group.reserve::<u64>(&f, &from, &[1, 1]),
+            Err(Error::LengthMismatch { expected: 600_001, actual: 2 })
+        );
+    }
+}
+
+#[test]
+fn what_is_no_array_of_the_group_is_refused() {
+    let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
+    assert!(matches!(
+        CudaGroup::new(&[]),
+        Err(Error::Gpu(GpuError::GroupSize { members: 0, most: 16 }))
+    ));
+    let engine = Cuda::new().unwrap();
+    assert!(matches!(
+        CudaGroup::new(&vec![engine.clone(); 17]),
+        Err(Error::Gpu(GpuError::GroupSize { members: 17, .. }))
+    ));
+    let f = Standard::from_seed(200, 1);
+    let run = |len: usize| engine.stream().alloc_zeros::<u64>(len).unwrap();
+    let source = [run(100), run(100)];
+    let mut one = [run(200)];
+    assert_eq!(
+        group.shuffle_into(&f, &source, &mut one),
+        Err(Error::Gpu(GpuError::Members { members: 2, slices: 1 }))
+    );
+    let mut short = [run(100), run(99)];
+    assert_eq!(
+        group.shuffle_into(&f, &source, &mut short),
+        Err(Error::LengthMismatch { expected: 200, actual: 199 })
+    );
+    let narrow = VariablePhilox::<24>::from_keys(7, [1; 24]);
+    let mut out = [run(50), run(150)];
+    assert_eq!(
+        group.shuffle_into(&narrow, &source, &mut out),
+        Err(Error::LengthExceedsDomain { len: 200, last: 127 })
+    );
+    let Ok(context) = CudaContext::new_non_primary(0, 0) else {
+        println!("skipped: no second context");
+        return;
+    };
+    let foreign = context.default_stream().alloc_zeros::<u64>(100).unwrap();
+    assert_eq!(
+        group.shuffle_into(&f, &[run(100), foreign], &mut out),
+        Err(Error::Gpu(GpuError::WrongDevice { expected: 0, actual: 0 }))
+    );
+    // Two contexts are out of each other's reach, even on one device.
+    let there = Cuda::on_stream(context.default_stream()).unwrap();
+    assert!(matches!(
+        CudaGroup::new(&[engine.clone(), there]),
+        Err(Error::Gpu(GpuError::NoPeerAccess { from: 0, to: 0 }))
+    ));
+    group.shuffle_into(&f, &source, &mut out).unwrap();
+    group.synchronize().unwrap();
+}

@@ -1,0 +1,163 @@
+//! Groups of several devices. Skipped where there are fewer; with
+//! `BIJECTIVE_SHUFFLE_REQUIRE_GPUS=n` it fails where there are fewer than n. What a group of one
+//! device can show is in tests/gpu/group.rs.
+
+// CUDA has no driver for 32 bits, nor for other systems.
+#![cfg(all(target_pointer_width = "64", any(target_os = "linux", target_os = "windows")))]
+
+mod common;
+
+use std::sync::Mutex;
+
+use bijective_shuffle::cudarc::driver::{CudaSlice, CudaView};
+use bijective_shuffle::prelude::*;
+use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy};
+use rayon::prelude::*;
+
+use common::group::{check, even, guarded};
+use common::{Numbers, lengths, long};
+
+/// Held by the test that uses the devices.
+static DEVICES: Mutex<()> = Mutex::new(());
+
+/// Groups of 2 and 4 devices, as far as there are so many, and the devices in another order.
+fn groups(strategy: CudaStrategy) -> Vec<CudaGroup> {
+    let Some(_) = common::cuda() else { return Vec::new() };
+    let devices = Cuda::devices().unwrap();
+    let required = std::env::var("BIJECTIVE_SHUFFLE_REQUIRE_GPUS").unwrap_or_default();
+    let required = required.parse().unwrap_or(0);
+    assert!(devices >= required, "{devices} devices, of {required}");
+    if devices < 2 {
+        println!("skipped: {devices} device");
+    }
+    let orders: [&[usize]; 4] = [&[0, 1], &[1, 0, 1], &[0, 1, 2, 3], &[3, 1, 0, 2]];
+    let there = orders.into_iter().filter(|order| order.iter().all(|&device| device < devices));
+    let make = |order: &[usize]| CudaGroup::on_devices(order).unwrap().with_strategy(strategy);
+    there.map(make).collect()
+}
+
+/// The values below the length, in the order of their slots.
+fn reference(f: &impl Bijection, len: u64) -> Vec<u64> {
+    (0..f.last() + 1).into_par_iter().map(|slot| f.forward(slot)).filter(|&x| x < len).collect()
+}
+
+#[test]
+fn every_length_and_division() {
+    let _alone = DEVICES.lock();
+    for strategy in [CudaStrategy::Partitioned, CudaStrategy::SinglePass] {
+        for mut group in groups(strategy) {
+            for len in lengths(if long() { 22 } else { 14 }) {
+                let f = Standard::from_seed(len, len ^ 3);
+                let order = reference(&f, len);
+                assert!(len > 2000 || order == serial(&f, len));
+                check(&mut group, &f, &order, &format!("{strategy:?}, {len}"));
+            }
+        }
+    }
+}
+
+fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {
+    let mut all = vec![0; len as usize];
+    Serial.indices(f, &mut all).unwrap();
+    all
+}
+
+#[test]
+fn large_lengths_and_all_widths() {
+    let _alone = DEVICES.lock();
+    for mut group in groups(CudaStrategy::Auto) {
+        for len in [(1 << 22) + 1, 5_000_003, 1 << 24, (1 << 24) + 1] {
+            let f = Standard::from_seed(len, 8);
+            let order = reference(&f, len);
+            check(&mut group, &f, &order, &format!("{len} items"));
+            of_width(&mut group, &f, &order, |index| index as u8 ^ (index >> 8) as u8);
+            of_width(&mut group, &f, &order, |index| index as u16 ^ (index >> 16) as u16);
+            of_width(&mut group, &f, &order, |index| (index as u32).wrapping_mul(0x9E37_79B1));
+            of_width(&mut group, &f, &order, |index| u128::from(index) * 0x1_0000_0001_0000_0001);
+            of_width(&mut group, &f, &order, |index| [index as u32, !index as u32, 7]);
+        }
+    }
+}
+
+/// Items of a type, there and back.
+fn of_width<T>(group: &mut CudaGroup, f: &dyn Bijection, order: &[u64], item: fn(u64) -> T)
+where
+    T: bijective_shuffle::cudarc::driver::DeviceRepr + Copy + PartialEq,
+{
+    let original: Vec<T> = (0..order.len() as u64).map(item).collect();
+    let shuffled: Vec<T> = order.iter().map(|&index| item(index)).collect();
+    let lens = even(order.len(), group.streams().len());
+    let lens = [&lens[..], &lens];
+    let there = guarded(group, item(u64::MAX), &original, lens, |group, source, out| {
+        group.shuffle_into(f, source, out)
+    });
+    assert!(there.unwrap() == shuffled, "{} items of {} bytes", order.len(), size_of::<T>());
+    let back = guarded(group, item(u64::MAX), &shuffled, lens, |group, source, out| {
+        group.unshuffle_into(f, source, out)
+    });
+    assert!(back.unwrap() == original, "{} items of {} bytes", order.len(), size_of::<T>());
+}
+
+#[test]
+fn indexes_are_divided_too() {
+    let _alone = DEVICES.lock();
+    for mut group in groups(CudaStrategy::Auto) {
+        for len in [0, 5, 1000, 100_001, 3_000_000] {
+            let f = Standard::from_seed(len, 2);
+            let lens = even(len as usize, group.streams().len());
+            let poison = vec![u64::MAX; len as usize];
+            let out = guarded(&mut group, u64::MAX, &poison, [&lens, &lens], |group, _, out| {
+                group.indices(&f, out)
+            });
+            assert!(out.unwrap() == reference(&f, len), "{len}");
+        }
+    }
+}
+
+/// Calls in a row, while other work delays this or that device.
+#[test]
+fn delays_change_nothing() {
+    let _alone = DEVICES.lock();
+    for mut group in groups(CudaStrategy::Partitioned) {
+        let streams: Vec<_> = group.streams().cloned().collect();
+        let len = 120_007_u64;
+        let lens = even(len as usize, streams.len());
+        let mut ballast: Vec<CudaSlice<u8>> =
+            streams.iter().map(|stream| stream.alloc_zeros(1 << 26).unwrap()).collect();
+        let mut expected: Vec<u64> = (0..len).collect();
+        let mut rest = &expected[..];
+        let mut arrays = [Vec::new(), Vec::new()];
+        for (stream, &own) in streams.iter().zip(&lens) {
+            let (items, behind) = rest.split_at(own);
+            rest = behind;
+            arrays[0].push(stream.clone_htod(items).unwrap());
+            arrays[1].push(stream.alloc_zeros::<u64>(own).unwrap());
+        }
+        let mut numbers = Numbers(7);
+        for seed in 0..if long() { 10_000 } else { 1000 } {
+            for (stream, ballast) in streams.iter().zip(&mut ballast) {
+                let bytes = numbers.below(1 << 26) as usize;
+                if bytes.is_multiple_of(3) {
+                    stream.memset_zeros(&mut ballast.slice_mut(..bytes)).unwrap();
+                }
+            }
+            let f = Standard::from_seed(len, seed);
+            let [source, out] = &mut arrays;
+            let source: Vec<CudaView<'_, u64>> = source.iter().map(|run| run.slice(..)).collect();
+            if seed % 3 == 2 {
+                group.unshuffle_into(&f, &source, out).unwrap();
+                Serial.unshuffle(&f, &mut expected).unwrap();
+            } else {
+                group.shuffle_into(&f, &source, out).unwrap();
+                Serial.shuffle(&f, &mut expected).unwrap();
+            }
+            arrays.swap(0, 1);
+        }
+        let mut all = Vec::new();
+        for (stream, run) in streams.iter().zip(&arrays[0]) {
+            all.extend(stream.clone_dtoh(run).unwrap());
+        }
+        group.synchronize().unwrap();
+        assert!(all == expected);
+    }
+}
