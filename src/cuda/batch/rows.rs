@@ -1,6 +1,6 @@
 //! Choosing and running the kernels that write rows of a batch.
 
-use super::kernels::{self, Keys, Shares};
+use super::kernels::{self, Keys, Shares, Width};
 use super::tuning;
 use crate::bijection::{Bijection, FromSeed, Standard, StandardCipher};
 use crate::compact::batch::Batch;
@@ -130,8 +130,10 @@ fn together(
     let grid = Grid::Resident(rows.div_ceil(u64::from(shape.at_once())));
     let keys = Keys::new(&batch.seed, StandardCipher::key_domain(len).word());
     let kernel = kernels::cipher_rows(WordType::for_indexes(last), shape, most == last, word);
+    let width = Width::new(any.bits());
     let launch = Launch::new(kernel, grid, move |at| kernels::CipherRows {
         keys,
+        width,
         last,
         most,
         first,
