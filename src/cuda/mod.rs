@@ -6,6 +6,7 @@
 //! batch      many permutations of one length; gpu/batch
 //! affine     permuting arrays by affine maps; gpu/affine.cuh
 //! fill       filling arrays with random numbers; gpu/fill.cuh
+//! promised   what runs without the compiler; `embedding` hands it to crates/kernels/make
 //! engine     `Cuda`: a device, a stream and a strategy
 //! workspace  the engine on device memory, with methods from several rooms
 //! host       the engine on slices in host memory, copied to the device and back
@@ -22,9 +23,11 @@
 
 mod affine;
 mod batch;
+pub mod embedding;
 mod engine;
 mod fill;
 mod host;
+mod promised;
 mod runtime;
 mod shuffle;
 mod workspace;
