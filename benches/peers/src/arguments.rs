@@ -46,6 +46,9 @@ pub(crate) enum Command {
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
     GpuRngSweep(GpuNumbers),
+    /// Time kernels that add up the counts of all tiles at once, beside the single pass: rows as
+    /// CSV, for lengths 2^w + 1
+    GpuBetween(GpuLengths),
     /// Time the first call on a GPU in fresh processes: rows as CSV
     GpuCold,
     /// One sample of `gpu-cold`, in this process

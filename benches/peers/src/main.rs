@@ -13,6 +13,7 @@ mod curand;
 mod exchange;
 mod figure;
 mod gpu;
+mod gpu_between;
 mod gpu_cold;
 mod gpu_rng;
 mod gpu_rows;
@@ -70,6 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             unreachable!("it was answered above")
         }
         Command::Exchange(ranks) => exchange::run(ranks, common),
+        Command::GpuBetween(lengths) => gpu_between::run(lengths, common),
         Command::GpuCold => gpu_cold::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
