@@ -45,7 +45,7 @@ fn images_are_those_of_the_kernels_of_this_tree() {
             }
             // Another text has none, however small the difference.
             let other = text.replacen("entry(", "entry (", 1);
-            assert!(other != *text && target.find(super::key(&other)).is_none());
+            assert!(other != *text && !target.has(super::key(&other)));
         }
     }
 }
@@ -89,7 +89,7 @@ fn images_are_small() {
 fn assert_brought(plan: &Plan<'_>, target: &Images) {
     for program in Program::all(plan) {
         let text = program.full_text();
-        assert!(target.find(key(&text)).is_some(), "{}", program.group());
+        assert!(target.has(key(&text)), "{}", program.group());
     }
 }
 

@@ -68,8 +68,11 @@ struct Job {
 // SAFETY: words without padding, which the device may have as they are.
 unsafe impl DeviceRepr for Job {}
 
-/// A contender at a length.
+/// A call of a contender, which writes the shuffled items.
 type Call<'a> = dyn FnMut(&mut CudaSlice<u64>) -> Result<(), Box<dyn Error>> + 'a;
+
+/// One with its name.
+type Contender<'a> = (String, Box<Call<'a>>);
 
 /// Measures the lengths, and prints rows.
 pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn Error>> {
@@ -103,7 +106,7 @@ fn at_length(
     let single = cuda.clone().with_strategy(CudaStrategy::SinglePass);
     let mut workspaces = [CudaWorkspace::new(&single), CudaWorkspace::new(&single)];
     let [pass, gather] = &mut workspaces;
-    let mut contenders: Vec<(String, Box<Call<'_>>)> = vec![
+    let mut contenders: Vec<Contender<'_>> = vec![
         ("gather".into(), Box::new(|out| Ok(gather.shuffle_into(&given, &source, out)?))),
         ("single pass".into(), Box::new(|out| Ok(pass.shuffle_into(&f, &source, out)?))),
     ];
@@ -155,7 +158,7 @@ fn all_at_once<'a>(
     shape: Shape,
     f: &Standard,
     source: &'a CudaSlice<u64>,
-) -> Result<Option<(String, Box<Call<'a>>)>, Box<dyn Error>> {
+) -> Result<Option<Contender<'a>>, Box<dyn Error>> {
     let Shape { threads, slots, blocks, cluster } = shape;
     let points = u32::try_from(f.last())? + 1;
     let (grid, rest) = (points / (threads * slots), points % (threads * slots));

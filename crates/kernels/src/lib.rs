@@ -21,7 +21,7 @@
 //!
 //! [`bijective-shuffle`]: https://crates.io/crates/bijective-shuffle
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -83,9 +83,15 @@ impl Images {
         self.table().chunks_exact(IMAGE).map(key_of)
     }
 
+    /// Whether there is an image with a key.
+    pub fn has(&self, key: u128) -> bool {
+        self.place(key).is_some()
+    }
+
     /// The image with a key, if there is one.
     ///
-    /// Its group is decompressed, which takes milliseconds, and kept until [`forget`] is called.
+    /// Its group is decompressed, which takes milliseconds. The last few groups are kept, since
+    /// the next image mostly is of one of them.
     pub fn find(&self, key: u128) -> Option<Vec<u8>> {
         let (group, place) = self.place(key)?;
         Some(self.group(group)?.get(place)?.to_vec())
@@ -108,15 +114,19 @@ impl Images {
     }
 
     /// A group, decompressed.
-    fn group(&self, group: usize) -> Option<Arc<[u8]>> {
-        let groups = || GROUPS.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = (self.code, group);
-        if let Some(bytes) = groups().get_or_insert_default().get(&known) {
-            return Some(bytes.clone());
+    fn group(&self, number: usize) -> Option<Arc<[u8]>> {
+        let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |group: &&Group| group.of == self.code && group.number == number;
+        if let Some(group) = kept().iter().find(is_it) {
+            return Some(group.bytes.clone());
         }
         // The lock is not held meanwhile; at worst two threads do the same.
-        let bytes: Arc<[u8]> = self.decompress(group)?.into();
-        groups().get_or_insert_default().insert(known, bytes.clone());
+        let bytes: Arc<[u8]> = self.decompress(number)?.into();
+        let mut kept = kept();
+        if kept.len() == MOST_KEPT {
+            kept.pop_front();
+        }
+        kept.push_back(Group { of: self.code, number, bytes: bytes.clone() });
         Some(bytes)
     }
 
@@ -144,13 +154,18 @@ impl Images {
     }
 }
 
-/// The groups that have been decompressed.
-static GROUPS: Mutex<Option<HashMap<(Code, usize), Arc<[u8]>>>> = Mutex::new(None);
-
-/// Frees the memory of all groups that have been decompressed.
-pub fn forget() {
-    *GROUPS.lock().unwrap_or_else(PoisonError::into_inner) = None;
+/// A group, decompressed: some megabytes at most.
+struct Group {
+    of: Code,
+    number: usize,
+    bytes: Arc<[u8]>,
 }
+
+/// How many groups are kept: those of a plan with two passes and its alternative.
+const MOST_KEPT: usize = 4;
+
+/// The groups that were decompressed last, the latest at the end.
+static KEPT: Mutex<VecDeque<Group>> = Mutex::new(VecDeque::new());
 
 /// The number of 32 bits at a place.
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
@@ -172,11 +187,15 @@ mod tests {
         for target in TARGETS {
             let keys: Vec<u128> = target.keys().collect();
             assert!(!keys.is_empty() && keys.is_sorted_by(|a, b| a < b));
-            for &key in &keys {
+            // One group after the other, so that each is decompressed once.
+            let mut by_group = keys.clone();
+            by_group.sort_by_key(|&key| target.place(key).map(|(group, _)| group));
+            for key in by_group {
+                assert!(target.has(key));
                 assert!(target.find(key).is_some_and(|image| !image.is_empty()));
                 let others = [key ^ 1, key ^ 1 << 127, key.wrapping_add(1)];
                 let other = others.into_iter().find(|other| !keys.contains(other)).unwrap();
-                assert!(target.find(other).is_none());
+                assert!(!target.has(other) && target.find(other).is_none());
             }
             assert!(target.find(0).is_none() && target.find(u128::MAX).is_none());
         }

@@ -133,7 +133,7 @@ impl Device {
                 loaded => return loaded,
             }
         }
-        load(&*self.image(program)?)
+        load(&self.image(program)?)
     }
 
     /// A program's code for this device, which is compiled at first use.
