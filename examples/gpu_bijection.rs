@@ -103,12 +103,9 @@ fn main() -> Result<(), Error> {
     // A domain of 2^20 points, and fewer items.
     let f = Feistel::new(10, [0x243F_6A88, 0x85A3_08D3, 0x1319_8A2E, 0x0370_7344]);
     let mut items: Vec<u64> = (0..1_000_000).collect();
-    match Cuda::new() {
-        Ok(cuda) => {
-            cuda.shuffle(&f, &mut items)?;
-            println!("shuffled {} items on the GPU", items.len());
-        }
-        // No GPU, no driver or no compiler is an ordinary state.
+    match Cuda::new().and_then(|cuda| cuda.shuffle(&f, &mut items)) {
+        Ok(()) => println!("shuffled {} items on the GPU", items.len()),
+        // No GPU, no driver or no compiler is an ordinary state. Nothing has moved then.
         Err(Error::BackendUnavailable { reason }) => {
             println!("no GPU: {reason}");
             Cpu.shuffle(&f, &mut items)?;

@@ -72,6 +72,10 @@ pub use rand_core;
 /// Re-exported in the version that this crate uses: [`ParIter`] implements its iterator traits.
 pub use rayon;
 
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[doc(hidden)]
+pub use cuda::embedding;
+
 /// Re-exported in the version that this crate uses: [`CudaWorkspace`] takes its device memory and
 /// streams.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]

@@ -67,14 +67,15 @@ __device__ __forceinline__ void write_exact_rows(const Keys& keys, const Shares&
 }
 
 // Writes the rows that ciphers compact to. ROW_WARPS warps write a row: all warps of the block, or
-// one. `last` is the last slot of the ciphers' domains of 2^BITS points, which tiles divide evenly.
-// A row has the indexes up to `most`; DENSE says that every slot survives.
+// one. `width` is that of the ciphers' domains, whose last slot is `last`; tiles divide them
+// evenly. A row has the indexes up to `most`; DENSE says that every slot survives.
 //
 // A warp has SLOTS times 32 consecutive slots of a tile. It stores the survivors among 32 slots at
 // a time, whose places are consecutive.
 template <class Index, int WARPS, int ROW_WARPS, int SLOTS, bool DENSE, class F, class N>
-__device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, Index most, uint64_t first,
-                                                  uint64_t rows, N* out) {
+__device__ __forceinline__ void write_cipher_rows(const Keys& keys, const typename F::Width& width,
+                                                  Index last, Index most, uint64_t first, uint64_t rows,
+                                                  N* out) {
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
                   "a row's warps wait for each other by themselves or as a block");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
@@ -88,7 +89,8 @@ __device__ __forceinline__ void write_cipher_rows(const Keys& keys, Index last, 
         if (warp == 0 && lane < F::KEYS) draw_round(keys, lane, first + row, members[own]);
         ROW_WARPS == 1 ? __syncwarp() : __syncthreads();
         // A copy in registers.
-        const F f = members[own];
+        F f = members[own];
+        f.width = width;
         N* to = out + row * (uint64_t(most) + 1);
         Index slot = warp * SLOTS * 32 + lane;
         for (Index tile = 0; tile < tiles; ++tile, slot += TILE) {

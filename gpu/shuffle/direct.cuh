@@ -80,8 +80,9 @@ template <bool WHOLE, class Index, int PER_THREAD, class F>
 __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t slots, Index greatest, Index* packed) {
     const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
     uint32_t count = 0;
-    // Unrolling by four keeps the pipelines full; more would only fill the instruction cache.
-#pragma unroll 4
+    // Unrolling by four keeps the pipelines full; more would only fill the instruction cache. A
+    // part of a tile comes once at most, at the end.
+#pragma unroll (WHOLE ? 4 : 1)
     for (int k = 0; k < PER_THREAD; ++k) {
         const uint32_t j = 32 * k + lane;
         const bool inside = WHOLE || j < slots;

@@ -163,6 +163,11 @@ impl DeviceSource {
     }
 }
 
+/// The narrower word of the device that has `bits` bits.
+pub(super) const fn word_for(bits: u32) -> &'static str {
+    if bits <= 32 { "uint32_t" } else { "uint64_t" }
+}
+
 /// Packs two 32-bit words into one of 64 bits, with the first one first in memory.
 pub(super) fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) | u64::from(second) << 32

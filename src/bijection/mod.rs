@@ -51,6 +51,8 @@ pub(crate) use from_seed::FromSeed;
 pub use grid_feistel::GridFeistel;
 pub use inverse::Inverse;
 pub use lcg::Lcg;
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+pub(crate) use mul_xorshift::DeviceWidth;
 pub use mul_xorshift::MulXorshift;
 pub use random_sign::RandomSign;
 pub use standard::Standard;

@@ -153,13 +153,16 @@ impl<N: Word> Bijection<N> for Table<N> {
             return None;
         }
         let text = include_str!("../../gpu/bijection/table.cuh");
-        let words = |values: &[N]| -> Vec<u64> {
-            let bytes =
-                |chunk: &[N]| chunk.iter().rev().fold(0, |word, value| word << 8 | value.widen());
-            values.chunks(8).map(bytes).collect()
+        let words = |values: &[N]| {
+            let mut words = [0; 256 / 8];
+            for (place, value) in values.iter().enumerate() {
+                words[place / 8] |= value.widen() << (place % 8 * 8);
+            }
+            words
         };
-        let params = words(&self.forward).into_iter().chain(words(&self.inverse));
-        Some(DeviceSource::own(format!("Table<{len}>"), text, params))
+        let tables = [&self.forward, &self.inverse].map(|values| words(values));
+        let params = [len as u64].into_iter().chain(tables.into_iter().flatten());
+        Some(DeviceSource::own("Table".into(), text, params))
     }
 }
 

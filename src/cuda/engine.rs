@@ -21,11 +21,15 @@ use crate::error::{Error, GpuError};
 
 /// The engine on an NVIDIA GPU, on one of its streams.
 ///
-/// The engine needs a driver for CUDA 12.0 or later and the run-time compiler NVRTC, version 11.7
-/// or later; both are located when it is created. NVRTC comes with CUDA, and separately as the
-/// Python package `nvidia-cuda-nvrtc`. If it is not where the system looks for libraries, set the
-/// environment variable `BIJECTIVE_SHUFFLE_NVRTC` to its path. NVRTC must be able to compile for
-/// the GPU: NVRTC 13 does so from compute capability 7.5 on.
+/// The engine needs a driver for CUDA 12.0 or later, and a GPU of compute capability 7.0 or later.
+/// With the feature `kernels`, which is on by default, the kernels of
+/// [`Standard`](crate::bijection::Standard), of batches, of fills and of affine maps are part of
+/// the program. Other kernels are compiled at first use by the run-time compiler NVRTC, version
+/// 11.7 or later. It comes with CUDA, and separately as the Python package `nvidia-cuda-nvrtc`. If
+/// it is not where the system looks for libraries, set the environment variable
+/// `BIJECTIVE_SHUFFLE_NVRTC` to its path; the value `none` forbids it. NVRTC must be able to
+/// compile for the GPU: NVRTC 13 does so from compute capability 7.5 on. A call that needs the
+/// compiler where there is none returns [`Error::BackendUnavailable`].
 ///
 /// As a [`Compactor`](crate::Compactor) it serves slices in host memory, by copying them to the GPU
 /// and back. A [`CudaWorkspace`](crate::CudaWorkspace) serves slices in device memory, which is
@@ -70,8 +74,9 @@ impl Cuda {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`] if there is no suitable GPU, driver or compiler, and
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::BackendUnavailable`] if there is no suitable GPU or driver, if the library that
+    /// `BIJECTIVE_SHUFFLE_NVRTC` names cannot be loaded or, without the feature `kernels`, if there
+    /// is no compiler; [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn new() -> Result<Self, Error> {
         Self::on_device(0)
     }
@@ -191,7 +196,7 @@ impl Cuda {
         &self.stream
     }
 
-    /// Compiles the kernels for shuffling and unshuffling `len` items of type T by such a
+    /// Loads or compiles the kernels for shuffling and unshuffling `len` items of type T by such a
     /// bijection, so that no later call of an engine in this context has to.
     /// [`CudaWorkspace::reserve`](crate::CudaWorkspace::reserve) also allocates the memory.
     ///
@@ -229,6 +234,7 @@ impl Cuda {
     ///
     /// # Errors
     ///
+    /// [`Error::BackendUnavailable`] without the compiler;
     /// [`GpuError::Compile`](crate::GpuError::Compile), with the kernel's name and the compiler's
     /// log, if the text does not compile or has no such kernel;
     /// [`GpuError::Driver`](crate::GpuError::Driver).
@@ -260,11 +266,15 @@ impl Cuda {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let cuda = match Cuda::new() {
     ///     Ok(cuda) => cuda,
-    ///     // No GPU, no driver or no compiler is an ordinary state.
+    ///     // No GPU or no driver is an ordinary state, and so is no compiler.
     ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
     ///     Err(error) => return Err(error.into()),
     /// };
-    /// let kernel = cuda.kernel(TEXT, "hits")?;
+    /// let kernel = match cuda.kernel(TEXT, "hits") {
+    ///     Ok(kernel) => kernel,
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(error) => return Err(error.into()),
+    /// };
     /// let stream = cuda.stream();
     /// let mut hits = stream.alloc_zeros::<u32>(1)?;
     /// let (key, points) = (Philox4x32Rng::new(42, 0).key(), 1024_u32);
@@ -297,7 +307,7 @@ impl Cuda {
 
     /// Keeps compiled kernels in a folder from now on, and looks for them there, for all engines on
     /// this device. A kernel takes about half a second to compile, and is kept in memory in any
-    /// case.
+    /// case. Kernels that are part of the program are not kept there.
     ///
     /// The folder is created when it is needed. It is not an error if it cannot be written or read.
     /// Anyone who can write to it controls what the GPU runs, so the crate uses no folder unless

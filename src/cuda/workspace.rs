@@ -61,7 +61,7 @@ use crate::word::Word;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
-///     // No GPU, no driver or no compiler is an ordinary state.
+///     // No GPU or no driver is an ordinary state.
 ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };

@@ -38,8 +38,9 @@ pub enum Unavailable {
         /// The driver's error number, a `CUresult`.
         code: u32,
     },
-    /// NVRTC, the library that compiles the kernels, was found neither where the system looks for
-    /// libraries nor in a CUDA installation.
+    /// NVRTC, the library that compiles kernels, is needed for this call, and was found neither
+    /// where the system looks for libraries nor in a CUDA installation; or
+    /// `BIJECTIVE_SHUFFLE_NVRTC` is `none`.
     NoCompiler,
     /// The environment variable `BIJECTIVE_SHUFFLE_NVRTC` is set, but no library can be loaded from
     /// its path. No other place is searched then.
@@ -83,7 +84,7 @@ impl fmt::Display for Unavailable {
                 write!(f, "the driver could not be started: error {code}")
             }
             Self::NoCompiler => f.write_str(
-                "the library NVRTC was not found: install it, by `pip install nvidia-cuda-nvrtc`, \
+                "this call needs the library NVRTC, which was not found: install it, by `pip install nvidia-cuda-nvrtc`, \
                  `conda install -c conda-forge cuda-nvrtc` or, from NVIDIA's repository, \
                  `apt install cuda-nvrtc-13-0`, and set BIJECTIVE_SHUFFLE_NVRTC to the path of \
                  libnvrtc.so (Windows: nvrtc64_*.dll) if it still is not found",

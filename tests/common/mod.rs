@@ -217,14 +217,28 @@ pub(crate) fn lengths(most: u32) -> Vec<u64> {
     all
 }
 
-/// An engine on a stream of its own, if this machine has a GPU; it must, if the environment says
-/// so.
+/// An engine on a stream of its own, if this machine has a GPU and the compiler; it must, if the
+/// environment says so.
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
-    match bijective_shuffle::Cuda::new() {
-        Ok(cuda) => Some(cuda),
+    let cuda = gpu()?;
+    // Only what has to be compiled shows whether there is a compiler.
+    let compiled = cuda.kernel("extern \"C\" __global__ void nothing() {}", "nothing");
+    available(compiled).map(|_| cuda)
+}
+
+/// An engine on a stream of its own, if this machine has a GPU, with or without the compiler.
+pub(crate) fn gpu() -> Option<bijective_shuffle::Cuda> {
+    available(bijective_shuffle::Cuda::new())
+}
+
+/// What needs a GPU, if there is one.
+fn available<T>(what: Result<T, Error>) -> Option<T> {
+    match what {
+        Ok(what) => Some(what),
         Err(error @ Error::BackendUnavailable { .. }) => {
             assert!(std::env::var_os("BIJECTIVE_SHUFFLE_REQUIRE_GPU").is_none(), "{error}");
-            println!("skipped: no CUDA device ({error})");
+            println!("skipped: {error}");
             None
         }
         Err(error) => panic!("{error}"),

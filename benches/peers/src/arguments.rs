@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::cold::ItemType;
 use crate::contender::Choice;
+use crate::gpu_cold::Kernels;
 use crate::measure::Effort;
 use crate::pages::Pages;
 
@@ -50,6 +51,18 @@ pub(crate) enum Command {
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
     GpuRngSweep(GpuNumbers),
+    /// Time kernels that add up the counts of all tiles at once, beside the single pass: rows as
+    /// CSV, for lengths 2^w + 1
+    GpuBetween(GpuLengths),
+    /// Time the first call on a GPU in fresh processes: rows as CSV
+    GpuCold,
+    /// One sample of `gpu-cold`, in this process
+    #[command(hide = true)]
+    GpuColdSample {
+        /// Where the kernels come from
+        #[arg(value_enum)]
+        kernels: Kernels,
+    },
     /// Write tables, ratios and quoted figures into the documents, as the rows in benches/results
     /// say
     Headlines(Documents),

@@ -28,9 +28,9 @@ const MOST_HOST_POWER: u32 = 28;
 
 /// Indexes that lie in device memory, as a bijection: with it the engine is a gather with a given
 /// index.
-struct Given {
-    address: u64,
-    last: u64,
+pub(crate) struct Given {
+    pub(crate) address: u64,
+    pub(crate) last: u64,
 }
 
 impl Bijection for Given {

@@ -13,6 +13,8 @@ mod curand;
 mod exchange;
 mod figure;
 mod gpu;
+mod gpu_between;
+mod gpu_cold;
 mod gpu_group;
 mod gpu_rng;
 mod gpu_rows;
@@ -51,6 +53,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Before there is a pool, whose start is part of a first call.
         return cold::sample(sample, common);
     }
+    if let Command::GpuColdSample { kernels } = arguments.command {
+        return gpu_cold::sample(kernels);
+    }
     common.pages.choose();
     let threads = match (common.threads, &arguments.command) {
         (Some(threads), _) => threads,
@@ -64,8 +69,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Sizes(amount) => sizes::run(amount, common),
         Command::Small => small::run(common),
         Command::Cold(calls) => cold::run(calls, common),
-        Command::ColdSample(_) => unreachable!("it was answered above"),
+        Command::ColdSample(_) | Command::GpuColdSample { .. } => {
+            unreachable!("it was answered above")
+        }
         Command::Exchange(ranks) => exchange::run(ranks, common),
+        Command::GpuBetween(lengths) => gpu_between::run(lengths, common),
+        Command::GpuCold => gpu_cold::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuGroup(groups) => gpu_group::run(groups, common),
         Command::GpuViews(views) => gpu_views::run(views, common),

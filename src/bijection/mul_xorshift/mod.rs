@@ -8,6 +8,7 @@ pub use definition::MulXorshift;
 use rand_core::Rng;
 
 use self::lanes::Rounds;
+use super::device::{pair, word_for};
 use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
@@ -91,8 +92,32 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         let words = [self.multipliers, self.increments, self.undo, undo_increments];
         let words = words.into_iter().flatten();
         let unused = [0; 4].into_iter().take(if ROUNDS == 0 { 4 } else { 0 });
-        let type_name = format!("MulXorshift<{}, {ROUNDS}>", self.bits);
-        Some(DeviceSource::own(type_name, text, words.map(N::widen).chain(unused)))
+        let type_name = format!("MulXorshift<{}, {ROUNDS}>", word_for(self.bits));
+        let width = DeviceWidth::new(self.bits).words();
+        let params = width.into_iter().chain(words.map(N::widen)).chain(unused);
+        Some(DeviceSource::own(type_name, text, params))
+    }
+}
+
+/// `Width` in gpu/bijection/mul_xorshift.cuh: what a width of 2 to 64 bits means to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeviceWidth {
+    pub(crate) last: u64,
+    pub(crate) shifts: [u32; 2],
+    pub(crate) below: [u32; 2],
+}
+
+impl DeviceWidth {
+    pub(crate) fn new(bits: u32) -> Self {
+        let (last, half) = (u64::low_mask(bits), bits.div_ceil(2));
+        let shifts = [half, half + 1];
+        // Half of the bits at most are left, so they fit.
+        Self { last, shifts, below: shifts.map(|shift| (last >> shift) as u32) }
+    }
+
+    fn words(self) -> [u64; 3] {
+        let pair = |[low, high]: [u32; 2]| pair(low, high);
+        [self.last, pair(self.shifts), pair(self.below)]
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kernels of gpu/batch, which write rows, with their arguments.
 
 use super::tuning::{self, RowShape};
-use crate::bijection::batch;
+use crate::bijection::{DeviceWidth, batch};
 use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::word_type::WordType;
 use crate::seed::Seed;
@@ -51,6 +51,22 @@ impl Shares {
     }
 }
 
+device_struct! {
+    /// `Width` in gpu/bijection/mul_xorshift.cuh.
+    pub(super) struct Width {
+        last: u64,
+        shifts: [u32; 2],
+        below: [u32; 2],
+    }
+}
+
+impl Width {
+    pub(super) fn new(bits: u32) -> Self {
+        let DeviceWidth { last, shifts, below } = DeviceWidth::new(bits);
+        Self { last, shifts, below }
+    }
+}
+
 arguments! {
     /// Writes rows that are drawn exactly.
     pub(super) struct ExactRows => Permutations, None, "write_exact_rows<THREADS>" {
@@ -67,6 +83,7 @@ arguments! {
     pub(super) struct CipherRows
         => Permutations, Type, "write_cipher_rows<Index, WARPS, ROW_WARPS, SLOTS, DENSE, F>" {
         keys: Keys => "Keys",
+        width: Width => "F::Width",
         last: u64 => "uint64_t",
         most: u64 => "uint64_t",
         first: u64 => "uint64_t",

@@ -1,9 +1,10 @@
 //! Choosing and running the kernels that write rows of a batch.
 
-use super::kernels::{self, Keys, Shares};
+use super::kernels::{self, Keys, Shares, Width};
 use super::tuning;
 use crate::bijection::{Bijection, FromSeed, Standard, StandardCipher};
 use crate::compact::batch::Batch;
+use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
@@ -58,7 +59,8 @@ impl Way {
 /// At the job's address there are words for all of its rows, in device memory that the stream may
 /// write, and nobody else uses them until it has.
 pub(crate) unsafe fn write(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
-    each_plan(executor, job, |executor, plan| {
+    let limits = executor.device.limits;
+    each_plan(job, &limits, |plan| {
         // SAFETY: the plan writes the job's rows to the job's address, or one of its rows behind
         // those before it, and nothing else that the caller has given. The caller promises that
         // memory.
@@ -70,29 +72,29 @@ pub(crate) unsafe fn write(executor: &mut Executor, job: &RowsJob) -> Result<(),
 pub(crate) fn reserve(executor: &mut Executor, job: &RowsJob) -> Result<(), Error> {
     // All rows need the same kernels and memory.
     let job = RowsJob { rows: job.rows.min(1), ..*job };
-    each_plan(executor, &job, Executor::reserve)
+    let limits = executor.device.limits;
+    each_plan(&job, &limits, |plan| executor.reserve(plan))
 }
 
 /// Calls a function with the plan for all rows, or with a plan for each row in turn.
-fn each_plan(
-    executor: &mut Executor,
+pub(crate) fn each_plan(
     job: &RowsJob,
-    mut run: impl FnMut(&mut Executor, &Plan<'_>) -> Result<(), Error>,
+    limits: &Limits,
+    mut run: impl FnMut(&Plan<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if job.rows == 0 {
         return Ok(());
     }
-    let limits = executor.device.limits;
     match Way::of(job, limits.multiprocessors) {
-        Way::Exact => run(executor, &exact(job)),
-        Way::Together(any) => run(executor, &together(job, &any, limits.multiprocessors)?),
+        Way::Exact => run(&exact(job)),
+        Way::Together(any) => run(&together(job, &any, limits.multiprocessors)?),
         Way::OneByOne => (0..job.rows).try_for_each(|row| {
             let len = job.batch.len as u64;
             let f =
                 StandardCipher::from_seed(len, job.batch.seed.epoch(job.first.wrapping_add(row)));
             let out = job.out.plus(row * len * job.word.bytes() as u64);
             let row = Job::new(&f, len, Movement::Indices { out, word: job.word })?;
-            run(executor, &strategy::plan(&row, CudaStrategy::SinglePass, &limits)?)
+            run(&strategy::plan(&row, CudaStrategy::SinglePass, limits)?)
         }),
     }
 }
@@ -130,8 +132,10 @@ fn together(
     let grid = Grid::Resident(rows.div_ceil(u64::from(shape.at_once())));
     let keys = Keys::new(&batch.seed, StandardCipher::key_domain(len).word());
     let kernel = kernels::cipher_rows(WordType::for_indexes(last), shape, most == last, word);
+    let width = Width::new(any.bits());
     let launch = Launch::new(kernel, grid, move |at| kernels::CipherRows {
         keys,
+        width,
         last,
         most,
         first,

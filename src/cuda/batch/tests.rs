@@ -50,8 +50,9 @@ fn program(main: &str) -> String {
              for (uint32_t k = 0; k < shares.len; ++k) std::printf(\"%u \", unsigned(row[k]));
              std::printf(\"\\n\");
          }
-         template <class F> static void cipher(const Keys& keys, uint64_t epoch) {
+         template <class F> static void cipher(const Keys& keys, typename F::Width width, uint64_t epoch) {
              F f = F();
+             f.width = width;
              for (int round = 0; round < F::KEYS; ++round) draw_round(keys, uint32_t(round), epoch, f);
              for (uint64_t x = 0; x < 300; ++x) std::printf(\"%llu \", (unsigned long long)f.forward(x));
              std::printf(\"\\n\");
@@ -77,10 +78,11 @@ fn program(main: &str) -> String {
              memory.print();
          }
          template <class Index, int WARPS, int ROW_WARPS, bool DENSE, class F, class N>
-         static void cipher_rows(const Keys& keys, Index last, Index most, uint64_t first, uint64_t rows) {
+         static void cipher_rows(const Keys& keys, typename F::Width width,
+                                 Index last, Index most, uint64_t first, uint64_t rows) {
              Rows<N> memory(rows * (uint64_t(most) + 1));
              launch(2, 32 * WARPS, true, [&] {
-                 write_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(keys, last, most, first, rows, memory.out());
+                 write_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(keys, width, last, most, first, rows, memory.out());
              });
              memory.print();
          }\n",
@@ -148,11 +150,14 @@ fn ciphers_of_the_device_text_are_those_of_the_host() {
     let (mut main, mut expected) = (String::new(), Vec::new());
     for seed in SEEDS.map(|seed| seed()) {
         for len in [257, 1000, 1 << 17, (1 << 32) + 1, 1 << 50] {
-            let any = StandardCipher::from_seed(len, 0).device_source().unwrap();
+            let any = StandardCipher::from_seed(len, 0);
+            let (source, width) = (any.device_source().unwrap(), Width::new(any.bits()));
+            let (f, width) = (source.type_name(), initialiser(&width));
             let keys = initialiser(&Keys::new(&seed, StandardCipher::key_domain(len).word()));
-            writeln!(main, "{{ static const unsigned char k[] = {{{keys}}};").unwrap();
+            writeln!(main, "{{ static const unsigned char k[] = {{{keys}}}, w[] = {{{width}}};")
+                .unwrap();
             for epoch in EPOCHS {
-                writeln!(main, "cipher<{}>(of<Keys>(k), {epoch}ull);", any.type_name()).unwrap();
+                writeln!(main, "cipher<{f}>(of<Keys>(k), of<{f}::Width>(w), {epoch}ull);").unwrap();
                 let f = StandardCipher::from_seed(len, seed.epoch(epoch));
                 expected.push((0..300).map(|x| f.forward(x)).collect());
             }
@@ -190,8 +195,9 @@ fn rows_that_kernels_write_are_those_of_the_host() {
         let any = StandardCipher::from_seed(len as u64, 0);
         let keys = initialiser(&Keys::new(&seed, StandardCipher::key_domain(len as u64).word()));
         let (last, most, source) = (any.last(), len as u64 - 1, any.device_source().unwrap());
-        let f = source.type_name();
-        writeln!(main, "{{ static const unsigned char k[] = {{{keys}}};").unwrap();
+        let (f, width) = (source.type_name(), initialiser(&Width::new(any.bits())));
+        writeln!(main, "{{ static const unsigned char k[] = {{{keys}}}, w[] = {{{width}}};")
+            .unwrap();
         for (index, warps, row_warps, word) in [
             ("uint32_t", 2, 1, "uint32_t"),
             ("uint32_t", 2, 2, "uint64_t"),
@@ -202,7 +208,7 @@ fn rows_that_kernels_write_are_those_of_the_host() {
                 writeln!(
                     main,
                     "cipher_rows<{index}, {warps}, {row_warps}, {dense}, {f}, {word}>\
-                     (of<Keys>(k), {last}u, {most}u, 9, {rows});"
+                     (of<Keys>(k), of<{f}::Width>(w), {last}u, {most}u, 9, {rows});"
                 )
                 .unwrap();
                 expected.push(rows_of_the_host(len, &seed, 9, rows));

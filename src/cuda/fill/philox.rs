@@ -63,6 +63,24 @@ impl Places {
     }
 }
 
+/// Calls a function with the plans of fills by one stream, of every shape.
+pub(super) fn each_plan<D: DeviceDraw, const ROUNDS: usize>(
+    multiprocessors: u32,
+    run: &mut dyn FnMut(&Plan<'_>),
+) -> Result<(), Error> {
+    let rng = Philox4x32Rng::<ROUNDS>::from_key(0, 0);
+    for words in [1 << 10, 1 << 30] {
+        // An address at which the stream's blocks are aligned, and one at which they are not.
+        for out in [256, 260] {
+            let places = Places::new(&rng, out, words, D::WORDS);
+            let mut plan = Plan::new();
+            plan.launch(places.launch::<ROUNDS>(D::NAME, words, multiprocessors)?);
+            run(&plan);
+        }
+    }
+    Ok(())
+}
+
 /// The number of blocks of threads for `blocks` blocks of the generator.
 fn grid(
     blocks: u64,

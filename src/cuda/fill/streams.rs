@@ -66,7 +66,7 @@ macro_rules! stream_fills {
 ///
 /// let cuda = match Cuda::new() {
 ///     Ok(cuda) => cuda,
-///     // No GPU, no driver or no compiler is an ordinary state.
+///     // No GPU or no driver is an ordinary state.
 ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
@@ -233,6 +233,19 @@ struct StreamsJob {
     out: u64,
     len: usize,
     multiprocessors: u32,
+}
+
+/// Calls a function with the plans of fills by generators of type G, of every shape that a device
+/// with so many multiprocessors gets.
+pub(super) fn each_plan<G: DeviceGenerator, D: DeviceDraw>(
+    multiprocessors: u32,
+    run: &mut dyn FnMut(&Plan<'_>),
+) -> Result<(), Error> {
+    for count in [1, 1 << 20] {
+        let job = StreamsJob { states: 256, count, out: 256, len: 1, multiprocessors };
+        run(&plan::<G, D>(job)?);
+    }
+    Ok(())
 }
 
 /// Plans the kernel that fills an array.

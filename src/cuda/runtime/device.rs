@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
 
+use super::embedded;
 use super::loaded::LoadedKernel;
 use super::nvrtc::{Nvrtc, Target};
 use super::probe;
 use super::program::Program;
 use super::stream::failed;
-use crate::error::{Error, Unavailable};
+use crate::error::{Error, GpuError, Unavailable};
 
 /// The resources of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,8 @@ pub(crate) struct Limits {
 pub(crate) struct Device {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) limits: Limits,
-    target: Target,
+    /// Its compute capability, such as 90.
+    architecture: u32,
     kernels: Mutex<HashMap<Program, Arc<LoadedKernel>>>,
     folder: Mutex<Option<PathBuf>>,
 }
@@ -75,10 +77,12 @@ impl Device {
         };
         let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
-        let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
-        let target = nvrtc
-            .target(major * 10 + minor)
-            .ok_or_else(|| Error::no_cuda(Unavailable::DeviceTooOld { major, minor }))?;
+        let architecture = major * 10 + minor;
+        // The compiler is needed only for what the crate does not bring along. A path that the user
+        // has named is an error right away if there is no compiler at it.
+        if Nvrtc::is_named() || !embedded::serve(architecture) {
+            target(architecture)?;
+        }
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         let most = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
         let threads = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
@@ -91,7 +95,7 @@ impl Device {
                 shared_per_multiprocessor: most as usize,
                 l2_bytes: u64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
             },
-            target,
+            architecture,
             kernels: Mutex::default(),
             folder: Mutex::default(),
         })
@@ -102,10 +106,12 @@ impl Device {
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
     }
 
-    /// A program's kernel, which is compiled and loaded at first use.
+    /// A program's kernel, which is loaded at first use: machine code that the crate brings along,
+    /// PTX that it brings along, or else what the compiler makes.
     ///
     /// # Errors
     ///
+    /// [`Error::BackendUnavailable`] if the compiler is needed and there is none,
     /// [`GpuError::Compile`](crate::GpuError::Compile),
     /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn kernel(&self, program: &Program) -> Result<Arc<LoadedKernel>, Error> {
@@ -113,28 +119,57 @@ impl Device {
         if let Some(kernel) = kernels().get(program) {
             return Ok(kernel.clone());
         }
-        let image = self.image(program)?;
-        let kernel =
-            Arc::new(LoadedKernel::load(&self.context, &image, self.limits.shared_per_block)?);
+        let kernel = Arc::new(self.load(program)?);
         Ok(kernels().entry(program.clone()).or_insert(kernel).clone())
+    }
+
+    fn load(&self, program: &Program) -> Result<LoadedKernel, Error> {
+        let load =
+            |image: &[u8]| LoadedKernel::load(&self.context, image, self.limits.shared_per_block);
+        for image in embedded::images(&program.full_text(), self.architecture) {
+            match load(&image) {
+                // The driver is older than the compiler that made the image.
+                Err(Error::Gpu(GpuError::Driver { code, .. })) if REFUSED.contains(&code) => {}
+                loaded => return loaded,
+            }
+        }
+        load(&self.image(program)?)
     }
 
     /// A program's code for this device, which is compiled at first use.
     ///
     /// # Errors
     ///
-    /// [`GpuError::Compile`](crate::GpuError::Compile).
+    /// [`Error::BackendUnavailable`], [`GpuError::Compile`](crate::GpuError::Compile).
     pub(crate) fn image(&self, program: &Program) -> Result<Arc<[u8]>, Error> {
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        program.image(self.target, folder.as_deref())
+        program.image(target(self.architecture)?, folder.as_deref())
     }
+}
+
+/// The driver's answers to an image that it does not understand: no image, one without code for the
+/// device, PTX that is wrong or too new, and an architecture, or a kind of code, that it does not
+/// know.
+const REFUSED: [u32; 5] = [200, 209, 218, 222, 223];
+
+/// What the compiler compiles to for a device of this architecture.
+///
+/// # Errors
+///
+/// [`Error::BackendUnavailable`] if there is no compiler, or none for this device.
+fn target(architecture: u32) -> Result<Target, Error> {
+    let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
+    let (major, minor) = (architecture / 10, architecture % 10);
+    nvrtc
+        .target(architecture)
+        .ok_or_else(|| Error::no_cuda(Unavailable::DeviceTooOld { major, minor }))
 }
 
 impl std::fmt::Debug for Device {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Device")
             .field("ordinal", &self.context.ordinal())
-            .field("target", &self.target)
+            .field("architecture", &self.architecture)
             .finish_non_exhaustive()
     }
 }

@@ -82,8 +82,16 @@ impl Executor {
         self.may_be_captured
     }
 
-    /// Compiles the plan's kernels, for all executors of the context.
+    /// Compiles the plan's kernels, for all executors of the context, and those of its alternative.
+    /// Without a compiler it is enough if the alternative needs none.
     pub(crate) fn compile(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
+        match (self.compile_one(plan), &plan.otherwise) {
+            (Ok(()) | Err(Error::BackendUnavailable { .. }), Some(other)) => self.compile(other),
+            (compiled, _) => compiled,
+        }
+    }
+
+    fn compile_one(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
         if plan.tiles > 0 {
             self.ready(&Evaluated::Nothing, &own::new_tile_states().erase())?;
         }
@@ -92,7 +100,7 @@ impl Executor {
                 self.ready(&launch.evaluated, &launch.kernel)?;
             }
         }
-        plan.otherwise.as_ref().map_or(Ok(()), |otherwise| self.compile(otherwise))
+        Ok(())
     }
 
     /// Compiles the kernels and allocates the memory that the plan needs, so that
@@ -111,7 +119,7 @@ impl Executor {
 
     /// Executes the plan: puts its kernels and copies in the stream. It waits only where the plan
     /// has a check. All kernels are compiled and all memory is allocated before anything is
-    /// launched, so that the plan's alternative can take over if there is not enough memory.
+    /// launched, so that the plan's alternative can take over if something is missing.
     ///
     /// # Safety
     ///
@@ -148,11 +156,14 @@ impl Executor {
         bound.map_err(|error| failed(error, "use the device"))
     }
 
-    /// Compiles and allocates all that a plan needs or, if there is not enough memory, all that its
-    /// alternative needs.
+    /// Compiles and allocates all that a plan needs or, if there is not enough memory, or no
+    /// compiler for a kernel that needs one, all that its alternative needs.
     fn prepare<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
         match (self.prepare_one(plan), &plan.otherwise) {
-            (Err(Error::Gpu(GpuError::OutOfMemory)), Some(otherwise)) => self.prepare(otherwise),
+            (
+                Err(Error::Gpu(GpuError::OutOfMemory) | Error::BackendUnavailable { .. }),
+                Some(otherwise),
+            ) => self.prepare(otherwise),
             (prepared, _) => prepared,
         }
     }

@@ -287,6 +287,11 @@ impl Instance {
         self.library
     }
 
+    /// The name of the function that it calls.
+    pub(crate) fn function(&self) -> &'static str {
+        self.call.split('<').next().unwrap_or_default()
+    }
+
     /// Its text: a namespace of its own, with the definitions and the kernel, whose name is
     /// `entry`.
     pub(crate) fn text(&self, entry: &str) -> String {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! probe     is there a driver?            nvrtc     is there a compiler?
+//! embedded  kernels that the crate brings along
 //! device    a context and its limits      program   a text, compiled and kept
 //! kernel    a function and its arguments  plan      what a job takes and does
 //! loaded    a kernel on a device          executor  compile, reserve, execute
@@ -13,12 +14,13 @@
 
 pub(crate) mod array;
 pub(crate) mod device;
+pub(crate) mod embedded;
 pub(crate) mod executor;
 pub(crate) mod kernel;
 pub(crate) mod link;
 pub(crate) mod loaded;
 pub(crate) mod memory;
-mod nvrtc;
+pub(crate) mod nvrtc;
 pub(crate) mod own;
 pub(crate) mod plan;
 pub(crate) mod probe;

@@ -6,7 +6,7 @@
 //! needed because a driver that is older than the compiler loads it, but not the compiler's PTX.
 //! cudarc's feature `nvrtc` is on only for a type without which no `CudaFunction` can be created.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::OnceLock;
@@ -71,6 +71,14 @@ impl Drop for Handle<'_> {
     }
 }
 
+/// The value of `BIJECTIVE_SHUFFLE_NVRTC` that forbids the compiler.
+const NONE: &str = "none";
+
+/// The path that the user has named. An empty variable counts as not set.
+fn named() -> Option<OsString> {
+    std::env::var_os("BIJECTIVE_SHUFFLE_NVRTC").filter(|path| !path.is_empty())
+}
+
 /// The first version with `__grid_constant__`, by which kernels read their parameters in place.
 const OLDEST_VERSION: (c_int, c_int) = (11, 7);
 
@@ -81,15 +89,19 @@ impl Nvrtc {
     /// The compiler, which is loaded once in a process.
     pub(crate) fn get() -> Result<&'static Self, Unavailable> {
         static NVRTC: OnceLock<Result<Nvrtc, Unavailable>> = OnceLock::new();
-        // An empty variable counts as not set.
-        let named = || std::env::var_os("BIJECTIVE_SHUFFLE_NVRTC").filter(|path| !path.is_empty());
         NVRTC
             .get_or_init(|| match named() {
+                Some(path) if path == NONE => Err(Unavailable::NoCompiler),
                 Some(path) => Self::at(path.as_ref()),
                 None => Self::find(),
             })
             .as_ref()
             .map_err(Clone::clone)
+    }
+
+    /// Whether the user has named a path.
+    pub(crate) fn is_named() -> bool {
+        named().is_some_and(|path| path != NONE)
     }
 
     /// The compiler at a path that the user has named. No other is tried instead.

@@ -313,14 +313,13 @@ impl<'a> Plan<'a> {
     }
 
     /// Adds an alternative plan that does the same, for when there is not enough memory for this
-    /// one.
+    /// one, or no compiler for its kernels.
     pub(crate) fn or(mut self, otherwise: Self) -> Self {
         self.otherwise = Some(Box::new(otherwise));
         self
     }
 
     /// All launches of the plan and of its alternative.
-    #[cfg(test)]
     pub(crate) fn launches(&self) -> Vec<&Launch<'a>> {
         let own = self.steps.iter().filter_map(|step| match step {
             Step::Launch(launch) => Some(launch),

@@ -12,9 +12,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::kernel::{Instance, Library};
+use super::kernel::{BijectionUse, Instance, Library};
 use super::nvrtc::{Nvrtc, Target};
-use super::plan::Evaluated;
+use super::own;
+use super::plan::{Evaluated, Plan};
 use super::word_type::WordType;
 use crate::bijection::DeviceSource;
 use crate::error::{Error, GpuError};
@@ -74,6 +75,15 @@ impl Program {
         Self { bijection, kernel: KernelText::Own(kernel.clone()) }
     }
 
+    /// The programs that a plan and its alternative launch, and the one that initialises the memory
+    /// of a look-back.
+    pub(crate) fn all(plan: &Plan<'_>) -> Vec<Self> {
+        let launched = plan.launches().into_iter();
+        let launched = launched.map(|launch| Self::new(&launch.evaluated, &launch.kernel));
+        let initialised = Self::new(&Evaluated::Nothing, &own::new_tile_states().erase());
+        launched.chain([initialised]).collect()
+    }
+
     /// The program of a user's text, which follows the generators' and defines a kernel of this
     /// name.
     pub(crate) fn user(text: &str, name: &str) -> Self {
@@ -86,6 +96,19 @@ impl Program {
         let BijectionText { type_name, text, params } = &self.bijection;
         matches!(&self.kernel, KernelText::Own(own) if own == kernel)
             && (&**type_name, &**text, *params) == parts(evaluated)
+    }
+
+    /// What its code is like: the bijection that it evaluates and the function that it calls, or
+    /// the library that the function is in.
+    pub(crate) fn group(&self) -> String {
+        let type_name = &self.bijection.type_name;
+        match &self.kernel {
+            KernelText::Own(kernel) if kernel.bijection() == BijectionUse::None => {
+                format!("{:?}", kernel.library())
+            }
+            KernelText::Own(kernel) => format!("{type_name} {}", kernel.function()),
+            KernelText::User(_) => type_name.clone(),
+        }
     }
 
     /// The whole text.
@@ -192,7 +215,7 @@ fn fill(kernels: &str) -> String {
 }
 
 /// Compiles a text. An error reports it under this name.
-fn compile(text: &str, name: &str, target: Target) -> Result<Vec<u8>, Error> {
+pub(crate) fn compile(text: &str, name: &str, target: Target) -> Result<Vec<u8>, Error> {
     let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
     nvrtc
         .compile(text, target)

@@ -2,12 +2,11 @@
 //! rooms compile their kernels.
 
 use super::*;
-use crate::cuda::runtime::own;
-use crate::cuda::runtime::plan::Plan;
+
 use crate::error::GpuError;
 
 /// The compiler, if this machine has one. The environment can require that it has.
-fn compiler() -> Option<&'static Nvrtc> {
+pub(crate) fn compiler() -> Option<&'static Nvrtc> {
     let nvrtc = Nvrtc::get();
     if let Err(reason) = &nvrtc {
         println!("skipped: {reason}");

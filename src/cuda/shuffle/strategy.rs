@@ -8,21 +8,16 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::Plan;
 use crate::error::Error;
 
-/// How the GPU engine moves items. All strategies give the same result.
+/// How the GPU engine moves items. All strategies give the same result. [`Auto`](Self::Auto) is for
+/// all uses but measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CudaStrategy {
     /// The strategy that is expected to be fastest.
     #[default]
     Auto,
-    /// Evaluates, compacts and moves in separate kernels: `Bijective0` of Mitchell et al. (2022),
-    /// section 5.
-    Unfused,
-    /// Counts the survivors, sums the counts, and evaluates everything again to move the items:
-    /// `Bijective1`.
-    TwoPass,
     /// Does everything in one kernel, whose tiles get their places by decoupled look-back (Merrill
-    /// and Garland, 2016): `Bijective2`.
+    /// and Garland, 2016): `Bijective2` of Mitchell et al. (2022).
     ///
     /// It takes one launch for any length.
     SinglePass,
@@ -32,6 +27,14 @@ pub enum CudaStrategy {
     /// It serves one array of items of 1, 2, 4, 8 or 16 bytes, and domains of at most 2^32 points,
     /// less than eight times as many as items. Elsewhere the single pass is used instead.
     Partitioned,
+    /// Of the paper, for comparison: counts the survivors, sums the counts, and evaluates
+    /// everything again to move the items, `Bijective1` of Mitchell et al. (2022), section 5. It
+    /// is slower than [`SinglePass`](Self::SinglePass), and NVRTC compiles it.
+    TwoPass,
+    /// Of the paper, for comparison: evaluates, compacts and moves in separate kernels,
+    /// `Bijective0`. It is the slowest, needs memory for a value of each slot, and NVRTC compiles
+    /// it.
+    Unfused,
 }
 
 /// Plans a job by a strategy, for a device.

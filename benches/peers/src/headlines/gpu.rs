@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, number, numbers, range, table};
+use super::{Computed, NOT_MEASURED, Results, conditions, number, numbers, range, table};
 use crate::gpu;
-use crate::rows::{Length, Measured};
+use crate::rows::{Length, Measured, Source};
 use crate::sheet::Sheet;
 
 use Length::{Above, Power};
@@ -24,6 +24,9 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu", gpu::report(&measured, &gpu::FIGURE)?);
     computed.drawings.push((gpu::FIGURE.file, gpu::drawing(&measured, &gpu::FIGURE)?));
     second(results, computed)?;
+    let cold = results.sheet_if_any("gpu-cold")?;
+    let cold = cold.map_or_else(|| NOT_MEASURED.into(), |sheet| first_call(&sheet));
+    computed.block("gpu cold", cold);
     computed.block("gpu beside a gather", beside_a_gather(&measured, &earlier)?);
     computed.block("gpu beside others", beside_others(&measured)?);
     let gather = measured.speed(GATHER, "8", Power(29).items()) / 1e9;
@@ -47,6 +50,13 @@ fn second(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Erro
     computed.block("second-gpu", gpu::report(&measured, figure)?);
     computed.drawings.push((figure.file, gpu::drawing(&measured, figure)?));
     Ok(())
+}
+
+/// What a file of first calls says about itself, and its rows.
+fn first_call(sheet: &Sheet) -> String {
+    let source =
+        Source { file: "gpu-cold".into(), origins: Vec::new(), comments: sheet.comments.clone() };
+    conditions(&[source]).trim_end().to_owned() + "\n" + &super::ising::verbatim(sheet)
 }
 
 fn over_gather(measured: &Measured, name: &str, item_bytes: &str, at: Length) -> f64 {
