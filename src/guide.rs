@@ -41,6 +41,7 @@ pub mod files {}
 
 /// Shuffles on an NVIDIA GPU.
 ///
+/// [distributed]: mod@crate::guide::distributed#several-gpus-of-one-host
 /// [algorithm]: mod@crate::guide::algorithm#the-gpu-engine
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 /// [writing]: mod@crate::guide::writing_a_bijection#on-the-gpu

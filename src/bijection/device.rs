@@ -130,6 +130,7 @@ impl DeviceSource {
 
     /// A struct template of the crate's own namespace that a text defines, with this struct as its
     /// part.
+    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
     pub(crate) fn wrapped(
         self,
         template: &str,

@@ -40,6 +40,8 @@ mod workspace;
 #[path = "../cplusplus.rs"]
 mod cplusplus;
 #[cfg(test)]
+mod emulation;
+#[cfg(test)]
 mod tests;
 
 pub use affine::DeviceNumber;

@@ -247,7 +247,66 @@ impl CudaWorkspace {
 mod tests {
     use super::*;
     use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
+    use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::program::tests::compile_plans;
+
+    /// Memory for a look-back, points, and what is written.
+    const MEMORY: u64 = 0x4000_0000_0000;
+    const OUT: u64 = MEMORY + (1 << 24);
+
+    /// What a plan writes, in words of 8 bytes, and the word behind it.
+    fn written(plan: &Plan<'_>, points: u64, count: usize, any: &DeviceSource) -> Option<Vec<u64>> {
+        let mut emulation = Emulation::new()?;
+        emulation.map(MEMORY, 1 << 25);
+        emulation.make_tile_states(MEMORY);
+        emulation.fill(OUT - 8 * points, 0, points, "k * 7");
+        emulation.execute(plan, MEMORY);
+        emulation.print("uint64_t", OUT, count as u64 + 1);
+        emulation.run(any).pop()
+    }
+
+    const UNTOUCHED: u64 = 0xA5A5_A5A5_A5A5_A5A5;
+
+    #[test]
+    fn parts_are_those_of_the_whole() {
+        let len = 20_001_u64;
+        let f = Standard::from_seed(len, 3);
+        let all: Vec<u64> = (0..=f.last()).map(|slot| f.forward(slot)).collect();
+        let source = f.device_source().unwrap();
+        for [first, last, from, count] in [[0, f.last(), 0, 20_001], [5000, 25_000, 700, 9000]] {
+            let slots = [first, last];
+            let part = Part { source: source.clone(), last: f.last(), len, slots };
+            let among = &all[first as usize..=last as usize];
+            let survivors = || among.iter().copied().filter(|&index| index < len);
+            let places = from..from + count;
+            let plan = part.survivors(&places, WordType::U64, OUT).unwrap();
+            let Some(got) = written(&plan, 0, count as usize, &source) else { return };
+            let expected = survivors().skip(from as usize).take(count as usize);
+            assert!(got.into_iter().eq(expected.chain([UNTOUCHED])), "{slots:?}, {places:?}");
+            let blocks = among.chunks(512).map(|block| block.iter().filter(|&&x| x < len).count());
+            let plan = part.counts(9, Address::Given(OUT)).unwrap();
+            let words = written(&plan, 0, among.len().div_ceil(1024), &source).unwrap();
+            // Two counts of 32 bits in a word.
+            let got = words.iter().flat_map(|word| [word & 0xFFFF_FFFF, word >> 32]);
+            assert!(got.take(blocks.len()).eq(blocks.map(|count| count as u64)), "{slots:?}");
+        }
+    }
+
+    #[test]
+    fn points_are_looked_up_where_there_are_any() {
+        let len = 5000;
+        let walk = CycleWalk::<Standard>::from_seed(len, 3);
+        let source = walk.device_source().unwrap();
+        let plan = values(source.clone(), len - 1, 1000, 3000, WordType::U64, OUT).unwrap();
+        let Some(got) = written(&plan, 0, 3000, &source) else { return };
+        let expected = (1000..4000).map(|slot| walk.forward(slot));
+        assert!(got.into_iter().eq(expected.chain([UNTOUCHED])));
+        // Every seventh point, also behind the last.
+        let plan = at_points(source.clone(), len, OUT - 8 * 1000, 1000, OUT).unwrap();
+        let got = written(&plan, 1000, 1000, &source).unwrap();
+        let value = |point| if point < len { walk.forward(point) } else { u64::MAX };
+        assert!(got.into_iter().eq((0..1000).map(|k| value(7 * k)).chain([UNTOUCHED])));
+    }
 
     #[test]
     fn kernels_of_parts_compile() {

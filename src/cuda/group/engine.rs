@@ -2,23 +2,22 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaEvent, CudaStream, DeviceRepr, SyncOnDrop};
+use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
 
+use super::members::Members;
 use super::movement::Sharded;
 use super::partitioned::Exchange;
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
-use super::{direct, peers, tuning};
+use super::{direct, tuning};
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, Plan};
-use crate::cuda::runtime::stream::{check_device, check_slices, failed};
+use crate::cuda::runtime::stream::check_slices;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
 use crate::cuda::shuffle::job::Job;
@@ -89,27 +88,14 @@ use crate::word::Word;
 /// ```
 #[derive(Debug)]
 pub struct CudaGroup {
-    members: Vec<Member>,
+    members: Members,
     strategy: CudaStrategy,
-    /// The smallest of the members' limits.
-    limits: Limits,
     /// The checked permutation, on the first member.
     indexes: Memory,
 }
 
 /// What is done with phases, each of which has a plan for each member.
 type Then<'t> = dyn FnMut(&mut CudaGroup, &[Vec<Plan<'_>>]) -> Result<(), Error> + 't;
-
-/// One of the GPUs.
-#[derive(Debug)]
-struct Member {
-    stream: Arc<CudaStream>,
-    executor: Executor,
-    /// What the others wait for.
-    event: CudaEvent,
-    /// The items of a shuffle in place, between two phases.
-    copies: Memory,
-}
 
 impl CudaGroup {
     /// Makes a group of engines, one for each member, with the strategy of the first one.
@@ -124,13 +110,8 @@ impl CudaGroup {
             let (members, most) = (engines.len(), MOST_MEMBERS);
             return Err(GpuError::GroupSize { members, most }.into());
         };
-        for (from, to) in engines.iter().flat_map(|from| engines.iter().map(move |to| (from, to))) {
-            peers::allow(from.stream.context(), to.stream.context())?;
-        }
-        let limits = engines.iter().map(|engine| engine.device.limits);
-        let limits = limits.reduce(smaller).unwrap_or(first.device.limits);
-        let members = engines.iter().map(Member::new).collect::<Result<_, _>>()?;
-        Ok(Self { members, strategy: first.strategy, limits, indexes: Memory::new() })
+        let (members, strategy) = (Members::new(first, engines)?, first.strategy);
+        Ok(Self { members, strategy, indexes: Memory::new() })
     }
 
     /// Makes a group of GPUs, counted from 0, with a new stream on each. A GPU that is named twice
@@ -164,14 +145,12 @@ impl CudaGroup {
 
     /// The streams of the members, in their order.
     pub fn streams(&self) -> impl ExactSizeIterator<Item = &Arc<CudaStream>> {
-        self.members.iter().map(|member| &member.stream)
+        self.members.streams()
     }
 
     /// The bytes of device memory that it holds, on all members.
     pub fn bytes(&self) -> usize {
-        let held = |member: &Member| member.executor.bytes() + member.copies.held();
-        let members = self.members.iter().map(held);
-        members.sum::<usize>() + self.indexes.held()
+        self.members.bytes() + self.indexes.held()
     }
 
     /// Waits until all members have finished what is in their streams.
@@ -180,10 +159,7 @@ impl CudaGroup {
     ///
     /// [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
-        let mut streams = self.streams();
-        streams.try_for_each(|stream| {
-            stream.synchronize().map_err(|error| failed(error, "wait for the device"))
-        })
+        self.members.synchronize()
     }
 
     /// Copies the items in shuffled order: item `p[k]` of the array `source` to place `k` of the
@@ -240,14 +216,14 @@ impl CudaGroup {
         direction: Direction,
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
-        self.check(source.iter().map(|slice| slice.stream()))?;
-        self.check(out.iter().map(|slice| slice.stream()))?;
+        self.members.check(source.iter().map(|slice| slice.stream()))?;
+        self.members.check(out.iter().map(|slice| slice.stream()))?;
         let expected = source.iter().map(|slice| slice.len() as u64).sum();
         let actual = out.iter().map(|slice| slice.len() as u64).sum();
         if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
-        self.enter()?;
+        self.members.enter()?;
         let mut guards = Vec::with_capacity(2 * streams.len());
         let mut read = Vec::with_capacity(streams.len());
         for (slice, stream) in source.iter().zip(&streams) {
@@ -266,7 +242,7 @@ impl CudaGroup {
             // as the other. Sources are borrowed and targets borrowed mutably, so no target
             // overlaps anything else, and the guards ensure that none is freed or otherwise used
             // before its member's stream has finished, for which all streams wait in the end.
-            unsafe { group.execute(phases) }
+            unsafe { group.members.execute(phases) }
         });
         drop(guards);
         moved
@@ -308,8 +284,8 @@ impl CudaGroup {
         direction: Direction,
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
-        self.check(items.iter().map(|slice| slice.stream()))?;
-        self.enter()?;
+        self.members.check(items.iter().map(|slice| slice.stream()))?;
+        self.members.enter()?;
         let (mut guards, mut there) = (Vec::new(), Vec::new());
         for (slice, stream) in items.iter_mut().zip(&streams) {
             let len = slice.len();
@@ -318,9 +294,8 @@ impl CudaGroup {
         streams.iter().try_for_each(|stream| check_slices(stream))?;
         let item = size_of::<T>();
         let mut copies = Vec::new();
-        for (member, &(_, len)) in self.members.iter_mut().zip(&there) {
-            let (address, _) = member.copies.room(&member.stream, (len * item).max(1) as u64)?;
-            copies.push((address, len));
+        for (member, &(_, len)) in there.iter().enumerate() {
+            copies.push((self.members.copies(member, len * item)?, len));
         }
         let back = there.iter().zip(&copies).map(|(&(to, len), &(from, _))| {
             let mut plan = Plan::new();
@@ -336,9 +311,9 @@ impl CudaGroup {
             // working memory with room for as many items. The slices are borrowed mutably, and the
             // guards ensure that none is freed or otherwise used before its member's stream has
             // finished, for which all streams wait in the end.
-            unsafe { group.execute(phases) }?;
+            unsafe { group.members.execute(phases) }?;
             // SAFETY: the same memory, in the other direction, after all items have been copied.
-            unsafe { group.execute(core::slice::from_ref(&back)) }
+            unsafe { group.members.execute(core::slice::from_ref(&back)) }
         });
         drop(guards);
         moved
@@ -376,7 +351,7 @@ impl CudaGroup {
         }
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
             self.plan_items(bijection, &from, &to, direction, &mut |group, phases| {
-                phases.iter().try_for_each(|phase| group.reserve_all(phase))
+                phases.iter().try_for_each(|phase| group.members.reserve_all(phase))
             })?;
         }
         Ok(self.bytes())
@@ -396,9 +371,9 @@ impl CudaGroup {
         out: &mut [impl DeviceArrayMut<N>],
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
-        self.check(out.iter().map(|slice| slice.stream()))?;
+        self.members.check(out.iter().map(|slice| slice.stream()))?;
         check_word::<N>(out.iter().map(|slice| slice.len()).sum())?;
-        self.enter()?;
+        self.members.enter()?;
         let mut guards = Vec::with_capacity(streams.len());
         let mut written = Vec::with_capacity(streams.len());
         for (slice, stream) in out.iter_mut().zip(&streams) {
@@ -415,27 +390,10 @@ impl CudaGroup {
             // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
             // guard ensures that it is neither freed nor otherwise used before its member's stream
             // has finished, for which all streams wait in the end.
-            unsafe { group.execute(phases) }
+            unsafe { group.members.execute(phases) }
         });
         drop(guards);
         done
-    }
-
-    /// Checks that there is a slice for each member, in its context.
-    fn check<'s>(
-        &self,
-        slices: impl ExactSizeIterator<Item = &'s Arc<CudaStream>>,
-    ) -> Result<(), Error> {
-        if slices.len() != self.members.len() {
-            let (members, slices) = (self.members.len(), slices.len());
-            return Err(GpuError::Members { members, slices }.into());
-        }
-        let mut pairs = self.members.iter().zip(slices);
-        pairs.try_for_each(|(member, slice)| check_device(&member.stream, slice))
-    }
-
-    fn enter(&mut self) -> Result<(), Error> {
-        self.members.iter_mut().try_for_each(|member| member.executor.enter())
     }
 
     /// Plans the movement of an array, and calls a function with the phases. All working memory is
@@ -460,7 +418,7 @@ impl CudaGroup {
         }
         if let Some(sizes) = self.partitioned(&job, source, out, direction) {
             let layouts: Vec<_> = (0..self.members.len()).map(|m| sizes.layout(m)).collect();
-            match self.memory(layouts.iter().map(|layout| layout.bytes)) {
+            match self.members.memory(layouts.iter().map(|layout| layout.bytes)) {
                 Ok(memory) => {
                     let (job, sizes, layouts, memory) = (&job, &sizes, &layouts[..], &memory[..]);
                     let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
@@ -497,13 +455,7 @@ impl CudaGroup {
             Direction::Shuffle => job.last,
             Direction::Unshuffle => job.len - 1,
         };
-        Sizes::new(&self.limits, from, [last, job.last], source, out)
-    }
-
-    /// The address of so many bytes of working memory on each member.
-    fn memory(&mut self, bytes: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
-        let members = self.members.iter_mut().zip(bytes);
-        members.map(|(member, bytes)| member.executor.working_memory(bytes)).collect()
+        Sizes::new(&self.members.limits, from, [last, job.last], source, out)
     }
 
     /// As [`plan_items`](Self::plan_items), by the direct strategy.
@@ -522,7 +474,7 @@ impl CudaGroup {
             return then(self, &[plans.collect::<Result<_, _>>()?]);
         }
         let bytes = job.len.checked_mul(8).ok_or(GpuError::OutOfMemory)?;
-        let (indexes, _) = self.indexes.room(&self.members[0].stream, bytes)?;
+        let (indexes, _) = self.indexes.room(self.members.first(), bytes)?;
         let checked = job.writing(Address::Given(indexes), WordType::U64);
         // The first member writes and checks the permutation, before anything is moved.
         let mut first = vec![checked::plan(&checked)?];
@@ -530,96 +482,10 @@ impl CudaGroup {
         let plans = members.map(|member| direct::by_table(indexes, job.len, of, member));
         then(self, &[first, plans.collect::<Result<_, _>>()?])
     }
-
-    /// Compiles the kernels of all members' plans, and allocates their memory.
-    fn reserve_all(&mut self, plans: &[Plan<'_>]) -> Result<(), Error> {
-        let mut pairs = self.members.iter_mut().zip(plans);
-        pairs.try_for_each(|(member, plan)| member.executor.reserve(plan))
-    }
-
-    /// Executes phases, each of which has a plan for each member. Before the first and after every
-    /// phase, each member waits for all others.
-    ///
-    /// # Safety
-    ///
-    /// As [`Executor::execute`], for the memory that a plan was made for, other than the group's
-    /// own: there is as much of it as the plan's arrays say, it does not overlap, and nobody else
-    /// uses it until all streams have finished.
-    unsafe fn execute(&mut self, phases: &[Vec<Plan<'_>>]) -> Result<(), Error> {
-        for phase in phases {
-            self.reserve_all(phase)?;
-        }
-        // SAFETY: the caller vouches for the arrays. Each member has got as much working memory as
-        // the plans were made for. In one phase no member uses what another writes, and between
-        // phases all wait for each other: members clear only what others have not read since the
-        // last call, and all places are written before anybody moves an item again because a bucket
-        // has overflowed.
-        let done = unsafe { self.launch(phases) };
-        if done.is_err() {
-            // Some streams may not wait for others that use the memory, so the host does. There is
-            // an error to report already.
-            let _ = self.synchronize();
-        }
-        done
-    }
-
-    /// Launches phases.
-    ///
-    /// # Safety
-    ///
-    /// As [`execute`](Self::execute), and where it fails, the caller waits for all streams.
-    unsafe fn launch(&mut self, phases: &[Vec<Plan<'_>>]) -> Result<(), Error> {
-        self.meet()?;
-        for phase in phases {
-            for (member, plan) in self.members.iter_mut().zip(phase) {
-                // SAFETY: the caller vouches for the plan's memory.
-                unsafe { member.executor.execute(plan) }?;
-            }
-            self.meet()?;
-        }
-        Ok(())
-    }
-
-    /// Makes all streams wait for what is now in the others.
-    fn meet(&self) -> Result<(), Error> {
-        let failed = |error| failed(error, "wait for another device");
-        for member in &self.members {
-            member.event.record(&member.stream).map_err(failed)?;
-        }
-        for (k, member) in self.members.iter().enumerate() {
-            let others = self.members.iter().enumerate().filter(|&(other, _)| other != k);
-            for (_, other) in others {
-                member.stream.wait(&other.event).map_err(failed)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Member {
-    fn new(engine: &Cuda) -> Result<Self, Error> {
-        let stream = engine.stream.clone();
-        let event = stream.context().new_event(None);
-        let event = event.map_err(|error| failed(error, "make an event"))?;
-        // What a group does in several streams is not for a graph.
-        let executor = Executor::new(&engine.device, &stream, false);
-        Ok(Self { stream, executor, event, copies: Memory::new() })
-    }
 }
 
 /// Keeps the guard of a slice, and returns its address.
 fn keep<'a>((address, guard): (u64, SyncOnDrop<'a>), guards: &mut Vec<SyncOnDrop<'a>>) -> u64 {
     guards.push(guard);
     address
-}
-
-/// What two devices both have.
-fn smaller(a: Limits, b: Limits) -> Limits {
-    Limits {
-        multiprocessors: a.multiprocessors.min(b.multiprocessors),
-        threads_per_multiprocessor: a.threads_per_multiprocessor.min(b.threads_per_multiprocessor),
-        shared_per_block: a.shared_per_block.min(b.shared_per_block),
-        shared_per_multiprocessor: a.shared_per_multiprocessor.min(b.shared_per_multiprocessor),
-        l2_bytes: a.l2_bytes.min(b.l2_bytes),
-    }
 }

@@ -1,7 +1,7 @@
 //! [`CudaGroup`]: several GPUs of one host, and arrays that are divided among them.
 //!
 //! ```text
-//! engine     `CudaGroup`, and the phases of a call
+//! engine     `CudaGroup`                     members      the GPUs, and what they do together
 //! direct     each member moves its items     partitioned  items are sent to the owners of buckets
 //! shards     an array over the members       sizes        the sizes of the partitioned strategy
 //! movement   what one member moves           peers        access to each other's memory
@@ -13,6 +13,7 @@ mod direct;
 mod emulated_tests;
 mod engine;
 mod kernels;
+mod members;
 pub(in crate::cuda) mod movement;
 mod partitioned;
 mod peers;

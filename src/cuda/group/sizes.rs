@@ -107,6 +107,18 @@ impl Sizes {
         (place <= limits.shared_per_block && (0..to.members()).all(fits)).then_some(sizes)
     }
 
+    /// Changes the number of bits by which the first pass sorts.
+    #[cfg(test)]
+    pub(super) fn sort_by(&mut self, bits: u32, array: &Shards) {
+        let last = array.len() - 1;
+        let shift = 64 - last.leading_zeros() - bits;
+        self.first = first_pass(&tests::LIMITS, array.item(), self.slot, bits, shift).unwrap();
+        (self.bucket_bits, self.second.bits) = (shift - 1, 1);
+        self.owners = owners(array, last, shift, (last >> shift) + 1);
+        self.sent.fill(capacity((1_u64 << shift) as f64, 1 << shift));
+        self.capacity = 1 << (shift - 1);
+    }
+
     /// The number of members.
     pub(super) fn members(&self) -> usize {
         self.sent.len()
@@ -303,10 +315,10 @@ fn send_shared(item: usize, slot: usize, records: u32, bits: u32) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    pub(super) const LIMITS: Limits = Limits {
         multiprocessors: 132,
         threads_per_multiprocessor: 2048,
         shared_per_block: 227 << 10,
