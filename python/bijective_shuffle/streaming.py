@@ -53,7 +53,7 @@ def get_shuffle_shards(
     total = int(sizes.sum())
     order = _order(len(sizes), seed, 0, "shards of nodes")
     ends = np.cumsum(sizes[order])
-    parts = []
+    parts: list[NDArray[np.int64]] = []
     for node in range(num_canonical_nodes):
         low, high = (total * k // num_canonical_nodes for k in (node, node + 1))
         # The runs of samples that are this node's, shard by shard.
