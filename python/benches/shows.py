@@ -266,6 +266,46 @@ def choice(scale):
     )
 
 
+@case("torch")
+def gpu(scale):
+    """Tensors on a GPU, beside PyTorch's `randperm` and indexing."""
+    import bijective_shuffle as bs
+    import torch
+
+    if not torch.cuda.is_available():
+        print("gpu: left out, without a GPU", file=sys.stderr)
+        return
+
+    def waited(function):
+        def run():
+            function()
+            torch.cuda.synchronize()
+
+        return run
+
+    n = 2**29 // scale
+    for dtype in ("int32", "int64"):
+        out = torch.empty(n, dtype=getattr(torch, dtype), device="cuda")
+        functions = (
+            lambda: bs.cuda.randperm(n, 42, out=out),
+            lambda: torch.randperm(n, out=out),
+        )
+        for function in functions:
+            waited(function)()
+        yield f"randperm of {n} {dtype}", *least(*map(waited, functions))
+    del out
+    torch.cuda.empty_cache()
+    x = torch.zeros(n, dtype=torch.float32, device="cuda")
+    functions = (lambda: bs.cuda.shuffled(x, 42), lambda: x[torch.randperm(n, device="cuda")])
+    for function in functions:
+        waited(function)()
+    yield f"{n} float32 to another tensor", *least(*map(waited, functions))
+    functions = (lambda: bs.cuda.shuffle(x, 42), lambda: x.copy_(x[torch.randperm(n, device="cuda")]))
+    for function in functions:
+        waited(function)()
+    yield f"{n} float32 in place", *least(*map(waited, functions))
+
+
 @case("dask", "distributed")
 def dask(scale):
     """10^7 rows over two workers, beside a shuffle by a column of random numbers."""

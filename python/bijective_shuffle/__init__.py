@@ -9,10 +9,12 @@ values.
 >>> p.position(p[5])
 5
 
-Adapters are in modules of their own, which import their framework: `bijective_shuffle.torch`,
-`.grain`, `.streaming`, `.datasets`, `.dask`, `.ray` and `.spark`.
+`bijective_shuffle.cuda` is for arrays on a GPU. Adapters are in modules of their own, which import
+their framework: `bijective_shuffle.torch`, `.grain`, `.streaming`, `.datasets`, `.dask`, `.ray` and
+`.spark`.
 """
 
+from . import cuda
 from ._arrays import (
     choice,
     permutations,
@@ -47,6 +49,7 @@ __all__ = [
     "Sampler",
     "__version__",
     "choice",
+    "cuda",
     "permutations",
     "permuted",
     "shuffle",

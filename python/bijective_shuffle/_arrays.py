@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native
+from . import _native, cuda
 from ._native import ArrayError, Permutation
 
 
@@ -15,18 +15,25 @@ def shuffle(a: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
     `Permutation(len(a), seed, epoch)`.
 
     The rows may be of any type and width. An array that is not in C order is copied, shuffled and
-    copied back. An array of objects is shuffled while the GIL is held, any other one without.
+    copied back. An array of objects is shuffled while the GIL is held, any other one without. An
+    array on a GPU is shuffled there, by `bijective_shuffle.cuda`.
 
     Raises `TypeError` for what is no array, and `ArrayError` for an array that is read-only or
     whose rows overlap. The array is then unchanged. Ctrl-C takes effect afterwards: an array is
     shuffled as a whole or not at all.
     """
-    _reorder((a,), seed, epoch, undo=False)
+    if _is_on_gpu(a):
+        cuda.shuffle(a, seed, epoch)
+    else:
+        _reorder((a,), seed, epoch, undo=False)
 
 
 def unshuffle(a: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
     """Undoes `shuffle` with the same seed and epoch."""
-    _reorder((a,), seed, epoch, undo=True)
+    if _is_on_gpu(a):
+        cuda.unshuffle(a, seed, epoch)
+    else:
+        _reorder((a,), seed, epoch, undo=True)
 
 
 def shuffle_together(*arrays: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
@@ -43,8 +50,10 @@ def unshuffle_together(*arrays: np.ndarray[Any, Any], seed: int | bytes, epoch: 
     _reorder(arrays, seed, epoch, undo=True)
 
 
-def shuffled(a: Any, seed: int | bytes, epoch: int = 0) -> np.ndarray[Any, Any]:
+def shuffled(a: Any, seed: int | bytes, epoch: int = 0) -> Any:
     """A copy of an array, or of what NumPy can make one of, shuffled as by `shuffle`."""
+    if _is_on_gpu(a):
+        return cuda.shuffled(a, seed, epoch)
     if isinstance(a, np.ma.MaskedArray):
         raise TypeError(_MASKED)
     copy = np.array(a, order="C", copy=True)
@@ -96,6 +105,10 @@ def permutations(
 
 
 _MASKED = "a masked array is two arrays: use shuffle_together(a.data, np.ma.getmaskarray(a), ..)"
+
+
+def _is_on_gpu(a: Any) -> bool:
+    return not isinstance(a, np.ndarray) and hasattr(a, "__cuda_array_interface__")
 
 
 def _reorder(

@@ -17,6 +17,8 @@ __all__ = [
     "Sampler",
     "__version__",
     "gpu",
+    "gpu_indexes",
+    "gpu_reorder",
     "permuted",
     "reorder",
     "restore",
@@ -170,6 +172,10 @@ class Sampler:
     def __setstate__(self, state: str, /) -> None: ...
 
 def gpu(device: int = 0) -> str: ...
+def gpu_indexes(permutation: Permutation, out: Any, device: int, stream: int) -> None: ...
+def gpu_reorder(
+    permutation: Permutation, source: Any, out: Any, device: int, stream: int, undo: bool
+) -> None: ...
 def permuted(matrix: NDArray[Any], seed: SupportsIndex | bytes, undo: bool) -> bool: ...
 def reorder(permutation: Permutation, arrays: list[NDArray[Any]], undo: bool) -> None: ...
 def restore(

@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use super::errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError};
     #[pymodule_export]
-    use super::gpu::gpu;
+    use super::gpu::{gpu, gpu_indexes, gpu_reorder};
     #[pymodule_export]
     use super::iter::{Chunks, Indexes};
     #[pymodule_export]
