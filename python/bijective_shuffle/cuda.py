@@ -21,8 +21,8 @@ __all__ = ["randperm", "shuffle", "shuffled", "unshuffle"]
 
 
 def shuffle(a: Any, seed: int | bytes, epoch: int = 0, *, stream: int | None = None) -> None:
-    """Shuffles an array in place along its first axis, as `bijective_shuffle.shuffle` does. It takes
-    memory for one copy, which is freed by the stream.
+    """Shuffles an array in place along its first axis, as `bijective_shuffle.shuffle` does. It
+    takes memory for one copy, which is freed by the stream; `shuffled(.., out=..)` takes none.
 
     Raises `ArrayError` for an array that is read-only or not in C order.
     """

@@ -16,7 +16,9 @@ __all__ = ["dask_shuffle"]
 _PLACE, _INDEX = "__bijective_shuffle_place__", "__bijective_shuffle_index__"
 
 
-def dask_shuffle(df: Any, seed: int | bytes, epoch: int = 0, *, npartitions: int | None = None) -> Any:
+def dask_shuffle(
+    df: Any, seed: int | bytes, epoch: int = 0, *, npartitions: int | None = None
+) -> Any:
     """The data frame with its rows in the order of `Permutation.walk(n, seed, epoch)`, where `n` is
     the number of rows: row `k` of the result is row `p[k]`, with its index.
 
@@ -37,7 +39,8 @@ def dask_shuffle(df: Any, seed: int | bytes, epoch: int = 0, *, npartitions: int
     if parts < 1:
         raise ValueError("a data frame has at least one partition")
     order = Permutation.walk(n, seed, epoch)
-    numbered = df.map_partitions(_with_places, starts, order, meta=_with_places(df._meta, starts, order))
+    meta = _with_places(df._meta, starts, order)
+    numbered = df.map_partitions(_with_places, starts, order, meta=meta)
     bounds = [n * part // parts for part in range(parts)] + [n - 1]
     placed = numbered.set_index(_PLACE, divisions=bounds)
     return placed.map_partitions(_in_order, df._meta.index.name, meta=df._meta)

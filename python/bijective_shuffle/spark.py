@@ -20,7 +20,9 @@ _PLACE = "__bijective_shuffle_place__"
 _ROW_BITS = 33
 
 
-def spark_shuffle(df: Any, seed: int | bytes, epoch: int = 0, *, partitions: int | None = None) -> Any:
+def spark_shuffle(
+    df: Any, seed: int | bytes, epoch: int = 0, *, partitions: int | None = None
+) -> Any:
     """The data frame with its rows in the order of `Permutation.walk(n, seed, epoch)`, where `n` is
     the number of rows: row `k` of the result is row `p[k]`.
 

@@ -82,8 +82,8 @@ class _Epochs:
         self._resumed, self._chosen = True, False
 
     def _begin(self) -> None:
-        """Goes to where an iteration begins. A loader with workers asks for an iterator twice before
-        it draws from one, so nothing may be forgotten here."""
+        """Goes to where an iteration begins. A loader with workers asks for an iterator twice
+        before it draws from one, so nothing may be forgotten here."""
         if self._is_finished() and not self._chosen:
             self._sampler.next_epoch()
             self._resumed = False
