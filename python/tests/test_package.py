@@ -4,6 +4,7 @@ import doctest
 import importlib.metadata
 import importlib.resources
 import inspect
+import pathlib
 import re
 import subprocess
 import sys
@@ -52,3 +53,15 @@ def test_everything_public_has_documentation():
 
 def test_examples_of_the_documentation():
     assert doctest.testmod(bs).failed == 0
+
+
+@pytest.mark.parametrize("name", ["python/README.md", "docs/python.md"])
+def test_examples_of_the_documents(name):
+    text = (pathlib.Path(__file__).resolve().parents[2] / name).read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    # The others need a framework, or a GPU.
+    blocks = [block for block in blocks if "torch" not in block]
+    assert blocks
+    namespace = {}
+    for block in blocks:
+        exec(compile(block, name, "exec"), namespace)
