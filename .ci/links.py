@@ -129,7 +129,7 @@ def page_fault(origin, target, files):
     return None
 
 
-FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|\.ci)"
+FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|python|\.ci)"
 
 
 def named_files(text):

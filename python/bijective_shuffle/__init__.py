@@ -1,0 +1,61 @@
+"""Seeded shuffles and pseudo-random permutations: in parallel, reversible, and in constant memory.
+
+A permutation is a function of its length, a seed and an epoch. So any place of it is evaluated on
+its own, nothing is stored, and a program in Rust that uses the crate of this name gets the same
+values.
+
+>>> import bijective_shuffle as bs
+>>> p = bs.Permutation.walk(10**12, seed=42)
+>>> p.position(p[5])
+5
+
+`bijective_shuffle.cuda` is for arrays on a GPU. Adapters are in modules of their own, which import
+their framework: `bijective_shuffle.torch`, `.grain`, `.streaming`, `.datasets`, `.dask`, `.ray` and
+`.spark`.
+"""
+
+from . import cuda
+from ._arrays import (
+    choice,
+    permutations,
+    permuted,
+    shuffle,
+    shuffle_together,
+    shuffled,
+    unshuffle,
+    unshuffle_together,
+)
+from ._native import (
+    ArrayError,
+    BlockShuffle,
+    ForeignStateError,
+    GpuUnavailableError,
+    IndexNotBuiltError,
+    Permutation,
+    Places,
+    Sampler,
+    __version__,
+    thread_count,
+)
+
+__all__ = [
+    "ArrayError",
+    "BlockShuffle",
+    "ForeignStateError",
+    "GpuUnavailableError",
+    "IndexNotBuiltError",
+    "Permutation",
+    "Places",
+    "Sampler",
+    "__version__",
+    "choice",
+    "cuda",
+    "permutations",
+    "permuted",
+    "shuffle",
+    "shuffle_together",
+    "shuffled",
+    "thread_count",
+    "unshuffle",
+    "unshuffle_together",
+]

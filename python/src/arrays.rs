@@ -1,0 +1,288 @@
+//! Arrays whose rows are moved: [`reorder`] for one or several under one permutation, and
+//! [`permuted`] for the rows of a matrix, each under a permutation of its own.
+//!
+//! An array is moved as bytes, whatever it holds. References to objects are moved like any bytes,
+//! while the GIL is held: no other thread sees an array in which one of them is there twice, and
+//! nobody counts references, since afterwards each is there once as before.
+
+use bijective_shuffle::{Permutations, Rows};
+use numpy::{
+    BorrowError, Element, IxDyn, PyArray, PyArrayDescrMethods, PyArrayMethods, PyReadwriteArray,
+    PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::prelude::*;
+
+use crate::errors::{ArrayError, exception};
+use crate::evaluate::zeros;
+use crate::key::Key;
+use crate::order::{Order, Way};
+use crate::permutation::Permutation;
+use crate::threads::{attached, detached};
+
+/// An array that may be written to, as bytes, for as long as this is kept.
+struct Bytes<'py> {
+    start: *mut u8,
+    /// The number of rows: items along the first axis.
+    rows: usize,
+    /// The bytes of a row.
+    width: usize,
+    /// The bytes of a single item.
+    item: usize,
+    /// Whether it holds references to objects.
+    has_objects: bool,
+    /// Says that nobody else of this library's users writes to the array or reads it.
+    _borrowed: PyReadwriteArray<'py, u8, IxDyn>,
+}
+
+impl<'py> Bytes<'py> {
+    /// Borrows an array in C order with at least one axis.
+    fn new(array: &Bound<'py, PyUntypedArray>) -> PyResult<Self> {
+        if array.ndim() == 0 {
+            return Err(PyTypeError::new_err("an array without an axis has no rows to shuffle"));
+        }
+        if !array.is_c_contiguous() {
+            return Err(ArrayError::new_err("the array is not in C order"));
+        }
+        let dtype = array.dtype();
+        let bytes = as_bytes(array);
+        let borrowed = bytes.try_readwrite().map_err(|error| {
+            ArrayError::new_err(match error {
+                BorrowError::NotWriteable => "the array is read-only",
+                _ => "the array is being used by another thread",
+            })
+        })?;
+        let (rows, item) = (array.shape()[0], dtype.itemsize());
+        let width = array.shape()[1..].iter().product::<usize>() * item;
+        let has_objects = dtype.has_object();
+        Ok(Self { start: bytes.data(), rows, width, item, has_objects, _borrowed: borrowed })
+    }
+
+    fn len(&self) -> usize {
+        self.rows * self.width
+    }
+
+    /// The array's memory, free of any borrow.
+    fn memory(&self) -> Memory {
+        Memory { start: self.start, bytes: self.len(), width: self.width }
+    }
+}
+
+/// Any array, as one of bytes whose strides are not those of bytes.
+fn as_bytes<'a, 'py>(array: &'a Bound<'py, PyUntypedArray>) -> &'a Bound<'py, PyArray<u8, IxDyn>> {
+    // SAFETY: the type of the items is not looked at: only the flags, strides and address of the
+    // array are, which are those of any array. So no byte is ever read as a wrong `u8`.
+    unsafe { array.cast_unchecked() }
+}
+
+/// The address of an array's bytes, for another thread.
+#[derive(Clone, Copy)]
+struct Memory {
+    start: *mut u8,
+    bytes: usize,
+    width: usize,
+}
+
+// SAFETY: it is an address, and whoever uses it has an argument of their own. The bytes behind it
+// may be written by any thread.
+unsafe impl Send for Memory {}
+
+impl Memory {
+    /// The bytes as items of a type.
+    ///
+    /// # Safety
+    ///
+    /// The address is that of an array which stays where it is, and which nobody else reads or
+    /// writes, for `'a`; it is aligned for `T`; and any bytes are a `T`.
+    unsafe fn items<'a, T>(self) -> &'a mut [T] {
+        if self.bytes == 0 {
+            return &mut [];
+        }
+        let count = self.bytes / size_of::<T>();
+        // SAFETY: an array in C order has all of its bytes one after the other from its address on.
+        // The caller promises the rest.
+        unsafe { core::slice::from_raw_parts_mut(self.start.cast(), count) }
+    }
+
+    fn is_aligned<T>(self) -> bool {
+        (self.start as usize).is_multiple_of(align_of::<T>())
+    }
+}
+
+/// Runs code with the type of plain integers that has the size of a row, if there is one and the
+/// memory is aligned for it.
+macro_rules! with_item {
+    ($memory:expr, $size:expr, $Item:ident => $code:expr, else $otherwise:expr) => {
+        with_item!(@ $memory, $size, $Item, $code, $otherwise, u8 u16 u32 u64 [u64; 2])
+    };
+    (@ $memory:expr, $size:expr, $Item:ident, $code:expr, $otherwise:expr, $($item:ty)+) => {
+        match $size {
+            $(size if size == size_of::<$item>() && $memory.is_aligned::<$item>() => {
+                type $Item = $item;
+                $code
+            })+
+            _ => $otherwise,
+        }
+    };
+}
+
+/// Moves the rows of arrays by a permutation of their length, or back. All of them are moved, or,
+/// after an error, none.
+#[pyfunction]
+pub(crate) fn reorder<'py>(
+    py: Python<'py>,
+    permutation: &Bound<'py, Permutation>,
+    arrays: Vec<Bound<'py, PyUntypedArray>>,
+    undo: bool,
+) -> PyResult<()> {
+    let order = &permutation.get().order;
+    check_apart(&arrays)?;
+    let borrowed = arrays.iter().map(Bytes::new).collect::<PyResult<Vec<_>>>()?;
+    for bytes in &borrowed {
+        if bytes.rows as u64 != order.len() {
+            let (rows, len) = (bytes.rows, order.len());
+            return Err(ArrayError::new_err(format!(
+                "an array of {rows} rows was given for {len}: the lengths must be equal"
+            )));
+        }
+    }
+    let memories: Vec<Memory> =
+        borrowed.iter().map(Bytes::memory).filter(|memory| memory.bytes > 0).collect();
+    let has_objects = borrowed.iter().any(|bytes| bytes.has_objects);
+    let way = if undo { Way::Undo } else { Way::Apply };
+    // SAFETY: `borrowed` keeps the arrays, and they were found apart.
+    let work = move || unsafe { reorder_memories(order, &memories, way) };
+    let moved = if has_objects { attached(work)? } else { detached(py, work)? };
+    drop(borrowed);
+    moved.map_err(exception)
+}
+
+/// Checks that no two arrays, which are in C order, share memory.
+fn check_apart(arrays: &[Bound<'_, PyUntypedArray>]) -> PyResult<()> {
+    let range = |array: &Bound<'_, PyUntypedArray>| {
+        let start = as_bytes(array).data() as usize;
+        (start, start + array.len() * array.dtype().itemsize())
+    };
+    let mut ranges: Vec<_> = arrays.iter().map(range).filter(|range| range.0 < range.1).collect();
+    ranges.sort_unstable();
+    if ranges.windows(2).any(|pair| pair[1].0 < pair[0].1) {
+        return Err(ArrayError::new_err("two of the arrays share memory"));
+    }
+    Ok(())
+}
+
+/// Moves the rows of arrays that are not empty.
+///
+/// # Safety
+///
+/// The arrays stay where they are, are in C order, are disjoint, and nobody else reads or writes
+/// them meanwhile. (Another thread of Python that does it nevertheless gets some mixture of bytes
+/// from before and after, as with all functions of NumPy that release the GIL.)
+unsafe fn reorder_memories(
+    order: &Order,
+    memories: &[Memory],
+    way: Way,
+) -> Result<(), bijective_shuffle::Error> {
+    if let &[memory] = memories {
+        with_item!(memory, memory.width, Item => {
+            // SAFETY: as the caller promises; the alignment was checked, and any bytes are an item.
+            let items = unsafe { memory.items::<Item>() };
+            return order.reorder(items, way);
+        }, else {});
+    }
+    let rows = memories.iter().map(|memory| {
+        // SAFETY: as the caller promises; bytes need no alignment.
+        Rows::new(unsafe { memory.items::<u8>() }, memory.width)
+    });
+    order.reorder_rows(rows.collect::<Result<_, _>>()?, way)
+}
+
+/// Shuffles each row of a matrix in C order by a permutation of its own, or back, in place.
+/// Returns whether there are items of such a size; if not, nothing was done.
+#[pyfunction]
+pub(crate) fn permuted<'py>(
+    py: Python<'py>,
+    matrix: &Bound<'py, PyUntypedArray>,
+    seed: &Bound<'py, PyAny>,
+    undo: bool,
+) -> PyResult<bool> {
+    if matrix.ndim() != 2 {
+        return Err(PyTypeError::new_err("a matrix has two axes"));
+    }
+    let borrowed = Bytes::new(matrix)?;
+    let (count, len) = (borrowed.rows as u64, matrix.shape()[1] as u64);
+    let permutations = Permutations::new(count, len, Key::new(seed, 0)?.seed());
+    let permutations = permutations.on(bijective_shuffle::Backend::Cpu);
+    let (memory, item) = (borrowed.memory(), borrowed.item);
+    let work = move || {
+        with_item!(memory, item, Item => {
+            // SAFETY: `borrowed` keeps the array, of which nobody else knows that it changes; the
+            // alignment was checked, and any bytes are an item.
+            let items = unsafe { memory.items::<Item>() };
+            Some(if undo { permutations.unapply_rows(items) } else { permutations.apply_rows(items) })
+        }, else { None })
+    };
+    if memory.bytes == 0 {
+        return Ok(true);
+    }
+    let moved = if borrowed.has_objects { attached(work)? } else { detached(py, work)? };
+    drop(borrowed);
+    match moved {
+        Some(moved) => moved.map_err(exception).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// Between so many indexes Ctrl-C is noticed.
+const PIECE: u64 = 1 << 23;
+
+/// Draws a batch of permutations: an array of `count * n` indexes, a row after the other.
+#[pyfunction]
+pub(crate) fn write_permutations<'py>(
+    py: Python<'py>,
+    count: u64,
+    n: u64,
+    seed: &Bound<'py, PyAny>,
+    dtype: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let permutations = Permutations::new(count, n, Key::new(seed, 0)?.seed());
+    let permutations = permutations.on(bijective_shuffle::Backend::Cpu);
+    // NumPy's signed integers are drawn as the words of their size.
+    match dtype {
+        "int32" | "uint32" => drawn::<u32>(py, permutations, i32::MAX as u64, dtype),
+        "int64" | "uint64" => drawn::<u64>(py, permutations, i64::MAX as u64, dtype),
+        _ => Err(PyTypeError::new_err(format!(
+            "indexes are int32, uint32, int64 or uint64, not {dtype}"
+        ))),
+    }
+}
+
+fn drawn<'py, N>(
+    py: Python<'py>,
+    permutations: Permutations,
+    signed_max: u64,
+    dtype: &str,
+) -> PyResult<Bound<'py, PyAny>>
+where
+    N: bijective_shuffle::Word + Element + crate::evaluate::Number,
+{
+    let (count, len) = (permutations.count(), permutations.len());
+    if !dtype.starts_with('u') && len > 0 && len - 1 > signed_max {
+        let text = format!("indexes below {len} do not fit {dtype}");
+        return Err(pyo3::exceptions::PyOverflowError::new_err(text));
+    }
+    let too_many =
+        || PyMemoryError::new_err(format!("{count} permutations of {len} items are too many"));
+    let array = zeros::<N>(py, len, count.checked_mul(len).ok_or_else(too_many)?)?;
+    // SAFETY: the array is new, so nobody else reads or writes it.
+    let out = unsafe { array.as_slice_mut() }?;
+    // A row of more items than a piece is a piece.
+    let rows = (PIECE / len.max(1)).max(1);
+    let mut first = 0;
+    for piece in out.chunks_mut((rows * len).max(1) as usize) {
+        detached(py, || permutations.write_rows(first, piece))?.map_err(exception)?;
+        first += rows;
+        py.check_signals()?;
+    }
+    array.call_method1("view", (dtype,))?.call_method1("reshape", ((count, len),))
+}

@@ -1,0 +1,137 @@
+//! [`BlockShuffle`]: the class of that name.
+
+use bijective_shuffle::Bijection;
+use numpy::PyArray1;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+
+use crate::key::{Key, unsigned};
+use crate::order::Kind;
+use crate::permutation::Permutation;
+use crate::places::{Places, Run};
+
+/// An order for data in blocks: blocks in random order, each read once and whole, and the items of
+/// a window of `window` blocks at a time shuffled among each other.
+///
+/// It is for data on disks and in object stores. `order` is the whole of it as a `Permutation`;
+/// a loader reads window by window: `blocks_of(window)`, and `window_items(window)`.
+#[pyclass(module = "bijective_shuffle", frozen)]
+pub(crate) struct BlockShuffle {
+    order: Py<Permutation>,
+    /// The number of items in a block; the last one may have fewer.
+    #[pyo3(get)]
+    block: u64,
+    /// The number of blocks in a window.
+    #[pyo3(get)]
+    window: u64,
+    key: Key,
+}
+
+impl BlockShuffle {
+    fn blocks(&self) -> &bijective_shuffle::bijection::BlockShuffle {
+        self.order.get().order.blocks().expect("an order of blocks, as `new` makes it")
+    }
+}
+
+#[pymethods]
+impl BlockShuffle {
+    #[new]
+    #[pyo3(signature = (n, block, window, seed, epoch=0))]
+    fn new(
+        py: Python<'_>,
+        n: &Bound<'_, PyAny>,
+        block: u64,
+        window: u64,
+        seed: &Bound<'_, PyAny>,
+        epoch: u64,
+    ) -> PyResult<Self> {
+        let (len, key) = (unsigned(n, "a length", "an integer")?, Key::new(seed, epoch)?);
+        let order = Permutation::make(Kind::Blocks { block, window }, len, key)?;
+        Ok(Self { order: Py::new(py, order)?, block, window, key })
+    }
+
+    /// The order of all items.
+    #[getter]
+    fn order(&self, py: Python<'_>) -> Py<Permutation> {
+        self.order.clone_ref(py)
+    }
+
+    /// The number of items.
+    #[getter]
+    fn n(&self) -> u64 {
+        self.blocks().len()
+    }
+
+    /// The seed, as it was given.
+    #[getter]
+    fn seed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.key.to_python(py)
+    }
+
+    /// The epoch.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.key.epoch
+    }
+
+    /// The number of blocks.
+    #[getter]
+    fn block_count(&self) -> u64 {
+        self.blocks().block_count()
+    }
+
+    /// The number of windows.
+    #[getter]
+    fn window_count(&self) -> u64 {
+        self.blocks().window_count()
+    }
+
+    /// The first item of a block, and the one behind its last.
+    fn items_of(&self, block: u64) -> PyResult<(u64, u64)> {
+        let items = self.blocks().items_of(block);
+        if items.is_empty() {
+            let text = format!("there is no block {block}");
+            return Err(PyIndexError::new_err(text));
+        }
+        Ok((items.start, items.end))
+    }
+
+    /// The blocks of a window, in the order in which they are to be read.
+    fn blocks_of<'py>(&self, py: Python<'py>, window: u64) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let found = self.blocks().window(window).ok_or_else(|| no_window(window))?;
+        let blocks: Vec<u64> = found.blocks().collect();
+        let array = PyArray1::from_vec(py, blocks);
+        Ok(array.call_method1("view", ("int64",))?.cast_into()?)
+    }
+
+    /// The items of a window, in their order.
+    fn window_items(&self, py: Python<'_>, window: u64) -> PyResult<Places> {
+        let slots = self.blocks().window(window).ok_or_else(|| no_window(window))?.slots();
+        let run = Run { start: slots.start, step: 1, count: slots.end - slots.start };
+        Ok(Places { of: self.order.clone_ref(py), run })
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (n, block, window) = (self.n(), self.block, self.window);
+        Ok(format!("BlockShuffle({n}, {block}, {window}, {})", self.key.text(py)?))
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.order.get().is_same(other.get().order.get()))
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.order.get().hash_with(())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let seed = this.key.to_python(py)?;
+        let arguments = (this.blocks().last() + 1, this.block, this.window, seed, this.key.epoch);
+        Ok((slf.get_type(), arguments).into_pyobject(py)?.into_any())
+    }
+}
+
+fn no_window(window: u64) -> PyErr {
+    PyIndexError::new_err(format!("there is no window {window}"))
+}

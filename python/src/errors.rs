@@ -1,0 +1,62 @@
+//! The library's errors as exceptions.
+
+use bijective_shuffle::{Error, SamplerError, ViewError};
+use pyo3::PyErr;
+use pyo3::create_exception;
+use pyo3::exceptions::{
+    PyImportError, PyIndexError, PyMemoryError, PyOverflowError, PyRuntimeError, PyValueError,
+};
+
+create_exception!(
+    bijective_shuffle,
+    ArrayError,
+    PyValueError,
+    "An array cannot be shuffled: it is read-only, overlaps another or itself, or has another \
+     length. No array has been changed."
+);
+create_exception!(
+    bijective_shuffle,
+    ForeignStateError,
+    PyValueError,
+    "A saved state is not one, was altered, or belongs to a sampler with another length, seed or \
+     order."
+);
+create_exception!(
+    bijective_shuffle,
+    GpuUnavailableError,
+    PyImportError,
+    "There is no GPU that can be used here; the message says what is missing."
+);
+create_exception!(
+    bijective_shuffle,
+    IndexNotBuiltError,
+    PyRuntimeError,
+    "A place of `Permutation(n, seed)` cannot be looked up without an index that was not asked \
+     for: use `Permutation.walk`, which needs none, or call `build_index` first."
+);
+
+/// The exception for an error of the library.
+pub(crate) fn exception(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
+            PyMemoryError::new_err(text)
+        }
+        Error::View(ViewError::IndexNotBuilt { last }) => {
+            let points = u128::from(last) + 1;
+            IndexNotBuiltError::new_err(format!(
+                "this place is found by an index over {points} points, too many to build it \
+                 unasked: use Permutation.walk, which needs none, or call build_index() first"
+            ))
+        }
+        Error::View(ViewError::OutOfRange { .. }) => PyIndexError::new_err(text),
+        Error::IndexTooWide { .. } => PyOverflowError::new_err(text),
+        Error::LengthMismatch { .. } => ArrayError::new_err(text),
+        Error::BackendUnavailable { .. } => GpuUnavailableError::new_err(text),
+        Error::Saved(_) | Error::Sampler(SamplerError::BadState | SamplerError::ForeignState) => {
+            ForeignStateError::new_err(text)
+        }
+        Error::Gpu(_) => PyRuntimeError::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}

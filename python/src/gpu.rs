@@ -1,0 +1,188 @@
+//! Arrays in the memory of an NVIDIA GPU, as other libraries own it: those that have
+//! `__cuda_array_interface__`, which are the arrays of CuPy, PyTorch and Numba.
+//!
+//! The work is done in a stream of ours. It begins when the caller's stream has come to the call,
+//! and what the caller's stream does next waits for it, both by events: the host waits for nothing,
+//! and the caller may free or use the arrays as after any call of its own library.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::errors::{ArrayError, exception};
+use crate::permutation::Permutation;
+
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[path = "gpu/device.rs"]
+mod device;
+#[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
+#[path = "gpu/none.rs"]
+mod device;
+
+/// An array in device memory, in C order.
+#[derive(Clone, Copy)]
+struct DeviceMemory {
+    address: u64,
+    /// The number of rows: items along the first axis.
+    rows: usize,
+    /// The bytes of a row.
+    width: usize,
+}
+
+impl DeviceMemory {
+    fn bytes(self) -> usize {
+        self.rows * self.width
+    }
+}
+
+/// What the interface of an array says.
+struct Described {
+    memory: DeviceMemory,
+    /// The type of its items, as in `__array_interface__`.
+    typestr: String,
+    is_read_only: bool,
+}
+
+impl Described {
+    fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let interface = array.getattr("__cuda_array_interface__")?.cast_into::<PyDict>()?;
+        let part = |name: &str| {
+            let missing = || ArrayError::new_err(format!("the array's interface has no {name}"));
+            interface.get_item(name)?.ok_or_else(missing)
+        };
+        let shape: Vec<usize> = part("shape")?.extract()?;
+        let (address, is_read_only): (u64, bool) = part("data")?.extract()?;
+        let typestr: String = part("typestr")?.extract()?;
+        let item = item_bytes(&typestr)?;
+        let Some((&rows, axes)) = shape.split_first() else {
+            return Err(ArrayError::new_err("an array without an axis has no rows to shuffle"));
+        };
+        let too_large = || ArrayError::new_err("the array's interface has an impossible shape");
+        let width = axes.iter().try_fold(item, |width, &len| width.checked_mul(len));
+        let width = width.ok_or_else(too_large)?;
+        rows.checked_mul(width).ok_or_else(too_large)?;
+        if let Some(strides) = interface.get_item("strides")?.filter(|strides| !strides.is_none()) {
+            let strides: Vec<isize> = strides.cast_into::<PyTuple>()?.extract()?;
+            if !is_c_order(&shape, &strides, item) {
+                return Err(ArrayError::new_err("an array on a GPU is shuffled in C order only"));
+            }
+        }
+        Ok(Self { memory: DeviceMemory { address, rows, width }, typestr, is_read_only })
+    }
+
+    /// The same for an array that is written to.
+    fn written(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let described = Self::of(array)?;
+        if described.is_read_only {
+            return Err(ArrayError::new_err("the array is read-only"));
+        }
+        Ok(described)
+    }
+}
+
+/// The size of an item, from a text such as `<f4`.
+fn item_bytes(typestr: &str) -> PyResult<usize> {
+    let unknown = || ArrayError::new_err(format!("items of an unknown type: {typestr}"));
+    let (kind, size) = typestr.get(1..2).zip(typestr.get(2..)).ok_or_else(unknown)?;
+    if !"tbiufcmMV".contains(kind) || kind == "t" {
+        return Err(unknown());
+    }
+    size.parse().map_err(|_| unknown())
+}
+
+fn is_c_order(shape: &[usize], strides: &[isize], item: usize) -> bool {
+    if shape.contains(&0) {
+        return true;
+    }
+    let mut expected = item;
+    shape.len() == strides.len()
+        && shape.iter().zip(strides).rev().all(|(&len, &stride)| {
+            let fits = len == 1 || stride == expected as isize;
+            expected *= len;
+            fits
+        })
+}
+
+/// The name of a GPU that can be used, or `GpuUnavailableError`, which says what is missing.
+///
+/// It starts CUDA in this process, after which children that are forked cannot use it.
+#[pyfunction]
+#[pyo3(signature = (device=0))]
+pub(crate) fn gpu(py: Python<'_>, device: usize) -> PyResult<String> {
+    py.detach(|| device::name(device)).map_err(exception)
+}
+
+/// Moves the rows of an array on a GPU by a permutation of their length, or back: in place, or to
+/// another array of that shape and type. It does not wait for the GPU.
+///
+/// `stream` is the caller's stream as a number.
+#[pyfunction]
+pub(crate) fn gpu_reorder<'py>(
+    py: Python<'py>,
+    permutation: &Bound<'py, Permutation>,
+    source: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+    device: usize,
+    stream: u64,
+    undo: bool,
+) -> PyResult<()> {
+    let order = &permutation.get().order;
+    let (from, to) = match out {
+        None => (Described::written(source)?, None),
+        Some(out) => (Described::of(source)?, Some(Described::written(out)?)),
+    };
+    if from.memory.rows as u64 != order.len() {
+        let (rows, len) = (from.memory.rows, order.len());
+        return Err(ArrayError::new_err(format!(
+            "an array of {rows} rows was given for {len}: the lengths must be equal"
+        )));
+    }
+    if let Some(to) = &to {
+        if to.memory.rows != from.memory.rows || to.memory.width != from.memory.width {
+            return Err(ArrayError::new_err("the two arrays have different shapes or types"));
+        }
+        if to.memory.address.abs_diff(from.memory.address) < from.memory.bytes() as u64 {
+            return Err(ArrayError::new_err("the two arrays share memory"));
+        }
+    }
+    if from.memory.bytes() == 0 {
+        return Ok(());
+    }
+    let to = to.map(|to| to.memory);
+    py.detach(|| device::reorder(order, from.memory, to, device, stream, undo))
+}
+
+/// Writes a permutation to an array of int32, uint32, int64 or uint64 on a GPU. It does not wait
+/// for the GPU.
+#[pyfunction]
+pub(crate) fn gpu_indexes<'py>(
+    py: Python<'py>,
+    permutation: &Bound<'py, Permutation>,
+    out: &Bound<'py, PyAny>,
+    device: usize,
+    stream: u64,
+) -> PyResult<()> {
+    let order = &permutation.get().order;
+    let Described { memory, typestr, .. } = Described::written(out)?;
+    let (bits, max) = match typestr.as_str() {
+        "<i4" => (32, i32::MAX as u64),
+        "<u4" => (32, u64::from(u32::MAX)),
+        "<i8" => (64, i64::MAX as u64),
+        "<u8" => (64, u64::MAX),
+        _ => {
+            let text = format!("indexes are int32, uint32, int64 or uint64, not {typestr}");
+            return Err(pyo3::exceptions::PyTypeError::new_err(text));
+        }
+    };
+    if memory.width != bits / 8 || memory.rows as u64 != order.len() {
+        let text = format!("{} indexes need an array with one axis of that length", order.len());
+        return Err(ArrayError::new_err(text));
+    }
+    if order.len() > 0 && order.len() - 1 > max {
+        let text = format!("indexes below {} do not fit {typestr}", order.len());
+        return Err(pyo3::exceptions::PyOverflowError::new_err(text));
+    }
+    if memory.rows == 0 {
+        return Ok(());
+    }
+    py.detach(|| device::indexes(order, memory, bits, device, stream))
+}

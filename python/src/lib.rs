@@ -1,0 +1,52 @@
+//! The native part of the Python package `bijective_shuffle`, as its module `_native`.
+//!
+//! What users see is in the folder `bijective_shuffle`: its `__init__.py` re-exports the classes
+//! from here, and its other modules are written in Python. The split is by safety: whatever Python
+//! code calls a function here with, memory stays sound. So arrays are checked here, and copies of
+//! arrays in other layouts, the wording for users, and adapters to frameworks are Python.
+
+mod arrays;
+mod blocks;
+mod errors;
+mod evaluate;
+mod gpu;
+mod iter;
+mod key;
+mod order;
+mod permutation;
+mod places;
+mod sampler;
+mod threads;
+
+use pyo3::prelude::*;
+
+/// Native code of the package `bijective_shuffle`.
+// Object arrays are shuffled with the GIL held, so an interpreter without one has to enable it.
+#[pymodule(gil_used = true)]
+mod _native {
+    #[pymodule_export]
+    use super::arrays::{permuted, reorder, write_permutations};
+    #[pymodule_export]
+    use super::blocks::BlockShuffle;
+    #[pymodule_export]
+    use super::errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError};
+    #[pymodule_export]
+    use super::gpu::{gpu, gpu_indexes, gpu_reorder};
+    #[pymodule_export]
+    use super::iter::{Chunks, Indexes};
+    #[pymodule_export]
+    use super::permutation::{Permutation, restore};
+    #[pymodule_export]
+    use super::places::Places;
+    #[pymodule_export]
+    use super::sampler::Sampler;
+    #[pymodule_export]
+    use super::threads::thread_count;
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

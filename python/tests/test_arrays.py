@@ -1,0 +1,252 @@
+"""Arrays are shuffled by the permutation of their length, whatever they hold."""
+
+import gc
+import sys
+import weakref
+
+import bijective_shuffle as bs
+import numpy as np
+import pytest
+
+DTYPES = ["?", "i1", "u2", "f2", "i4", ">i4", "f8", "c8", "c16", "S3", "U5", "M8[s]", "m8[ms]", "V7",
+          [("a", "i4"), ("b", "f8", (3,))], np.dtype([("a", "u1"), ("b", "f4")], align=True)]
+
+
+def filled(dtype, shape):
+    """An array of random bytes, or of what they mean."""
+    dtype = np.dtype(dtype)
+    generator = np.random.default_rng(1)
+    if dtype.kind in "?U":
+        return generator.integers(0, 100, shape).astype(dtype)
+    size = int(np.prod(shape, dtype=int)) * dtype.itemsize
+    return np.frombuffer(generator.bytes(size), dtype=dtype).reshape(shape).copy()
+
+
+def same(a, b):
+    """Whether arrays hold the same bytes: floating-point numbers are not compared as such."""
+    assert a.dtype == b.dtype and a.shape == b.shape
+    if a.dtype.names:
+        # NumPy does not copy the bytes between fields.
+        return all(same(a[name], b[name]) for name in a.dtype.names)
+    return a.tobytes() == b.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(0,), (1,), (1000,), (300, 3), (77, 2, 5), (40_000,)], ids=str)
+def test_rows_of_any_type_and_width(dtype, shape):
+    before = filled(dtype, shape)
+    order = bs.Permutation(len(before), 42, 3).to_numpy()
+    a = before.copy()
+    bs.shuffle(a, 42, 3)
+    assert same(a, before[order])
+    assert same(bs.shuffled(before, 42, epoch=3), a)
+    bs.unshuffle(a, seed=42, epoch=3)
+    assert same(a, before)
+
+
+@pytest.mark.parametrize("width", [1, 3, 12, 24, 100, 129, 1000])
+def test_rows_of_any_width(width):
+    before = filled("u1", (5000, width))
+    a = before.copy()
+    bs.shuffle(a, 1)
+    assert same(a, before[bs.Permutation(5000, 1).to_numpy()])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 5)], ids=str)
+def test_nothing_to_move(shape):
+    a = np.zeros(shape)
+    bs.shuffle(a, 1)
+    bs.shuffle_together(a, np.arange(len(a)), seed=1)
+    assert a.shape == bs.shuffled(a, 1).shape == shape
+    b = np.zeros(5, dtype="V0")
+    bs.shuffle(b, 1)
+
+
+def views(base):
+    """Views of a matrix that are not in C order."""
+    yield base[::2]
+    yield base[::-1]
+    yield base[:, ::3]
+    yield base[:, 1]
+    yield base.T
+    yield np.asfortranarray(base)
+    yield base[5:50, 3:7]
+    yield base.reshape(-1, 2, 6).swapaxes(0, 1)
+    yield base.view("u1")[:, 1::8]
+
+
+def test_other_layouts():
+    for number in range(9):
+        base = filled("i8", (100, 12))
+        before_base = base.copy()
+        a = list(views(base))[number]
+        before = a.copy()
+        assert not a.flags.c_contiguous
+        order = bs.Permutation(len(a), 9).to_numpy()
+        bs.shuffle(a, 9)
+        assert same(a.copy(), before[order])
+        bs.unshuffle(a, 9)
+        assert same(base, before_base)
+
+
+def test_unaligned_items():
+    memory = np.zeros(8 * 1000 + 1, dtype="u1")
+    a = memory[1:].view("i8")
+    a[:] = np.arange(1000)
+    assert not a.flags.aligned
+    bs.shuffle(a, 4)
+    assert np.array_equal(a, bs.Permutation(1000, 4).to_numpy())
+    assert memory[0] == 0
+
+
+class Thing:
+    pass
+
+
+def test_objects_are_moved_and_each_is_still_there_once():
+    things = [Thing() for _ in range(20_000)]
+    refs = [weakref.ref(thing) for thing in things]
+    counts = [sys.getrefcount(thing) for thing in things[:100]]
+    a = np.array(things, dtype=object)
+    inside = [sys.getrefcount(thing) for thing in things[:100]]
+    bs.shuffle(a, 42)
+    order = bs.Permutation(len(things), 42).to_numpy()
+    assert all(thing is things[k] for thing, k in zip(a, order))
+    bs.shuffle_together(a, np.arange(len(a)), seed=1)
+    b = bs.shuffled(a, 2)
+    del b
+    assert [sys.getrefcount(thing) for thing in things[:100]] == inside
+    c = bs.permuted(a.reshape(-1, 10), 3)
+    del a, c
+    gc.collect()
+    assert [sys.getrefcount(thing) for thing in things[:100]] == counts
+    del things
+    gc.collect()
+    # The loop variable of the check above may hold one.
+    assert sum(ref() is not None for ref in refs) <= 1
+
+
+def test_records_with_objects():
+    a = np.array([(k, str(k)) for k in range(1000)], dtype=[("a", "i4"), ("b", object)])
+    bs.shuffle(a, 5)
+    assert all(str(row["a"]) == row["b"] for row in a)
+    assert np.array_equal(a["a"], bs.Permutation(1000, 5).to_numpy())
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType") if hasattr(np, "dtypes") else True,
+                    reason="this NumPy has no strings of variable width")
+def test_strings_of_variable_width():
+    texts = [str(k) * (k % 50) for k in range(1000)]
+    a = np.array(texts, dtype=np.dtypes.StringDType())
+    bs.shuffle(a, 5)
+    assert a.tolist() == [texts[k] for k in bs.Permutation(1000, 5)]
+    bs.unshuffle(a, 5)
+    assert a.tolist() == texts
+
+
+def test_together():
+    x, y, z = filled("f4", (5000, 7)), np.arange(5000), filled("S3", (5000,))
+    order = bs.Permutation(5000, 8, 1).to_numpy()
+    before = [a.copy() for a in (x, y, z)]
+    bs.shuffle_together(x, y, z, seed=8, epoch=1)
+    assert all(same(a, b[order]) for a, b in zip((x, y, z), before))
+    bs.unshuffle_together(x, y, z, seed=8, epoch=1)
+    assert all(same(a, b) for a, b in zip((x, y, z), before))
+    # Columns of one matrix interleave, but do not overlap.
+    base = filled("i8", (1000, 3))
+    before = base.copy()
+    bs.shuffle_together(base[:, 0], base[:, 2], y[:1000], seed=3)
+    order = bs.Permutation(1000, 3).to_numpy()
+    assert np.array_equal(base[:, [0, 2]], before[:, [0, 2]][order])
+    assert np.array_equal(base[:, 1], before[:, 1])
+    bs.shuffle_together(seed=1)
+
+
+def refused(error, arrays, **kwargs):
+    before = [np.array(a, copy=True) for a in arrays]
+    with pytest.raises(error, **kwargs):
+        bs.shuffle_together(*arrays, seed=1)
+    assert all(np.array_equal(a, b) for a, b in zip(arrays, before))
+
+
+def test_what_is_refused_is_unchanged():
+    a, b = np.arange(1000), np.arange(1000.0)
+    refused(bs.ArrayError, (a, b[:999]), match="length")
+    refused(bs.ArrayError, (b, a, a), match="share memory")
+    refused(bs.ArrayError, (a[:600], a[400:]), match="share memory|already")
+    refused(bs.ArrayError, (b[:500], a[::2], a[-2::-2]), match="share memory")
+    refused(bs.ArrayError, (a, a[::-1]), match="share memory")
+    frozen = np.arange(1000)
+    frozen.flags.writeable = False
+    refused(bs.ArrayError, (a, frozen), match="read-only")
+    refused(bs.ArrayError, (np.broadcast_to(5, 1000),), match="read-only")
+    repeated = np.lib.stride_tricks.as_strided(a, (1000,), (0,))
+    refused(bs.ArrayError, (repeated,), match="share memory")
+    sliding = np.lib.stride_tricks.sliding_window_view(a, 5, writeable=True)
+    refused(bs.ArrayError, (sliding,), match="share memory")
+    assert issubclass(bs.ArrayError, ValueError)
+    for bad in ([1, 2, 3], (1, 2), "abc", np.float64(3), np.array(5), None, memoryview(b"abc")):
+        with pytest.raises(TypeError):
+            bs.shuffle(bad, 1)
+    for bad in (np.ma.masked_array(a.copy(), a > 3), ):
+        for function in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.permuted):
+            with pytest.raises(TypeError, match="masked"):
+                function(bad, 1)
+
+
+def test_the_native_side_checks_for_itself():
+    p, a = bs.Permutation(10, 1), np.arange(20)
+    for bad in (a[::2], a, np.array(5)):
+        with pytest.raises((bs.ArrayError, TypeError)):
+            bs._native.reorder(p, [bad], False)
+    with pytest.raises(bs.ArrayError):
+        bs._native.reorder(p, [a[:10], a[5:15]], False)
+    with pytest.raises(TypeError):
+        bs._native.reorder(p, [[1, 2, 3]], False)
+    with pytest.raises(TypeError):
+        bs._native.permuted(a, 1, False)
+    frozen = np.zeros((2, 5))
+    frozen.flags.writeable = False
+    with pytest.raises(bs.ArrayError):
+        bs._native.permuted(frozen, 1, False)
+    assert np.array_equal(a, np.arange(20))
+
+
+def test_subclasses(tmp_path):
+    mapped = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", "i4", (1000,))
+    mapped[:] = np.arange(1000)
+    bs.shuffle(mapped, 6)
+    assert np.array_equal(mapped, bs.Permutation(1000, 6).to_numpy())
+    matrix = np.arange(20).reshape(10, 2).view(np.matrix)
+    bs.shuffle(matrix, 6)
+    assert np.array_equal(matrix[:, 0].A1, 2 * bs.Permutation(10, 6).to_numpy())
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape,axis", [((5, 300), -1), ((300, 5), 0), ((4, 50, 3), 1), ((70,), 0),
+                                        ((3, 0), 1), ((0, 3), 1), ((2, 400), 1)], ids=str)
+def test_rows_apart(dtype, shape, axis):
+    before = filled(dtype, shape)
+    a = bs.permuted(before, 42, axis=axis)
+    rows = np.moveaxis(before, axis, -1)
+    expected = np.empty_like(np.ascontiguousarray(rows))
+    for row, where in enumerate(np.ndindex(rows.shape[:-1])):
+        expected[where] = rows[where][bs.Permutation(rows.shape[-1], 42, row).to_numpy()]
+    assert same(a, np.moveaxis(expected, -1, axis))
+    assert same(bs.permuted(a, 42, axis=axis, undo=True), before)
+
+
+def test_batches():
+    for dtype in ("int32", "int64", "uint32", "uint64", np.int32):
+        rows = bs.permutations(1000, 33, 5, dtype=dtype)
+        assert rows.shape == (1000, 33) and rows.dtype == np.dtype(dtype)
+        assert np.array_equal(np.sort(rows, axis=1), np.tile(np.arange(33), (1000, 1)))
+        assert np.array_equal(rows[7], bs.Permutation(33, 5, 7).to_numpy())
+    assert bs.permutations(0, 5, 1).shape == (0, 5)
+    assert bs.permutations(5, 0, 1).shape == (5, 0)
+    with pytest.raises(MemoryError):
+        bs.permutations(2**40, 2**40, 1)
+    with pytest.raises(TypeError):
+        bs.permutations(5, 5, 1, dtype="int8")
+    with pytest.raises(MemoryError):
+        bs.Permutation.walk(2**60, 1).to_numpy()

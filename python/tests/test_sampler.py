@@ -1,0 +1,110 @@
+"""The batches of a training loop, over ranks, resumed with another number of them."""
+
+import pickle
+
+import bijective_shuffle as bs
+import numpy as np
+import pytest
+
+
+def epoch_of(n, seed, epoch=0, **settings):
+    """All ranks' batches of an epoch, step by step."""
+    world = settings.pop("world", 1)
+    samplers = [bs.Sampler(n, seed, rank=rank, world=world, **settings) for rank in range(world)]
+    for sampler in samplers:
+        sampler.set_epoch(epoch)
+    return [list(step) for step in zip(*samplers, strict=True)]
+
+
+def test_steps_deal_out_the_beginning_of_the_order():
+    order = bs.Permutation.walk(1000, 42, epoch=3).to_numpy()
+    steps = epoch_of(1000, 42, epoch=3, world=4, batch=25)
+    assert len(steps) == bs.Sampler(1000, 42, world=4, batch=25).steps == 10
+    for number, batches in enumerate(steps):
+        step = order[100 * number : 100 * (number + 1)]
+        for rank, batch in enumerate(batches):
+            assert batch.dtype == np.int64
+            assert np.array_equal(batch, step[rank::4])
+
+
+@pytest.mark.parametrize("tail,lengths", [("short", [5, 5, 4]), ("pad", [5, 5, 5]),
+                                          ("fill", [8, 8, 8]), ("drop", None)])
+def test_tails(tail, lengths):
+    # 110 = 4 * 24 + 14
+    steps = epoch_of(110, 7, world=3, batch=8, tail=tail)
+    assert len(steps) == (4 if lengths is None else 5)
+    assert all(len(batch) == 8 for step in steps[:4] for batch in step)
+    if lengths:
+        assert [len(batch) for batch in steps[4]] == lengths
+        taken = np.concatenate([batch for step in steps for batch in step])
+        assert set(taken.tolist()) == set(range(110))
+
+
+def test_the_original_order_and_blocks():
+    steps = epoch_of(10, 1, world=2, batch=3, sequential=True, tail="short")
+    assert [batch.tolist() for step in steps for batch in step] == [[0, 2, 4], [1, 3, 5], [6, 8], [7, 9]]
+    steps = epoch_of(1000, 42, batch=40, blocks=(10, 4))
+    assert np.array_equal(np.concatenate([s[0] for s in steps]),
+                          bs.BlockShuffle(1000, 10, 4, 42).order.to_numpy())
+    with pytest.raises(ValueError):
+        bs.Sampler(10, 1, blocks=(2, 2), sequential=True)
+
+
+@pytest.mark.parametrize("later_world,later_batch", [(1, 60), (3, 8), (7, 11), (8, 1)])
+def test_another_number_of_ranks_goes_on_with_the_rest(later_world, later_batch):
+    seen = []
+    state = None
+    for rank in range(4):
+        sampler = bs.Sampler(1000, 5, rank=rank, world=4, batch=16, tail="short")
+        sampler.next_epoch()
+        seen += [item for _ in range(7) for item in sampler.next_batch()]
+        assert state in (None, sampler.state())
+        state = sampler.state()
+        assert sampler.consumed == 7 * 64 and sampler.steps_left == 9
+    for rank in range(later_world):
+        sampler = bs.Sampler(1000, 5, rank=rank, world=later_world, batch=later_batch, tail="short")
+        sampler.resume(state)
+        assert sampler.epoch == 1
+        seen += [item for batch in sampler for item in batch]
+    assert sorted(seen) == list(range(1000))
+
+
+def test_states_of_others_are_refused():
+    sampler = bs.Sampler(1000, 5)
+    sampler.next_batch()
+    state = sampler.state()
+    others = [bs.Sampler(1001, 5), bs.Sampler(1000, 6), bs.Sampler(1000, 5, blocks=(10, 10))]
+    for other in others:
+        before = other.state()
+        for text in (state, state[:-1], "", "nonsense", state.replace("1", "2", 1)):
+            with pytest.raises(bs.ForeignStateError):
+                other.resume(text)
+        assert other.state() == before
+    assert issubclass(bs.ForeignStateError, ValueError)
+
+
+def test_pickles_go_on_where_they_were():
+    for settings in ({}, {"blocks": (10, 3)}, {"sequential": True},
+                     {"rank": 2, "world": 3, "batch": 7, "tail": "drop"}):
+        for seed in (42, bytes(range(32))):
+            sampler = bs.Sampler(1000, seed, **settings)
+            sampler.set_epoch(3)
+            sampler.next_batch()
+            again = pickle.loads(pickle.dumps(sampler))
+            assert repr(again) == repr(sampler) and again.state() == sampler.state()
+            assert np.array_equal(again.next_batch(), sampler.next_batch())
+
+
+def test_what_is_no_sampler():
+    for n, settings in [(0, {}), (10, {"rank": 1}), (10, {"world": 0}), (10, {"batch": 0}),
+                        (10, {"tail": "long"}), (10, {"blocks": (0, 1)}), (-1, {}),
+                        (10, {"world": 2**63, "batch": 4})]:
+        with pytest.raises(ValueError):
+            bs.Sampler(n, 1, **settings)
+
+
+def test_a_trillion_items():
+    sampler = bs.Sampler(10**12, 42, rank=5, world=8, batch=4)
+    order = bs.Permutation.walk(10**12, 42)
+    assert sampler.next_batch().tolist() == [order[5 + 8 * k] for k in range(4)]
+    assert sampler.steps == 10**12 // 32

@@ -1,0 +1,298 @@
+"""The samplers in the loaders of PyTorch and torchdata."""
+
+import itertools
+import json
+
+import bijective_shuffle as bs
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+from bijective_shuffle.torch import BlockDataset, ShuffleBatchSampler, ShuffleSampler  # noqa: E402
+from torch.utils.data import DataLoader, Dataset  # noqa: E402
+from torch.utils.data.distributed import DistributedSampler  # noqa: E402
+
+
+class Numbers(Dataset):
+    """Items that are their own numbers."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, k):
+        return k
+
+
+def ranks(n, world, **settings):
+    return [ShuffleSampler(n, rank=rank, world=world, **settings) for rank in range(world)]
+
+
+@pytest.mark.parametrize("n,world", [(10, 1), (10, 3), (2, 3), (7000, 4), (5000, 2), (4099, 4)])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_a_rank_has_what_distributed_sampler_gives_it(n, world, drop_last):
+    order = bs.Permutation.walk(n, 42).to_numpy()
+    for rank, sampler in enumerate(ranks(n, world, seed=42, drop_last=drop_last)):
+        theirs = DistributedSampler(Numbers(n), world, rank, shuffle=False, drop_last=drop_last)
+        expected = order[list(theirs)].tolist()
+        assert len(sampler) == len(theirs) == len(expected)
+        assert list(sampler) == expected
+        plain = ShuffleSampler(Numbers(n), seed=1, rank=rank, world=world, shuffle=False,
+                               drop_last=drop_last)
+        assert list(plain) == list(theirs)
+
+
+def test_epochs():
+    sampler = ShuffleSampler(100, seed=42)
+    orders = [bs.Permutation.walk(100, 42, epoch).to_numpy().tolist() for epoch in range(6)]
+    # A whole iteration is followed by the next epoch.
+    assert [list(sampler) for _ in range(3)] == orders[:3]
+    assert sampler.epoch == 2
+    # One that was broken off begins again.
+    assert list(itertools.islice(sampler, 5)) == orders[3][:5]
+    assert list(sampler) == orders[3]
+    for epoch in (5, 0, 0, 4):
+        sampler.set_epoch(epoch)
+        assert list(sampler) == orders[epoch]
+    batches = ShuffleBatchSampler(100, 10, seed=42)
+    assert [sum(batches, []) for _ in range(3)] == orders[:3]
+
+
+@pytest.mark.parametrize("drawn", [0, 1, 500, 1023, 1024, 1025, 2300, 2499, 2500])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_a_state_fits_another_number_of_ranks(drawn, drop_last):
+    n, seen, states = 10_000, [], set()
+    for sampler in ranks(n, 4, seed=7, drop_last=drop_last):
+        sampler.set_epoch(2)
+        iterator = iter(sampler)
+        seen += itertools.islice(iterator, drawn)
+        states.add(json.dumps(sampler.state_dict()))
+    assert len(states) == 1
+    saved = json.loads(states.pop())
+    for sampler in ranks(n, 3, seed=7, drop_last=drop_last):
+        sampler.load_state_dict(saved)
+        assert sampler.epoch == 2 and sampler.state_dict() == saved
+        # As loops do that begin with the epoch of a state.
+        sampler.set_epoch(2)
+        seen += sampler
+        assert sampler.epoch == 2
+    left = (n - 4 * drawn) % 3
+    counts = np.bincount(seen, minlength=n)
+    assert counts.max() <= 2 and (counts != 1).sum() == (left if drop_last else -left % 3)
+
+
+@pytest.mark.parametrize("tail", ["pad", "short", "fill", "drop"])
+def test_batches_and_their_states(tail):
+    order = bs.Permutation.walk(1000, 3).to_numpy()
+    sampler = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, tail=tail)
+    batches = list(sampler)
+    assert len(batches) == len(sampler) == (10 if tail == "drop" else 11)
+    assert all(batches[k] == order[96 * k : 96 * (k + 1)][1::3].tolist() for k in range(10))
+    sampler.set_epoch(0)
+    iterator = iter(sampler)
+    ahead = list(itertools.islice(iterator, 7))
+    assert ahead == batches[:7]
+    # The loop has trained with four of them.
+    saved = sampler.state_after(4)
+    assert saved != sampler.state_dict() == sampler.state_after(7)
+    assert list(iterator) == batches[7:]
+    with pytest.raises(ValueError):
+        sampler.state_after(12)
+    again = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, tail=tail)
+    again.load_state_dict(saved)
+    assert list(again) == batches[4:]
+    with pytest.raises(ValueError):
+        ShuffleBatchSampler(1000, 32, seed=3).state_after(1)
+
+
+def test_a_state_at_the_end_of_an_epoch():
+    sampler = ShuffleSampler(100, seed=1)
+    list(sampler)
+    saved = sampler.state_dict()
+    sampler = ShuffleSampler(100, seed=1)
+    sampler.load_state_dict(saved)
+    # The epoch is done, and the next iteration is the next one.
+    assert list(sampler) == bs.Permutation.walk(100, 1, 1).to_numpy().tolist()
+    sampler.load_state_dict(saved)
+    sampler.set_epoch(0)
+    assert list(sampler) == []
+    sampler.set_epoch(1)
+    assert list(sampler) == bs.Permutation.walk(100, 1, 1).to_numpy().tolist()
+
+
+def test_states_of_others_are_refused():
+    sampler = ShuffleSampler(100, seed=1)
+    for state in ({}, {"sampler": 5}, {"sampler": ""}, ShuffleSampler(100, seed=2).state_dict(),
+                  ShuffleSampler(101, seed=1).state_dict(),
+                  ShuffleSampler(100, seed=1, shuffle=False).state_dict()):
+        with pytest.raises(bs.ForeignStateError):
+            sampler.load_state_dict(state)
+    with pytest.raises(ValueError):
+        ShuffleSampler(100, seed=1, rank=1)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_in_a_data_loader(workers):
+    data, order = Numbers(3000), bs.Permutation.walk(3000, 5, 1).to_numpy()
+    sampler = ShuffleSampler(data, seed=5)
+    sampler.set_epoch(1)
+    loader = DataLoader(data, batch_size=64, sampler=sampler, num_workers=workers)
+    assert torch.cat(list(loader)).tolist() == order.tolist()
+    batches = ShuffleBatchSampler(data, 64, seed=5)
+    batches.set_epoch(1)
+    loader = DataLoader(data, batch_sampler=batches, num_workers=workers)
+    assert len(loader) == 47
+    assert torch.cat(list(loader)).tolist() == order.tolist()
+
+
+def loaders(kind, n, world, batch, workers):
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+    for rank in range(world):
+        if kind == "sampler":
+            sampler = ShuffleSampler(n, seed=9, rank=rank, world=world, drop_last=True)
+            yield stateful.StatefulDataLoader(Numbers(n), batch, sampler=sampler, num_workers=workers)
+        else:
+            sampler = ShuffleBatchSampler(n, batch, seed=9, rank=rank, world=world, tail="short")
+            yield stateful.StatefulDataLoader(Numbers(n), batch_sampler=sampler, num_workers=workers)
+
+
+@pytest.mark.parametrize("kind", ["sampler", "batch_sampler"])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stateful_data_loader_goes_on_where_it_was(kind, workers):
+    n, seen, saved = 960, [], None
+    for loader in loaders(kind, n, 2, 40, workers):
+        iterator = iter(loader)
+        # Workers draw ahead; the state is that of the batches that came out.
+        for _ in range(5):
+            seen += next(iterator).tolist()
+        saved = loader.state_dict()
+        del iterator
+    before = len(seen)
+    assert before == len(set(seen)) == 400
+    for loader in loaders(kind, n, 2, 40, workers):
+        loader.load_state_dict(saved)
+        for batch in loader:
+            seen += batch.tolist()
+    assert sorted(seen) == list(range(n))
+    # The epoch after that is another one, whole.
+    later = sorted(x for loader in loaders(kind, n, 2, 40, workers) for batch in loader for x in batch.tolist())
+    assert later == list(range(n))
+
+
+def test_the_sampler_of_a_stateful_loader_fits_another_number_of_ranks():
+    n, seen, saved = 960, [], None
+    for loader in loaders("batch_sampler", n, 4, 20, 2):
+        iterator = iter(loader)
+        for _ in range(3):
+            seen += next(iterator).tolist()
+        saved = loader.state_dict()
+        del iterator
+
+    def find(state):
+        """The sampler's part of a loader's state."""
+        if isinstance(state, dict):
+            if set(state) == {"sampler"} and isinstance(state["sampler"], str):
+                yield state
+            else:
+                for value in state.values():
+                    yield from find(value)
+
+    (state,) = {part["sampler"]: part for part in find(saved)}.values()
+    for rank in range(3):
+        sampler = ShuffleBatchSampler(n, 20, seed=9, rank=rank, world=3, tail="short")
+        sampler.load_state_dict(state)
+        for batch in DataLoader(Numbers(n), batch_sampler=sampler, num_workers=2):
+            seen += batch.tolist()
+    assert sorted(seen) == list(range(n))
+
+
+N, BLOCK, WINDOW = 1003, 10, 4
+
+
+def read(block):
+    return range(BLOCK * block, min(N, BLOCK * (block + 1)))
+
+
+def blocks(**settings):
+    return BlockDataset(read, N, block=BLOCK, window=WINDOW, seed=6, **settings)
+
+
+@pytest.mark.parametrize("workers", [0, 3])
+def test_blocks_are_read_by_windows(workers):
+    data = blocks()
+    for epoch in (0, 1):
+        data.set_epoch(epoch)
+        order = bs.BlockShuffle(N, BLOCK, WINDOW, 6, epoch).order.to_numpy().tolist()
+        if workers == 0:
+            assert list(data) == order
+        loader = DataLoader(data, batch_size=None, num_workers=workers)
+        items = [int(item) for item in loader]
+        assert sorted(items) == list(range(N))
+        assert items == order or workers
+    shares = [list(blocks(rank=rank, world=3)) for rank in range(3)]
+    assert sorted(sum(shares, [])) == list(range(N))
+    with pytest.raises(ValueError):
+        BlockDataset(read, N, block=0, window=1, seed=1)
+    with pytest.raises(ValueError, match="block"):
+        list(BlockDataset(lambda block: [1], N, block=BLOCK, window=WINDOW, seed=1))
+
+
+def test_workers_that_outlive_an_epoch_see_the_next():
+    data = blocks()
+    loader = DataLoader(data, batch_size=None, num_workers=1, persistent_workers=True)
+    for epoch in (0, 3):
+        data.set_epoch(epoch)
+        order = bs.BlockShuffle(N, BLOCK, WINDOW, 6, epoch).order
+        assert [int(item) for item in loader] == list(order)
+
+
+def test_each_block_is_read_once():
+    reads = []
+
+    def counted(block):
+        reads.append(block)
+        return read(block)
+
+    list(BlockDataset(counted, N, block=BLOCK, window=WINDOW, seed=6))
+    assert sorted(reads) == list(range(101))
+
+
+@pytest.mark.parametrize("taken", [0, 1, 39, 40, 41, 555, N])
+def test_a_block_iterator_goes_on_where_it_was(taken):
+    data = blocks()
+    data.set_epoch(2)
+    whole = list(data)
+    iterator = iter(data)
+    begun = list(itertools.islice(iterator, taken))
+    state = json.loads(json.dumps(iterator.state_dict()))
+    again = iter(blocks())
+    again.load_state_dict(state)
+    assert begun + list(again) == whole
+    for other in (blocks(rank=0, world=2), BlockDataset(read, N, block=BLOCK, window=5, seed=6)):
+        with pytest.raises(bs.ForeignStateError):
+            iter(other).load_state_dict(state)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stateful_data_loader_of_blocks(workers):
+    stateful = pytest.importorskip("torchdata.stateful_dataloader", reason="torchdata is not installed")
+
+    def loader():
+        return stateful.StatefulDataLoader(blocks(), batch_size=None, num_workers=workers)
+
+    whole = [int(item) for item in loader()]
+    first = loader()
+    begun = [int(item) for item in itertools.islice(iter(first), 300)]
+    again = loader()
+    again.load_state_dict(first.state_dict())
+    assert begun + [int(item) for item in again] == whole
+
+
+def test_ranks_are_those_of_the_process_group(monkeypatch):
+    for name, value in {"is_available": True, "is_initialized": True, "get_rank": 2,
+                        "get_world_size": 5}.items():
+        monkeypatch.setattr(torch.distributed, name, lambda value=value: value, raising=False)
+    assert list(ShuffleSampler(100, seed=1)) == list(ShuffleSampler(100, seed=1, rank=2, world=5))
+    assert list(ShuffleSampler(100, seed=1)) != list(ShuffleSampler(100, seed=1, rank=0, world=1))
