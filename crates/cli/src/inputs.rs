@@ -10,9 +10,14 @@ use bijective_shuffle_cli::files::{Store, TemporaryFile};
 
 use crate::failure::{Context, Failure};
 use crate::progress::Progress;
+use crate::text::Text;
 
 /// How much is read between two looks at the progress.
 const PIECE: u64 = 16 << 20;
+
+/// The least size of a file that is mapped, which costs more than to read a small one.
+#[cfg(unix)]
+const LEAST_MAPPED: u64 = 1 << 20;
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes
 /// through a pipe is held in memory, or in a temporary file if it is too much.
@@ -161,6 +166,38 @@ impl Inputs {
         }
     }
 
+    /// All of it, in which every line has its delimiter. A single file is mapped.
+    ///
+    /// Also returns whether the last delimiter was added.
+    pub(crate) fn take_lines(
+        &mut self,
+        delimiter: u8,
+        progress: &Progress,
+    ) -> Result<(Text, bool), Failure> {
+        #[cfg(unix)]
+        if let [part @ Part { content: Content::Path { .. }, .. }] = self.parts.as_slice()
+            && part.bytes >= LEAST_MAPPED
+            && part.last().context(&part.name)? == Some(delimiter)
+        {
+            let text = part.map().map_err(|error| self.failure(&error))?;
+            return Ok((text, false));
+        }
+        let mut text = self.take_text(progress)?;
+        let is_open = text.last().is_some_and(|&last| last != delimiter);
+        if is_open {
+            text.push(delimiter);
+        }
+        Ok((Text::Read(text), is_open))
+    }
+
+    /// Checks that the files are as they were.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.parts
+            .iter()
+            .try_for_each(|part| part.check(&part.open()?))
+            .map_err(|error| self.failure(&error))
+    }
+
     /// Reads all of it, from the start.
     pub(crate) fn reader(&self) -> Reader<'_> {
         Reader { inputs: self, part: 0, at: 0, open: None }
@@ -227,6 +264,18 @@ impl Part {
         };
         open.seek(SeekFrom::Start(self.start))?;
         Ok(open)
+    }
+
+    /// All of it, mapped.
+    #[cfg(unix)]
+    fn map(&self) -> io::Result<Text> {
+        let Content::Path { path, .. } = &self.content else {
+            return Err(ErrorKind::InvalidInput.into());
+        };
+        let file = File::open(path).map_err(|error| self.error(error))?;
+        let text = Text::map(&file).map_err(|error| self.error(error))?;
+        self.check(&OpenPart::File(file))?;
+        Ok(text)
     }
 
     /// Checks that a file has the size and the time of change that it had.

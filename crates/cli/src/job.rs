@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::repeat;
 use crate::selection::Selection;
+use crate::text::Text;
 
 /// What is to be done with the items of some inputs.
 pub(crate) struct Job<'a> {
@@ -60,9 +61,8 @@ impl Job<'_> {
             let done = self.outside(items, self.memory, &mut inputs.reader(), output);
             return done.map_err(|error| explain(error, &inputs, output));
         }
-        let mut text = inputs.take_text(self.progress)?;
+        let (text, is_open) = inputs.take_lines(delimiter, self.progress)?;
         self.progress.start("shuffling");
-        let is_open = text.last().is_some_and(|&last| last != delimiter);
         // If every byte were a line, would they fit?
         let mut fits = words(text.len(), text.len()) <= self.memory;
         if !fits {
@@ -72,18 +72,39 @@ impl Job<'_> {
             return Err(Failure::new(inputs.name(), "to be repeated, lines have to fit memory"));
         }
         if !fits {
-            let (left, items) = (self.memory - text.len(), Items::Lines { delimiter });
-            let done = self.outside(items, left, &mut Cursor::new(text), output);
-            return done.map_err(|error| explain(error, &inputs, output));
-        }
-        if is_open {
-            text.push(delimiter);
+            return self.too_many_lines(text, is_open, &inputs, delimiter, output);
         }
         // No line number is above the length of the text, so one width does for both.
-        match u32::try_from(text.len()) {
+        let done = match u32::try_from(text.len()) {
             Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), is_open, output),
             Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), is_open, output),
+        }?;
+        if text.is_mapped() {
+            inputs.check()?;
         }
+        Ok(done)
+    }
+
+    /// Writes lines that are in memory, but do not fit it with all their numbers.
+    fn too_many_lines(
+        &self,
+        text: Text,
+        is_open: bool,
+        inputs: &Inputs,
+        delimiter: u8,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        let items = Items::Lines { delimiter };
+        let done = match text {
+            Text::Read(mut text) => {
+                text.truncate(text.len() - usize::from(is_open));
+                let left = self.memory - text.len();
+                self.outside(items, left, &mut Cursor::new(text), output)
+            }
+            #[cfg(unix)]
+            Text::Mapped(_) => self.outside(items, self.memory, &mut inputs.reader(), output),
+        };
+        done.map_err(|error| explain(error, inputs, output))
     }
 
     /// Writes the records of the inputs in their new order, behind the header that `header` gives

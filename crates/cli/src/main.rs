@@ -10,9 +10,9 @@
 //! newline if the last input that is not empty does, so `--undo` gives back the very same bytes
 //! (unless the last line has no newline, and an empty line takes its place at the end).
 //!
-//! An input of up to half of `--memory` is held in memory, with 12 bytes a line (24 from 4 GiB of
-//! input on), if that fits, and a few MiB a thread for the output. Anything else is shuffled on
-//! disk, by the library's `files`.
+//! A file of up to half of `--memory` is mapped, and other input of that size held in memory, with
+//! 12 bytes a line (24 from 4 GiB of input on), if that fits, and a few MiB a thread for the
+//! output. Anything else is shuffled on disk, by the library's `files`.
 
 mod arguments;
 mod failure;
@@ -30,6 +30,7 @@ mod report;
 mod run;
 mod selection;
 mod signals;
+mod text;
 
 use std::fmt;
 use std::io::{self, Write};

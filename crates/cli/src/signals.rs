@@ -34,13 +34,13 @@ impl Drop for Unfinished {
 }
 
 /// From now on the signals that end the program, unless they are ignored, first remove what is not
-/// complete.
+/// complete. Among them is the one of a file that is mapped and has lost what is read of it.
 #[cfg(unix)]
 pub(crate) fn install() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    let heard = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
+    let heard = [SIGBUS, SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(heard)?;
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
@@ -48,6 +48,11 @@ pub(crate) fn install() -> io::Result<()> {
             for path in all.iter() {
                 // There is no one to tell, and nothing else to do.
                 let _ = std::fs::remove_file(path);
+            }
+            if signal == SIGBUS {
+                // The thread that reads gets it again and again until the program has ended.
+                crate::say(format_args!("bshuf: an input was cut short while it was read"));
+                std::process::exit(1);
             }
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }

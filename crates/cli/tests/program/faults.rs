@@ -1,7 +1,7 @@
 //! What goes wrong on the way: one clear line each, no partial output, inputs untouched.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::thread;
@@ -76,6 +76,23 @@ fn input_that_changes_is_named() {
             assert_eq!(folder.names(), ["fifo", "text"]);
         }
     }
+}
+
+#[test]
+fn input_that_is_cut_short_is_named() {
+    let folder = Folder::new();
+    // Long enough to be mapped.
+    folder.write("text", numbered(200_000));
+    let mut child = folder.spawn(Command::new(program()).args(["--repeat", "text"]));
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 10]).unwrap();
+    fs::File::create(folder.path("text")).unwrap();
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
+    assert_eq!(complaint, "bshuf: an input was cut short while it was read");
 }
 
 /// Starts a program that has part of its output, and waits for more input. Returns when the output
