@@ -11,8 +11,10 @@ const BLOCK: usize = 1 << 20;
 const LEAST_BLOCK: usize = 16 << 10;
 
 /// What a bucket takes in memory when it is put in order, unless memory is smaller. All of it is
-/// gone through in random order, so smaller buckets stay in the caches.
-const BUCKET_COST: u64 = 64 << 20;
+/// gone through in random order, so it should fit a core's caches. For 10^8 records of 8 bytes,
+/// buckets of 4, 8, 16, 32 and 64 MiB took 1.9, 2.1, 2.4, 3.9 and 5.1 seconds of processor time in
+/// user mode (AMD EPYC, 2 cores); the smallest cost the system more, as they take smaller blocks.
+const BUCKET_COST: u64 = 8 << 20;
 
 /// The most buckets.
 const MOST_BUCKETS: u64 = 1 << 16;
