@@ -12,6 +12,7 @@ mod contender;
 mod curand;
 mod exchange;
 mod figure;
+mod files;
 mod gpu;
 mod gpu_rng;
 mod gpu_rows;
@@ -64,6 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Cold(calls) => cold::run(calls, common),
         Command::ColdSample(_) => unreachable!("it was answered above"),
         Command::Exchange(ranks) => exchange::run(ranks, common),
+        Command::Files(files) => files::run(files, common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
@@ -74,6 +76,6 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "the documents are not as the rows are".into()
             })
         }
-        Command::Test => trial::run(),
+        Command::Test => trial::run(common),
     }
 }
