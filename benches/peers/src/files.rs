@@ -47,18 +47,28 @@ const SORT: Contender =
 
 const SORT_LIMITED: Contender = Contender {
     name: "sort -R, limited",
-    script: r#"exec sort -R -S "$LIMIT" -o "$OUT" "$IN""#,
+    script: r#"exec sort -R -S "${LIMIT}b" -o "$OUT" "$IN""#,
     is_copy: false,
 };
 
-const TERASHUF: Contender =
-    Contender { name: "terashuf", script: r#"exec "$TERASHUF" < "$IN" > "$OUT""#, is_copy: false };
+const TERASHUF: Contender = Contender {
+    name: "terashuf",
+    script: r#"exec "$TERASHUF" < "$IN" > "$OUT" 2> /dev/null"#,
+    is_copy: false,
+};
 
 const CATS: Contender = Contender {
     name: "two cats",
     script: r#"cat "$IN" > "$OUT" && cat "$IN" > "$OUT.2""#,
     is_copy: true,
 };
+
+impl Contender {
+    /// Whether it keeps within the memory that is given.
+    fn is_limited(&self) -> bool {
+        [BSHUF_LIMITED.name, SORT_LIMITED.name, TERASHUF.name].contains(&self.name)
+    }
+}
 
 impl Files {
     /// Who takes part: those that shuffle in memory, or those that can keep within a limit.
@@ -197,7 +207,10 @@ fn measure_in(
                 contender.name.to_owned(),
                 of.bytes.to_string(),
                 of.item(),
-                of.memory.map_or_else(|| "all".to_owned(), |bytes| bytes.to_string()),
+                match of.memory {
+                    Some(bytes) if contender.is_limited() => bytes.to_string(),
+                    _ => "all".to_owned(),
+                },
                 name.to_owned(),
                 samples.len().to_string(),
                 format!("{:.3}", of_samples(|sample| sample.seconds)),

@@ -43,6 +43,9 @@ pub(crate) struct Done {
 /// and what the order is computed with.
 const WORDS_PER_ITEM: usize = 3;
 
+/// What is said of lines that are drawn in no order, and cannot be read in any.
+const UNREPEATED: &str = "to be repeated, lines have to fit memory: raise --memory";
+
 impl Job<'_> {
     /// How much of what comes through pipes may be held, so that it can also be shuffled there.
     pub(crate) fn held(&self) -> usize {
@@ -61,6 +64,9 @@ impl Job<'_> {
             let done = self.outside(items, self.memory, &mut inputs.reader(), output);
             return done.map_err(|error| explain(error, &inputs, output));
         }
+        if self.is_repeated && inputs.bytes() > self.memory as u64 {
+            return Err(Failure::new(inputs.name(), UNREPEATED));
+        }
         let (text, is_open) = inputs.take_lines(delimiter, self.progress)?;
         self.progress.start("shuffling");
         // If every byte were a line, would they fit?
@@ -69,7 +75,7 @@ impl Job<'_> {
             fits = words(text.len(), lines::count(&text, delimiter)) <= self.memory;
         }
         if !fits && self.is_repeated {
-            return Err(Failure::new(inputs.name(), "to be repeated, lines have to fit memory"));
+            return Err(Failure::new(inputs.name(), UNREPEATED));
         }
         if !fits {
             return self.too_many_lines(text, is_open, &inputs, delimiter, output);
@@ -145,10 +151,9 @@ impl Job<'_> {
         // They are moved through as much memory again.
         if inputs.bytes() > (self.memory / 3) as u64 {
             if self.is_repeated {
-                return Err(Failure::new(
-                    inputs.name(),
-                    "to be repeated, records have to fit memory",
-                ));
+                let why =
+                    "to be repeated, records have to fit a third of the memory: raise --memory";
+                return Err(Failure::new(inputs.name(), why));
             }
             let bytes = record.try_into().context("record")?;
             let items = Items::Records { bytes };

@@ -40,6 +40,10 @@ pub(crate) fn install() -> io::Result<()> {
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
+    // The standard library has a handler for it, to report the overflow of a stack. Called after
+    // ours, that one would restore the default, and reading again would end the program at once.
+    // SAFETY: the default is always valid, and nothing here needs the handler that is replaced.
+    unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
     let heard = [SIGBUS, SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
     let mut signals = Signals::new(heard)?;
     std::thread::spawn(move || {

@@ -23,7 +23,7 @@ pub(super) struct Job {
     pub(super) budget: Budget,
 }
 
-/// The reader has gone: only it knows why.
+/// The writer has gone: only it knows why.
 struct Gone;
 
 /// Reads a source and appends its items to a store, bucket by bucket. One thread reads, one

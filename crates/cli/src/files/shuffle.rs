@@ -111,6 +111,7 @@ impl FileShuffle {
         }
         if let Items::Records { bytes } = self.items
             && bytes.get() > self.budget.longest_item()
+            && count.items > 0
         {
             let most = self.budget.longest_item();
             return Err(FilesError::ItemTooLong { item: 0, most });

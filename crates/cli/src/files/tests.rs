@@ -149,6 +149,9 @@ fn records_are_shuffled() {
     assert!(matches!(part, Err(FilesError::PartOfRecord { record: 3, rest: 1 })));
     let large = shuffled(records(3000), 1 << 14, &[0; 9000], |len| Order::shuffle(len, 5));
     assert!(matches!(large, Err(FilesError::ItemTooLong { item: 0, most: 2048 })));
+    // Without any, their size is no matter.
+    let none = shuffled(records(3000), 1 << 14, b"", |len| Order::shuffle(len, 5)).unwrap();
+    assert_eq!((none.0, none.1.items), (vec![], 0));
 }
 
 #[test]

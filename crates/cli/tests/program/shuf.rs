@@ -121,6 +121,10 @@ fn repeated_lines_are_drawn_from_all_of_them() {
     assert!(drawn.starts_with(&again(&["-n", "70", "--seed", "3"])));
     assert_ne!(again(&["-n", "2000", "--seed", "4"]), drawn);
     assert_ne!(again(&["-n", "2000", "--seed", "3", "--epoch", "1"]), drawn);
+    // What is drawn in no order has to be in memory.
+    folder.write("large", numbered(100_000));
+    let complaint = folder.complaint(&["-r", "-n", "3", "--memory", "1M", "large"], b"");
+    assert_eq!(complaint, "bshuf: large: to be repeated, lines have to fit memory: raise --memory");
     // All of them have an end, as nothing says which is the last of the file.
     assert_eq!(folder.output(&["-r", "-n", "3"], b"a"), b"a\na\na\n");
 }
