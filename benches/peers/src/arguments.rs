@@ -40,6 +40,8 @@ pub(crate) enum Command {
     ColdSample(ColdSample),
     /// One rank's steps of a shuffle of an array that is spread over many
     Exchange(Ranks),
+    /// Programs that shuffle files: bshuf, shuf, sort -R and terashuf
+    Files(Files),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
     /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w +
@@ -225,6 +227,37 @@ pub(crate) struct Ranks {
 }
 
 #[derive(Args)]
+pub(crate) struct Files {
+    /// Where the files are made, which takes up to four times their bytes
+    #[arg(long, value_name = "FOLDER", default_value = "target/peers-files")]
+    pub(crate) folder: PathBuf,
+
+    /// The program `bshuf`, built for release
+    #[arg(long, value_name = "FILE", default_value = "target/release/bshuf")]
+    pub(crate) program: PathBuf,
+
+    /// The program terashuf, built from its source; it is left out if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) terashuf: Option<PathBuf>,
+
+    /// The size of the input
+    #[arg(long, value_name = "N", default_value = "2^30", value_parser = at_least_one)]
+    pub(crate) bytes: usize,
+
+    /// The length of a line, with its newline
+    #[arg(long, value_name = "BYTES", default_value = "80", value_parser = at_least_one)]
+    pub(crate) line: usize,
+
+    /// What contenders may hold of it, in bytes; everything if not given
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    pub(crate) memory: Option<usize>,
+
+    /// Records of this size instead of lines
+    #[arg(long, value_name = "BYTES", value_parser = at_least_one)]
+    pub(crate) record: Option<usize>,
+}
+
+#[derive(Args)]
 pub(crate) struct Documents {
     /// Write nothing, and fail if a document says something else than the rows
     #[arg(long)]
@@ -261,7 +294,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
-    /// Write the rows of `table`, `sizes`, `small`, `cold` or `exchange` into this file, as CSV
+    /// Write the rows of `table`, `sizes`, `small`, `cold`, `exchange` or `files` into this file
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 }

@@ -12,6 +12,7 @@ mod contender;
 mod curand;
 mod exchange;
 mod figure;
+mod files;
 mod gpu;
 mod gpu_between;
 mod gpu_cold;
@@ -73,6 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             unreachable!("it was answered above")
         }
         Command::Exchange(ranks) => exchange::run(ranks, common),
+        Command::Files(files) => files::run(files, common),
         Command::GpuBetween(lengths) => gpu_between::run(lengths, common),
         Command::GpuCold => gpu_cold::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
@@ -87,6 +89,6 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "the documents are not as the rows are".into()
             })
         }
-        Command::Test => trial::run(),
+        Command::Test => trial::run(common),
     }
 }

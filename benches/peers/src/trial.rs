@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::arguments::Amount;
+use crate::arguments::{Amount, Common};
 use crate::cold::{self, ItemType};
 use crate::contender::Choice;
 use crate::measure::Effort;
 use crate::pages::Pages;
-use crate::{exchange, sizes, small, table};
+use crate::{exchange, files, sizes, small, table};
 
 /// One sample each.
 const ONCE: Effort = Effort { repeats: 1, budget: Duration::ZERO, seed: 1 };
 
 /// Runs it all.
-pub(crate) fn run() -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     // The longest are shared among threads by all the parallel contenders.
     let standings = table::measure(table::contenders(), [0, 1, 4, 8, 9, 16, 18], ONCE);
     standings.markdown(&table::RATIOS);
@@ -39,6 +39,7 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let first_calls = cold::measure(&plan, |_| Ok(()))?;
     first_calls.markdown();
     exchange::measure(3, 1000, 1, ONCE.seed)?;
+    files::trial(common)?;
     eprintln!("all contenders shuffle");
     Ok(())
 }

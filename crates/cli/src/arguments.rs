@@ -1,38 +1,52 @@
 //! The command line.
 
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use bijective_shuffle::{Backend, Seed};
-use clap::{Parser, ValueEnum};
+use clap::{ArgAction, Parser, ValueEnum};
 
-use crate::order::Selection;
+use crate::memory::Memory;
+use crate::selection::{Numbers, Places, Selection, Shard};
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine.
 #[derive(Parser)]
-#[command(name = "bshuf")]
+#[command(name = "bshuf", version)]
 pub(crate) struct Arguments {
     /// The files to read; standard input if there are none, or for `-`
     #[arg(value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
+    pub(crate) operands: Vec<OsString>,
 
-    /// Choose the order by this seed: a number, or 64 hexadecimal digits, and perhaps `@` and the
-    /// epoch. If there is none, a random number is drawn, and reported
+    /// Choose the order by this number, or 64 hexadecimal digits; drawn and reported otherwise
     #[arg(long)]
     seed: Option<Seed>,
 
-    /// Choose another order for the same seed: the number of the pass over the same lines. That of
-    /// the seed, or 0, if there is none
+    /// Choose another order of the same seed; 0 if not given
     #[arg(long, value_name = "N")]
     epoch: Option<u64>,
-
-    /// Write only the first N lines of the shuffled order
-    #[arg(short = 'n', long, value_name = "N")]
-    pub(crate) head: Option<u64>,
 
     /// Put lines back that were shuffled with the same seed and epoch
     #[arg(long, requires = "seed", conflicts_with = "head")]
     undo: bool,
+
+    /// Write at most N lines
+    #[arg(short = 'n', long = "head-count", visible_alias = "head", value_name = "N")]
+    #[arg(action = ArgAction::Append, value_parser = parse_count)]
+    head: Vec<u64>,
+
+    /// Write the share of worker R, counted from 0, of W workers
+    #[arg(long, value_name = "R/W", conflicts_with = "repeat")]
+    shard: Option<Shard>,
+
+    /// Write places A to B, without B, of the shuffled order, counted from 0
+    #[arg(long, value_name = "A..B", conflicts_with = "repeat")]
+    range: Option<Places>,
+
+    /// Draw every line from all of them, without end if there is no -n
+    #[arg(short, long, conflicts_with_all = ["undo", "together"])]
+    pub(crate) repeat: bool,
 
     /// Write to this file, which may be one of those read, and replace it whole or not at all
     #[arg(short, long, value_name = "FILE")]
@@ -42,25 +56,88 @@ pub(crate) struct Arguments {
     #[arg(short, long)]
     zero_terminated: bool,
 
-    /// Where the order is computed
-    #[arg(long, value_enum, default_value_t = BackendName::Auto)]
+    /// Take each argument as a line
+    #[arg(short, long, conflicts_with_all = ["input_range", "record", "together"])]
+    pub(crate) echo: bool,
+
+    /// Take each number from LO to HI as a line
+    #[arg(short, long, value_name = "LO-HI", conflicts_with_all = ["operands", "undo", "record"])]
+    pub(crate) input_range: Option<Numbers>,
+
+    /// Shuffle several files of as many lines in one order, into the folder that -o names
+    #[arg(long, requires = "output", conflicts_with = "input_range")]
+    pub(crate) together: bool,
+
+    /// Shuffle records of this many bytes, and not lines; files that end in .npy say it themselves
+    #[arg(long, value_name = "BYTES", conflicts_with = "zero_terminated")]
+    pub(crate) record: Option<NonZeroUsize>,
+
+    /// Keep this many bytes before the first record where they are
+    #[arg(long, value_name = "BYTES", requires = "record", default_value_t = 0)]
+    #[arg(hide_default_value = true)]
+    pub(crate) header: u64,
+
+    /// Take about this much memory, such as 512M; three quarters of what is available otherwise
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Memory>,
+
+    /// Keep what does not fit memory in this folder, and not in that of $TMPDIR
+    #[arg(long, value_name = "DIR")]
+    temp: Option<PathBuf>,
+
+    /// Compute the order there: auto, cpu or cuda
+    #[arg(long, value_enum, default_value_t = BackendName::Auto, hide_possible_values = true)]
     backend: BackendName,
+
+    /// Show the progress at once, also where lines go to the terminal
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) progress: bool,
+
+    /// Report in one line of JSON
+    #[arg(long)]
+    pub(crate) stats: bool,
 
     /// Show neither the progress nor the report
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// Write the man page or the completions for a shell
+    #[arg(long, value_enum, hide = true, exclusive = true)]
+    pub(crate) generate: Option<Generated>,
 }
 
 impl Arguments {
-    /// The seed, with the epoch; a random one if none was given.
-    pub(crate) fn seed(&self) -> Seed {
+    /// The lines that are written, and their order. Draws a seed if none was given.
+    pub(crate) fn selection(&self) -> Selection {
         let seed = self.seed.unwrap_or_else(|| Seed::new(rand::random()));
-        self.epoch.map_or(seed, |epoch| seed.epoch(epoch))
+        Selection {
+            seed: self.epoch.map_or(seed, |epoch| seed.epoch(epoch)),
+            backend: self.backend(),
+            is_undone: self.undo,
+            shard: self.shard,
+            range: self.range,
+            head: self.head.iter().copied().min(),
+        }
     }
 
     /// The byte that ends a line.
     pub(crate) fn delimiter(&self) -> u8 {
         if self.zero_terminated { 0 } else { b'\n' }
+    }
+
+    /// The files that are read; none for standard input.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.operands.iter().map(PathBuf::from).collect()
+    }
+
+    /// The bytes that may be held.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory.unwrap_or_else(Memory::available).bytes()
+    }
+
+    /// The folder for what does not fit memory.
+    pub(crate) fn temporary_folder(&self) -> PathBuf {
+        self.temp.clone().unwrap_or_else(std::env::temp_dir)
     }
 
     /// Where the order is computed.
@@ -71,14 +148,16 @@ impl Arguments {
             BackendName::Cuda => Backend::Cuda,
         }
     }
+}
 
-    /// The lines that are written, and in which order.
-    pub(crate) fn selection(&self) -> Selection {
-        match (self.undo, self.head) {
-            (true, _) => Selection::PutBack,
-            (false, Some(count)) => Selection::Head(count),
-            (false, None) => Selection::Shuffled,
+/// A number of lines. One that overflows is as good as the largest.
+fn parse_count(text: &str) -> Result<u64, &'static str> {
+    match text.parse() {
+        Ok(count) => Ok(count),
+        Err(_) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Ok(u64::MAX)
         }
+        Err(_) => Err("invalid line count"),
     }
 }
 
@@ -91,4 +170,16 @@ enum BackendName {
     Cpu,
     /// An NVIDIA GPU
     Cuda,
+}
+
+/// What can be made of the description of the command line.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Generated {
+    Man,
+    Bash,
+    Elvish,
+    Fish,
+    #[value(name = "powershell")]
+    PowerShell,
+    Zsh,
 }

@@ -60,6 +60,11 @@ impl<'a, W: Offset> Lines<'a, W> {
         self.bounds.len() - 1
     }
 
+    /// All of the text.
+    pub(crate) fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// A line, counted from 0. Panics if there is no such line.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &'a [u8] {
@@ -74,6 +79,12 @@ impl<'a, W: Offset> Lines<'a, W> {
 /// If the text is too long for the offsets.
 pub(crate) fn split<W: Offset>(text: &[u8], delimiter: u8) -> Lines<'_, W> {
     split_in_chunks(text, delimiter, CHUNK)
+}
+
+/// Counts the lines of a text.
+pub(crate) fn count(text: &[u8], delimiter: u8) -> usize {
+    let ends: usize = text.par_chunks(CHUNK).map(|part| memchr_iter(delimiter, part).count()).sum();
+    ends + usize::from(text.last().is_some_and(|&last| last != delimiter))
 }
 
 /// [`split`] in chunks of a certain number of bytes, which makes no difference but to the time it

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::failure::{Context, Failure};
+use crate::signals::{Unfinished, end_by_broken_pipe};
 
 /// Where the lines go.
 pub(crate) struct Output {
@@ -25,6 +26,7 @@ enum Sink {
     Replacement {
         file: NamedTempFile,
         target: PathBuf,
+        unfinished: Unfinished,
     },
 }
 
@@ -48,19 +50,21 @@ impl Output {
         let Self { name, sink } = self;
         match sink {
             Sink::Stdout(_) | Sink::Special(_) => Ok(()),
-            Sink::Replacement { file, target } => {
+            Sink::Replacement { file, target, unfinished } => {
                 file.persist(target).map_err(|failed| failed.error).context(name)?;
+                drop(unfinished);
                 Ok(())
             }
         }
     }
 
-    /// What to say of an error met in writing.
-    pub(crate) fn failure(&self, error: io::Error) -> Failure {
-        match error.kind() {
-            ErrorKind::BrokenPipe => Failure::new(&self.name, "the reader closed the output"),
-            _ => Failure::new(&self.name, error),
+    /// What to say of an error met in writing. If the reader has gone, that ends the program
+    /// without a message.
+    pub(crate) fn failure(&self, error: &io::Error) -> Failure {
+        if error.kind() == ErrorKind::BrokenPipe {
+            end_by_broken_pipe();
         }
+        Failure::new(&self.name, error)
     }
 }
 
@@ -116,11 +120,11 @@ fn replace(path: &Path, old: Option<Permissions>) -> io::Result<Sink> {
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder)?;
+    let (file, unfinished) = Unfinished::create(|| builder.tempfile_in(folder))?;
     if let Some(permissions) = old {
         file.as_file().set_permissions(permissions)?;
     }
-    Ok(Sink::Replacement { file, target })
+    Ok(Sink::Replacement { file, target, unfinished })
 }
 
 /// The file that a path stands for, which need not exist: a link is followed, and not replaced.

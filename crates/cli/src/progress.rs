@@ -4,29 +4,32 @@ use std::io::{self, IsTerminal};
 use std::thread;
 use std::time::Duration;
 
+use bijective_shuffle_cli::files::{Pass, Watch};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Work that is done sooner shows nothing.
-const DELAY: Duration = Duration::from_millis(500);
+/// Work that is done sooner shows nothing, if nothing else is asked for.
+pub(crate) const DELAY: Duration = Duration::from_millis(500);
 
 /// The time from one drawing of the line to the next.
 const TICK: Duration = Duration::from_millis(100);
 
 /// A line on standard error that says what is being done, as long as this value lives.
 ///
-/// It is only shown on a terminal, and only from the first half second on.
+/// It is only shown on a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// Nothing is shown yet; if it is not wanted nothing ever is.
-    pub(crate) fn new(is_wanted: bool) -> Self {
+    /// It is shown after a delay; if there is none, it never is.
+    pub(crate) fn new(delay: Option<Duration>) -> Self {
         let bar = ProgressBar::hidden();
-        if is_wanted && io::stderr().is_terminal() {
+        if let Some(delay) = delay
+            && io::stderr().is_terminal()
+        {
             let bar = bar.downgrade();
             thread::spawn(move || {
-                thread::sleep(DELAY);
+                thread::sleep(delay);
                 // If all is done by now there is no bar any more.
                 if let Some(bar) = bar.upgrade() {
                     bar.set_draw_target(ProgressDrawTarget::stderr());
@@ -42,16 +45,18 @@ impl Progress {
         self.begin(phase, "{spinner} {msg}", None);
     }
 
-    /// A phase begins that handles so many bytes, if their number is known.
+    /// A phase begins that handles this number of bytes, if it is known.
     pub(crate) fn start_bytes(&self, phase: &'static str, total: Option<u64>) {
         let template = match total {
-            Some(_) => "{spinner} {msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}",
+            Some(_) => {
+                "{spinner} {msg} {bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left"
+            }
             None => "{spinner} {msg} {bytes}, {bytes_per_sec}",
         };
         self.begin(phase, template, total);
     }
 
-    /// So many more bytes are handled.
+    /// This many more bytes are handled.
     pub(crate) fn advance(&self, bytes: u64) {
         self.bar.inc(bytes);
     }
@@ -66,6 +71,21 @@ impl Progress {
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
         self.bar.set_style(style);
         self.bar.set_message(phase);
+    }
+}
+
+impl Watch for Progress {
+    fn begin(&self, pass: Pass, bytes: Option<u64>) {
+        let phase = match pass {
+            Pass::Count => "counting",
+            Pass::Collect => "pass 1 of 2",
+            _ => "pass 2 of 2",
+        };
+        self.start_bytes(phase, bytes);
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.bar.inc(bytes);
     }
 }
 

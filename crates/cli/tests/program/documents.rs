@@ -1,5 +1,4 @@
 //! The commands that the documents show, run as a reader would type them.
-#![cfg(unix)]
 
 use std::fs;
 use std::path::Path;

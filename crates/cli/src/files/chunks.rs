@@ -1,0 +1,73 @@
+//! [`read_chunks`]: a source in pieces of whole items.
+
+use std::io::{self, Read};
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use super::budget::Budget;
+use super::items::Items;
+
+/// Why reading ended too soon.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    Read(io::Error),
+    /// An item has more bytes than are allowed.
+    TooLong,
+    /// This number of bytes is left of a record.
+    PartOfRecord(usize),
+}
+
+/// How the source ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    /// Whether the last line had its delimiter, so that none was added.
+    pub(super) is_terminated: bool,
+    /// The number of bytes that were read.
+    pub(super) bytes: u64,
+}
+
+/// Reads a source to its end, and sends it in chunks of whole items. A delimiter is added to the
+/// last line if it has none. Chunks that come back through `empty` are used again.
+///
+/// It ends early, without an error, if nobody receives.
+pub(super) fn read_chunks(
+    mut source: impl Read,
+    items: Items,
+    budget: Budget,
+    full: &SyncSender<Vec<u8>>,
+    empty: &Receiver<Vec<u8>>,
+) -> Result<End, Stopped> {
+    let step = budget.chunk();
+    let mut end = End { is_terminated: true, bytes: 0 };
+    // What was read of an item that is not whole.
+    let mut rest = Vec::new();
+    loop {
+        let mut chunk = empty.try_recv().unwrap_or_default();
+        chunk.clear();
+        // One byte is for a delimiter.
+        chunk.reserve_exact(rest.len() + step + 1);
+        chunk.append(&mut rest);
+        let before = chunk.len();
+        let read =
+            source.by_ref().take(step as u64).read_to_end(&mut chunk).map_err(Stopped::Read)?;
+        end.bytes += read as u64;
+        let is_last = read < step;
+        if is_last && let Items::Lines { delimiter } = items {
+            end.is_terminated = chunk.last().is_none_or(|&last| last == delimiter);
+            if !end.is_terminated {
+                chunk.push(delimiter);
+            }
+        }
+        let whole = items.whole(&chunk, before);
+        rest.extend_from_slice(&chunk[whole..]);
+        chunk.truncate(whole);
+        if is_last && !rest.is_empty() {
+            return Err(Stopped::PartOfRecord(rest.len()));
+        }
+        if (!chunk.is_empty() && full.send(chunk).is_err()) || is_last {
+            return Ok(end);
+        }
+        if rest.len() > budget.longest_item() {
+            return Err(Stopped::TooLong);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! [`Keys`]: numbers that say where items go, in the order in which the items are read.
+
+use std::ops::Range;
+
+use bijective_shuffle::bijection::Standard;
+use bijective_shuffle::{Bijection, Error, Permutation};
+use rayon::prelude::*;
+
+use super::order::Order;
+
+/// How many points are evaluated at a time.
+const BATCH: u64 = 1 << 16;
+
+/// How many of them a thread evaluates at a time.
+const RUN: usize = 1 << 12;
+
+/// The keys of a file's items, from the first on: the item with the least key comes first in the
+/// output.
+///
+/// To shuffle, the key of an item is its slot in the permutation's domain. No place has to be
+/// counted: slots that no item has leave gaps between the keys, which are at most as many as the
+/// items. To undo a shuffle, the key is the place itself.
+pub(super) struct Keys<'o> {
+    bijection: &'o Standard,
+    len: u64,
+    is_undone: bool,
+    /// The keys of the items that are wanted.
+    wanted: Range<u64>,
+    /// The first item, or slot, that was not evaluated yet.
+    next: u64,
+    batch: Vec<u64>,
+    /// How many keys of the batch were taken.
+    taken: usize,
+}
+
+impl<'o> Keys<'o> {
+    /// # Errors
+    ///
+    /// Those of building the permutation's index, which only a part of an order can need.
+    pub(super) fn new(order: &'o Order) -> Result<Self, Error> {
+        let permutation = order.permutation();
+        let (bijection, len, is_undone) = (permutation.bijection(), order.len(), order.is_undone());
+        let places = order.places();
+        let wanted = if is_undone {
+            places
+        } else {
+            slot(permutation, places.start)?..slot(permutation, places.end)?
+        };
+        Ok(Self { bijection, len, is_undone, wanted, next: 0, batch: Vec::new(), taken: 0 })
+    }
+
+    /// The keys of the items that are wanted lie in this range.
+    pub(super) fn wanted(&self) -> Range<u64> {
+        self.wanted.clone()
+    }
+
+    /// The key of the next item; `None` if there are no more.
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<u64> {
+        if self.taken == self.batch.len() && !self.refill() {
+            return None;
+        }
+        self.taken += 1;
+        Some(self.batch[self.taken - 1])
+    }
+
+    /// Evaluates the next batch that has any keys.
+    #[cold]
+    fn refill(&mut self) -> bool {
+        let Self { bijection, len, .. } = *self;
+        self.taken = 0;
+        self.batch.clear();
+        while self.batch.is_empty() {
+            // Behind the last slot there may be no number.
+            let end = if self.is_undone { bijection.last() } else { len.saturating_sub(1) };
+            if len == 0 || self.next > end {
+                return false;
+            }
+            let count = BATCH.min((end - self.next).saturating_add(1));
+            self.batch.resize(count as usize, 0);
+            let first = self.next;
+            self.batch.par_chunks_mut(RUN).enumerate().for_each(|(run, keys)| {
+                let first = first + (run * RUN) as u64;
+                if self.is_undone {
+                    bijection.forward_run(first, keys);
+                } else {
+                    bijection.inverse_run(first, keys);
+                }
+            });
+            if self.is_undone {
+                self.batch.retain(|&place| place < len);
+            }
+            self.next += count;
+        }
+        true
+    }
+}
+
+/// The slot of a place, or the end of the domain behind the last place. Files have fewer than 2^63
+/// items, and so the domain has fewer than 2^64 slots.
+fn slot(permutation: &Permutation, place: u64) -> Result<u64, Error> {
+    let bijection = permutation.bijection();
+    if place == 0 {
+        return Ok(0);
+    }
+    if place == permutation.len() {
+        return Ok(bijection.last().saturating_add(1));
+    }
+    // It is only built by itself for fewer than 2^33 items.
+    permutation.build_index()?;
+    Ok(permutation.try_get(place)?.map_or(0, |index| bijection.inverse(index)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_the_order_of_the_places() {
+        for len in [0, 1, 2, 100, 256, 257, 1000, 1024, 70_000, 150_001] {
+            for (order, places) in [
+                (Order::shuffle(len, 7), Permutation::new(len, 7).inverse()),
+                (Order::unshuffle(len, 7), Permutation::new(len, 7)),
+            ] {
+                let mut keys = Keys::new(&order).unwrap();
+                let mut sorted: Vec<(u64, u64)> = Vec::new();
+                let mut index = 0;
+                while let Some(key) = keys.next() {
+                    assert!(keys.wanted().contains(&key));
+                    sorted.push((key, index));
+                    index += 1;
+                }
+                assert_eq!(index, len);
+                sorted.sort();
+                let places = places.to_vec();
+                for (place, (_, index)) in sorted.into_iter().enumerate() {
+                    assert_eq!(places[index as usize], place as u64, "{len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_a_part_lie_in_its_range() {
+        for order in [Order::shuffle(5000, 7), Order::unshuffle(5000, 7)] {
+            for places in [0..5000, 0..0, 0..1, 4999..5000, 17..3000, 5000..5000] {
+                let part = order.clone().range(places.clone()).unwrap();
+                let mut keys = Keys::new(&part).unwrap();
+                let wanted = keys.wanted();
+                let mut index = 0;
+                let mut found = Vec::new();
+                while let Some(key) = keys.next() {
+                    if wanted.contains(&key) {
+                        found.push((key, index));
+                    }
+                    index += 1;
+                }
+                found.sort();
+                let found: Vec<u64> = found.into_iter().map(|(_, index)| index).collect();
+                assert_eq!(found, part.indexes::<u64>().unwrap());
+                assert_eq!(found.len() as u64, places.end - places.start);
+            }
+        }
+    }
+}

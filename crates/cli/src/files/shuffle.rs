@@ -1,0 +1,227 @@
+//! [`FileShuffle`]: the passes, one after the other.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
+
+use memchr::memchr_iter;
+
+use super::budget::Budget;
+use super::collect::{Job, collect, joined};
+use super::error::FilesError;
+use super::items::{Count, Items};
+use super::keys::Keys;
+use super::order::Order;
+use super::place::Placer;
+use super::store::Store;
+use super::watch::{Pass, Watch};
+
+/// A shuffle of a file's items, with a bound on the memory it takes.
+///
+/// See the [module](crate::files) for the passes, and for an example.
+#[derive(Clone, Copy, Debug)]
+pub struct FileShuffle {
+    items: Items,
+    budget: Budget,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The number of items that were written.
+    pub items: u64,
+    /// The number of bytes that were written.
+    pub bytes: u64,
+    /// The number of buckets after pass 1.
+    pub buckets: u64,
+    /// The number of buckets that had to be split.
+    pub splits: u64,
+    /// The number of bytes that were appended to the store.
+    pub temporary_bytes: u64,
+}
+
+impl FileShuffle {
+    /// A shuffle of these items in about this many bytes of memory. The program's own memory, some
+    /// megabytes with the stacks of its threads, comes on top, and so does what the system caches
+    /// of files.
+    ///
+    /// The memory limits what can be shuffled in two ways. An item may have an eighth of it. And
+    /// buckets have to be split, so that their items are written to the store once more, beyond
+    /// about `memory^2 / 2^18` bytes: 256 MiB are enough for 250 GiB.
+    pub fn new(items: Items, memory: usize) -> Self {
+        Self { items, budget: Budget::new(memory) }
+    }
+
+    /// Counts the items from the source's position to its end, and seeks back. Records are counted
+    /// by their size, lines by reading all of them.
+    ///
+    /// # Errors
+    ///
+    /// [`FilesError::Read`], and [`FilesError::PartOfRecord`].
+    pub fn count(
+        &self,
+        source: &mut (impl Read + Seek + Send),
+        watch: &dyn Watch,
+    ) -> Result<Count, FilesError> {
+        let start = source.stream_position().map_err(FilesError::Read)?;
+        let end = source.seek(SeekFrom::End(0)).map_err(FilesError::Read)?;
+        source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
+        let bytes = end.saturating_sub(start);
+        let count = match self.items {
+            Items::Records { bytes: record } => {
+                let record = record.get();
+                let rest = (bytes % record as u64) as usize;
+                if rest > 0 {
+                    return Err(FilesError::PartOfRecord { record, rest });
+                }
+                return Ok(Count { items: bytes / record as u64, bytes, is_terminated: true });
+            }
+            Items::Lines { delimiter } => {
+                watch.begin(Pass::Count, Some(bytes));
+                count_lines(source, delimiter, self.budget, watch).map_err(FilesError::Read)?
+            }
+        };
+        source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
+        Ok(count)
+    }
+
+    /// Writes the items from the source's position to its end in another order, or as many of them
+    /// as the order has, and flushes the output.
+    ///
+    /// If the last line of the source has no delimiter, the last line of the output has none. The
+    /// store may have anything in it, which is left alone; it does not shrink.
+    ///
+    /// # Errors
+    ///
+    /// Any [`FilesError`]. [`FilesError::Changed`] if the source does not have what was counted;
+    /// nothing is written then. After the other errors the output may have a part of the items.
+    pub fn run(
+        &self,
+        order: &Order,
+        count: &Count,
+        source: &mut (impl Read + Send),
+        store: &mut impl Store,
+        output: &mut (impl Write + Send),
+        watch: &dyn Watch,
+    ) -> Result<Summary, FilesError> {
+        if order.len() != count.items {
+            let (items, order) = (count.items, order.len());
+            return Err(FilesError::LengthMismatch { items, order });
+        }
+        if let Items::Records { bytes } = self.items
+            && bytes.get() > self.budget.longest_item()
+            && count.items > 0
+        {
+            let most = self.budget.longest_item();
+            return Err(FilesError::ItemTooLong { item: 0, most });
+        }
+        let job = Job { items: self.items, budget: self.budget };
+        let keys = Keys::new(order)?;
+        let wanted = keys.wanted();
+        let places = order.places();
+        let items = places.end - places.start;
+        // The size of what is wanted can only be guessed before it is read.
+        let bytes = if order.is_whole() {
+            count.bytes
+        } else {
+            let mean = count.bytes as f64 / count.items.max(1) as f64;
+            (mean * items as f64) as u64
+        };
+        let split = self.budget.split(wanted.end - wanted.start, items, bytes, 1);
+        let before = store.bytes();
+        watch.begin(Pass::Collect, Some(count.bytes));
+        let buckets = collect(job, count, keys, split, source, store, watch)?;
+
+        let (bucket_count, bytes) =
+            (buckets.len() as u64, buckets.iter().map(|bucket| bucket.item_bytes()).sum());
+        watch.begin(Pass::Place, Some(bytes));
+        let mut output = Last { output, last: None, bytes: 0 };
+        let mut placer = Placer { job, store, watch, splits: 0 };
+        placer.write(buckets, &mut output)?;
+        let splits = placer.splits;
+        output.finish(count.is_terminated).map_err(FilesError::Write)?;
+        let temporary_bytes = store.bytes() - before;
+        let bytes = output.bytes;
+        Ok(Summary { items, bytes, buckets: bucket_count, splits, temporary_bytes })
+    }
+}
+
+/// Counts lines: one thread reads, the calling one searches.
+fn count_lines(
+    source: &mut (impl Read + Send),
+    delimiter: u8,
+    budget: Budget,
+    watch: &dyn Watch,
+) -> io::Result<Count> {
+    let mut count = Count { items: 0, bytes: 0, is_terminated: true };
+    let step = budget.chunk();
+    let read = thread::scope(|scope| {
+        let (full, chunks) = sync_channel::<Vec<u8>>(1);
+        let (used, empty) = channel::<Vec<u8>>();
+        let reader = scope.spawn(move || {
+            loop {
+                let mut chunk = empty.try_recv().unwrap_or_default();
+                chunk.clear();
+                chunk.reserve_exact(step);
+                let read = source.by_ref().take(step as u64).read_to_end(&mut chunk)?;
+                if full.send(chunk).is_err() || read < step {
+                    return Ok(());
+                }
+            }
+        });
+        for chunk in chunks {
+            count.items += memchr_iter(delimiter, &chunk).count() as u64;
+            count.bytes += chunk.len() as u64;
+            if let Some(&last) = chunk.last() {
+                count.is_terminated = last == delimiter;
+            }
+            watch.advance(chunk.len() as u64);
+            let _ = used.send(chunk);
+        }
+        joined(reader)
+    });
+    count.items += u64::from(!count.is_terminated);
+    read.map(|()| count)
+}
+
+/// Holds back the last byte, which is a delimiter that may have to go.
+struct Last<'w, W> {
+    output: &'w mut W,
+    last: Option<u8>,
+    bytes: u64,
+}
+
+impl<W: Write> Last<'_, W> {
+    fn finish(&mut self, is_terminated: bool) -> io::Result<()> {
+        if let Some(last) = self.last.take()
+            && is_terminated
+        {
+            self.output.write_all(&[last])?;
+            self.bytes += 1;
+        }
+        self.output.flush()
+    }
+}
+
+impl<W: Write> Write for Last<'_, W> {
+    fn write(&mut self, block: &[u8]) -> io::Result<usize> {
+        self.write_all(block).map(|()| block.len())
+    }
+
+    fn write_all(&mut self, block: &[u8]) -> io::Result<()> {
+        if let Some((&last, others)) = block.split_last() {
+            if let Some(before) = self.last.replace(last) {
+                self.output.write_all(&[before])?;
+                self.bytes += 1;
+            }
+            self.output.write_all(others)?;
+            self.bytes += others.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}

@@ -1,0 +1,259 @@
+//! [`Job`]: inputs to an output, in memory or not.
+
+use std::io::{Cursor, Read, Seek, Write};
+use std::path::Path;
+
+use bijective_shuffle::{Permutation, Rows, Word, Workspace};
+use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order, Summary, TemporaryFile};
+
+use crate::failure::{Context, Failure};
+use crate::gather::{Divided, Records, write_items};
+use crate::inputs::{CHANGED, Inputs};
+use crate::lines::{self, Offset};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::repeat;
+use crate::selection::Selection;
+use crate::text::Text;
+
+/// What is to be done with the items of some inputs.
+pub(crate) struct Job<'a> {
+    pub(crate) selection: Selection,
+    pub(crate) is_repeated: bool,
+    /// The bytes that may be held.
+    pub(crate) memory: usize,
+    pub(crate) temporary_folder: &'a Path,
+    pub(crate) progress: &'a Progress,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    /// The number of items that there were.
+    pub(crate) found: u64,
+    /// The number of items that were written.
+    pub(crate) items: u64,
+    /// The number of bytes that were written.
+    pub(crate) bytes: u64,
+    /// How, if the items did not fit memory.
+    pub(crate) summary: Option<Summary>,
+}
+
+/// What an item takes in memory, besides its bytes, in words: where it is, its number in the order,
+/// and what the order is computed with.
+const WORDS_PER_ITEM: usize = 3;
+
+/// What is said of lines that are drawn in no order, and cannot be read in any.
+const UNREPEATED: &str = "to be repeated, lines have to fit memory: raise --memory";
+
+impl Job<'_> {
+    /// How much of what comes through pipes may be held, so that it can also be shuffled there.
+    pub(crate) fn held(&self) -> usize {
+        self.memory / 2
+    }
+
+    /// Writes the lines of the inputs in their new order.
+    pub(crate) fn lines(
+        &self,
+        mut inputs: Inputs,
+        delimiter: u8,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        if inputs.bytes() > self.held() as u64 && !self.is_repeated {
+            let items = Items::Lines { delimiter };
+            let done = self.outside(items, self.memory, &mut inputs.reader(), output);
+            return done.map_err(|error| explain(error, &inputs, output));
+        }
+        if self.is_repeated && inputs.bytes() > self.memory as u64 {
+            return Err(Failure::new(inputs.name(), UNREPEATED));
+        }
+        let (text, is_open) = inputs.take_lines(delimiter, self.progress)?;
+        self.progress.start("shuffling");
+        // If every byte were a line, would they fit?
+        let mut fits = words(text.len(), text.len()) <= self.memory;
+        if !fits {
+            fits = words(text.len(), lines::count(&text, delimiter)) <= self.memory;
+        }
+        if !fits && self.is_repeated {
+            return Err(Failure::new(inputs.name(), UNREPEATED));
+        }
+        if !fits {
+            return self.too_many_lines(text, is_open, &inputs, delimiter, output);
+        }
+        // No line number is above the length of the text, so one width does for both.
+        let done = match u32::try_from(text.len()) {
+            Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), is_open, output),
+            Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), is_open, output),
+        }?;
+        if text.is_mapped() {
+            inputs.check()?;
+        }
+        Ok(done)
+    }
+
+    /// Writes lines that are in memory, but do not fit it with all their numbers.
+    fn too_many_lines(
+        &self,
+        text: Text,
+        is_open: bool,
+        inputs: &Inputs,
+        delimiter: u8,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        let items = Items::Lines { delimiter };
+        let done = match text {
+            Text::Read(mut text) => {
+                text.truncate(text.len() - usize::from(is_open));
+                let left = self.memory - text.len();
+                self.outside(items, left, &mut Cursor::new(text), output)
+            }
+            #[cfg(unix)]
+            Text::Mapped(_) => self.outside(items, self.memory, &mut inputs.reader(), output),
+        };
+        done.map_err(|error| explain(error, inputs, output))
+    }
+
+    /// Writes the records of the inputs in their new order, behind the header that `header` gives
+    /// for their number.
+    pub(crate) fn records(
+        &self,
+        mut inputs: Inputs,
+        record: usize,
+        header: impl FnOnce(u64) -> Vec<u8>,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        let bytes = inputs.bytes();
+        if !bytes.is_multiple_of(record as u64) {
+            let why = format!("{bytes} bytes are not whole records of {record}");
+            return Err(Failure::new(inputs.name(), why));
+        }
+        let found = bytes / record as u64;
+        let order = self.order(found)?;
+        let places = order.places();
+        let items = match (self.is_repeated, self.selection.head) {
+            (true, Some(head)) => head,
+            _ => places.end - places.start,
+        };
+        let header = header(items);
+        output.write_all(&header).map_err(|error| output.failure(&error))?;
+        let mut done = self.records_behind_header(&mut inputs, record, order, output)?;
+        done.bytes += header.len() as u64;
+        Ok(done)
+    }
+
+    fn records_behind_header(
+        &self,
+        inputs: &mut Inputs,
+        record: usize,
+        order: Order,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        // They are moved through as much memory again.
+        if inputs.bytes() > (self.memory / 3) as u64 {
+            if self.is_repeated {
+                let why =
+                    "to be repeated, records have to fit a third of the memory: raise --memory";
+                return Err(Failure::new(inputs.name(), why));
+            }
+            let bytes = record.try_into().context("record")?;
+            let items = Items::Records { bytes };
+            let done = self.outside(items, self.memory, &mut inputs.reader(), output);
+            return done.map_err(|error| explain(error, inputs, output));
+        }
+        let mut text = inputs.take_text(self.progress)?;
+        self.progress.start("shuffling");
+        if self.is_repeated || !order.is_whole() {
+            return self.inside::<u64>(&Records { text: &text, record }, false, output);
+        }
+        let found = order.len();
+        move_records(&order, &mut text, record).context("cannot shuffle")?;
+        self.progress.start_bytes("writing", Some(text.len() as u64));
+        let written = output.write_all(&text).and_then(|()| output.flush());
+        written.map_err(|error| output.failure(&error))?;
+        Ok(Done { found, items: found, bytes: text.len() as u64, summary: None })
+    }
+
+    fn order(&self, items: u64) -> Result<Order, Failure> {
+        self.selection.order(items).context("cannot shuffle")
+    }
+
+    /// Writes items that are in memory.
+    fn inside<W: Offset + Word>(
+        &self,
+        items: &impl Divided,
+        is_open: bool,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
+        let found = items.count() as u64;
+        if self.is_repeated {
+            let (seed, head) = (self.selection.seed, self.selection.head);
+            return repeat::items(items, seed, head, output, self.progress);
+        }
+        let order = self.order(found)?;
+        let indexes = order.indexes::<W>().context("cannot shuffle")?;
+        let bytes = order.is_whole().then_some(items.bytes() as u64);
+        self.progress.start_bytes("writing", bytes);
+        let bytes = write_items(items, &indexes, is_open, output, self.progress)
+            .and_then(|bytes| output.flush().map(|()| bytes))
+            .map_err(|error| output.failure(&error))?;
+        Ok(Done { found, items: indexes.len() as u64, bytes, summary: None })
+    }
+
+    /// Writes items that do not fit memory.
+    fn outside(
+        &self,
+        items: Items,
+        memory: usize,
+        source: &mut (impl Read + Seek + Send),
+        output: &mut Output,
+    ) -> Result<Done, FilesError> {
+        let shuffle = FileShuffle::new(items, memory);
+        let count = shuffle.count(source, self.progress)?;
+        let order = self.selection.order(count.items)?;
+        let mut store =
+            TemporaryFile::in_folder(self.temporary_folder).map_err(FilesError::Temporary)?;
+        let summary = shuffle.run(&order, &count, source, &mut store, output, self.progress)?;
+        let (items, bytes) = (summary.items, summary.bytes);
+        Ok(Done { found: count.items, items, bytes, summary: Some(summary) })
+    }
+}
+
+/// Shuffles records in memory, or puts them back.
+fn move_records(
+    order: &Order,
+    text: &mut [u8],
+    record: usize,
+) -> Result<(), bijective_shuffle::Error> {
+    let permutation: &Permutation = order.permutation();
+    let rows = Rows::new(text, record)?;
+    let (mut workspace, bijection) = (Workspace::new(), permutation.bijection());
+    if order.is_undone() {
+        workspace.unshuffle_together(bijection, rows)
+    } else {
+        workspace.shuffle_together(bijection, rows)
+    }
+}
+
+/// What lines take in memory.
+fn words(bytes: usize, lines: usize) -> usize {
+    let word = if u32::try_from(bytes).is_ok() { 4 } else { 8 };
+    lines.saturating_mul(WORDS_PER_ITEM * word).saturating_add(bytes)
+}
+
+/// What is said of an error.
+fn explain(error: FilesError, inputs: &Inputs, output: &Output) -> Failure {
+    match error {
+        FilesError::Read(error) => inputs.failure(&error),
+        FilesError::Write(error) => output.failure(&error),
+        FilesError::Temporary(error) => Failure::new("temporary file", error),
+        FilesError::Changed => Failure::new(inputs.name(), CHANGED),
+        FilesError::ItemTooLong { item, most } => {
+            let number = item + 1;
+            let why =
+                format!("line {number} or one near has more than {most} bytes: raise --memory");
+            Failure::new(inputs.name(), why)
+        }
+        FilesError::Order(error) => Failure::new("cannot shuffle", error),
+        error => Failure::new(inputs.name(), error),
+    }
+}

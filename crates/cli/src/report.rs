@@ -1,0 +1,44 @@
+//! [`Report`]: what was done, in one line.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::job::Done;
+use crate::selection::Selection;
+
+/// What was done: enough to repeat it, and to undo it.
+pub(crate) struct Report {
+    pub(crate) selection: Selection,
+    pub(crate) done: Done,
+    pub(crate) elapsed: Duration,
+    /// Whether it is for programs.
+    pub(crate) is_json: bool,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Done { items, bytes, summary, .. } = self.done;
+        let (backend, seed) = (self.selection.backend, self.selection.seed);
+        let (seed, epoch) = (seed.epoch(0), seed.current_epoch());
+        let seconds = self.elapsed.as_secs_f64();
+        if !self.is_json {
+            return write!(
+                f,
+                "lines {items}, bytes {bytes}, seconds {seconds:.3}, backend {backend}, \
+                 seed {seed}, epoch {epoch}"
+            );
+        }
+        let of = |number: fn(&bijective_shuffle_cli::files::Summary) -> u64| {
+            summary.as_ref().map_or(0, number)
+        };
+        let (buckets, splits) = (of(|summary| summary.buckets), of(|summary| summary.splits));
+        let temporary_bytes = of(|summary| summary.temporary_bytes);
+        // Digits and letters need no escapes. A seed of 64 bits may be too large for a number.
+        write!(
+            f,
+            "{{\"lines\":{items},\"bytes\":{bytes},\"seconds\":{seconds:.6},\
+             \"backend\":\"{backend}\",\"seed\":\"{seed}\",\"epoch\":{epoch},\
+             \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes}}}"
+        )
+    }
+}

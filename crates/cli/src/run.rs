@@ -1,0 +1,211 @@
+//! [`run`]: from the arguments to the jobs that they ask for.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::arguments::Arguments;
+use crate::failure::{Context, Failure};
+use crate::inputs::{Inputs, Opening};
+use crate::job::{Done, Job};
+use crate::npy::Npy;
+use crate::output::Output;
+use crate::progress::{DELAY, Progress};
+use crate::repeat::{self, Draws};
+use crate::report::Report;
+use crate::selection::{self, Numbers};
+use crate::signals;
+
+/// Does everything that is asked for, but for telling how it went.
+pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    let started = Instant::now();
+    selection::check_backend(arguments.backend()).context("cannot shuffle")?;
+    signals::install().context("signals")?;
+    let selection = arguments.selection();
+    let progress = Progress::new(delay(arguments));
+    let temporary_folder = arguments.temporary_folder();
+    let job = Job {
+        selection,
+        is_repeated: arguments.repeat,
+        memory: arguments.memory(),
+        temporary_folder: &temporary_folder,
+        progress: &progress,
+    };
+    let done = if arguments.together {
+        together(arguments, &job)?
+    } else {
+        let mut output = None;
+        let done = single(arguments, &job, &mut output)?;
+        if let Some(output) = output {
+            output.commit()?;
+        }
+        done
+    };
+    let (elapsed, is_json) = (started.elapsed(), arguments.stats);
+    Ok(Report { selection, done, elapsed, is_json })
+}
+
+/// After what time the progress is shown, if ever.
+fn delay(arguments: &Arguments) -> Option<Duration> {
+    // On a terminal that shows the lines themselves the two would be mixed up.
+    let shows_lines = arguments.output.is_none() && io::stdout().is_terminal();
+    match (arguments.progress, arguments.quiet || shows_lines) {
+        (true, _) => Some(Duration::ZERO),
+        (false, true) => None,
+        (false, false) => Some(DELAY),
+    }
+}
+
+/// Everything to one output.
+fn single(arguments: &Arguments, job: &Job, opened: &mut Option<Output>) -> Result<Done, Failure> {
+    let path = arguments.output.as_deref();
+    let delimiter = arguments.delimiter();
+    if let Some(numbers) = arguments.input_range {
+        return range(numbers, delimiter, job, opened.insert(Output::open(path)?));
+    }
+    if arguments.echo {
+        let lines = arguments.operands.iter().map(|argument| argument.as_encoded_bytes());
+        let inputs = Inputs::of_lines(lines, delimiter);
+        return job.lines(inputs, delimiter, opened.insert(Output::open(path)?));
+    }
+    let files = arguments.files();
+    let has_lines = arguments.record.is_none() && !files.iter().any(|path| is_array(path));
+    if has_lines && job.selection.head == Some(0) {
+        // Nothing is read if no line is wanted, as by `shuf`.
+        return job.lines(Inputs::of_lines([].into_iter(), delimiter), delimiter, {
+            opened.insert(Output::open(path)?)
+        });
+    }
+    read_and_shuffle(&files, arguments, job, || Ok(opened.insert(Output::open(path)?)))
+}
+
+/// The items of files to one output, which is opened when the files are.
+fn read_and_shuffle<'o>(
+    files: &[PathBuf],
+    arguments: &Arguments,
+    job: &Job,
+    output: impl FnOnce() -> Result<&'o mut Output, Failure>,
+) -> Result<Done, Failure> {
+    let arrays = files.iter().filter(|path| is_array(path)).count();
+    let has_records = arguments.record.is_some() || arrays > 0;
+    let delimiter = arguments.delimiter();
+    let opening = Opening {
+        delimiter: (!has_records).then_some(delimiter),
+        memory: job.held(),
+        temporary_folder: job.temporary_folder,
+        progress: job.progress,
+    };
+    let mut inputs = Inputs::open(files, &opening)?;
+    if let Some(record) = arguments.record {
+        let header = inputs.take_headers(|_, _, _| Ok(arguments.header))?;
+        return job.records(inputs, record.get(), |_| header, output()?);
+    }
+    if arrays == 0 {
+        return job.lines(inputs, delimiter, output()?);
+    }
+    if arrays < files.len() {
+        return Err(Failure::new(inputs.name(), "some are NumPy arrays, and others are not"));
+    }
+    arrays_of(inputs, job, output()?)
+}
+
+/// Whether a file is a NumPy array, by its name.
+fn is_array(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "npy")
+}
+
+/// The rows of NumPy arrays, one after the other, to one array.
+fn arrays_of(mut inputs: Inputs, job: &Job, output: &mut Output) -> Result<Done, Failure> {
+    if job.is_repeated && job.selection.head.is_none() {
+        return Err(Failure::new(inputs.name(), "an array has an end: give --head-count"));
+    }
+    let mut first: Option<(Npy, u64)> = None;
+    let mut arrays = 0;
+    let bytes = inputs.take_headers(|name, bytes, file| {
+        let found = Npy::read(file).context(name)?;
+        let row = found.row_bytes(bytes.saturating_sub(found.bytes)).context(name)?;
+        let length = found.bytes;
+        match &first {
+            Some((first, _)) if !first.is_like(&found) => {
+                return Err(Failure::new(name, "has rows of another kind than the first array"));
+            }
+            Some(_) => {}
+            None => first = Some((found, row)),
+        }
+        arrays += 1;
+        Ok(length)
+    })?;
+    let Some((first, row)) = first else { return Ok(Done::default()) };
+    let header = |rows| {
+        // One whole array keeps its header to the byte.
+        if arrays == 1 && rows == first.rows() { bytes } else { first.with_rows(rows) }
+    };
+    match usize::try_from(row).context(inputs.name())? {
+        0 => Err(Failure::new(inputs.name(), "has rows of no bytes")),
+        row => job.records(inputs, row, header, output),
+    }
+}
+
+/// The numbers of a range.
+fn range(numbers: Numbers, delimiter: u8, job: &Job, output: &mut Output) -> Result<Done, Failure> {
+    let Numbers { first, count } = numbers;
+    let selection = job.selection;
+    job.progress.start_bytes("writing", None);
+    let written = if job.is_repeated {
+        if count == 0 && selection.head != Some(0) {
+            return Err(Failure::new("input", "there are no lines to repeat"));
+        }
+        let mut draws = Draws::new(selection.seed, count, selection.head);
+        repeat::numbers(|| draws.batch(), first, delimiter, output, job.progress)
+    } else {
+        let order = selection.order(count).context("cannot shuffle")?;
+        let mut indexes = order.permutation().range(order.places()).context("cannot shuffle")?;
+        let batch = || indexes.by_ref().take(1 << 16).collect();
+        repeat::numbers(batch, first, delimiter, output, job.progress)
+    };
+    let done = written.map_err(|error| output.failure(&error))?;
+    Ok(Done { found: count, ..done })
+}
+
+/// Each file to one of its name in another folder, all in one order. Nothing is there before all
+/// of it is.
+fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
+    let folder = arguments.output.as_deref().unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(Failure::new(folder.display(), "is not a folder"));
+    }
+    let files = arguments.files();
+    let mut names = HashSet::new();
+    let mut outputs = Vec::new();
+    let mut sum = Done::default();
+    let mut first: Option<(&PathBuf, u64)> = None;
+    for file in &files {
+        let Some(name) = file.file_name().filter(|name| *name != "-") else {
+            return Err(Failure::new(file.display(), "has no name for its output"));
+        };
+        if !names.insert(name) {
+            return Err(Failure::new(file.display(), "another input has the same name"));
+        }
+        let mut opened = None;
+        let path = folder.join(name);
+        let done = read_and_shuffle(std::slice::from_ref(file), arguments, job, || {
+            Ok(opened.insert(Output::open(Some(&path))?))
+        })?;
+        outputs.extend(opened);
+        match first {
+            Some((other, found)) if found != done.found => {
+                let why = format!("has {} lines, and {} has {found}", done.found, other.display());
+                return Err(Failure::new(file.display(), why));
+            }
+            Some(_) => {}
+            None => first = Some((file, done.found)),
+        }
+        sum.found = done.found;
+        sum.items += done.items;
+        sum.bytes += done.bytes;
+        sum.summary = done.summary.or(sum.summary);
+    }
+    outputs.into_iter().try_for_each(Output::commit)?;
+    Ok(sum)
+}

@@ -1,0 +1,91 @@
+//! [`Unfinished`]: files that are removed if the program is interrupted, and what a broken pipe
+//! does.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The files that are not complete.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A file that is not complete. It is removed if a signal ends the program.
+#[derive(Debug)]
+pub(crate) struct Unfinished(PathBuf);
+
+impl Unfinished {
+    /// Creates a file. A signal waits for the end of it, so that no file is missed.
+    pub(crate) fn create<F: AsRef<Path>>(
+        create: impl FnOnce() -> io::Result<F>,
+    ) -> io::Result<(F, Self)> {
+        let mut all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = create()?;
+        let path = file.as_ref().to_owned();
+        all.push(path.clone());
+        Ok((file, Self(path)))
+    }
+}
+
+impl Drop for Unfinished {
+    /// The file is complete, or was removed.
+    fn drop(&mut self) {
+        let mut all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|path| *path != self.0);
+    }
+}
+
+/// From now on the signals that end the program, unless they are ignored, first remove what is not
+/// complete. Among them is the one of a file that is mapped and has lost what is read of it.
+#[cfg(unix)]
+pub(crate) fn install() -> io::Result<()> {
+    use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+
+    // The standard library has a handler for it, to report the overflow of a stack. Called after
+    // ours, that one would restore the default, and reading again would end the program at once.
+    // SAFETY: the default is always valid, and nothing here needs the handler that is replaced.
+    unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
+    let heard = [SIGBUS, SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
+    let mut signals = Signals::new(heard)?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            let all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+            for path in all.iter() {
+                // There is no one to tell, and nothing else to do.
+                let _ = std::fs::remove_file(path);
+            }
+            if signal == SIGBUS {
+                // The thread that reads gets it again and again until the program has ended.
+                crate::say(format_args!("bshuf: an input was cut short while it was read"));
+                std::process::exit(1);
+            }
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    });
+    Ok(())
+}
+
+/// Whether a signal was ignored when the program started, as `nohup` and shells arrange it.
+#[cfg(unix)]
+fn is_ignored(signal: libc::c_int) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: with no new action `sigaction` only writes the present one, to where there is room
+    // for it.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: all of it is integers and pointers, for which zeros are values, or was written.
+    let action = unsafe { action.assume_init() };
+    result == 0 && action.sa_sigaction == libc::SIG_IGN
+}
+
+/// Ends the program as if nothing had been done against it, when nobody reads its output any more.
+#[cfg(unix)]
+pub(crate) fn end_by_broken_pipe() {
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
+}
+
+#[cfg(not(unix))]
+pub(crate) fn install() -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn end_by_broken_pipe() {}

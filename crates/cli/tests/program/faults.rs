@@ -1,0 +1,144 @@
+//! What goes wrong on the way: one clear line each, no partial output, inputs untouched.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use crate::folder::{Folder, numbered, one_line, program};
+
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+fn make_fifo(folder: &Folder) {
+    let made = Command::new("mkfifo").arg(folder.path("fifo")).status();
+    assert!(made.unwrap().success());
+}
+
+/// Runs the program where files can have some kilobytes only, which stands in for a full disk.
+fn limited(folder: &Folder, arguments: &[&str], input: &[u8]) -> String {
+    let script = r#"trap "" XFSZ; ulimit -f 512; exec "$0" "$@""#;
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).arg(program()).args(arguments);
+    let outcome = folder.finish(&mut command, input);
+    assert_eq!((outcome.code, outcome.stdout.as_slice()), (1, &b""[..]));
+    one_line(&outcome.stderr)
+}
+
+#[test]
+fn full_disk_is_named() {
+    let folder = Folder::new();
+    let text = numbered(100_000);
+    folder.write("text", &text);
+    folder.write("old", b"old\n");
+    let options = ["--memory", "1M", "--output", "old"];
+    let complaint = limited(&folder, &[&options[..], &["text"]].concat(), b"");
+    assert!(complaint.starts_with("bshuf: temporary file: File too large"), "{complaint}");
+    let complaint = limited(&folder, &options, &text);
+    let expected = "bshuf: standard input: temporary file: File too large";
+    assert!(complaint.starts_with(expected), "{complaint}");
+    let complaint = limited(&folder, &["--output", "old", "text"], b"");
+    assert!(complaint.starts_with("bshuf: old: File too large"), "{complaint}");
+    let complaint = limited(&folder, &["--output", "old", "--record", "1", "text"], b"");
+    assert!(complaint.starts_with("bshuf: old: File too large"), "{complaint}");
+    assert_eq!(folder.names(), ["old", "text"]);
+    assert_eq!((folder.read("old"), folder.read("text")), (b"old\n".to_vec(), text.clone()));
+
+    let arguments = ["--memory", "1M", "--temp", "missing", "text"];
+    let complaint = folder.complaint(&arguments, b"");
+    assert!(complaint.starts_with("bshuf: temporary file: No such file"), "{complaint}");
+    let complaint = folder.complaint(&["--memory", "1M", "-o", "/dev/full", "text"], b"");
+    assert!(complaint.starts_with("bshuf: /dev/full: No space left"), "{complaint}");
+}
+
+#[test]
+fn input_that_changes_is_named() {
+    let folder = Folder::new();
+    make_fifo(&folder);
+    let text = numbered(100_000);
+    for memory in ["1M", "1G"] {
+        for changed in [&text[..text.len() - 5], &[&text[..], b"more\n"].concat()] {
+            folder.write("text", &text);
+            let mut command = Command::new(program());
+            let arguments = ["--memory", memory, "--output", "new", "text", "fifo"];
+            let child = folder.spawn(command.args(arguments));
+            // It opens the second input when it has seen the first.
+            let mut fifo = fs::OpenOptions::new().write(true).open(folder.path("fifo")).unwrap();
+            folder.write("text", changed);
+            fifo.write_all(b"a\n").unwrap();
+            drop(fifo);
+            let output = child.wait_with_output().unwrap();
+            assert_eq!((output.status.code(), output.stdout), (Some(1), vec![]));
+            let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
+            assert_eq!(complaint, "bshuf: text: changed while it was read");
+            assert_eq!(folder.names(), ["fifo", "text"]);
+        }
+    }
+}
+
+#[test]
+fn input_that_is_cut_short_is_named() {
+    let folder = Folder::new();
+    // Long enough to be mapped.
+    folder.write("text", numbered(200_000));
+    let mut child = folder.spawn(Command::new(program()).args(["--repeat", "text"]));
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 10]).unwrap();
+    fs::File::create(folder.path("text")).unwrap();
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
+    assert_eq!(complaint, "bshuf: an input was cut short while it was read");
+}
+
+/// Starts a program that has part of its output, and waits for more input. Returns when the output
+/// is there, under a name that it will lose.
+fn waiting(folder: &Folder, command: &mut Command) -> std::process::Child {
+    make_fifo(folder);
+    fs::create_dir(folder.path("new")).unwrap();
+    folder.write("text", numbered(1000));
+    let arguments = ["--output", "new", "--together", "text", "fifo"];
+    let child = folder.spawn(command.args(arguments));
+    while fs::read_dir(folder.path("new")).unwrap().next().is_none() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn send(signal: i32, child: &std::process::Child) {
+    let kill = Command::new("kill").arg(format!("-{signal}")).arg(child.id().to_string()).status();
+    assert!(kill.unwrap().success());
+}
+
+#[test]
+fn signals_leave_nothing_behind() {
+    for signal in [SIGINT, SIGTERM] {
+        let folder = Folder::new();
+        let child = waiting(&folder, &mut Command::new(program()));
+        send(signal, &child);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(signal), "{output:?}");
+        assert_eq!((output.stdout, output.stderr), (vec![], vec![]));
+        assert_eq!(fs::read_dir(folder.path("new")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn signals_that_are_ignored_stay_ignored() {
+    let folder = Folder::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", r#"trap "" INT; exec "$0" "$@""#]).arg(program());
+    let child = waiting(&folder, &mut command);
+    send(SIGINT, &child);
+    let fifo = fs::OpenOptions::new().write(true).open(folder.path("fifo")).unwrap();
+    (&fifo).write_all(&numbered(1000)).unwrap();
+    drop(fifo);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(folder.read("new/text"), folder.read("new/fifo"));
+    assert_eq!(fs::read_dir(folder.path("new")).unwrap().count(), 2);
+}

@@ -1,0 +1,12 @@
+//! The program `bshuf`, run as a user runs it.
+
+#[cfg(unix)]
+mod documents;
+#[cfg(target_os = "linux")]
+mod faults;
+mod folder;
+mod lines;
+mod outside;
+mod records;
+mod shuf;
+mod together;
