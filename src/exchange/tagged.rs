@@ -374,15 +374,14 @@ impl<T: Copy + Send + Sync> Delivery<'_, T> {
     /// If the ranks' shapes are not those that made this delivery.
     pub fn exchange(&mut self, part: usize) -> Blocks<'_> {
         let Self { mailbox, buckets, rank, .. } = self;
-        let ranks = buckets.len();
         let mine = buckets[*rank].len();
         let [mut send_starts, mut send_counts, mut receive_starts, mut receive_counts] =
             [const { Vec::new() }; 4];
         let own = mailbox.shapes()[*rank];
         let mut first = 0;
-        for other in 0..ranks {
+        for (other, theirs) in buckets.iter().enumerate() {
             let goes = other != *rank && part < own.parts;
-            let run = if goes { buckets[other].clone() } else { 0..0 };
+            let run = if goes { theirs.clone() } else { 0..0 };
             send_starts.push(run.start * own.stride);
             send_counts.push(run.len() * own.stride);
             let shape = mailbox.shapes()[other];

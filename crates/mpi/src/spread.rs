@@ -121,11 +121,12 @@ impl Spread {
         Self { has_tags: tags, ..self }
     }
 
-    /// What this permutation of the whole array has each rank send to each other. Where
-    /// items travel [without tags](Self::with_tags), and for undoing a shuffle, the survivors of its
-    /// domain are counted when that is first needed. It takes one evaluation for each point of the
-    /// domain, divided among the ranks; none for permutations that fill their domain, such as
-    /// [`Permutation::walk`].
+    /// What this permutation of the whole array has each rank send to each other.
+    ///
+    /// Where items travel [without tags](Self::with_tags), and for undoing a shuffle, the survivors
+    /// of its domain are counted when that is first needed. It takes one evaluation for each point
+    /// of the domain, divided among the ranks; none for permutations that fill their domain, such
+    /// as [`Permutation::walk`].
     ///
     /// # Errors
     ///

@@ -251,9 +251,10 @@ impl<'a> Sorting<'a> {
             // SAFETY: the caller promises as many items as the sort was created for, which is
             // `len`, and that nobody writes to them.
             Direction::Shuffle => unsafe { sort::by_slot(f, len, source, parts) },
-            // SAFETY: the caller's promise of the items is the same for both directions.
             Direction::Unshuffle => {
-                unsafe { sort::by_index(&values, [0, f.last()], len, source, parts, tiles) }?
+                let slots = [0, f.last()];
+                // SAFETY: the caller's promise of the items is the same for both directions.
+                unsafe { sort::by_index(&values, slots, len, source, parts, tiles) }?;
             }
         }
         if !partition.is_complete(len) {
