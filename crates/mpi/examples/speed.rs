@@ -1,5 +1,5 @@
-//! Where the time of a shuffle over ranks goes, beside what its bytes alone would take, and beside
-//! one process with as many threads as there are ranks.
+//! Where the time of a shuffle over ranks goes, with tags and without, beside what its bytes alone
+//! would take, and beside one process with as many threads as there are ranks.
 //!
 //! ```console
 //! cargo build --release --example speed
@@ -67,17 +67,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seed = |round| Seed::new(42).epoch(round);
 
     let places = Division::even(len, ranks).places(rank);
-    let mut spread = Spread::new(&world, (places.end - places.start) as usize)?;
     let mut items: Vec<u64> = places.collect();
-    let [census, counts, pack, exchange, place, total] = measure(&world, |round| {
-        let start = Instant::now();
-        let p = Permutation::new(len, seed(round));
-        let mut plan = spread.plan(&p).expect("all ranks agree");
-        plan.shuffle(&mut items).expect("all ranks agree");
-        let total = start.elapsed();
-        let times = plan.times();
-        [times.census, times.counts, times.pack, times.exchange, times.place, total]
-    });
+    let mut steps = |tags| -> Result<[f64; 6], Box<dyn std::error::Error>> {
+        let mut spread = Spread::new(&world, items.len())?.with_tags(tags);
+        Ok(measure(&world, |round| {
+            let start = Instant::now();
+            let p = Permutation::new(len, seed(round));
+            let mut plan = spread.plan(&p).expect("all ranks agree");
+            plan.shuffle(&mut items).expect("all ranks agree");
+            let total = start.elapsed();
+            let times = plan.times();
+            [times.census, times.counts, times.pack, times.exchange, times.place, total]
+        }))
+    };
+    let (with_tags, without) = (steps(true)?, steps(false)?);
 
     // The same numbers of items, as they lie.
     let p = Permutation::new(len, seed(0));
@@ -122,17 +125,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if rank == 0 {
         let threads = current_num_threads();
         println!("2^{power} + 1 numbers of 64 bits, {ranks} ranks of {threads} threads, ms");
-        for (what, seconds) in [
-            ("census", census),
-            ("counts", counts),
-            ("pack", pack),
-            ("exchange", exchange),
-            ("place", place),
-            ("in all", total),
-            ("a bare MPI_Alltoallv", bare),
-            ("one process with as many threads", alone),
-        ] {
-            println!("{what:<34}{:9.2}", seconds * 1e3);
+        println!("{:<34}{:>10}{:>13}", "", "with tags", "without tags");
+        let steps = ["census", "counts", "pack", "exchange", "place", "in all"];
+        for (what, (with, without)) in steps.into_iter().zip(with_tags.into_iter().zip(without)) {
+            println!("{what:<34}{:10.2}{:13.2}", with * 1e3, without * 1e3);
+        }
+        for (what, seconds) in
+            [("a bare MPI_Alltoallv", bare), ("one process with as many threads", alone)]
+        {
+            println!("{what:<34}{:10.2}", seconds * 1e3);
         }
     }
     Ok(())
