@@ -50,10 +50,15 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
 
     let mpi = results.sheet("mpi-speed")?;
     computed.block("mpi", super::ising::verbatim(&mpi));
-    let column = mpi.column("in all / one process")?;
-    let ratios = mpi.rows.iter().map(|row| row[column].parse::<f64>());
-    let ratios = ratios.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-    computed.text("mpi, in all over one process", range(ratios, 1)?);
+    let (column, tags) = (mpi.column("in all / one process")?, mpi.column("tags")?);
+    for (has_tags, figure) in
+        [("yes", "mpi, with tags over one process"), ("no", "mpi, without tags over one process")]
+    {
+        let rows = mpi.rows.iter().filter(|row| row[tags] == has_tags);
+        let ratios = rows.map(|row| row[column].parse::<f64>());
+        let ratios = ratios.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
+        computed.text(figure, range(ratios, 1)?);
+    }
     Ok(())
 }
 

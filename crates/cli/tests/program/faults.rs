@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -114,11 +114,24 @@ fn send(signal: i32, child: &std::process::Child) {
     assert!(kill.unwrap().success());
 }
 
+/// Has a program start with the usual response to a signal. A shell starts what is to run in the
+/// background, perhaps these tests, with SIGINT ignored.
+fn heeding(signal: i32, command: &mut Command) -> &mut Command {
+    let heed = move || {
+        // SAFETY: `signal` may be called between a fork and the new program, and changes the child
+        // only.
+        let before = unsafe { libc::signal(signal, libc::SIG_DFL) };
+        if before == libc::SIG_ERR { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: the function allocates nothing and takes no lock.
+    unsafe { command.pre_exec(heed) }
+}
+
 #[test]
 fn signals_leave_nothing_behind() {
     for signal in [SIGINT, SIGTERM] {
         let folder = Folder::new();
-        let child = waiting(&folder, &mut Command::new(program()));
+        let child = waiting(&folder, heeding(signal, &mut Command::new(program())));
         send(signal, &child);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.signal(), Some(signal), "{output:?}");
