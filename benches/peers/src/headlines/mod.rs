@@ -9,6 +9,7 @@ mod documents;
 mod exchange;
 mod fills;
 mod gpu;
+mod group;
 mod ising;
 mod rng;
 mod summary;
@@ -89,6 +90,7 @@ impl Computed {
         cold::compute(results, &mut computed)?;
         cpu::compute(results, &mut computed)?;
         exchange::compute(results, &mut computed)?;
+        group::compute(results, &mut computed)?;
         gpu::compute(results, &mut computed)?;
         fills::compute(results, &mut computed)?;
         affine::compute(results, &mut computed)?;

@@ -17,7 +17,6 @@ mod cplusplus;
 /// What the kernel needs of CUDA beyond what the crate's do.
 const MORE: &str = "
 #include <atomic>
-static Place blockDim;
 #define __global__
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
