@@ -3,6 +3,7 @@
 //! `README.md`.
 
 mod affine;
+mod between;
 mod cold;
 mod cpu;
 mod documents;
@@ -91,6 +92,7 @@ impl Computed {
         cpu::compute(results, &mut computed)?;
         exchange::compute(results, &mut computed)?;
         group::compute(results, &mut computed)?;
+        between::compute(results, &mut computed)?;
         gpu::compute(results, &mut computed)?;
         fills::compute(results, &mut computed)?;
         affine::compute(results, &mut computed)?;
