@@ -83,7 +83,7 @@ struct Memory {
     width: usize,
 }
 
-// SAFETY: it is an address, and whoever uses it has an argument of their own. The bytes behind it
+// SAFETY: it is an address, and each use of it has an argument of its own. The bytes behind it
 // may be written by any thread.
 unsafe impl Send for Memory {}
 

@@ -13,7 +13,7 @@ impl Text {
     /// Maps a file.
     ///
     /// Nothing prevents others from changing the file meanwhile. What is read from the map may then
-    /// differ from one time to the next. So whoever reads it has to keep within its bounds whatever
+    /// differ from one time to the next. So its readers have to keep within its bounds whatever
     /// it says, and to check in the end that the file has not changed. If the file has become
     /// shorter, the program gets the signal `SIGBUS`, and [`signals`](crate::signals) has the
     /// answer to it.
