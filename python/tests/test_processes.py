@@ -139,7 +139,9 @@ def test_an_array_that_is_being_shuffled_is_refused_to_others():
 def test_ctrl_c_ends_long_work_between_two_pieces():
     # So many indexes that they take minutes, in an array whose pages are not touched before.
     program = (
-        "import bijective_shuffle as bs, itertools\n"
+        "import bijective_shuffle as bs, itertools, signal\n"
+        # Where a shell started the tests in the background, SIGINT is ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "print('ready', flush=True)\n"
         "try:\n"
         "    for epoch in itertools.count():\n"
