@@ -124,6 +124,9 @@ inline unsigned atomicExch(unsigned* word, unsigned value) {
     return __atomic_exchange_n(word, value, __ATOMIC_RELAXED);
 }
 
+// Nothing promises an order of blocks, so a test may turn it round.
+static bool blocks_run_backwards = false;
+
 // Runs a kernel. Threads that never wait for each other run one after the other.
 inline void launch(unsigned grid, unsigned rows, unsigned block, bool together, const std::function<void()>& kernel) {
     gridDim = {grid, rows};
@@ -131,7 +134,7 @@ inline void launch(unsigned grid, unsigned rows, unsigned block, bool together, 
     const auto each_block = [&](const std::function<void()>& then) {
         for (unsigned row = 0; row < rows; ++row) {
             for (unsigned b = 0; b < grid; ++b) {
-                blockIdx = {b, row};
+                blockIdx = {blocks_run_backwards ? grid - 1 - b : b, row};
                 then();
             }
         }

@@ -29,6 +29,11 @@ __device__ __forceinline__ N warp_sum(N value) {
     return value;
 }
 
+// A value that is the same in all lanes of a warp, in a way that the compiler can see: what depends
+// on it needs no registers of each lane, and loops over it need not expect lanes to part. Tickets
+// and numbers of warps without it cost up to a sixth of the speed.
+__device__ __forceinline__ uint32_t uniform(uint32_t value) { return __shfl_sync(FULL_WARP, value, 0); }
+
 // What the tiles of a launch tell each other, in device memory. `new_tile_states` initialises it,
 // and every launch leaves it ready for the next, so that neither the host nor another kernel has to
 // clear it.
@@ -82,6 +87,9 @@ struct Turn {
         return {tile, load_relaxed(&states->epoch)};
     }
 };
+
+// The same turn for all lanes of a warp; see `uniform` above.
+__device__ __forceinline__ Turn uniform(Turn turn) { return {uniform(turn.tile), uniform(turn.epoch)}; }
 
 // Called by all threads of one warp: publishes the tile's number of survivors for the tiles after
 // it.

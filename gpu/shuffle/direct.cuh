@@ -80,9 +80,8 @@ template <bool WHOLE, class Index, int PER_THREAD, class F>
 __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t slots, Index greatest, Index* packed) {
     const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
     uint32_t count = 0;
-    // Unrolling by four keeps the pipelines full; more would only fill the instruction cache. A
-    // part of a tile comes once at most, at the end.
-#pragma unroll (WHOLE ? 4 : 1)
+    // Unrolling by eight keeps the pipelines full. A part of a tile comes once at most, at the end.
+#pragma unroll (WHOLE ? 8 : 1)
     for (int k = 0; k < PER_THREAD; ++k) {
         const uint32_t j = 32 * k + lane;
         const bool inside = WHOLE || j < slots;
@@ -96,6 +95,66 @@ __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t 
         count += __popc(mask);
     }
     return count;
+}
+
+// A warp packs the survivors of its part of a tile of THREADS * PER_THREAD slots, and returns their
+// number.
+template <class Index, int THREADS, int PER_THREAD, class F>
+__device__ __forceinline__ uint32_t pack_part(const F& f, uint32_t tile, uint32_t warp, uint64_t last, uint64_t len,
+                                              Index* packed) {
+    constexpr int PER_WARP = 32 * PER_THREAD;
+    const uint64_t first = uint64_t(tile) * (THREADS * PER_THREAD) + warp * PER_WARP;
+    if (first > last) return 0;
+    const Index greatest = Index(len - 1);
+    if (last - first >= PER_WARP - 1) {
+        return survivors<true, Index, PER_THREAD>(f, Index(first), PER_WARP, greatest, packed);
+    }
+    return survivors<false, Index, PER_THREAD>(f, Index(first), uint32_t(last - first) + 1, greatest, packed);
+}
+
+// A warp loads the items of `count` packed survivors, as far as they can be loaded before their
+// ranks are known.
+template <int PER_THREAD, class Index, class Move>
+__device__ __forceinline__ void load_packed(const Move& move, const Index* indexes, uint32_t count,
+                                            typename Move::Value (&value)[PER_THREAD]) {
+    if constexpr (Move::GATHERS) {
+        const uint32_t lane = threadIdx.x % 32;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            const uint32_t j = 32 * k + lane;
+            if (32 * k >= count) break;
+            if (j < count) value[k] = move.load(0, indexes[j]);
+        }
+    }
+}
+
+// A warp moves the items of `count` packed survivors, whose ranks are consecutive from `rank` on,
+// after `load_packed`.
+template <int PER_THREAD, class Index, class Move>
+__device__ __forceinline__ void move_packed(const Move& move, const Index* indexes, uint32_t count, uint64_t rank,
+                                            uint64_t len, typename Move::Value (&value)[PER_THREAD]) {
+    // A map that is no bijection may have too many survivors. They must not be written beyond the
+    // end.
+    const uint32_t room = rank >= len ? 0 : len - rank < count ? uint32_t(len - rank) : count;
+    if constexpr (Move::ROWS) {
+        move.move(indexes, room, rank);
+    } else {
+        const uint32_t lane = threadIdx.x % 32;
+        if constexpr (!Move::GATHERS) {
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int k = 0; k < PER_THREAD; ++k) {
+                const uint32_t j = 32 * k + lane;
+                if (32 * k >= room) break;
+                if (j < room) value[k] = move.load(rank + j, 0);
+            }
+        }
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            const uint32_t j = 32 * k + lane;
+            if (32 * k >= room) break;
+            if (j < room) move.store(rank + j, Move::GATHERS ? 0 : indexes[j], value[k]);
+        }
+    }
 }
 
 // Counts the survivors of each tile.
@@ -167,20 +226,11 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
     __shared__ Turn next_turn;
     __shared__ uint64_t shared_base;
 
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
     const uint32_t last_tile = uint32_t(last / TILE);
     const auto evaluate = [&](uint32_t tile, int buffer) {
-        const uint64_t first = uint64_t(tile) * TILE + warp * PER_WARP;
-        uint32_t count = 0;
-        if (first <= last) {
-            Index* const to = packed[buffer][warp];
-            if (last - first >= PER_WARP - 1) {
-                count = survivors<true, Index, PER_THREAD>(f, Index(first), PER_WARP, Index(len - 1), to);
-            } else {
-                count = survivors<false, Index, PER_THREAD>(f, Index(first), uint32_t(last - first) + 1,
-                                                            Index(len - 1), to);
-            }
-        }
+        const uint32_t count =
+            pack_part<Index, THREADS, PER_THREAD>(f, tile, warp, last, len, packed[buffer][warp]);
         if (lane == 0) counts[buffer][warp] = count;
         __syncwarp();
         return count;
@@ -191,7 +241,7 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
     places.start();
     if (threadIdx.x == 0) next_turn = places.take();
     __syncthreads();
-    Turn turn = next_turn;
+    Turn turn = uniform(next_turn);
     uint32_t count = turn.tile <= last_tile ? evaluate(turn.tile, 0) : 0;
     __syncthreads();
     if (warp == 0 && turn.tile <= last_tile) {
@@ -203,20 +253,13 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
     for (int buffer = 0; turn.tile <= last_tile; buffer ^= 1) {
         const Index* const indexes = packed[buffer][warp];
         typename Move::Value value[PER_THREAD];
-        if constexpr (Move::GATHERS) {
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int k = 0; k < PER_THREAD; ++k) {
-                const uint32_t j = 32 * k + lane;
-                if (32 * k >= count) break;
-                if (j < count) value[k] = move.load(0, indexes[j]);
-            }
-        }
+        load_packed(move, indexes, count, value);
         // Read before the next barrier, since the counts of the tile after the next one are written
         // to the same place.
         uint32_t before = 0;
         BIJECTIVE_SHUFFLE_UNROLL
         for (int w = 0; w < WARPS; ++w) before += w < warp ? counts[buffer][w] : 0;
-        const Turn next = next_turn;
+        const Turn next = uniform(next_turn);
         const bool more = next.tile <= last_tile;
         const uint32_t next_count = more ? evaluate(next.tile, buffer ^ 1) : 0;
         __syncthreads();
@@ -233,28 +276,7 @@ __device__ __forceinline__ void move_tiles(const F& f, uint64_t last, uint64_t l
             }
         }
         __syncthreads();
-        const uint64_t rank = shared_base + before;
-        // A map that is no bijection may have too many survivors. They must not be written beyond
-        // the end.
-        const uint32_t room = rank >= len ? 0 : len - rank < count ? uint32_t(len - rank) : count;
-        if constexpr (Move::ROWS) {
-            move.move(indexes, room, rank);
-        } else {
-            if constexpr (!Move::GATHERS) {
-                BIJECTIVE_SHUFFLE_UNROLL
-                for (int k = 0; k < PER_THREAD; ++k) {
-                    const uint32_t j = 32 * k + lane;
-                    if (32 * k >= room) break;
-                    if (j < room) value[k] = move.load(rank + j, 0);
-                }
-            }
-            BIJECTIVE_SHUFFLE_UNROLL
-            for (int k = 0; k < PER_THREAD; ++k) {
-                const uint32_t j = 32 * k + lane;
-                if (32 * k >= room) break;
-                if (j < room) move.store(rank + j, Move::GATHERS ? 0 : indexes[j], value[k]);
-            }
-        }
+        move_packed(move, indexes, count, shared_base + before, len, value);
         // The next iteration evaluates a tile into the memory of these indexes before it reaches a
         // barrier of the block. The indexes have been read here, after the last barrier, so a
         // thread of the warp that is ahead must not overwrite what another still has to read. The

@@ -150,10 +150,10 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     __shared__ uint32_t counts[WARPS];
     __shared__ Turn shared_turn;
     __shared__ uint64_t shared_base;
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) shared_turn = Turn::take(states);
     __syncthreads();
-    const Turn turn = shared_turn;
+    const Turn turn = uniform(shared_turn);
     // A block without a tile would have nothing to do.
     if (uint64_t(turn.tile) * (THREADS * PER_THREAD) > last) return;
     const uint64_t first = uint64_t(turn.tile) * (THREADS * PER_THREAD) + warp * (32 * PER_THREAD) + lane;

@@ -118,6 +118,11 @@ impl<'p> Emulation<'p> {
         .unwrap();
     }
 
+    /// Turns round the order in which the blocks of the launches after this one run.
+    pub(super) fn run_blocks_backwards(&mut self) {
+        self.main.push_str("blocks_run_backwards = true;\n");
+    }
+
     /// Launches what a plan launches, one after the other, with the memory of a look-back.
     pub(super) fn execute(&mut self, plan: &'p Plan<'p>, tile_states: u64) {
         let ground = Ground::for_tests(0).with_tile_states(tile_states);

@@ -27,6 +27,7 @@ const LAYERS: &[&str] = &[
     include_str!("../../../gpu/runtime/scan.cuh"),
     include_str!("../../../gpu/shuffle/items.cuh"),
     include_str!("../../../gpu/shuffle/direct.cuh"),
+    include_str!("../../../gpu/shuffle/at_once.cuh"),
     include_str!("../../../gpu/shuffle/partitioned.cuh"),
     include_str!("../../../gpu/shuffle/check.cuh"),
     include_str!("../../../gpu/group/shards.cuh"),

@@ -1,23 +1,29 @@
 //! The strategies that evaluate every slot.
 
+use super::at_once;
 use super::job::Job;
 use super::kernels::{self, MoveCountedSurvivors, MoveDense, MoveSurvivors};
 use super::movement::{Movement, Moves, Visit};
 use super::tuning::{self, Shape};
+use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::kernel::{DeviceType, Value};
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
 
-/// Plans the single pass: one kernel, in which survivors get their places by look-back.
-pub(super) fn single_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
+/// Plans the single pass: one kernel, in which survivors get their places by look-back or, where
+/// there are few tiles, from the counts of all tiles before theirs.
+pub(super) fn single_pass<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
     let mut plan = Plan::new();
     let index = WordType::for_indexes(job.last);
     if job.is_dense() {
         plan.launch(dense((&job.source).into(), job.len, index, &job.movement)?);
-    } else {
-        let slots = Slots { last: job.last, len: job.len, index };
-        survivors(&mut plan, (&job.source).into(), slots, &job.movement, None)?;
+        return Ok(plan);
+    }
+    let slots = Slots { last: job.last, len: job.len, index };
+    match tuning::at_once(job.last, limits) {
+        Some(shape) => at_once::plan(&mut plan, job, slots, shape)?,
+        None => survivors(&mut plan, (&job.source).into(), slots, &job.movement, None)?,
     }
     Ok(plan)
 }
@@ -113,9 +119,9 @@ impl Visit for Survivors {
 
 /// Plans two passes: three kernels count the survivors, sum the counts, and move the items. The
 /// bijection is evaluated twice.
-pub(super) fn two_pass<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
+pub(super) fn two_pass<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
     if job.is_dense() {
-        return single_pass(job);
+        return single_pass(job, limits);
     }
     let (last, len) = (job.last, job.len);
     let index = WordType::for_indexes(last);

@@ -29,6 +29,16 @@ arguments! {
 }
 
 arguments! {
+    /// Moves the survivors of tiles that each add up the counts of all tiles before them.
+    pub(crate) struct MoveAtOnce<M> => Permutations, Value, "move_at_once<Index, THREADS, SLOTS>" {
+        last: u64 => "uint64_t",
+        len: u64 => "uint64_t",
+        states: u64 => "TileStates*",
+        movement: M => "Move",
+    }
+}
+
+arguments! {
     /// Moves the survivors, whose places come from an earlier kernel.
     pub(crate) struct MoveCountedSurvivors<M>
         => Permutations, Value, "move_counted_survivors<Index, THREADS, SLOTS>" {
@@ -150,6 +160,15 @@ pub(crate) fn move_survivors<M: DeviceType>(
     shape: Shape,
     movement: Value,
 ) -> Kernel<MoveSurvivors<M>> {
+    Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
+}
+
+/// The kernel that moves the survivors of few tiles.
+pub(crate) fn move_at_once<M: DeviceType>(
+    index: WordType,
+    shape: Shape,
+    movement: Value,
+) -> Kernel<MoveAtOnce<M>> {
     Kernel::new(slots_template(index, shape, movement), shape.threads, shape.blocks)
 }
 

@@ -6,11 +6,13 @@
 //! ```text
 //! strategy   which strategy does a job
 //! job        a permutation to apply        movement     what is moved, in which direction
-//! direct     every slot is evaluated       partitioned  items are sorted into buckets first
-//! checked    untrusted bijections          partition    the sizes of the partitioned strategy
+//! direct     every slot is evaluated       at_once      the same, where there are few tiles
+//! partition  the sizes of the next         partitioned  items are sorted into buckets first
 //! kernels    the kernels and arguments     tuning       shapes and thresholds, as measured
+//! checked    untrusted bijections
 //! ```
 
+mod at_once;
 pub(in crate::cuda) mod checked;
 pub(in crate::cuda) mod direct;
 pub(crate) mod job;

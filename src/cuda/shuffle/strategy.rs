@@ -17,7 +17,8 @@ pub enum CudaStrategy {
     #[default]
     Auto,
     /// Does everything in one kernel, whose tiles get their places by decoupled look-back (Merrill
-    /// and Garland, 2016): `Bijective2` of Mitchell et al. (2022).
+    /// and Garland, 2016): `Bijective2` of Mitchell et al. (2022). Where the GPU can hold all tiles
+    /// at the same time, each of them adds up the counts of all before it instead.
     ///
     /// It takes one launch for any length.
     SinglePass,
@@ -57,11 +58,11 @@ pub(crate) fn plan<'a>(
     match strategy {
         CudaStrategy::Auto => fastest(job, limits),
         CudaStrategy::Unfused => direct::unfused(job),
-        CudaStrategy::TwoPass => direct::two_pass(job),
-        CudaStrategy::SinglePass => direct::single_pass(job),
+        CudaStrategy::TwoPass => direct::two_pass(job, limits),
+        CudaStrategy::SinglePass => direct::single_pass(job, limits),
         CudaStrategy::Partitioned => match Partitioning::new(job, limits) {
             Some(partitioning) => partitioning.plan(job),
-            None => direct::single_pass(job),
+            None => direct::single_pass(job, limits),
         },
     }
 }
@@ -76,8 +77,8 @@ fn fastest<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
         Some(partitioning)
             if job.len * partitioning.array.item as u64 >= caches * limits.l2_bytes =>
         {
-            Ok(partitioning.plan(job)?.or(direct::single_pass(job)?))
+            Ok(partitioning.plan(job)?.or(direct::single_pass(job, limits)?))
         }
-        _ => direct::single_pass(job),
+        _ => direct::single_pass(job, limits),
     }
 }
