@@ -41,16 +41,16 @@ __device__ __forceinline__ void store_within(uint32_t* out, const Words4& four, 
 }
 
 template <int ROUNDS>
-__device__ __forceinline__ Words4 philox_block(uint64_t key, uint64_t stream, uint64_t block) {
+__device__ __forceinline__ Words4 philox_block(const PhiloxSchedule<ROUNDS>& keys, uint64_t stream, uint64_t block) {
     Words4 four = {{uint32_t(block), uint32_t(block >> 32), uint32_t(stream), uint32_t(stream >> 32)}};
-    philox4x32<ROUNDS>(key, four.words);
+    philox4x32(keys, four.words);
     return four;
 }
 
 // The numbers of a block of Philox4x32.
 template <class Number, int ROUNDS>
-__device__ __forceinline__ Words4 philox_numbers(uint64_t key, uint64_t stream, uint64_t block) {
-    return numbers_of<Number>(philox_block<ROUNDS>(key, stream, block).words);
+__device__ __forceinline__ Words4 philox_numbers(const PhiloxSchedule<ROUNDS>& keys, uint64_t stream, uint64_t block) {
+    return numbers_of<Number>(philox_block(keys, stream, block).words);
 }
 
 // Fills where the generator's blocks fall on places that are aligned to 16 bytes. The array is
@@ -60,6 +60,7 @@ template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint64_t block, uint32_t* out,
                                             uint64_t first, uint64_t end) {
     constexpr uint32_t TILE = THREADS * UNROLL;
+    const PhiloxSchedule<ROUNDS> keys(key);
     const uint64_t blocks = (end + 3) / 4;
     for (uint64_t tile = uint64_t(blockIdx.x) * TILE; tile < blocks; tile += uint64_t(gridDim.x) * TILE) {
         const uint64_t mine = tile + threadIdx.x;
@@ -67,12 +68,12 @@ __device__ __forceinline__ void fill_philox(uint64_t key, uint64_t stream, uint6
             BIJECTIVE_SHUFFLE_UNROLL
             for (uint32_t k = 0; k < UNROLL; ++k) {
                 const uint64_t place = mine + k * THREADS;
-                const Words4 numbers = philox_numbers<Number, ROUNDS>(key, stream, block + place);
+                const Words4 numbers = philox_numbers<Number>(keys, stream, block + place);
                 stream_out(reinterpret_cast<Words4*>(out) + place, numbers);
             }
         } else {
             for (uint64_t place = mine; place < tile + TILE && place < blocks; place += THREADS) {
-                const Words4 numbers = philox_numbers<Number, ROUNDS>(key, stream, block + place);
+                const Words4 numbers = philox_numbers<Number>(keys, stream, block + place);
                 store_within(out, numbers, 4 * place, first, end);
             }
         }
@@ -111,6 +112,7 @@ template <class Number, int ROUNDS, uint32_t THREADS, uint32_t UNROLL>
 __device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stream, uint64_t block, uint64_t skip,
                                                      uint32_t* out, uint64_t words) {
     constexpr uint32_t TILE = 128 * UNROLL;
+    const PhiloxSchedule<ROUNDS> keys(key);
     const uint64_t lane = threadIdx.x % 32, warp = uint64_t(blockIdx.x) * (THREADS / 32) + threadIdx.x / 32;
     const uint64_t step = uint64_t(gridDim.x) * (THREADS / 32) * TILE;
     // The number of words before the first aligned place, at which the tiles begin. The first tile
@@ -121,7 +123,7 @@ __device__ __forceinline__ void fill_philox_anywhere(uint64_t key, uint64_t stre
         Words4 rows[UNROLL + 1];
         BIJECTIVE_SHUFFLE_UNROLL
         for (uint32_t r = 0; r <= UNROLL; ++r) {
-            rows[r] = philox_block<ROUNDS>(key, stream, block + mine / 4 + 32 * r);
+            rows[r] = philox_block(keys, stream, block + mine / 4 + 32 * r);
         }
         move_down(rows, uint32_t(skip));
         BIJECTIVE_SHUFFLE_UNROLL
@@ -262,6 +264,7 @@ __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t c
     __syncwarp();
     if (mine >= count) return;
 
+    const PhiloxSchedule<ROUNDS> keys(rng.key);
     const uint64_t row = 4 * pieces, rows = (words + row - 1) / row, whole = words / row;
     const bool aligned = reinterpret_cast<uint64_t>(out) % 16 == 0;
     uint64_t block = rng.block + step, t = 0, place = 4 * piece;
@@ -269,14 +272,14 @@ __device__ __forceinline__ void fill_philox_streams(uint32_t* states, uint64_t c
         for (; t + UNROLL <= whole; t += UNROLL) {
             BIJECTIVE_SHUFFLE_UNROLL
             for (uint32_t k = 0; k < UNROLL; ++k) {
-                const Words4 numbers = philox_numbers<Number, ROUNDS>(rng.key, rng.stream, block);
+                const Words4 numbers = philox_numbers<Number>(keys, rng.stream, block);
                 stream_out(reinterpret_cast<Words4*>(out + place), numbers);
                 block += STEPS, place += row;
             }
         }
     }
     for (; place < words; block += STEPS, place += row) {
-        const Words4 numbers = philox_numbers<Number, ROUNDS>(rng.key, rng.stream, block);
+        const Words4 numbers = philox_numbers<Number>(keys, rng.stream, block);
         if (aligned && place + 4 <= words) {
             stream_out(reinterpret_cast<Words4*>(out + place), numbers);
         } else {

@@ -34,8 +34,28 @@ namespace rounded {
 __device__ __forceinline__ float add(float a, float b) { return __fadd_rn(a, b); }
 __device__ __forceinline__ float sub(float a, float b) { return __fsub_rn(a, b); }
 __device__ __forceinline__ float mul(float a, float b) { return __fmul_rn(a, b); }
-__device__ __forceinline__ float div(float a, float b) { return __fdiv_rn(a, b); }
-__device__ __forceinline__ float root(float a) { return __fsqrt_rn(a); }
+// a * power + b, where `power` is a power of two: the product is exact, so this is rounded once.
+__device__ __forceinline__ float add_scaled(float a, float power, float b) { return __fmaf_rn(a, power, b); }
+// The quotient and the root by the device's approximations and one step of Newton's method, with the
+// rounding corrected by the remainder (Markstein, 1990). For operands whose results, remainders and
+// reciprocals are normal these are the bits of the intrinsics, which also have a branch for all
+// others: it takes as long again, and keeps the numbers of one thread from being made side by side.
+// tests/gpu/fill.rs compares every quotient and every root that a normal number can need.
+__device__ __forceinline__ float div(float a, float b) {
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    inverse = __fmaf_rn(inverse, __fmaf_rn(-b, inverse, 1.0f), inverse);
+    const float quotient = __fmul_rn(a, inverse);
+    return __fmaf_rn(__fmaf_rn(-b, quotient, a), inverse, quotient);
+}
+__device__ __forceinline__ float root(float a) {
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(a));
+    const float root = __fmul_rn(a, inverse);
+    const float rounded = __fmaf_rn(__fmaf_rn(-root, root, a), __fmul_rn(0.5f, inverse), root);
+    // The approximation has no root of 0.
+    return a == 0.0f ? a : rounded;
+}
 __device__ __forceinline__ double add(double a, double b) { return __dadd_rn(a, b); }
 __device__ __forceinline__ double sub(double a, double b) { return __dsub_rn(a, b); }
 __device__ __forceinline__ double mul(double a, double b) { return __dmul_rn(a, b); }
@@ -46,6 +66,7 @@ template <class T> inline T add(T a, T b) { return a + b; }
 template <class T> inline T sub(T a, T b) { return a - b; }
 template <class T> inline T mul(T a, T b) { return a * b; }
 template <class T> inline T div(T a, T b) { return a / b; }
+inline float add_scaled(float a, float power, float b) { return a * power + b; }
 inline float root(float a) { return __builtin_sqrtf(a); }
 inline double root(double a) { return __builtin_sqrt(a); }
 #endif
@@ -59,19 +80,22 @@ __device__ __forceinline__ T polynomial(T x, T first, Rest... rest) {
     return add(first, mul(x, polynomial(x, rest...)));
 }
 
-// The natural logarithm of a positive normal floating-point number: k ln 2 + ln (1 + f).
-__device__ __forceinline__ float ln(float x) {
+// Twice the natural logarithm of a positive normal number: k ln 2 + ln (1 + f), of which all terms
+// are doubled, which changes no rounding. The host doubles the sum.
+__device__ __forceinline__ float twice_ln(float x) {
     constexpr int ROOT = 0x3F3304F4, ONE = 0x3F800000;
     const int shifted = int(to_bits(x)) + (ONE - ROOT);
     const float k = float((shifted >> 23) - 127);
     const float f = sub(from_bits(uint32_t((shifted & 0x007FFFFF) + ROOT)), 1.0f);
     const float s = div(f, add(2.0f, f)), z = mul(s, s), w = mul(z, z);
-    const float odd = mul(w, polynomial(w, 0.40000972f, 0.24279079f));
-    const float even = mul(z, polynomial(w, 0.66666663f, 0.28498787f));
-    const float half_square = mul(mul(0.5f, f), f);
-    const float rest = add(mul(s, add(half_square, add(even, odd))), mul(k, 9.0580006e-6f));
-    return sub(mul(k, 0.6931381f), sub(sub(half_square, rest), f));
+    const float odd = mul(w, polynomial(w, 2 * 0.40000972f, 2 * 0.24279079f));
+    const float even = mul(z, polynomial(w, 2 * 0.66666663f, 2 * 0.28498787f));
+    const float square = mul(f, f);
+    const float rest = add(mul(s, add(square, add(even, odd))), mul(k, 2 * 9.0580006e-6f));
+    return sub(mul(k, 2 * 0.6931381f), add_scaled(f, -2.0f, sub(square, rest)));
 }
+
+// The natural logarithm of a positive normal number.
 
 __device__ __forceinline__ double ln(double x) {
     constexpr uint64_t ROOT = uint64_t(0x3FE6A09E667F3BCD), ONE = uint64_t(0x3FF0000000000000);
@@ -94,7 +118,7 @@ __device__ __forceinline__ void turn(uint32_t angle, float& sine, float& cosine)
     const float x = mul(float(int(angle << 2)), float(6.283185307179586476925 / 17179869184.0));
     const float z = mul(x, x);
     const float s = add(x, mul(x, mul(z, polynomial(z, -1.6666655e-1f, 8.332161e-3f, -1.9515296e-4f))));
-    const float c = add(sub(1.0f, mul(0.5f, z)),
+    const float c = add(add_scaled(z, -0.5f, 1.0f),
                         mul(mul(z, z), polynomial(z, 4.1666646e-2f, -1.3887316e-3f, 2.4433157e-5f)));
     const uint32_t swap = (to_bits(s) ^ to_bits(c)) & (0 - (quarter & 1));
     sine = from_bits(to_bits(s) ^ swap ^ (quarter & 2) << 30);
@@ -126,8 +150,8 @@ __device__ __forceinline__ void turn(uint64_t angle, double& sine, double& cosin
 // Two normal numbers from two words: the first gives the radius, the second the angle.
 __device__ __forceinline__ void normal_f32(uint32_t radius, uint32_t angle, float* numbers) {
     using namespace rounded;
-    const float uniform = add(mul(float(int(radius >> 1)), 0x1p-31f), 0x1p-32f);
-    const float r = root(mul(-2.0f, ln(uniform)));
+    const float uniform = add_scaled(float(int(radius >> 1)), 0x1p-31f, 0x1p-32f);
+    const float r = root(-twice_ln(uniform));
     float sine, cosine;
     turn(angle, sine, cosine);
     numbers[0] = mul(r, cosine);

@@ -17,20 +17,38 @@ __device__ __forceinline__ uint64_t wide_product(uint32_t a, uint32_t b) {
 #endif
 }
 
-// Replaces a counter by its block under a key of two words, the low word first.
-template <int ROUNDS = 10>
-__device__ __forceinline__ void philox4x32(uint64_t key, uint32_t (&x)[4]) {
-    uint32_t left = uint32_t(key), right = uint32_t(key >> 32);
+// The keys of the rounds, from a key of two words, the low word first.
+template <int ROUNDS>
+struct PhiloxSchedule {
+    uint32_t left[ROUNDS], right[ROUNDS];
+
+    __device__ __forceinline__ explicit PhiloxSchedule(uint64_t key) {
+        left[0] = uint32_t(key), right[0] = uint32_t(key >> 32);
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int round = 1; round < ROUNDS; ++round) {
+            left[round] = left[round - 1] + 0x9E3779B9u;
+            right[round] = right[round - 1] + 0xBB67AE85u;
+        }
+    }
+};
+
+// Replaces a counter by its block.
+template <int ROUNDS>
+__device__ __forceinline__ void philox4x32(const PhiloxSchedule<ROUNDS>& keys, uint32_t (&x)[4]) {
     BIJECTIVE_SHUFFLE_UNROLL
     for (int round = 0; round < ROUNDS; ++round) {
         const uint64_t a = wide_product(x[0], 0xD2511F53u), b = wide_product(x[2], 0xCD9E8D57u);
-        x[0] = uint32_t(b >> 32) ^ x[1] ^ left;
+        x[0] = uint32_t(b >> 32) ^ x[1] ^ keys.left[round];
         x[1] = uint32_t(b);
-        x[2] = uint32_t(a >> 32) ^ x[3] ^ right;
+        x[2] = uint32_t(a >> 32) ^ x[3] ^ keys.right[round];
         x[3] = uint32_t(a);
-        left += 0x9E3779B9u;
-        right += 0xBB67AE85u;
     }
+}
+
+// The same for one block under a key.
+template <int ROUNDS = 10>
+__device__ __forceinline__ void philox4x32(uint64_t key, uint32_t (&x)[4]) {
+    philox4x32(PhiloxSchedule<ROUNDS>(key), x);
 }
 
 // A stream of a key: word k is word k % 4 of the block of the counter (k / 4, stream). The only

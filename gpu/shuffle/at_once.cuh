@@ -1,6 +1,6 @@
 // The direct strategy where the GPU can hold all tiles at the same time: a tile adds up the counts
-// of all tiles before it in one round trip to memory, where a look-back takes several, and a tile is
-// a block's by its number, so that no ticket has to be taken first.
+// of all tiles before it in one round trip to memory, where a look-back takes several. A tile is
+// that of the block with its number, so that no ticket has to be taken first.
 #ifndef BIJECTIVE_SHUFFLE_AT_ONCE
 #define BIJECTIVE_SHUFFLE_AT_ONCE
 
@@ -47,8 +47,8 @@ __device__ __forceinline__ uint32_t survivors_before(const F& f, Turn turn, uint
     return all;
 }
 
-// Moves survivors, a tile a block. The states are those of a look-back, of which the tickets and the
-// sums over several tiles are not used.
+// Moves survivors, a tile a block. The states are those of a look-back, of which the tickets and
+// the sums over several tiles are not used.
 template <class Index, int THREADS, int PER_THREAD, class F, class Move>
 __device__ __forceinline__ void move_at_once(const F& f, uint64_t last, uint64_t len, TileStates* states,
                                              const Move& move) {

@@ -10,6 +10,8 @@
 //! whatever the host holds, so a `static_assert` in each program checks that the struct has the
 //! size of the bytes.
 
+use std::borrow::Cow;
+
 /// A bijection's code and parameters for a GPU, as [`Bijection::device_source`] returns them.
 ///
 /// The text defines a trivially copyable struct with two members,
@@ -55,7 +57,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceSource {
     type_name: String,
-    text: String,
+    text: Cow<'static, str>,
     params: Vec<u8>,
 }
 
@@ -84,7 +86,7 @@ impl DeviceSource {
     /// checked, unless the bijection is [trusted](crate::TrustedBijection).
     pub unsafe fn new(
         type_name: impl Into<String>,
-        text: impl Into<String>,
+        text: impl Into<Cow<'static, str>>,
         params: Vec<u8>,
     ) -> Self {
         Self { type_name: type_name.into(), text: text.into(), params }
@@ -108,13 +110,18 @@ impl DeviceSource {
     /// A struct of the crate's own namespace, with 64-bit words as parameters.
     pub(crate) fn own(
         type_name: String,
-        text: &str,
+        text: &'static str,
         params: impl IntoIterator<Item = u64>,
     ) -> Self {
+        // A call of a few microseconds on the device asks for this: the text is not copied, and
+        // the words are as a whole.
+        let params = params.into_iter();
+        let mut bytes = Vec::with_capacity(params.size_hint().0.max(48) * 8);
+        params.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         Self {
-            type_name: format!("bijective_shuffle::{type_name}"),
+            type_name: ["bijective_shuffle::", &type_name].concat(),
             text: text.into(),
-            params: params.into_iter().flat_map(u64::to_le_bytes).collect(),
+            params: bytes,
         }
     }
 
@@ -134,7 +141,7 @@ impl DeviceSource {
     pub(crate) fn wrapped(
         self,
         template: &str,
-        text: &str,
+        text: &'static str,
         params: impl IntoIterator<Item = u64>,
     ) -> Self {
         Self::around(template, text, [self], params)
@@ -142,7 +149,7 @@ impl DeviceSource {
 
     fn around<const PARTS: usize>(
         template: &str,
-        text: &str,
+        text: &'static str,
         parts: [Self; PARTS],
         params: impl IntoIterator<Item = u64>,
     ) -> Self {
@@ -152,7 +159,7 @@ impl DeviceSource {
         // A text may end without a newline, in the middle of a preprocessor line.
         let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
         Self {
-            text: texts.flat_map(|text| [text, "\n"]).collect(),
+            text: texts.flat_map(|text| [text, "\n"]).collect::<String>().into(),
             params: parts
                 .iter()
                 .flat_map(|part| &part.params)

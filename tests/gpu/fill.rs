@@ -303,3 +303,47 @@ fn numbers_for_another_context_are_refused() {
     assert_eq!(on_device.fill_u32(&mut out), refused);
     assert!(on_device.to_streams().unwrap().generators() == ensemble.generators());
 }
+
+/// The quotients and roots of `normal_f32` skip a branch that the device's correctly rounded
+/// operations have for rare operands. All operands that a normal number can need have the same
+/// bits.
+#[test]
+fn quotients_and_roots_of_normal_numbers_are_rounded() {
+    let Some(cuda) = cuda() else { return };
+    let text = "
+        using namespace bijective_shuffle;
+        using namespace bijective_shuffle::rounded;
+        extern \"C\" __global__ void compare(uint64_t* differing) {
+            const uint64_t thread = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x;
+            const uint64_t threads = uint64_t(gridDim.x) * blockDim.x;
+            unsigned long long quotients = 0, roots = 0;
+            // Each mantissa from the root of a half up to the root of two.
+            for (uint64_t k = thread; k < uint64_t(1) << 23; k += threads) {
+                const float f = sub(from_bits(uint32_t(k) + 0x3F3304F4u), 1.0f);
+                quotients += to_bits(div(f, add(2.0f, f))) != to_bits(__fdiv_rn(f, add(2.0f, f)));
+            }
+            // Each word of a radius, of which the lowest bit is not used.
+            for (uint64_t k = thread; k < uint64_t(1) << 31; k += threads) {
+                const float uniform = add(mul(float(int(k)), 0x1p-31f), 0x1p-32f);
+                const float square = -twice_ln(uniform);
+                roots += to_bits(root(square)) != to_bits(__fsqrt_rn(square));
+                float numbers[2];
+                normal_f32(uint32_t(k) << 1, 0, numbers);
+                roots += to_bits(numbers[0]) != to_bits(__fsqrt_rn(square));
+            }
+            if (quotients != 0) atomicAdd(reinterpret_cast<unsigned long long*>(differing), quotients);
+            if (roots != 0) atomicAdd(reinterpret_cast<unsigned long long*>(differing + 1), roots);
+        }";
+    let kernel = cuda.kernel(text, "compare").unwrap();
+    let stream = cuda.stream();
+    let mut differing = stream.alloc_zeros::<u64>(2).unwrap();
+    let shape =
+        LaunchConfig { grid_dim: (1024, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
+    let mut launch = stream.launch_builder(&kernel);
+    launch.arg(&mut differing);
+    // SAFETY: the argument is the kernel's, which adds to two words.
+    unsafe { launch.launch(shape) }.unwrap();
+    let differing = stream.clone_dtoh(&differing).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(differing, [0, 0]);
+}

@@ -1,4 +1,5 @@
-//! The look-back between tiles, when tiles are slow at random, and when the device is busy.
+//! What tiles tell each other, when tiles are slow at random, and when the device is busy: few of
+//! them add up all counts at once, more of them look back.
 
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource};
@@ -62,6 +63,9 @@ impl<B: TrustedBijection> Bijection for Dawdling<B> {
 // SAFETY: a trusted bijection, later.
 unsafe impl<B: TrustedBijection> TrustedBijection for Dawdling<B> {}
 
+/// A length with more tiles than a device holds.
+const MANY_TILES: u64 = (1 << 22) + 1;
+
 /// Counts the indexes that differ from the reference's.
 fn wrong(cuda: &Cuda, got: &bijective_shuffle::cudarc::driver::CudaSlice<u32>, p: &[u64]) -> usize {
     let got = cuda.stream().clone_dtoh(got).unwrap();
@@ -74,15 +78,16 @@ fn slow_tiles_lose_nothing() {
     let Some(cuda) = cuda() else { return };
     let cuda = cuda.with_strategy(CudaStrategy::SinglePass);
     let runs = if long() { 10_000 } else { 1000 };
-    let len = 50_001_u64;
-    let inner = VariablePhilox::<24>::from_seed(len, 3);
-    let p = reference(&inner, len as usize);
-    let mut out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
-    let mut workspace = CudaWorkspace::new(&cuda);
-    for salt in 0..runs {
-        let f = Dawdling { inner, salt, cycles: 0x3FFF };
-        workspace.indices(&f, &mut out).unwrap();
-        assert_eq!(wrong(&cuda, &out, &p), 0, "run {salt}");
+    for (len, runs) in [(50_001, runs), (MANY_TILES, runs / 20)] {
+        let inner = VariablePhilox::<24>::from_seed(len, 3);
+        let p = reference(&inner, len as usize);
+        let mut out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
+        let mut workspace = CudaWorkspace::new(&cuda);
+        for salt in 0..runs {
+            let f = Dawdling { inner, salt, cycles: 0x3FFF };
+            workspace.indices(&f, &mut out).unwrap();
+            assert_eq!(wrong(&cuda, &out, &p), 0, "{len} items, run {salt}");
+        }
     }
 }
 
@@ -100,17 +105,18 @@ fn a_busy_device_loses_nothing() {
     hog_workspace.indices(&slow, &mut hogged).unwrap();
     hog.stream().synchronize().unwrap();
 
-    let len = 300_001_u64;
-    let f = VariablePhilox::<24>::from_seed(len, 3);
-    let p = reference(&f, len as usize);
     let cuda = cuda.with_strategy(CudaStrategy::SinglePass);
-    let mut out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
     let mut workspace = CudaWorkspace::new(&cuda);
-    for run in 0..20 {
-        hog_workspace.indices(&slow, &mut hogged).unwrap();
-        for _ in 0..10 {
-            workspace.indices(&f, &mut out).unwrap();
-            assert_eq!(wrong(&cuda, &out, &p), 0, "run {run}");
+    for len in [300_001, MANY_TILES] {
+        let f = VariablePhilox::<24>::from_seed(len, 3);
+        let p = reference(&f, len as usize);
+        let mut out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
+        for run in 0..20 {
+            hog_workspace.indices(&slow, &mut hogged).unwrap();
+            for _ in 0..5 {
+                workspace.indices(&f, &mut out).unwrap();
+                assert_eq!(wrong(&cuda, &out, &p), 0, "{len} items, run {run}");
+            }
         }
     }
     assert_eq!(wrong(&hog, &hogged, &expected), 0);
@@ -122,13 +128,14 @@ fn launches_are_told_apart_when_their_numbers_come_again() {
     let cuda = cuda.with_strategy(CudaStrategy::SinglePass);
     let mut workspace = CudaWorkspace::new(&cuda);
     let small = VariablePhilox::<24>::from_seed(600, 1);
-    let large = VariablePhilox::<24>::from_seed(200_000, 2);
-    let (few, many) = (reference(&small, 600), reference(&large, 200_000));
+    let few = reference(&small, 600);
     let mut small_out = cuda.stream().alloc_zeros::<u32>(600).unwrap();
-    let mut large_out = cuda.stream().alloc_zeros::<u32>(200_000).unwrap();
     // The words of the large launch lie there until its number comes again, 2^16 launches later,
     // and a little more.
-    for _ in 0..2 {
+    for len in [200_000, MANY_TILES, 200_001] {
+        let large = VariablePhilox::<24>::from_seed(len, 2);
+        let many = reference(&large, len as usize);
+        let mut large_out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
         workspace.indices(&large, &mut large_out).unwrap();
         assert_eq!(wrong(&cuda, &large_out, &many), 0);
         for _ in 0..(1 << 16) - 2 {

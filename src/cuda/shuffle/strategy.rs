@@ -1,11 +1,13 @@
 //! [`CudaStrategy`], and [`plan`], which chooses one and has it planned.
 
 use super::job::Job;
+use super::movement::Array;
 use super::partitioned::Partitioning;
 use super::{checked, direct, tuning};
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::Plan;
+use crate::cuda::runtime::word_type::WordType;
 use crate::error::Error;
 
 /// How the GPU engine moves items. All strategies give the same result. [`Auto`](Self::Auto) is for
@@ -73,12 +75,15 @@ fn fastest<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
         Direction::Shuffle => tuning::PARTITION_CACHES,
         Direction::Unshuffle => tuning::PARTITION_BACK_CACHES,
     };
-    match Partitioning::new(job, limits) {
-        Some(partitioning)
-            if job.len * partitioning.array.item as u64 >= caches * limits.l2_bytes =>
-        {
-            Ok(partitioning.plan(job)?.or(direct::single_pass(job, limits)?))
-        }
-        _ => direct::single_pass(job, limits),
+    // Short calls do not pay for working out the sizes of a strategy that they do not use.
+    let is_large =
+        |(array, _): &(Array, WordType)| job.len * array.item as u64 >= caches * limits.l2_bytes;
+    let partitioning = match job.movement.word().filter(is_large) {
+        Some(_) => Partitioning::new(job, limits),
+        None => None,
+    };
+    match partitioning {
+        Some(sizes) => Ok(sizes.plan(job)?.or(direct::single_pass(job, limits)?)),
+        None => direct::single_pass(job, limits),
     }
 }
