@@ -36,10 +36,10 @@ __device__ __forceinline__ float sub(float a, float b) { return __fsub_rn(a, b);
 __device__ __forceinline__ float mul(float a, float b) { return __fmul_rn(a, b); }
 // a * power + b, where `power` is a power of two: the product is exact, so this is rounded once.
 __device__ __forceinline__ float add_scaled(float a, float power, float b) { return __fmaf_rn(a, power, b); }
-// The quotient and the root by the device's approximations and one step of Newton's method, with the
-// rounding corrected by the remainder (Markstein, 1990). For operands whose results, remainders and
-// reciprocals are normal these are the bits of the intrinsics, which also have a branch for all
-// others: it takes as long again, and keeps the numbers of one thread from being made side by side.
+// The quotient and the root by the device's approximations and one step of Newton's method, with
+// the rounding corrected by the remainder (Markstein, 1990). Where results, remainders and
+// reciprocals are normal numbers these are the bits of the intrinsics, which have a branch for all
+// others: that takes instructions, and keeps a thread's numbers from being made side by side.
 // tests/gpu/fill.rs compares every quotient and every root that a normal number can need.
 __device__ __forceinline__ float div(float a, float b) {
     float inverse;
