@@ -1,4 +1,4 @@
-//! The experiment for lengths at which the single pass waits for the look-back.
+//! Experiments for lengths at which the single pass waited for the look-back.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,7 +20,39 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     });
     computed
         .block("gpu between", format!("{origins}\n{}", table(&head, &rows.collect::<Vec<_>>())));
+    computed.block("gpu few tiles", by_name(&results.sheet("gpu-few-tiles")?)?);
     Ok(())
+}
+
+/// Microseconds, a line a name, with a column for each length.
+fn by_name(sheet: &Sheet) -> Result<String, String> {
+    let [name, length, seconds] = ["name", "length", "seconds"].map(|column| sheet.column(column));
+    let (name, length, seconds) = (name?, length?, seconds?);
+    let distinct = |column: usize| {
+        let mut all: Vec<&str> = Vec::new();
+        for row in &sheet.rows {
+            if !all.contains(&&*row[column]) {
+                all.push(&row[column]);
+            }
+        }
+        all
+    };
+    let lengths = distinct(length);
+    let head: Vec<&str> = ["items"].into_iter().chain(lengths.iter().copied()).collect();
+    let mut lines = Vec::new();
+    for kind in distinct(name) {
+        let mut line = vec![kind.to_string()];
+        for &wanted in &lengths {
+            let row = sheet.rows.iter().find(|row| row[name] == kind && row[length] == wanted);
+            let time = row.map(|row| row[seconds].parse::<f64>()).transpose();
+            let time = time.map_err(|error| format!("{kind}, {wanted} items: {error}"))?;
+            line.push(time.map_or(String::new(), |time| format!("{:.1}", time * 1e6)));
+        }
+        lines.push(line);
+    }
+    let origins: String =
+        sheet.origins().into_iter().map(|origin| format!("* {origin}\n")).collect();
+    Ok(format!("{origins}\n{}", table(&head, &lines)))
 }
 
 /// The seconds of each kind of kernel by length, those of its fastest shape.
