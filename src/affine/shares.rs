@@ -5,10 +5,8 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
-
 use super::tuning;
-use crate::base::stream;
+use crate::base::{parallel, stream};
 
 /// How tiles are divided among the threads of the current rayon pool.
 pub(super) struct Shares {
@@ -57,7 +55,7 @@ impl Shares {
         // There are few shares, so a `usize` counts them; some processors have no 64-bit atomic
         // integers.
         let next = AtomicUsize::new(0);
-        memory.par_chunks_exact_mut(self.room).with_max_len(1).for_each(|memory| {
+        parallel::each_chunk(memory, self.room, |_, memory| {
             loop {
                 let share = next.fetch_add(1, Ordering::Relaxed) as u64;
                 let start = share.saturating_mul(self.share);

@@ -4,6 +4,7 @@ pub(crate) mod abort;
 pub(crate) mod check;
 pub(crate) mod machine;
 pub(crate) mod memory;
+pub(crate) mod parallel;
 pub(crate) mod philox4x32;
 pub(crate) mod saved;
 pub(crate) mod simd;

@@ -3,8 +3,6 @@
 //! Words are drawn where the numbers will be. For all types, a group of words takes exactly the
 //! room of the numbers made from it, so there is no buffer between them (docs/results/rng.md).
 
-use rayon::prelude::*;
-
 use super::Generator;
 use super::convert;
 use super::number::{
@@ -14,6 +12,7 @@ use super::number::{
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE};
 use super::words::NextWords;
+use crate::base::parallel;
 use crate::base::simd::SimdLevel;
 
 /// Fills slices with random numbers.
@@ -165,7 +164,7 @@ pub(super) fn draw_at<G: Generator, D: Distribution>(
     }
     let start = &*rng;
     let task = tuning::TASK / D::WORDS * D::NUMBERS;
-    out.par_chunks_mut(task).enumerate().for_each(|(number, out)| {
+    parallel::each_chunk(out, task, |number, out| {
         let mut rng = start.clone();
         rng.skip_words(number as u64 * tuning::TASK as u64);
         draw_part::<G, D>(level, &mut rng, out);

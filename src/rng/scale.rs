@@ -2,9 +2,8 @@
 
 use core::ops::{Add, Mul};
 
-use rayon::prelude::*;
-
 use super::tuning;
+use crate::base::parallel;
 use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// Replaces each number `x` with `mean + deviation * x`. The product and the sum are each rounded.
@@ -16,9 +15,9 @@ where
     if tuning::is_sequential(size_of_val(numbers) / size_of::<u32>()) {
         level.run(Scale { numbers, mean, deviation });
     } else {
-        numbers
-            .par_chunks_mut(tuning::TASK)
-            .for_each(|numbers| level.run(Scale { numbers, mean, deviation }));
+        parallel::each_chunk(numbers, tuning::TASK, |_, numbers| {
+            level.run(Scale { numbers, mean, deviation });
+        });
     }
 }
 

@@ -8,8 +8,6 @@
 use core::fmt;
 use core::ops::Range;
 
-use rayon::prelude::*;
-
 use super::convert;
 use super::fill::{Fill, NumberSource};
 use super::number::Distribution;
@@ -18,6 +16,7 @@ use super::tuning;
 use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
 use crate::base::check::try_with_capacity;
+use crate::base::parallel;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::{Error, GeneratorError};
 use crate::seed::Seed;
@@ -206,7 +205,7 @@ fn draw_rows<G: Generator, D: Distribution>(
         out = others;
         tasks.push((streams, part));
     }
-    tasks.into_par_iter().for_each(|(streams, part)| draw_part::<G, D>(level, streams, part));
+    parallel::each_of(tasks, |(streams, part)| draw_part::<G, D>(level, streams, part));
 }
 
 /// Fills the rows of some streams, on the calling thread.

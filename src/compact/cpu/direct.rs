@@ -16,14 +16,13 @@
 
 use core::mem::MaybeUninit;
 
-use rayon::prelude::*;
-
 use super::check::check_permutation;
 use super::places::Places;
 use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
 use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::base::memory::Buffer;
+use crate::base::parallel;
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::{with_slots, wrong_count};
 use crate::error::Error;
@@ -156,15 +155,13 @@ pub(super) fn in_waves<P: Places, N: Word>(
             tile.slots = next;
             next = next.and_then(|slots| slots.next(last, tuning::TILE));
         }
-        wave.par_iter_mut().with_max_len(1).for_each(|tile| tile.evaluate(values));
-        let mut runs: Vec<P> = try_with_capacity(tiles)?;
+        parallel::each_mut(&mut wave, |_, tile| tile.evaluate(values));
+        let mut runs = try_with_capacity(tiles)?;
         for tile in &wave {
-            runs.push(unfilled.take(tile.survivors().len())?);
+            let survivors = tile.survivors();
+            runs.push((unfilled.take(survivors.len())?, survivors));
         }
-        runs.into_par_iter()
-            .zip(&wave)
-            .with_max_len(1)
-            .for_each(|(places, tile)| step.move_run(places, tile.survivors()));
+        parallel::each_of(runs, |(places, survivors)| step.move_run(places, survivors));
     }
     unfilled.finish()
 }
@@ -195,7 +192,7 @@ pub(super) fn in_chunks<P: Places, N: Word>(
         (places, rest) = rest.cut(indices.len());
         runs.push((places, indices));
     }
-    runs.into_par_iter().for_each(|(places, indices)| step.move_run(places, indices));
+    parallel::each_of(runs, |(places, indices)| step.move_run(places, indices));
     Ok(())
 }
 

@@ -10,8 +10,6 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use rayon::prelude::*;
-
 use super::direct::MoveRun;
 use super::permutation::CheckedPermutation;
 use super::places::Span;
@@ -20,6 +18,7 @@ use super::tuning;
 use super::workspace::Workspace;
 use crate::base::check::check_length;
 use crate::base::memory::{Buffer, SharedPtr};
+use crate::base::parallel;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::Direction;
 use crate::error::Error;
@@ -163,7 +162,7 @@ impl Workspace {
             let p = p.listed(&mut self.partition)?;
             p.for_each_run(places, &mut self.partition.tiles, &Gather(source))
         };
-        if is_parallel { rayon::scope(|_| reorder()) } else { reorder() }
+        if is_parallel { parallel::inside(reorder) } else { reorder() }
     }
 
     /// Copies the items in the order of a seed: that of
@@ -239,7 +238,7 @@ impl Workspace {
             unsafe { moving.commit() };
             Ok(())
         };
-        if is_parallel { rayon::scope(|_| reorder()) } else { reorder() }
+        if is_parallel { parallel::inside(reorder) } else { reorder() }
     }
 
     /// Moves the items by sorting them into buckets. Returns `false`, with nothing moved, if that
@@ -314,25 +313,30 @@ impl<'a, T: Send> Relocation<'a, T> {
     /// Each item has been copied to exactly one scratch place, and each scratch place holds an
     /// item.
     unsafe fn commit(self) {
-        let Self { items, scratch } = self;
+        let len = self.items.len();
+        let from = SharedPtr::new(self.scratch.as_mut_ptr().cast::<T>());
+        let to = SharedPtr::new(self.items.as_mut_ptr());
         // Nothing below can unwind, so the slice is never left half overwritten. (Rayon panics if
         // it cannot start its pool, so the pool is started first.)
         rayon::current_num_threads();
-        let put_back = |(items, copies): (&mut [T], &mut [MaybeUninit<T>])| {
-            let from = copies.as_ptr().cast::<T>();
-            // SAFETY: both slices have one length, since they were cut alike from slices of one
-            // length, and they do not overlap. The caller promises that the copies are initialised
-            // and together are all the items, so overwriting the originals without dropping them
-            // loses no item and duplicates none.
-            unsafe { ptr::copy_nonoverlapping(from, items.as_mut_ptr(), items.len()) };
+        let put_back = |first: usize, count: usize| {
+            // SAFETY: `put_back` is called for items below `len`, and there are as many copies.
+            let from = unsafe { from.at(first) };
+            // SAFETY: the slice has `len` items.
+            let to = unsafe { to.at(first) };
+            // SAFETY: both have `count` items from `first` on, in separate memory that is borrowed
+            // mutably. The caller promises that the copies are initialised and together are all the
+            // items, so overwriting the originals without dropping them loses no item and
+            // duplicates none.
+            unsafe { ptr::copy_nonoverlapping(from, to, count) };
         };
-        if tuning::is_sequential(items.len(), size_of::<T>()) {
-            put_back((items, scratch));
+        if tuning::is_sequential(len, size_of::<T>()) {
+            put_back(0, len);
         } else {
-            items
-                .par_chunks_mut(tuning::MOVE_CHUNK)
-                .zip(scratch.par_chunks_mut(tuning::MOVE_CHUNK))
-                .for_each(put_back);
+            let chunk = tuning::MOVE_CHUNK;
+            parallel::each(len.div_ceil(chunk), &|number| {
+                put_back(number * chunk, (len - number * chunk).min(chunk));
+            });
         }
     }
 }

@@ -3,10 +3,9 @@
 use core::marker::PhantomData;
 use core::ptr;
 
-use rayon::prelude::*;
-
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr};
+use crate::base::parallel;
 use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
 use crate::compact::cpu::direct::MoveRun;
 use crate::compact::cpu::places::Places;
@@ -86,7 +85,7 @@ impl<'a> Copies<'a> {
             put_back(0, self.len);
         } else {
             let chunk = tuning::MOVE_CHUNK;
-            (0..self.len.div_ceil(chunk)).into_par_iter().for_each(|number| {
+            parallel::each(self.len.div_ceil(chunk), &|number| {
                 let first = number * chunk;
                 put_back(first, (self.len - first).min(chunk));
             });

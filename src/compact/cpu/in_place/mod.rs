@@ -29,8 +29,6 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use rayon::prelude::*;
-
 use claims::Claims;
 use collect::{Collector, Exchange, Run};
 use destinations::Destinations;
@@ -43,6 +41,7 @@ use super::tuning;
 use crate::base::abort::AbortOnUnwind;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr};
+use crate::base::parallel;
 use crate::base::simd::SimdLevel;
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::Direction;
@@ -188,7 +187,7 @@ impl<'a> InPlace<'a> {
         // aborts.
         let guard = AbortOnUnwind;
         let level = SimdLevel::current();
-        collectors.par_iter_mut().with_max_len(1).for_each(|collector| {
+        parallel::each_mut(&mut collectors, |_, collector| {
             // SAFETY: the caller promises as many items as this was created for, which is the
             // number of the grid's places, and that nobody else uses them. There are as many low
             // bits, in a buffer that is borrowed for this whole call.

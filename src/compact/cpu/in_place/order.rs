@@ -5,11 +5,10 @@ use core::ptr;
 use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
-
 use super::collect::{Collector, Exchange};
 use super::marks::Marks;
 use crate::base::memory::assume_init_mut;
+use crate::base::parallel;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::taken::TakenSlots;
@@ -34,7 +33,7 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
     let level = SimdLevel::current();
     let buckets = exchange.grid.buckets();
     let next = AtomicUsize::new(0);
-    stages.into_par_iter().with_max_len(1).for_each(|(stage, room)| {
+    parallel::each_of(stages, |(stage, room)| {
         let taken = fill(room);
         let numbers = || next.fetch_add(1, Ordering::Relaxed);
         for bucket in core::iter::repeat_with(numbers).take_while(|&bucket| bucket < buckets) {

@@ -17,6 +17,7 @@ use super::place::{Order, OrderBucket};
 use super::sort;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr, assume_init_mut};
+use crate::base::parallel;
 use crate::base::simd::SimdLevel;
 use crate::base::stream::Publish;
 use crate::bijection::Trusted;
@@ -316,7 +317,7 @@ impl<T: Copy + Send + Sync> Mailbox<'_, T> {
         let (parts, is_complete) = (all.as_slice(), AtomicBool::new(true));
         let work = Mutex::new(work.into_iter());
         let next = || work.lock().expect("nobody panics with it").next();
-        rooms.into_par_iter().with_max_len(1).for_each(|(stage, taken)| {
+        parallel::each_of(rooms, |(stage, taken)| {
             let _publish = Publish;
             while let Some((bucket, skipped, count, places)) = next() {
                 let (stage, cells) = (&mut stage[..count], &mut [][..]);

@@ -33,8 +33,6 @@ mod tests;
 use core::mem::MaybeUninit;
 use std::sync::Mutex;
 
-use rayon::prelude::*;
-
 use block::{Part, items_per_block};
 use few::Cells;
 use place::{Order, OrderBucket};
@@ -47,6 +45,7 @@ use super::tuning;
 use crate::base::abort::AbortOnUnwind;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::Buffer;
+use crate::base::parallel;
 use crate::base::simd::SimdLevel;
 use crate::base::stream::publish;
 use crate::bijection::{Bijection, Trusted};
@@ -388,7 +387,7 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
         let level = SimdLevel::current();
         let buckets = Mutex::new(buckets.into_iter());
         let next = || buckets.lock().expect("nobody panics with it").next();
-        stages.into_par_iter().with_max_len(1).for_each(|Stage { places, taken, cells }| {
+        parallel::each_of(stages, |Stage { places, taken, cells }| {
             let of = partition.buckets;
             while let Some((bucket, out)) = next() {
                 let stage = &mut places[..out.len()];

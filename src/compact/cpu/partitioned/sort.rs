@@ -1,11 +1,11 @@
 //! Sorting items into buckets, each thread into a part of its own.
 
 use num_traits::Zero;
-use rayon::prelude::*;
 
 use super::block::Part;
 use crate::base::check::try_with_capacity;
-use crate::base::memory::Buffer;
+use crate::base::memory::{Buffer, SharedPtr};
+use crate::base::parallel;
 use crate::base::stream::Publish;
 use crate::bijection::Trusted;
 use crate::compact::cpu::buckets::LowBits;
@@ -27,7 +27,7 @@ pub(super) unsafe fn by_slot<T: Send, L: LowBits, S: Source<T>>(
     parts: &mut [Part<T, L>],
 ) {
     let share = len.div_ceil(parts.len());
-    parts.par_iter_mut().enumerate().with_max_len(1).for_each(|(number, part)| {
+    parallel::each_mut(parts, |number, part| {
         let _publish = Publish;
         let mut slots = [L::Index::zero(); tuning::RUN];
         let mut room = S::room();
@@ -75,9 +75,14 @@ pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
                 tile.slots = next;
                 next = next.and_then(|slots| slots.next(last, most));
             }
-            let work = tiles.par_iter_mut().zip(&mut *parts).with_max_len(1);
-            work.for_each(|((tile, position), part)| {
+            let each_part = SharedPtr::new(parts.as_mut_ptr());
+            parallel::each_mut(&mut tiles, |number, (tile, position)| {
                 let _publish = Publish;
+                // SAFETY: there is a part for each tile.
+                let part = unsafe { each_part.at(number) };
+                // SAFETY: the parts are borrowed mutably, and each number is passed once, so nobody
+                // else uses this one.
+                let part = unsafe { &mut *part };
                 // Pushes the survivors of the wave before, whose positions are known by now.
                 // SAFETY: after every wave the positions are at most `len`, or the loop would have
                 // ended, so there is an item for each survivor. The caller promises that nobody
