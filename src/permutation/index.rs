@@ -23,6 +23,7 @@ use rayon::prelude::*;
 
 use super::tuning;
 use crate::base::check::try_with_capacity;
+use crate::base::parallel;
 use crate::bijection::Bijection;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
 use crate::error::{Defect, Error, ViewError};
@@ -229,17 +230,17 @@ impl Counts {
         };
         let values = Values::unchecked(bijection, len);
         let per_superblock = 1 << (SUPERBLOCK_BITS - bits);
-        let count = |(number, (total, blocks)): (usize, (&mut u64, &mut [u16]))| {
-            let first = (number as u64) << SUPERBLOCK_BITS;
-            *total = count_blocks(&values, first, bits, blocks);
+        let count = |number: usize, blocks: &mut [u16]| {
+            count_blocks(&values, (number as u64) << SUPERBLOCK_BITS, bits, blocks)
         };
         let Self { superblocks, blocks, .. } = &mut counts;
+        let totals = superblocks.iter_mut().zip(blocks.chunks_mut(per_superblock)).enumerate();
         if is_parallel(last) {
-            let blocks = blocks.par_chunks_mut(per_superblock);
-            superblocks.par_iter_mut().zip(blocks).enumerate().for_each(count);
+            let mut work = try_with_capacity(totals.len())?;
+            work.extend(totals);
+            parallel::each_of(work, |(number, (total, blocks))| *total = count(number, blocks));
         } else {
-            let blocks = blocks.chunks_mut(per_superblock);
-            superblocks.iter_mut().zip(blocks).enumerate().for_each(count);
+            totals.for_each(|(number, (total, blocks))| *total = count(number, blocks));
         }
         counts.sum(len)
     }
@@ -391,7 +392,7 @@ fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> 
         bijection.inverse_run((chunk * RUN) as u64, slots);
     };
     if is_parallel(len) {
-        slots.par_chunks_mut(RUN).enumerate().for_each(evaluate);
+        parallel::each_chunk(&mut slots, RUN, |chunk, slots| evaluate((chunk, slots)));
         slots.par_sort_unstable();
     } else {
         slots.chunks_mut(RUN).enumerate().for_each(evaluate);

@@ -28,6 +28,7 @@ use rayon::prelude::*;
 
 use crate::backend::Backend;
 use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
+use crate::base::parallel;
 use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
 use crate::compact::{Compactor, Direction};
 use crate::error::Error;
@@ -338,7 +339,11 @@ impl<B: Bijection> Permutation<B> {
             return engine.indices(&self.bijection, out);
         }
         check_word::<N>(out.len())?;
-        out.par_iter_mut().enumerate().for_each(|(place, out)| *out = N::wrap(place as u64));
+        const PIECE: usize = 1 << 15;
+        parallel::each_chunk(out, PIECE, |piece, out| {
+            let places = piece as u64 * PIECE as u64..;
+            out.iter_mut().zip(places).for_each(|(out, place)| *out = N::wrap(place));
+        });
         engine.unshuffle(&self.bijection, out)
     }
 

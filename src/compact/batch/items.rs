@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::rows::{SEQUENTIAL_ITEMS, task_rows};
+use crate::base::parallel;
 use crate::bijection::{FromSeed, Standard, draw_exchanges};
 use crate::compact::{Direction, Workspace};
 use crate::error::Error;
@@ -69,7 +70,9 @@ fn reorder_short_rows<T: Send>(batch: &Batch, items: &mut [T], direction: Direct
     if items.len() < SEQUENTIAL_ITEMS {
         items.chunks_exact_mut(len).enumerate().for_each(reorder);
     } else {
-        let rows = items.par_chunks_exact_mut(len).enumerate();
-        rows.with_min_len(task_rows(len)).for_each(reorder);
+        let task = task_rows(len);
+        parallel::each_chunk(items, task * len, |number, items| {
+            (number * task..).zip(items.chunks_exact_mut(len)).for_each(reorder);
+        });
     }
 }
