@@ -101,7 +101,7 @@ def permutations(
 ) -> np.ndarray[Any, Any]:
     """A matrix of `count` independent permutations of `n` items, of which row `r` is
     `Permutation(n, seed, epoch=r)`."""
-    return _native.write_permutations(count, n, seed, np.dtype(dtype).name)
+    return _native.write_permutations(count, n, seed, dtype)
 
 
 _MASKED = "a masked array is two arrays: use shuffle_together(a.data, np.ma.getmaskarray(a), ..)"
