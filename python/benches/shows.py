@@ -74,7 +74,7 @@ def first_batch(scale):
     def first():
         bs.Sampler(n, 42, rank=5, world=8, batch=256).next_batch()
 
-    # A step of so many ranks goes to the middle.
+    # A step of that many ranks goes to the middle.
     sampler = bs.Sampler(n, 42, world=2**29, batch=931)
     sampler.next_batch()
     state = sampler.state()

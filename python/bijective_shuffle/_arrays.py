@@ -21,6 +21,9 @@ def shuffle(a: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
     Raises `TypeError` for what is no array, and `ArrayError` for an array that is read-only or
     whose rows overlap. The array is then unchanged. Ctrl-C takes effect afterwards: an array is
     shuffled as a whole or not at all.
+
+    Arrays of other libraries in the host's memory are shuffled where they are, if they have
+    `__dlpack__`: tensors of PyTorch, for example. NumPy before 2.1 takes these as read-only.
     """
     if _is_on_gpu(a):
         cuda.shuffle(a, seed, epoch)
@@ -101,19 +104,31 @@ def permutations(
 ) -> np.ndarray[Any, Any]:
     """A matrix of `count` independent permutations of `n` items, of which row `r` is
     `Permutation(n, seed, epoch=r)`."""
-    return _native.write_permutations(count, n, seed, np.dtype(dtype).name)
+    return _native.write_permutations(count, n, seed, dtype)
 
 
 _MASKED = "a masked array is two arrays: use shuffle_together(a.data, np.ma.getmaskarray(a), ..)"
 
 
 def _is_on_gpu(a: Any) -> bool:
-    return not isinstance(a, np.ndarray) and hasattr(a, "__cuda_array_interface__")
+    return not isinstance(a, np.ndarray) and cuda.is_on_gpu(a)
+
+
+def _in_host_memory(a: Any) -> Any:
+    """The memory of an array of another library as one of NumPy, if it has DLPack; otherwise what
+    was given."""
+    if isinstance(a, np.ndarray) or not hasattr(a, "__dlpack__"):
+        return a
+    try:
+        return np.from_dlpack(a)
+    except (BufferError, RuntimeError) as error:
+        raise ArrayError(f"NumPy cannot use the array's memory: {error}") from error
 
 
 def _reorder(
     arrays: tuple[np.ndarray[Any, Any], ...], seed: int | bytes, epoch: int, undo: bool
 ) -> None:
+    arrays = tuple(_in_host_memory(a) for a in arrays)
     for a in arrays:
         _check(a)
     if not arrays:

@@ -1,5 +1,5 @@
 """Arrays in the memory of an NVIDIA GPU: those of PyTorch and CuPy, and any others that have
-`__cuda_array_interface__`.
+`__cuda_array_interface__` or, for DLPack, `__dlpack__` and `__dlpack_device__`.
 
 Nothing is copied to the host, and no call waits for the GPU: the work is ordered with the caller's
 stream, which is the current one of PyTorch or CuPy, or `stream`, as a number. The values are those
@@ -98,10 +98,26 @@ def _library(a: Any) -> Any:
     return sys.modules.get(name) if name in {"torch", "cupy"} else None
 
 
-def _order(a: Any, seed: int | bytes, epoch: int) -> Permutation:
-    if not hasattr(a, "__cuda_array_interface__"):
+# Kinds of devices of DLPack: a GPU, and memory that it shares with the host.
+_CUDA, _CUDA_MANAGED = 2, 13
+
+
+def is_on_gpu(a: Any) -> bool:
+    """Whether an array is in the memory of an NVIDIA GPU."""
+    if hasattr(a, "__cuda_array_interface__"):
+        return True
+    return hasattr(a, "__dlpack__") and a.__dlpack_device__()[0] in {_CUDA, _CUDA_MANAGED}
+
+
+def _check(a: Any) -> None:
+    if not is_on_gpu(a):
         raise TypeError(f"not an array in the memory of a GPU: {type(a).__name__}")
-    shape = a.__cuda_array_interface__["shape"]
+
+
+def _order(a: Any, seed: int | bytes, epoch: int) -> Permutation:
+    _check(a)
+    by_interface = hasattr(a, "__cuda_array_interface__")
+    shape = a.__cuda_array_interface__["shape"] if by_interface else a.shape
     if not shape:
         raise ArrayError("an array without an axis has no rows to shuffle")
     return Permutation(shape[0], seed, epoch)
@@ -109,13 +125,13 @@ def _order(a: Any, seed: int | bytes, epoch: int) -> Permutation:
 
 def _place(a: Any, stream: int | None) -> tuple[int, int]:
     """The number of the array's GPU, and of the stream that its library uses now."""
-    if not hasattr(a, "__cuda_array_interface__"):
-        raise TypeError(f"not an array in the memory of a GPU: {type(a).__name__}")
+    _check(a)
     library = _library(a)
     if library is None:
+        device = a.__dlpack_device__()[1] if hasattr(a, "__dlpack_device__") else 0
         # 1 stands for the default stream, 0 is not allowed there.
-        given = a.__cuda_array_interface__.get("stream")
-        return 0, stream if stream is not None else given or 1
+        given = getattr(a, "__cuda_array_interface__", {}).get("stream")
+        return device, stream if stream is not None else given or 1
     if library.__name__ == "torch":
         number = a.device.index
         current = library.cuda.current_stream(a.device).cuda_stream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 
 import numpy as np
@@ -25,7 +26,9 @@ class ShuffleSampler:
             raise ValueError(f"a sampler needs at least one record, not {num_records}")
         if num_epochs is not None and num_epochs <= 0:
             raise ValueError(f"a sampler needs at least one epoch, not {num_epochs}")
-        self._num_records, self._seed, self._num_epochs = num_records, seed, num_epochs
+        # Integers of NumPy would overflow below.
+        self._num_records, self._seed = operator.index(num_records), operator.index(seed)
+        self._num_epochs = num_epochs
         # The epoch that the last record was of.
         self._order = Permutation.walk(num_records, seed)
 
@@ -42,6 +45,7 @@ class ShuffleSampler:
         )
 
     def __getitem__(self, index: int) -> RecordMetadata:
+        index = operator.index(index)
         if not 0 <= index < len(self):
             raise IndexError(f"there is no record {index} among {len(self)}")
         epoch, place = divmod(index, self._num_records)

@@ -14,8 +14,8 @@ from ._native import Permutation
 
 __all__ = ["spark_shuffle"]
 
-# A column that is there only while rows are exchanged.
-_PLACE = "__bijective_shuffle_place__"
+# Columns that are there only while rows are exchanged.
+_PLACE, _KEY = "__bijective_shuffle_place__", "__bijective_shuffle_key__"
 # `monotonically_increasing_id` has the partition above the number of a row in it.
 _ROW_BITS = 33
 
@@ -27,7 +27,7 @@ def spark_shuffle(
     the number of rows: row `k` of the result is row `p[k]`.
 
     Each row is given its place by the permutation, a function of the row's partition and number,
-    and Spark sorts by it. So the result does not depend on the number of executors. A task that is
+    and with it its partition. Spark exchanges the rows and sorts each partition. So the result does not depend on the number of executors. A task that is
     repeated gives its rows the same places, where a column of `rand()` may give them others and so
     duplicate some rows and lose others, as long as the partitions of `df` are the same each time
     they are computed.
@@ -57,4 +57,26 @@ def spark_shuffle(
     place = F.pandas_udf(places, LongType())(F.monotonically_increasing_id())
     placed = df.withColumn(_PLACE, place)
     count = last + 1 if partitions is None else partitions
-    return placed.repartitionByRange(count, _PLACE).sortWithinPartitions(_PLACE).drop(_PLACE)
+    if count < 1:
+        raise ValueError("a data frame has at least one partition")
+    # Not `repartitionByRange`, which computes all places once more to find the bounds of the
+    # partitions, which are known here. Spark chooses a partition by the hash of a key only.
+    keys = F.array(*[F.lit(key).cast("long") for key in _keys(df.sparkSession, count)])
+    part = F.expr(f"cast(`{_PLACE}` * {count}L div {n}L + 1 as int)")
+    keyed = placed.withColumn(_KEY, F.element_at(keys, part))
+    exchanged = keyed.repartition(count, _KEY).sortWithinPartitions(_PLACE)
+    return exchanged.drop(_PLACE, _KEY)
+
+
+def _keys(session: Any, count: int) -> list[int]:
+    """For each of `count` partitions an integer that `repartition` sends there."""
+    found: dict[int, int] = {}
+    start, size = 0, 16 * count + 64
+    while len(found) < count:
+        numbers = session.range(start, start + size)
+        # As `repartition` computes it.
+        parts = numbers.select("id", F.pmod(F.hash("id"), F.lit(count)).alias("part"))
+        for row in parts.collect():
+            found.setdefault(row["part"], row["id"])
+        start += size
+    return [found[part] for part in range(count)]

@@ -65,11 +65,13 @@ def get_shuffle_shards(
                 sample = int(starts[shard]) + first - begin
                 runs.append(np.arange(sample, sample + last - first))
         block: list[NDArray[np.int64]] = []
+        samples = 0
         for run in _order(len(runs), seed, epoch, "shards", node).tolist():
             block.append(runs[run])
-            if sum(map(len, block)) >= block_size:
+            samples += len(runs[run])
+            if samples >= block_size:
                 parts.append(_mixed(block, seed, epoch, node, len(parts)))
-                block = []
+                block, samples = [], 0
         if block:
             parts.append(_mixed(block, seed, epoch, node, len(parts)))
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)

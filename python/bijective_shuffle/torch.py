@@ -18,6 +18,7 @@ between epochs, or count: `ShuffleBatchSampler.state_after(steps)`.
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Callable, Iterator, Sequence, Sized
 from typing import Any
@@ -42,6 +43,14 @@ def _ranks(rank: int | None, world: int | None) -> tuple[int, int]:
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
     return 0, 1
+
+
+def _length(data: Sized | int) -> int:
+    """The number of items of a data set, or the number that was given."""
+    if isinstance(data, numbers.Integral):
+        return int(data)
+    assert isinstance(data, Sized)
+    return len(data)
 
 
 class _Epochs:
@@ -103,7 +112,7 @@ class _Epochs:
         """Forgets an iteration that was begun."""
 
 
-# Indexes that are evaluated at a time: so many take microseconds.
+# The number of indexes that are evaluated at a time, which takes microseconds.
 _CHUNK = 1024
 
 
@@ -130,7 +139,7 @@ class ShuffleSampler(_Epochs, TorchSampler):
         shuffle: bool = True,
         blocks: tuple[int, int] | None = None,
     ) -> None:
-        self._n = data if isinstance(data, int) else len(data)
+        self._n = _length(data)
         self._rank, self._world = _ranks(rank, world)
         self._drop_last = drop_last
         self._settings: dict[str, Any] = {
@@ -189,8 +198,8 @@ class ShuffleSampler(_Epochs, TorchSampler):
             return {_STATE: self._sampler.state()}
         if drawn == 0:
             return {_STATE: self._before}
-        # Of the chunk some items were drawn: the state after a step of so many. Items that are left
-        # over do not count.
+        # Some items of the chunk were drawn: the state is that after a step which draws just them.
+        # Items that are left over do not count.
         part = self._make(drawn, "short")
         part.resume(self._before)
         part.next_batch()
@@ -219,13 +228,12 @@ class ShuffleBatchSampler(_Epochs, TorchSampler):
         shuffle: bool = True,
         blocks: tuple[int, int] | None = None,
     ) -> None:
-        n = data if isinstance(data, int) else len(data)
         rank, world = _ranks(rank, world)
         self.batch_size = batch_size
         self.drop_last = tail == "drop"
         super().__init__(
             Sampler(
-                n,
+                _length(data),
                 seed,
                 rank=rank,
                 world=world,
@@ -257,10 +265,12 @@ class ShuffleBatchSampler(_Epochs, TorchSampler):
         return {_STATE: self._sampler.state()}
 
     def state_after(self, steps: int) -> dict[str, Any]:
-        """The position after so many batches of the current iteration, for a loop that counts those
-        that it has trained with. All ranks get the same. It takes time for `steps` batches."""
+        """The position after `steps` batches of the current iteration, for a loop that counts those
+        that it has trained with. All ranks get the same. It takes as long as drawing the batches."""
         if self._start is None:
             raise ValueError("no iteration has begun")
+        if steps < 0:
+            raise ValueError(f"there is no position after {steps} steps")
         state = self._sampler.state()
         self._sampler.resume(self._start)
         try:
@@ -383,5 +393,14 @@ class _BlockIterator:
                 raise ForeignStateError(
                     f"the state has {name} {state_dict.get(name)}, not {expected[name]}"
                 )
-        self._begin(state_dict["epoch"])
-        self._windows, self._taken = state_dict["windows"], state_dict["items"]
+        epoch, windows, items = (_count(state_dict, name) for name in ("epoch", "windows", "items"))
+        self._begin(epoch)
+        self._windows, self._taken = windows, items
+
+
+def _count(state_dict: dict[str, Any], name: str) -> int:
+    """A part of a state that is a number."""
+    number = state_dict.get(name)
+    if not isinstance(number, int) or number < 0:
+        raise ForeignStateError(f"the state has {name} {number}, which is no count")
+    return number

@@ -13,9 +13,10 @@ use numpy::{
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 
+use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
-use crate::evaluate::zeros;
-use crate::key::Key;
+use crate::evaluate::{Number, PIECE, zeros};
+use crate::key::{Key, unsigned};
 use crate::order::{Order, Way};
 use crate::permutation::Permutation;
 use crate::threads::{attached, detached};
@@ -31,7 +32,7 @@ struct Bytes<'py> {
     item: usize,
     /// Whether it holds references to objects.
     has_objects: bool,
-    /// Says that nobody else of this library's users writes to the array or reads it.
+    /// Keeps other calls of this package, and other extensions in Rust, from using the array.
     _borrowed: PyReadwriteArray<'py, u8, IxDyn>,
 }
 
@@ -233,56 +234,46 @@ pub(crate) fn permuted<'py>(
     }
 }
 
-/// Between so many indexes Ctrl-C is noticed.
-const PIECE: u64 = 1 << 23;
-
 /// Draws a batch of permutations: an array of `count * n` indexes, a row after the other.
 #[pyfunction]
 pub(crate) fn write_permutations<'py>(
     py: Python<'py>,
-    count: u64,
-    n: u64,
+    #[pyo3(from_py_with = unsigned)] count: u64,
+    #[pyo3(from_py_with = unsigned)] n: u64,
     seed: &Bound<'py, PyAny>,
-    dtype: &str,
+    dtype: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = IndexType::new(Some(dtype), n)?;
     let permutations = Permutations::new(count, n, Key::new(seed, 0)?.seed());
     let permutations = permutations.on(bijective_shuffle::Backend::Cpu);
     // NumPy's signed integers are drawn as the words of their size.
     match dtype {
-        "int32" | "uint32" => drawn::<u32>(py, permutations, i32::MAX as u64, dtype),
-        "int64" | "uint64" => drawn::<u64>(py, permutations, i64::MAX as u64, dtype),
-        _ => Err(PyTypeError::new_err(format!(
-            "indexes are int32, uint32, int64 or uint64, not {dtype}"
-        ))),
+        IndexType::Int32 | IndexType::UInt32 => drawn::<u32>(py, permutations, dtype),
+        IndexType::Int64 | IndexType::UInt64 => drawn::<u64>(py, permutations, dtype),
     }
 }
 
 fn drawn<'py, N>(
     py: Python<'py>,
     permutations: Permutations,
-    signed_max: u64,
-    dtype: &str,
+    dtype: IndexType,
 ) -> PyResult<Bound<'py, PyAny>>
 where
-    N: bijective_shuffle::Word + Element + crate::evaluate::Number,
+    N: bijective_shuffle::Word + Element + Number,
 {
     let (count, len) = (permutations.count(), permutations.len());
-    if !dtype.starts_with('u') && len > 0 && len - 1 > signed_max {
-        let text = format!("indexes below {len} do not fit {dtype}");
-        return Err(pyo3::exceptions::PyOverflowError::new_err(text));
-    }
     let too_many =
         || PyMemoryError::new_err(format!("{count} permutations of {len} items are too many"));
-    let array = zeros::<N>(py, len, count.checked_mul(len).ok_or_else(too_many)?)?;
+    let array = zeros::<N>(py, count.checked_mul(len).ok_or_else(too_many)?)?;
     // SAFETY: the array is new, so nobody else reads or writes it.
     let out = unsafe { array.as_slice_mut() }?;
     // A row of more items than a piece is a piece.
-    let rows = (PIECE / len.max(1)).max(1);
+    let rows = (PIECE as u64 / len.max(1)).max(1);
     let mut first = 0;
     for piece in out.chunks_mut((rows * len).max(1) as usize) {
         detached(py, || permutations.write_rows(first, piece))?.map_err(exception)?;
         first += rows;
         py.check_signals()?;
     }
-    array.call_method1("view", (dtype,))?.call_method1("reshape", ((count, len),))
+    array.call_method1("view", (dtype.name(),))?.call_method1("reshape", ((count, len),))
 }

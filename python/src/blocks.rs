@@ -1,10 +1,10 @@
 //! [`BlockShuffle`]: the class of that name.
 
-use bijective_shuffle::Bijection;
 use numpy::PyArray1;
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
+use crate::dtype::IndexType;
 use crate::key::{Key, unsigned};
 use crate::order::Kind;
 use crate::permutation::Permutation;
@@ -39,14 +39,17 @@ impl BlockShuffle {
     #[pyo3(signature = (n, block, window, seed, epoch=0))]
     fn new(
         py: Python<'_>,
-        n: &Bound<'_, PyAny>,
-        block: u64,
-        window: u64,
+        #[pyo3(from_py_with = unsigned)] n: u64,
+        #[pyo3(from_py_with = unsigned)] block: u64,
+        #[pyo3(from_py_with = unsigned)] window: u64,
         seed: &Bound<'_, PyAny>,
-        epoch: u64,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
     ) -> PyResult<Self> {
-        let (len, key) = (unsigned(n, "a length", "an integer")?, Key::new(seed, epoch)?);
-        let order = Permutation::make(Kind::Blocks { block, window }, len, key)?;
+        let key = Key::new(seed, epoch)?;
+        if n == 0 {
+            return Err(PyValueError::new_err("an order in blocks has at least one item"));
+        }
+        let order = Permutation::make(Kind::Blocks { block, window }, n, key)?;
         Ok(Self { order: Py::new(py, order)?, block, window, key })
     }
 
@@ -87,7 +90,7 @@ impl BlockShuffle {
     }
 
     /// The first item of a block, and the one behind its last.
-    fn items_of(&self, block: u64) -> PyResult<(u64, u64)> {
+    fn items_of(&self, #[pyo3(from_py_with = unsigned)] block: u64) -> PyResult<(u64, u64)> {
         let items = self.blocks().items_of(block);
         if items.is_empty() {
             let text = format!("there is no block {block}");
@@ -97,15 +100,28 @@ impl BlockShuffle {
     }
 
     /// The blocks of a window, in the order in which they are to be read.
-    fn blocks_of<'py>(&self, py: Python<'py>, window: u64) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn blocks_of<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = unsigned)] window: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let found = self.blocks().window(window).ok_or_else(|| no_window(window))?;
-        let blocks: Vec<u64> = found.blocks().collect();
-        let array = PyArray1::from_vec(py, blocks);
-        Ok(array.call_method1("view", ("int64",))?.cast_into()?)
+        let blocks = found.blocks();
+        let (count, mut listed) = (blocks.size_hint().0, Vec::new());
+        listed.try_reserve_exact(count).map_err(|_| {
+            PyMemoryError::new_err(format!("the {count} blocks of a window are too many to list"))
+        })?;
+        listed.extend(blocks);
+        let dtype = IndexType::usual(self.blocks().block_count()).name();
+        PyArray1::from_vec(py, listed).call_method1("view", (dtype,))
     }
 
     /// The items of a window, in their order.
-    fn window_items(&self, py: Python<'_>, window: u64) -> PyResult<Places> {
+    fn window_items(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = unsigned)] window: u64,
+    ) -> PyResult<Places> {
         let slots = self.blocks().window(window).ok_or_else(|| no_window(window))?.slots();
         let run = Run { start: slots.start, step: 1, count: slots.end - slots.start };
         Ok(Places { of: self.order.clone_ref(py), run })
@@ -127,7 +143,7 @@ impl BlockShuffle {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         let seed = this.key.to_python(py)?;
-        let arguments = (this.blocks().last() + 1, this.block, this.window, seed, this.key.epoch);
+        let arguments = (this.n(), this.block, this.window, seed, this.key.epoch);
         Ok((slf.get_type(), arguments).into_pyobject(py)?.into_any())
     }
 }

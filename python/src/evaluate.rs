@@ -4,44 +4,41 @@
 use bijective_shuffle::Error;
 use bijective_shuffle::rayon::prelude::*;
 use numpy::{Element, PyArray1, PyArrayMethods};
-use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
+use crate::counter::Counter;
+use crate::dtype::IndexType;
 use crate::errors::exception;
 use crate::order::{Lookup, Order};
 use crate::places::Run;
-use crate::threads::{attached, detached};
+use crate::threads::detached;
 
-/// Up to so many values are written by the calling thread, which takes less time than to wake
-/// others.
-const FEW: usize = 1 << 13;
+/// The most values that the calling thread writes alone: waking others takes longer.
+pub(crate) const FEW: usize = 1 << 13;
 
-/// So many values at a time are written by one thread: they fit its first-level cache.
+/// The number of values that a thread writes at a time: they fit its L1 cache.
 const CHUNK: usize = 1 << 11;
 
-/// Between so many values Ctrl-C is noticed: a tenth of a second on a single core.
-const PIECE: usize = 1 << 23;
+/// The number of values between two looks for Ctrl-C, which are a tenth of a second apart on a
+/// single core.
+pub(crate) const PIECE: usize = 1 << 23;
 
 /// The integers that values are returned in.
 pub(crate) trait Number: Element + Copy + Send + Sync {
-    /// The largest one.
-    const MAX: u64;
-
-    /// All of a permutation's values, by the engine; `None` if it has no such words.
+    /// Writes all of a permutation's values, by the engine.
     fn write_all(order: &Order, out: &mut [Self]) -> Result<(), Error>;
 
     /// The words themselves, if they are words of 64 bits.
     fn as_words(out: &mut [Self]) -> Option<&mut [u64]>;
 
-    /// The number, which is at most [`MAX`](Self::MAX).
+    /// The number, which fits.
     fn of(value: u64) -> Self;
 }
 
 macro_rules! numbers {
     ($($number:ty, $word:ty, $as_words:expr;)*) => {$(
         impl Number for $number {
-            const MAX: u64 = <$number>::MAX as u64;
-
             fn write_all(order: &Order, out: &mut [Self]) -> Result<(), Error> {
                 let len = out.len();
                 // SAFETY: a signed integer has the size and alignment of the unsigned one, and any
@@ -74,51 +71,50 @@ numbers! {
     u64, u64, |out| Some(out);
 }
 
-/// The name of the integers that values below `len` are returned in, unless asked otherwise: those
-/// that NumPy takes as indexes, if they are wide enough.
-pub(crate) fn default_dtype(len: u64) -> &'static str {
-    if len <= 1 << 63 { "int64" } else { "uint64" }
-}
-
-/// The values at some places as an array of integers, whose type is given by its name in NumPy.
+/// The values at some places as an array of integers, of a type that they fit.
 pub(crate) fn array<'py>(
     py: Python<'py>,
     order: &Order,
     run: Run,
-    dtype: &str,
+    dtype: IndexType,
 ) -> PyResult<Bound<'py, PyAny>> {
     match dtype {
-        "int32" => typed::<i32>(py, order, run),
-        "uint32" => typed::<u32>(py, order, run),
-        "int64" => typed::<i64>(py, order, run),
-        "uint64" => typed::<u64>(py, order, run),
-        _ => Err(PyTypeError::new_err(format!(
-            "indexes are int32, uint32, int64 or uint64, not {dtype}"
-        ))),
+        IndexType::Int32 => written(py, run.count, |out: &mut [i32]| write(py, order, run, out)),
+        IndexType::UInt32 => written(py, run.count, |out: &mut [u32]| write(py, order, run, out)),
+        IndexType::Int64 => written(py, run.count, |out: &mut [i64]| write(py, order, run, out)),
+        IndexType::UInt64 => written(py, run.count, |out: &mut [u64]| write(py, order, run, out)),
     }
 }
 
-/// The same for one type of integers.
-fn typed<'py, N: Number>(py: Python<'py>, order: &Order, run: Run) -> PyResult<Bound<'py, PyAny>> {
-    let array = zeros::<N>(py, order.len(), run.count)?;
+/// The values at the next places that a counter comes to, as [`array`] returns them.
+pub(crate) fn counted<'py>(
+    py: Python<'py>,
+    counter: &mut Counter,
+    run: Run,
+    dtype: IndexType,
+) -> PyResult<Bound<'py, PyAny>> {
+    match dtype {
+        IndexType::Int32 => written(py, run.count, |out: &mut [i32]| counter.write(py, run, out)),
+        IndexType::UInt32 => written(py, run.count, |out: &mut [u32]| counter.write(py, run, out)),
+        IndexType::Int64 => written(py, run.count, |out: &mut [i64]| counter.write(py, run, out)),
+        IndexType::UInt64 => written(py, run.count, |out: &mut [u64]| counter.write(py, run, out)),
+    }
+}
+
+/// A new array that a function has written.
+fn written<N: Number>(
+    py: Python<'_>,
+    count: u64,
+    write: impl FnOnce(&mut [N]) -> PyResult<()>,
+) -> PyResult<Bound<'_, PyAny>> {
+    let array = zeros::<N>(py, count)?;
     // SAFETY: the array is new, so nobody else reads or writes it.
-    let out = unsafe { array.as_slice_mut() }?;
-    write(py, order, run, out)?;
+    write(unsafe { array.as_slice_mut() }?)?;
     Ok(array.into_any())
 }
 
-/// An array for values below `len`.
-pub(crate) fn zeros<N: Number>(
-    py: Python<'_>,
-    len: u64,
-    count: u64,
-) -> PyResult<Bound<'_, PyArray1<N>>> {
-    if len > 0 && len - 1 > N::MAX {
-        let bits = 8 * size_of::<N>();
-        return Err(PyOverflowError::new_err(format!(
-            "indexes below {len} do not fit integers of {bits} bits"
-        )));
-    }
+/// An array of zeros.
+pub(crate) fn zeros<N: Number>(py: Python<'_>, count: u64) -> PyResult<Bound<'_, PyArray1<N>>> {
     // NumPy's own allocation, by its Python interface: from Rust it panics where memory is short.
     let too_many = || PyMemoryError::new_err(format!("an array of {count} indexes is too large"));
     let bytes = count.checked_mul(size_of::<N>() as u64).ok_or_else(too_many)?;
@@ -141,15 +137,9 @@ fn write<N: Number>(py: Python<'_>, order: &Order, run: Run, out: &mut [N]) -> P
     if is_all && !order.fills_domain() {
         return detached(py, || N::write_all(order, out))?.map_err(exception);
     }
-    if let Some(mut indexes) = forwards(order, run) {
+    if let Some(mut counter) = Counter::new(order, run) {
         // One after the other, since only counting finds their slots.
-        for piece in out.chunks_mut(PIECE) {
-            let fill =
-                || piece.iter_mut().zip(&mut indexes).for_each(|(out, value)| *out = N::of(value));
-            py.detach(fill);
-            py.check_signals()?;
-        }
-        return Ok(());
+        return counter.write(py, run, out);
     }
     detached(py, || order.prepare())?.map_err(exception)?;
     let is_parallel = order.is_random_access();
@@ -169,16 +159,10 @@ fn write<N: Number>(py: Python<'_>, order: &Order, run: Run, out: &mut [N]) -> P
     Ok(())
 }
 
-/// An iterator over the places of a run, if they are best counted to from the beginning.
-fn forwards(order: &Order, run: Run) -> Option<impl Iterator<Item = u64>> {
-    let step = usize::try_from(run.step).ok()?;
-    Some(order.forwards(run)?.step_by(step))
-}
-
 /// Writes values on the calling thread.
 fn write_some<N: Number>(order: &Order, run: Run, out: &mut [N]) -> Result<(), Error> {
-    if let Some(indexes) = forwards(order, run) {
-        out.iter_mut().zip(indexes).for_each(|(out, value)| *out = N::of(value));
+    if let Some(mut counter) = Counter::new(order, run) {
+        counter.fill(run, out);
         return Ok(());
     }
     if let Some(words) = N::as_words(out) {
@@ -222,9 +206,9 @@ pub(crate) fn replace_each(
 
 /// Writes values on the calling thread, for an iterator that keeps them in a buffer. If an index is
 /// built for that, it is built on all threads.
-pub(crate) fn fill(order: &Order, run: Run, out: &mut [u64]) -> PyResult<()> {
-    if order.is_random_access() || order.is_counted(run) {
+pub(crate) fn fill(py: Python<'_>, order: &Order, run: Run, out: &mut [u64]) -> PyResult<()> {
+    if order.is_random_access() {
         return order.fill(run.start, run.step, out).map_err(exception);
     }
-    attached(|| order.fill(run.start, run.step, out))?.map_err(exception)
+    detached(py, || order.fill(run.start, run.step, out))?.map_err(exception)
 }

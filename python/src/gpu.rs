@@ -1,5 +1,6 @@
 //! Arrays in the memory of an NVIDIA GPU, as other libraries own it: those that have
-//! `__cuda_array_interface__`, which are the arrays of CuPy, PyTorch and Numba.
+//! `__cuda_array_interface__`, which are the arrays of CuPy, PyTorch, JAX and Numba, and those that
+//! have `__dlpack__`.
 //!
 //! The work is done in a stream of ours. It begins when the caller's stream has come to the call,
 //! and what the caller's stream does next waits for it, both by events: the host waits for nothing,
@@ -17,6 +18,9 @@ mod device;
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 #[path = "gpu/none.rs"]
 mod device;
+
+#[path = "gpu/dlpack.rs"]
+mod dlpack;
 
 /// An array in device memory, in C order.
 #[derive(Clone, Copy)]
@@ -40,10 +44,22 @@ struct Described {
     /// The type of its items, as in `__array_interface__`.
     typestr: String,
     is_read_only: bool,
+    /// The number of its GPU, if it says so.
+    device: Option<usize>,
+    /// Keeps a tensor of DLPack until its work has been given to the GPU.
+    taken: Option<dlpack::Taken>,
 }
 
 impl Described {
-    fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn of(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Self> {
+        if array.hasattr("__cuda_array_interface__")? {
+            Self::by_interface(array)
+        } else {
+            dlpack::describe(array, stream)
+        }
+    }
+
+    fn by_interface(array: &Bound<'_, PyAny>) -> PyResult<Self> {
         let interface = array.getattr("__cuda_array_interface__")?.cast_into::<PyDict>()?;
         let part = |name: &str| {
             let missing = || ArrayError::new_err(format!("the array's interface has no {name}"));
@@ -66,16 +82,28 @@ impl Described {
                 return Err(ArrayError::new_err("an array on a GPU is shuffled in C order only"));
             }
         }
-        Ok(Self { memory: DeviceMemory { address, rows, width }, typestr, is_read_only })
+        let memory = DeviceMemory { address, rows, width };
+        Ok(Self { memory, typestr, is_read_only, device: None, taken: None })
     }
 
     /// The same for an array that is written to.
-    fn written(array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let described = Self::of(array)?;
+    fn written(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Self> {
+        let described = Self::of(array, stream)?;
         if described.is_read_only {
             return Err(ArrayError::new_err("the array is read-only"));
         }
         Ok(described)
+    }
+
+    /// Checks that the array is on the GPU whose stream was given.
+    fn check_device(&self, device: usize) -> PyResult<()> {
+        match self.device {
+            Some(own) if own != device => {
+                let text = format!("the array is on GPU {own}, not on GPU {device}");
+                Err(ArrayError::new_err(text))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -127,9 +155,12 @@ pub(crate) fn gpu_reorder<'py>(
 ) -> PyResult<()> {
     let order = &permutation.get().order;
     let (from, to) = match out {
-        None => (Described::written(source)?, None),
-        Some(out) => (Described::of(source)?, Some(Described::written(out)?)),
+        None => (Described::written(source, stream)?, None),
+        Some(out) => (Described::of(source, stream)?, Some(Described::written(out, stream)?)),
     };
+    for array in to.iter().chain([&from]) {
+        array.check_device(device)?;
+    }
     if from.memory.rows as u64 != order.len() {
         let (rows, len) = (from.memory.rows, order.len());
         return Err(ArrayError::new_err(format!(
@@ -147,8 +178,12 @@ pub(crate) fn gpu_reorder<'py>(
     if from.memory.bytes() == 0 {
         return Ok(());
     }
-    let to = to.map(|to| to.memory);
-    py.detach(|| device::reorder(order, from.memory, to, device, stream, undo))
+    let (source, out) = (from.memory, to.as_ref().map(|to| to.memory));
+    let done = py.detach(|| device::reorder(order, source, out, device, stream, undo));
+    // With the GIL, which their owner's code may need. The memory is in use until the caller's
+    // stream has come to the end of this work.
+    drop((from.taken, to.and_then(|to| to.taken)));
+    done
 }
 
 /// Writes a permutation to an array of int32, uint32, int64 or uint64 on a GPU. It does not wait
@@ -162,7 +197,9 @@ pub(crate) fn gpu_indexes<'py>(
     stream: u64,
 ) -> PyResult<()> {
     let order = &permutation.get().order;
-    let Described { memory, typestr, .. } = Described::written(out)?;
+    let described = Described::written(out, stream)?;
+    described.check_device(device)?;
+    let Described { memory, typestr, taken, .. } = described;
     let (bits, max) = match typestr.as_str() {
         "<i4" => (32, i32::MAX as u64),
         "<u4" => (32, u64::from(u32::MAX)),
@@ -184,5 +221,7 @@ pub(crate) fn gpu_indexes<'py>(
     if memory.rows == 0 {
         return Ok(());
     }
-    py.detach(|| device::indexes(order, memory, bits, device, stream))
+    let done = py.detach(|| device::indexes(order, memory, bits, device, stream));
+    drop(taken);
+    done
 }

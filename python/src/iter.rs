@@ -1,15 +1,15 @@
 //! [`Indexes`] and [`Chunks`]: the iterators over places of a permutation.
 
-use bijective_shuffle::IntoIter;
-use bijective_shuffle::bijection::Standard;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::counter::Counter;
+use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::permutation::Permutation;
-use crate::places::{Run, dtype_name};
+use crate::places::Run;
 
-/// So many values are evaluated at a time. `__next__` takes them from a buffer.
+/// The number of values that are evaluated at a time. `__next__` takes them from a buffer.
 const BUFFER: usize = 1 << 10;
 
 /// The values at a run of places, a few at a time.
@@ -17,14 +17,14 @@ struct Feeder {
     of: Py<Permutation>,
     /// What is left.
     run: Run,
-    /// Where places are counted to: the next one of the permutation, and its place.
-    counted: Option<(IntoIter<Standard>, u64)>,
+    /// What counts to the places, if they are counted to.
+    counter: Option<Counter>,
 }
 
 impl Feeder {
     fn new(py: Python<'_>, of: &Py<Permutation>, run: Run) -> Self {
-        let counted = of.get().order.forwards(run).map(|indexes| (indexes, 0));
-        Self { of: of.clone_ref(py), run, counted }
+        let counter = Counter::new(&of.get().order, run);
+        Self { of: of.clone_ref(py), run, counter }
     }
 
     /// Takes the next places.
@@ -36,25 +36,20 @@ impl Feeder {
     }
 
     /// Writes the next values to a vector in place of its contents.
-    fn fill(&mut self, count: u64, out: &mut Vec<u64>) -> PyResult<()> {
+    fn fill(&mut self, py: Python<'_>, count: u64, out: &mut Vec<u64>) -> PyResult<()> {
+        let before = self.run;
         let taken = self.take(count);
         out.clear();
-        match &mut self.counted {
-            Some((indexes, next)) => {
-                for k in 0..taken.count {
-                    // A counted run goes forwards.
-                    let place = taken.start + k * taken.step.unsigned_abs();
-                    let index = indexes.nth((place - *next) as usize);
-                    *next = place + 1;
-                    out.extend(index);
-                }
-                Ok(())
-            }
-            None => {
-                out.resize(taken.count as usize, 0);
-                evaluate::fill(&self.of.get().order, taken, out)
-            }
+        out.resize(taken.count as usize, 0);
+        if let Some(counter) = &mut self.counter {
+            counter.fill(taken, out);
+        } else if let Err(error) = evaluate::fill(py, &self.of.get().order, taken, out) {
+            // The zeros are no values, and the next call fails again.
+            out.clear();
+            self.run = before;
+            return Err(error);
         }
+        Ok(())
     }
 }
 
@@ -78,10 +73,10 @@ impl Indexes {
         slf
     }
 
-    fn __next__(&mut self) -> PyResult<Option<u64>> {
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<u64>> {
         if self.used == self.buffer.len() {
             self.used = 0;
-            self.feeder.fill(BUFFER as u64, &mut self.buffer)?;
+            self.feeder.fill(py, BUFFER as u64, &mut self.buffer)?;
         }
         let next = self.buffer.get(self.used).copied();
         self.used += usize::from(next.is_some());
@@ -103,7 +98,7 @@ impl Indexes {
 pub(crate) struct Chunks {
     feeder: Feeder,
     size: u64,
-    dtype: String,
+    dtype: IndexType,
 }
 
 impl Chunks {
@@ -117,7 +112,7 @@ impl Chunks {
         if size == 0 {
             return Err(PyValueError::new_err("a chunk has at least one index"));
         }
-        let dtype = dtype_name(dtype, of.get().order.len())?;
+        let dtype = IndexType::new(dtype, of.get().order.len())?;
         Ok(Self { feeder: Feeder::new(py, of, run), size, dtype })
     }
 }
@@ -132,16 +127,12 @@ impl Chunks {
         if self.feeder.run.count == 0 {
             return Ok(None);
         }
-        if self.feeder.counted.is_none() {
-            let run = self.feeder.take(self.size);
-            return evaluate::array(py, &self.feeder.of.get().order, run, &self.dtype).map(Some);
+        let run = self.feeder.take(self.size);
+        match &mut self.feeder.counter {
+            Some(counter) => evaluate::counted(py, counter, run, self.dtype),
+            None => evaluate::array(py, &self.feeder.of.get().order, run, self.dtype),
         }
-        let mut chunk = Vec::new();
-        self.feeder.fill(self.size, &mut chunk)?;
-        let keywords = pyo3::types::PyDict::new(py);
-        keywords.set_item("copy", false)?;
-        let array = numpy::PyArray1::from_vec(py, chunk);
-        array.call_method("astype", (self.dtype.as_str(),), Some(&keywords)).map(Some)
+        .map(Some)
     }
 
     fn __length_hint__(&self) -> usize {

@@ -1,4 +1,5 @@
-//! [`Key`]: a seed as Python gives it, with its epoch.
+//! [`Key`]: a seed as Python gives it, with its epoch; and [`unsigned`], which reads arguments that
+//! are integers.
 
 use bijective_shuffle::Seed;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -28,7 +29,7 @@ impl Key {
             })?;
             Number::Long(bytes)
         } else {
-            Number::Short(unsigned(seed, "a seed", "an integer or 32 bytes")?)
+            Number::Short(read(seed, "a seed is", " or 32 bytes")?)
         };
         Ok(Self { number, epoch })
     }
@@ -60,13 +61,31 @@ impl Key {
     }
 }
 
-/// Reads an integer from 0 up to 2^64 - 1, and otherwise says what is wrong with it.
-pub(crate) fn unsigned(value: &Bound<'_, PyAny>, what: &str, kind: &str) -> PyResult<u64> {
+/// Reads an argument that is an integer from 0 up to 2^64 - 1, also one of NumPy. Python itself
+/// raises `OverflowError` for a negative one, which does not say what is wrong.
+pub(crate) fn unsigned(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    read(value, "expected", "")
+}
+
+/// Reads two such integers, if they are there.
+pub(crate) fn unsigned_pair(value: &Bound<'_, PyAny>) -> PyResult<Option<(u64, u64)>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    let (first, second): (Bound<'_, PyAny>, Bound<'_, PyAny>) = value.extract()?;
+    Ok(Some((unsigned(&first)?, unsigned(&second)?)))
+}
+
+fn read(value: &Bound<'_, PyAny>, what: &str, alternative: &str) -> PyResult<u64> {
     value.extract::<u64>().map_err(|error| {
         if error.is_instance_of::<PyTypeError>(value.py()) {
-            PyTypeError::new_err(format!("{what} is {kind}, not {}", value.get_type()))
+            let given = value.get_type();
+            let given = given.name().map_or_else(|_| "that".into(), |name| name.to_string());
+            PyTypeError::new_err(format!("{what} an integer{alternative}, not {given}"))
         } else {
-            PyValueError::new_err(format!("{what} is from 0 to 2^64 - 1"))
+            PyValueError::new_err(format!(
+                "{what} an integer from 0 to 2^64 - 1{alternative}, not {value}"
+            ))
         }
     })
 }

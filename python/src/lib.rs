@@ -1,12 +1,15 @@
 //! The native part of the Python package `bijective_shuffle`, as its module `_native`.
 //!
 //! What users see is in the folder `bijective_shuffle`: its `__init__.py` re-exports the classes
-//! from here, and its other modules are written in Python. The split is by safety: whatever Python
-//! code calls a function here with, memory stays sound. So arrays are checked here, and copies of
-//! arrays in other layouts, the wording for users, and adapters to frameworks are Python.
+//! from here, and its other modules are written in Python. The split is by safety: arrays of NumPy
+//! are checked here, and whatever Python code calls a function with, memory stays sound. (Of an
+//! array on a GPU only what its owner says about it can be checked.) Copies of arrays in other
+//! layouts, the wording for users, and adapters to frameworks are Python.
 
 mod arrays;
 mod blocks;
+mod counter;
+mod dtype;
 mod errors;
 mod evaluate;
 mod gpu;

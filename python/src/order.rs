@@ -17,6 +17,9 @@ pub(crate) enum Order {
     Blocks(Permutation<BlockShuffle>),
 }
 
+/// The greatest distance between places that are counted to.
+const MOST_COUNTED: i64 = 1 << 10;
+
 /// How an [`Order`] is made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
@@ -90,8 +93,11 @@ impl Order {
     }
 
     /// Whether the places of a run are best counted to from the beginning, without an index.
+    /// Where they are far apart, an index takes less time, and there is an error where it is not
+    /// built unasked.
     pub(crate) fn is_counted(&self, run: Run) -> bool {
-        run.start == 0 && run.step > 0 && !self.is_inverted() && !self.is_random_access()
+        let is_near = run.start == 0 && (1..=MOST_COUNTED).contains(&run.step);
+        is_near && !self.is_inverted() && !self.is_random_access()
     }
 
     /// Builds the index that single values need, if they need one.

@@ -7,12 +7,13 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PySlice};
 
+use crate::dtype::IndexType;
 use crate::errors::exception;
 use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
 use crate::key::{Key, unsigned};
 use crate::order::{Kind, Lookup, Order};
-use crate::places::{Places, Run, as_array, dtype_name, length};
+use crate::places::{Places, Run, as_array, length};
 use crate::threads::detached;
 
 /// A pseudo-random permutation `p` of `range(n)`: `p[k]` is the index of the item that moves to
@@ -103,6 +104,17 @@ impl Permutation {
         Ok(value.map_err(exception)?.unwrap_or(u64::MAX).into_pyobject(py)?.into_any())
     }
 
+    /// The place of a value below the length.
+    pub(crate) fn place_of(&self, py: Python<'_>, value: u64) -> PyResult<u64> {
+        let place = if self.order.is_random_access() {
+            self.order.position(value)
+        } else {
+            detached(py, || self.order.position(value))?
+        };
+        // A value below the length has a place.
+        Ok(place.map_err(exception)?.unwrap_or(u64::MAX))
+    }
+
     /// What is looked up for each number of an array, as an array of its shape. The numbers are
     /// those of places in a run, or values.
     fn several<'py>(
@@ -131,15 +143,21 @@ impl Permutation {
         // SAFETY: it is a view of the array that has just been made, which nobody else has.
         let words = unsafe { words.as_slice_mut() }?;
         let is_signed = kind != "u";
-        for word in &mut *words {
+        let resolve = |word: &mut u64| -> PyResult<()> {
             let number = if is_signed { i128::from(*word as i64) } else { i128::from(*word) };
             *word = match run {
                 Some(run) => run.place(number)?,
                 None => self.value(number)?,
             };
+            Ok(())
+        };
+        if words.len() <= evaluate::FEW {
+            words.iter_mut().try_for_each(resolve)?;
+        } else {
+            py.detach(|| words.iter_mut().try_for_each(resolve))?;
         }
         evaluate::replace_each(py, &self.order, words, lookup)?;
-        copy.call_method1("view", (evaluate::default_dtype(self.order.len()),))
+        copy.call_method1("view", (IndexType::usual(self.order.len()).name(),))
     }
 
     /// A number as a value, if it is one.
@@ -163,22 +181,32 @@ impl Permutation {
 impl Permutation {
     #[new]
     #[pyo3(signature = (n, seed, epoch=0))]
-    fn new(n: &Bound<'_, PyAny>, seed: &Bound<'_, PyAny>, epoch: u64) -> PyResult<Self> {
-        let len = unsigned(n, "a length", "an integer")?;
-        Self::make(Kind::Compacted, len, Key::new(seed, epoch)?)
+    fn new(
+        #[pyo3(from_py_with = unsigned)] n: u64,
+        seed: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+    ) -> PyResult<Self> {
+        Self::make(Kind::Compacted, n, Key::new(seed, epoch)?)
     }
 
     /// A different permutation of `range(n)`, which needs no index for any view at any length. It
     /// is `Permutation::walk` in Rust.
     #[staticmethod]
     #[pyo3(signature = (n, seed, epoch=0))]
-    fn walk(n: &Bound<'_, PyAny>, seed: &Bound<'_, PyAny>, epoch: u64) -> PyResult<Self> {
-        let len = unsigned(n, "a length", "an integer")?;
-        Self::make(Kind::Walk, len, Key::new(seed, epoch)?)
+    fn walk(
+        #[pyo3(from_py_with = unsigned)] n: u64,
+        seed: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+    ) -> PyResult<Self> {
+        Self::make(Kind::Walk, n, Key::new(seed, epoch)?)
     }
 
     fn __len__(&self) -> PyResult<usize> {
         length(self.order.len())
+    }
+
+    fn __bool__(&self) -> bool {
+        self.order.len() > 0
     }
 
     /// The number of items, also where `len` has no room for it.
@@ -230,18 +258,16 @@ impl Permutation {
         let number = py.import("operator")?.call_method1("index", (index,))?;
         let not_there = |_| PyValueError::new_err(format!("{number} is not in the permutation"));
         let value = self.value(number.extract::<i128>().map_err(not_there)?)?;
-        let place = if self.order.is_random_access() {
-            self.order.position(value)
-        } else {
-            detached(py, || self.order.position(value))?
-        };
-        // A value below the length has a place.
-        Ok(place.map_err(exception)?.unwrap_or(u64::MAX).into_pyobject(py)?.into_any())
+        Ok(self.place_of(py, value)?.into_pyobject(py)?.into_any())
     }
 
     /// The contiguous share of one of `world` workers: the places from `n * rank // world` up to
     /// `n * (rank + 1) // world`.
-    fn shard(slf: &Bound<'_, Self>, rank: u64, world: u64) -> PyResult<Places> {
+    fn shard(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = unsigned)] rank: u64,
+        #[pyo3(from_py_with = unsigned)] world: u64,
+    ) -> PyResult<Places> {
         Self::check_share(rank, world)?;
         let of = slf.clone().unbind();
         let len = u128::from(of.get().order.len());
@@ -252,7 +278,11 @@ impl Permutation {
     }
 
     /// The places `rank`, `rank + world`, `rank + 2 * world` and so on.
-    fn shard_strided(slf: &Bound<'_, Self>, rank: u64, world: u64) -> PyResult<Places> {
+    fn shard_strided(
+        slf: &Bound<'_, Self>,
+        #[pyo3(from_py_with = unsigned)] rank: u64,
+        #[pyo3(from_py_with = unsigned)] world: u64,
+    ) -> PyResult<Places> {
         Self::check_share(rank, world)?;
         let of = slf.clone().unbind();
         let count = of.get().order.len().saturating_sub(rank).div_ceil(world);
@@ -264,7 +294,7 @@ impl Permutation {
     }
 
     /// The first `count` places, or all if there are fewer.
-    fn head(slf: &Bound<'_, Self>, count: u64) -> Places {
+    fn head(slf: &Bound<'_, Self>, #[pyo3(from_py_with = unsigned)] count: u64) -> Places {
         let count = count.min(slf.get().order.len());
         Places { of: slf.clone().unbind(), run: Run::first(count) }
     }
@@ -273,7 +303,7 @@ impl Permutation {
     #[pyo3(signature = (size, dtype=None))]
     fn chunks(
         slf: &Bound<'_, Self>,
-        size: u64,
+        #[pyo3(from_py_with = unsigned)] size: u64,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Chunks> {
         Chunks::new(slf.py(), slf.as_unbound(), slf.get().all(), size, dtype)
@@ -286,8 +316,8 @@ impl Permutation {
         py: Python<'py>,
         dtype: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let name = dtype_name(dtype, self.order.len())?;
-        evaluate::array(py, &self.order, self.all(), &name)
+        let dtype = IndexType::new(dtype, self.order.len())?;
+        evaluate::array(py, &self.order, self.all(), dtype)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]

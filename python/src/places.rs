@@ -4,8 +4,10 @@ use pyo3::exceptions::{PyIndexError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
+use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::iter::{Chunks, Indexes};
+use crate::key::unsigned;
 use crate::permutation::Permutation;
 
 /// Places at equal distances: `start`, `start + step` and so on.
@@ -41,6 +43,12 @@ impl Run {
             let count = self.count;
             Err(PyIndexError::new_err(format!("index {number} is out of range for {count} places")))
         }
+    }
+
+    /// Whether a place is one of these.
+    fn has(self, place: u64) -> bool {
+        let (distance, step) = (i128::from(place) - i128::from(self.start), i128::from(self.step));
+        distance % step == 0 && (0..i128::from(self.count)).contains(&(distance / step))
     }
 
     /// The places of a slice of this.
@@ -104,6 +112,18 @@ impl Places {
         length(self.run.count)
     }
 
+    fn __bool__(&self) -> bool {
+        self.run.count > 0
+    }
+
+    fn __contains__(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let of = self.of.get();
+        match value.extract::<u64>() {
+            Ok(value) if value < of.order.len() => Ok(self.run.has(of.place_of(py, value)?)),
+            _ => Ok(false),
+        }
+    }
+
     /// The number of places, also where `len` has no room for it.
     #[getter]
     fn n(&self) -> u64 {
@@ -133,7 +153,7 @@ impl Places {
     fn chunks(
         &self,
         py: Python<'_>,
-        size: u64,
+        #[pyo3(from_py_with = unsigned)] size: u64,
         dtype: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Chunks> {
         Chunks::new(py, &self.of, self.run, size, dtype)
@@ -147,7 +167,7 @@ impl Places {
         dtype: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let order = &self.of.get().order;
-        evaluate::array(py, order, self.run, &dtype_name(dtype, order.len())?)
+        evaluate::array(py, order, self.run, IndexType::new(dtype, order.len())?)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -191,16 +211,6 @@ pub(crate) fn length(count: u64) -> PyResult<usize> {
     usize::try_from(count).ok().filter(|&count| isize::try_from(count).is_ok()).ok_or_else(|| {
         PyOverflowError::new_err(format!("{count} places are too many for len(): use .n"))
     })
-}
-
-/// The name of the type of integers that was asked for, or of the default.
-pub(crate) fn dtype_name(dtype: Option<&Bound<'_, PyAny>>, len: u64) -> PyResult<String> {
-    match dtype {
-        None => Ok(evaluate::default_dtype(len).into()),
-        Some(dtype) => {
-            dtype.py().import("numpy")?.call_method1("dtype", (dtype,))?.getattr("name")?.extract()
-        }
-    }
 }
 
 /// What `__array__` returns, for a new array.

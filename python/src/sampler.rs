@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::exception;
-use crate::key::{Key, unsigned};
+use crate::key::{Key, unsigned, unsigned_pair};
 
 /// The batches of a training loop on several ranks: the items that this rank takes in each step of
 /// each epoch.
@@ -48,20 +48,25 @@ impl Sampler {
     ))]
     #[expect(clippy::too_many_arguments, reason = "keywords of a constructor in Python")]
     fn new(
-        n: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = unsigned)] n: u64,
         seed: &Bound<'_, PyAny>,
-        rank: u64,
-        world: u64,
-        batch: u64,
+        #[pyo3(from_py_with = unsigned)] rank: u64,
+        #[pyo3(from_py_with = unsigned)] world: u64,
+        #[pyo3(from_py_with = unsigned)] batch: u64,
         tail: &str,
-        blocks: Option<(u64, u64)>,
+        #[pyo3(from_py_with = unsigned_pair)] blocks: Option<(u64, u64)>,
         sequential: bool,
     ) -> PyResult<Self> {
-        let (len, key) = (unsigned(n, "a length", "an integer")?, Key::new(seed, 0)?);
+        let key = Key::new(seed, 0)?;
+        if n > 1 << 63 {
+            // Batches are of int64, which is what indexes are to data sets.
+            let text = format!("a sampler is for at most 2^63 items, not {n}");
+            return Err(PyValueError::new_err(text));
+        }
         if sequential && blocks.is_some() {
             return Err(PyValueError::new_err("an order in blocks is not sequential"));
         }
-        let builder = bijective_shuffle::Sampler::builder(len, key.seed())
+        let builder = bijective_shuffle::Sampler::builder(n, key.seed())
             .rank(rank, world)
             .batch(batch)
             .tail(tail_of(tail)?);
@@ -80,7 +85,7 @@ impl Sampler {
         if !py.detach(|| inner.next_batch(batch)).map_err(exception)? {
             return Ok(None);
         }
-        // Items beyond 2^63 do not fit NumPy's indexes, nor does a data set of so many exist.
+        // `new` has checked that all items fit.
         Ok(Some(PyArray1::from_iter(py, batch.iter().map(|&item| item as i64))))
     }
 
@@ -105,7 +110,7 @@ impl Sampler {
     }
 
     /// Goes to the beginning of an epoch.
-    fn set_epoch(&mut self, epoch: u64) -> PyResult<()> {
+    fn set_epoch(&mut self, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<()> {
         self.inner.set_epoch(epoch).map_err(exception)
     }
 

@@ -29,6 +29,10 @@ class TestGrain:
                 sampler[bad]
         with pytest.raises(ValueError):
             ShuffleSampler(0, seed=1)
+        of_numpy = ShuffleSampler(np.int32(1000), seed=np.uint64(7), num_epochs=3)
+        assert of_numpy[np.int64(5)].record_key == sampler[5].record_key
+        assert of_numpy[5].rng.integers(2**62) == sampler[5].rng.integers(2**62)
+        assert repr(of_numpy) == repr(sampler)
         assert ShuffleSampler(10**12, seed=1)[5 * 10**12].record_key < 10**12
 
     def test_in_a_loader(self, grain):

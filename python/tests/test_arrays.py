@@ -52,6 +52,21 @@ def test_rows_of_any_width(width):
     assert same(a, before[bs.Permutation(5000, 1).to_numpy()])
 
 
+@pytest.mark.parametrize("rows,width", [(70_000, 400), (20_000, 3001), (300_000, 96), (100_003, 192)])
+def test_many_wide_rows_alone_and_with_their_numbers(rows, width):
+    before, numbers = filled("u1", (rows, width)), np.arange(rows)
+    order = bs.Permutation(rows, 7, 2).to_numpy()
+    a = before.copy()
+    bs.shuffle(a, 7, 2)
+    assert np.array_equal(a, before[order])
+    bs.unshuffle(a, 7, 2)
+    assert np.array_equal(a, before)
+    bs.shuffle_together(a, numbers, seed=7, epoch=2)
+    assert np.array_equal(a, before[order]) and np.array_equal(numbers, order)
+    bs.unshuffle_together(a, numbers, seed=7, epoch=2)
+    assert np.array_equal(a, before) and np.array_equal(numbers, np.arange(rows))
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0), (2, 0, 5)], ids=str)
 def test_nothing_to_move(shape):
     a = np.zeros(shape)

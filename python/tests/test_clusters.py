@@ -130,6 +130,11 @@ class TestSpark:
         df = spark.range(0, N, 1, partitions).selectExpr("id", "id * 3 as y")
         shuffled = spark_shuffle(df, 42, 3, partitions=later)
         assert shuffled.columns == ["id", "y"]
+        count = later or partitions
+        lengths = [len(part) for part in shuffled.rdd.glom().collect()]
+        assert len(lengths) == count and max(lengths) - min(lengths) <= 1
+        with pytest.raises(ValueError):
+            spark_shuffle(df, 42, partitions=0)
         rows = shuffled.collect()
         assert [row["id"] for row in rows] == list(bs.Permutation.walk(N, 42, 3))
         assert all(row["y"] == 3 * row["id"] for row in rows)

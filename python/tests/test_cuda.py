@@ -1,5 +1,7 @@
 """Arrays on a GPU, by their interfaces. What needs no GPU comes first."""
 
+import ctypes
+
 import bijective_shuffle as bs
 import numpy as np
 import pytest
@@ -65,6 +67,164 @@ def test_without_a_gpu_it_is_said_what_is_missing():
     cuda.shuffle(Described(shape=(0,)), 1)
 
 
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("kind", ctypes.c_int32), ("number", ctypes.c_int32),
+        ("axes", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", DELETER)]
+
+
+class Versioned(ctypes.Structure):
+    _fields_ = [
+        ("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+        ("deleter", DELETER), ("flags", ctypes.c_uint64), ("tensor", Tensor),
+    ]
+
+
+new_capsule = ctypes.pythonapi.PyCapsule_New
+new_capsule.restype = ctypes.py_object
+new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+class Exporter:
+    """An array with a capsule of DLPack, which notes how it is used. Its memory is nobody's."""
+
+    NAMES = {False: b"dltensor", True: b"dltensor_versioned"}
+
+    def __init__(self, versioned=True, *, shape=(10,), strides=None, kind=2, number=0, code=2,
+                 bits=32, lanes=1, flags=0, major=1, data=4096, byte_offset=0):
+        self.shape, self.device, self.versioned = shape, (kind, number), versioned
+        self.asked, self.freed = [], []
+        self.deleter = DELETER(self.freed.append)
+        lengths = (ctypes.c_int64 * len(shape))(*shape)
+        steps = None if strides is None else (ctypes.c_int64 * len(shape))(*strides)
+        tensor = Tensor(data, kind, number, len(shape), code, bits, lanes, lengths, steps,
+                        byte_offset)
+        if versioned:
+            self.managed = Versioned(major, 0, None, self.deleter, flags, tensor)
+        else:
+            self.managed = Managed(tensor, None, self.deleter)
+
+    def __dlpack_device__(self):
+        return self.device
+
+    def __dlpack__(self, **settings):
+        if not self.versioned and "max_version" in settings:
+            raise TypeError("this is from before version 1")
+        self.asked.append(settings)
+        # Their names live as long as the class.
+        self.capsule = new_capsule(ctypes.addressof(self.managed), self.NAMES[self.versioned], None)
+        return self.capsule
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_a_tensor_of_dlpack_is_taken_and_freed_once(versioned):
+    # A length of another size than the permutation's: nothing is done with the memory.
+    array = Exporter(versioned)
+    with pytest.raises(bs.ArrayError, match="10 rows was given for 9"):
+        bs._native.gpu_reorder(bs.Permutation(9, 1), array, None, 0, 77, False)
+    assert len(array.freed) == 1 and array.freed == [ctypes.addressof(array.managed)]
+    settings = {"stream": 77, "max_version": (1, 0)} if versioned else {"stream": 77}
+    assert array.asked == [settings]
+    # The capsule has another name now, so nobody takes the tensor from it again.
+    assert "used_dltensor" in repr(array.capsule)
+
+    class Again:
+        shape, __dlpack_device__ = array.shape, array.__dlpack_device__
+
+        def __dlpack__(self, **settings):
+            return array.capsule
+
+    with pytest.raises(BufferError, match="taken before"):
+        cuda.shuffle(Again(), 1)
+    assert len(array.freed) == 1
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+@pytest.mark.parametrize("settings,error", [
+    ({"strides": (2,)}, bs.ArrayError), ({"strides": (-1,)}, bs.ArrayError),
+    ({"strides": (0,)}, bs.ArrayError), ({"shape": (5, 2), "strides": (1, 5)}, bs.ArrayError),
+    ({"strides": (2**62,)}, bs.ArrayError), ({"shape": (10, 2**62)}, bs.ArrayError),
+    ({"shape": (10, -1)}, bs.ArrayError), ({"lanes": 4}, bs.ArrayError),
+    ({"bits": 4}, bs.ArrayError), ({"bits": 0}, bs.ArrayError),
+    ({"data": 2**64 - 1, "byte_offset": 1}, bs.ArrayError),
+], ids=str)
+def test_tensors_that_are_refused_are_freed(versioned, settings, error):
+    array = Exporter(versioned, **settings)
+    with pytest.raises(error):
+        cuda.shuffle(array, 1)
+    assert len(array.freed) == 1
+
+
+def test_tensors_on_other_devices_are_not_asked_for():
+    for kind in (1, 3, 7, 10):
+        array = Exporter(kind=kind)
+        with pytest.raises(TypeError, match="GPU"):
+            cuda.shuffle(array, 1)
+        with pytest.raises(bs.ArrayError, match=f"kind {kind}"):
+            bs._native.gpu_reorder(bs.Permutation(10, 1), array, None, 0, 1, False)
+        assert array.asked == array.freed == []
+    array = Exporter(number=1)
+    with pytest.raises(bs.ArrayError, match="GPU 1, not on GPU 0"):
+        bs._native.gpu_reorder(bs.Permutation(10, 1), array, None, 0, 1, False)
+    with pytest.raises(bs.ArrayError, match="read-only"):
+        cuda.shuffle(Exporter(flags=1), 1)
+    with pytest.raises(BufferError, match="version 2"):
+        cuda.shuffle(Exporter(major=2), 1)
+    # Without a stream it is the default one, which is 1 here.
+    array = Exporter(shape=(0,))
+    cuda.shuffle(array, 1)
+    assert array.asked[0]["stream"] == 1 and len(array.freed) == 1
+    with pytest.raises(TypeError, match="int32"):
+        cuda.randperm(10, 1, out=Exporter())
+    with pytest.raises(bs.ArrayError, match="share"):
+        cuda.shuffled(Exporter(), 1, out=Exporter(byte_offset=8))
+
+
+class HostArray:
+    """An array of another library in the host's memory, by DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **settings):
+        return self.array.__dlpack__(**settings)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries_in_host_memory_are_shuffled_where_they_are():
+    memory = np.arange(1000).reshape(500, 2)
+    order = bs.Permutation(500, 3).to_numpy()
+    if not np.from_dlpack(HostArray(memory)).flags.writeable:
+        with pytest.raises(bs.ArrayError, match="read-only"):
+            bs.shuffle(HostArray(memory), 3)
+        return
+    bs.shuffle(HostArray(memory), 3)
+    assert np.array_equal(memory[:, 0], 2 * order)
+    other = np.arange(500)
+    bs.unshuffle_together(HostArray(memory), other, seed=3)
+    assert np.array_equal(memory, np.arange(1000).reshape(500, 2))
+    assert np.array_equal(other[order], np.arange(500))
+    frozen = np.arange(5)
+    frozen.flags.writeable = False
+    with pytest.raises(bs.ArrayError):
+        bs.shuffle(HostArray(frozen), 1)
+    # Memory that NumPy cannot use.
+    with pytest.raises(bs.ArrayError, match="NumPy cannot use"):
+        bs.shuffle(Exporter(kind=7), 1)
+
+
 needs_gpu = pytest.mark.skipif(not is_there(), reason="there is no GPU")
 
 
@@ -124,6 +284,34 @@ def test_walks_and_inverses():
         assert np.array_equal(down(a), p.to_numpy())
         bs._native.gpu_reorder(p, a, None, 0, 0, True)
         assert np.array_equal(down(a), host)
+
+
+@needs_gpu
+def test_tensors_on_a_gpu_by_dlpack():
+    """What PyTorch gives without `__cuda_array_interface__` is shuffled in the same way."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    class Other:
+        def __init__(self, tensor):
+            self.tensor, self.shape = tensor, tensor.shape
+
+        def __dlpack__(self, **settings):
+            return self.tensor.__dlpack__(**settings)
+
+        def __dlpack_device__(self):
+            return self.tensor.__dlpack_device__()
+
+    for dtype in (torch.uint8, torch.bfloat16, torch.float64):
+        a = torch.arange(5000, device="cuda").to(dtype).reshape(2500, 2)
+        expected = a[torch.from_numpy(bs.Permutation(2500, 4).to_numpy()).cuda()]
+        before = a.clone()
+        current = torch.cuda.current_stream().cuda_stream or 1
+        out = torch.empty_like(a)
+        cuda.shuffled(Other(a), 4, out=Other(out), stream=current)
+        cuda.shuffle(Other(a), 4, stream=current)
+        assert torch.equal(a, expected) and torch.equal(out, expected)
+        cuda.unshuffle(Other(a), 4, stream=current)
+        assert torch.equal(a, before)
 
 
 @needs_gpu

@@ -101,9 +101,19 @@ def test_dtypes_that_do_not_fit():
     assert bs.Permutation.walk(2**31, 1).head(3).to_numpy("int32").dtype == np.int32
     assert bs.Permutation.walk(2**64 - 1, 1).head(3).to_numpy().dtype == np.uint64
     assert bs.Permutation.walk(2**63, 1).head(3).to_numpy().dtype == np.int64
-    for dtype in ("int16", "float64", "bool"):
-        with pytest.raises(TypeError):
-            bs.Permutation(5, 1).to_numpy(dtype)
+    other_order = np.dtype("int64").newbyteorder("S")
+    for dtype in ("int16", "float64", "bool", other_order):
+        for p in orders(1000):
+            # One that is counted to, and one that is not.
+            for of in (p, p[1:]):
+                with pytest.raises(TypeError, match="int32, uint32"):
+                    of.to_numpy(dtype)
+                with pytest.raises(TypeError, match="int32, uint32"):
+                    of.chunks(10, dtype)
+    for p in (bs.Permutation(2**31 + 1, 1), bs.Permutation.walk(2**31 + 1, 1)):
+        with pytest.raises(OverflowError, match="do not fit int32"):
+            p.chunks(10, "int32")
+    assert np.asarray(bs.Permutation(5, 1), dtype=other_order).dtype == other_order
 
 
 def test_long_walks_take_no_memory():
@@ -140,6 +150,13 @@ def test_an_index_is_built_where_it_is_small_and_asked_for_where_not():
         long[[10**12 // 2]]
     with pytest.raises(bs.IndexNotBuiltError):
         list(long[10**12 // 2 :][:5])
+    # Far from each other, which would take a trillion evaluations to count to.
+    with pytest.raises(bs.IndexNotBuiltError):
+        long[:: 10**12 // 3].to_numpy()
+    iterator = iter(long[10**12 // 2 :])
+    for _ in range(3):
+        with pytest.raises(bs.IndexNotBuiltError):
+            next(iterator)
     built = bs.Permutation(100_000, 2)
     built.build_index()
     assert built.position(built[77_777]) == 77_777
@@ -184,6 +201,25 @@ def test_what_is_no_place():
         assert 9 in p and 10 not in p and -1 not in p and "x" not in p
 
 
+def test_members_of_some_places(n):
+    for p in orders(n):
+        assert bool(p) == (n > 0)
+        for cut in (slice(None), slice(3, 40), slice(1, None, 7), slice(None, None, -3), slice(9, 9)):
+            places = p[cut]
+            members = set(places.to_numpy().tolist())
+            assert bool(places) == bool(members)
+            checked = range(min(n, 1000) + 2)
+            assert [k in places for k in checked] == [k in members for k in checked]
+            assert -1 not in places and "x" not in places and None not in places
+
+
+def test_members_are_found_without_a_search():
+    half = bs.Permutation.walk(2**64 - 1, 1)[::2]
+    assert half[2**60] in half and half[1::2][2**60] in half
+    assert half.permutation[2**60 + 1] not in half
+    assert half and bs.Permutation.walk(2**64 - 1, 1)
+
+
 def test_what_is_no_permutation():
     for bad in (-1, 2**64, 10**40):
         with pytest.raises(ValueError):
@@ -207,6 +243,31 @@ def test_what_is_no_permutation():
         bs.Permutation(5, 1).shard_strided(0, 0)
     with pytest.raises(ValueError):
         bs.Permutation(5, 1).chunks(0)
+
+
+def test_arguments_that_are_no_counts():
+    p, blocks = bs.Permutation(100, 1), bs.BlockShuffle(100, 7, 3, 1)
+    attempts = [
+        lambda bad: bs.Permutation(5, 1, epoch=bad), lambda bad: bs.Permutation.walk(5, 1, bad),
+        lambda bad: p.head(bad), lambda bad: p.chunks(bad), lambda bad: p[::2].chunks(bad),
+        lambda bad: p.shard(bad, 5), lambda bad: p.shard(0, bad), lambda bad: p.shard_strided(bad, 5),
+        lambda bad: p.shard_strided(0, bad), lambda bad: bs.BlockShuffle(9, bad, 1, 1),
+        lambda bad: bs.BlockShuffle(9, 1, bad, 1), lambda bad: bs.BlockShuffle(bad, 1, 1, 1),
+        lambda bad: bs.BlockShuffle(9, 1, 1, 1, bad), lambda bad: blocks.items_of(bad),
+        lambda bad: blocks.blocks_of(bad), lambda bad: blocks.window_items(bad),
+        lambda bad: bs.choice(10, bad, 1), lambda bad: bs.choice(bad, 0, 1),
+        lambda bad: bs.permutations(bad, 5, 1), lambda bad: bs.permutations(5, bad, 1),
+        lambda bad: bs.shuffle(np.arange(5), bad), lambda bad: bs.shuffle(np.arange(5), 1, bad),
+    ]
+    for attempt in attempts:
+        attempt(np.int64(1))
+        for bad in (-1, np.int8(-1), 2**64):
+            with pytest.raises(ValueError, match=f"not {bad}|cannot be chosen"):
+                attempt(bad)
+        with pytest.raises(TypeError):
+            attempt(1.0)
+    with pytest.raises(ValueError, match="at least one item"):
+        bs.BlockShuffle(0, 1, 1, 1)
 
 
 def test_seeds():
@@ -281,3 +342,6 @@ def test_blocks_and_windows():
             blocks.blocks_of(bad)
     with pytest.raises(IndexError):
         blocks.items_of(101)
+    with pytest.raises(MemoryError):
+        bs.BlockShuffle(2**62, 1, 2**62, 1).blocks_of(0)
+    assert bs.BlockShuffle(2**64 - 1, 1, 5, 1).blocks_of(7).dtype == np.uint64

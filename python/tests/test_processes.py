@@ -136,8 +136,13 @@ def test_an_array_that_is_being_shuffled_is_refused_to_others():
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
-def test_ctrl_c_ends_long_work_between_two_pieces():
-    # So many indexes that they take minutes, in an array whose pages are not touched before.
+@pytest.mark.parametrize("work", [
+    "bs.Permutation.walk(10**12, 1, epoch).head(2**26).to_numpy()",
+    # Counted to, one by one.
+    "next(bs.Permutation(2**40 + 1, 1, epoch).chunks(2**27, 'int64'))",
+], ids=["evaluated", "counted"])
+def test_ctrl_c_ends_long_work_between_two_pieces(work):
+    # Indexes that take minutes, in an array whose pages are not touched before.
     program = (
         "import bijective_shuffle as bs, itertools, signal\n"
         # Where a shell started the tests in the background, SIGINT is ignored.
@@ -145,7 +150,7 @@ def test_ctrl_c_ends_long_work_between_two_pieces():
         "print('ready', flush=True)\n"
         "try:\n"
         "    for epoch in itertools.count():\n"
-        "        bs.Permutation.walk(10**12, 1, epoch).head(2**26).to_numpy()\n"
+        f"        {work}\n"
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )

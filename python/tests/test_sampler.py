@@ -98,9 +98,18 @@ def test_pickles_go_on_where_they_were():
 def test_what_is_no_sampler():
     for n, settings in [(0, {}), (10, {"rank": 1}), (10, {"world": 0}), (10, {"batch": 0}),
                         (10, {"tail": "long"}), (10, {"blocks": (0, 1)}), (-1, {}),
-                        (10, {"world": 2**63, "batch": 4})]:
+                        (10, {"world": 2**63, "batch": 4}), (2**63 + 1, {}), (10, {"rank": -1}),
+                        (10, {"batch": -1}), (10, {"blocks": (1, -1)})]:
         with pytest.raises(ValueError):
             bs.Sampler(n, 1, **settings)
+    with pytest.raises(ValueError):
+        bs.Sampler(10, 1).set_epoch(-1)
+    for blocks in (5, (1,), (1, 2, 3), (1.0, 2)):
+        with pytest.raises((TypeError, ValueError)):
+            bs.Sampler(10, 1, blocks=blocks)
+    with pytest.raises(MemoryError):
+        bs.Sampler(2**62, 1, batch=2**61).next_batch()
+    assert bs.Sampler(2**63, 1, batch=100).next_batch().min() >= 0
 
 
 def test_a_trillion_items():

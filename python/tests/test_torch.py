@@ -44,6 +44,13 @@ def test_a_rank_has_what_distributed_sampler_gives_it(n, world, drop_last):
         assert list(plain) == list(theirs)
 
 
+def test_lengths_are_of_any_integer():
+    expected = bs.Permutation.walk(10, 1).to_numpy().tolist()
+    for data in (10, np.int32(10), Numbers(10), torch.zeros(10), [0] * 10):
+        assert list(ShuffleSampler(data, seed=1)) == expected
+        assert sum(ShuffleBatchSampler(data, 4, seed=1), []) == expected
+
+
 def test_epochs():
     sampler = ShuffleSampler(100, seed=42)
     orders = [bs.Permutation.walk(100, 42, epoch).to_numpy().tolist() for epoch in range(6)]
@@ -98,8 +105,9 @@ def test_batches_and_their_states(tail):
     saved = sampler.state_after(4)
     assert saved != sampler.state_dict() == sampler.state_after(7)
     assert list(iterator) == batches[7:]
-    with pytest.raises(ValueError):
-        sampler.state_after(12)
+    for bad in (12, -1):
+        with pytest.raises(ValueError):
+            sampler.state_after(bad)
     again = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, tail=tail)
     again.load_state_dict(saved)
     assert list(again) == batches[4:]
@@ -273,6 +281,11 @@ def test_a_block_iterator_goes_on_where_it_was(taken):
     for other in (blocks(rank=0, world=2), BlockDataset(read, N, block=BLOCK, window=5, seed=6)):
         with pytest.raises(bs.ForeignStateError):
             iter(other).load_state_dict(state)
+    for name in ("epoch", "windows", "items"):
+        for bad in ({**state, name: -1}, {**state, name: "1"},
+                    {key: value for key, value in state.items() if key != name}):
+            with pytest.raises(bs.ForeignStateError):
+                iter(blocks()).load_state_dict(bad)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

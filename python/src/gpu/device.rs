@@ -134,7 +134,7 @@ pub(super) fn reorder(
         };
         let (from, rows, width) = (from.address, from.rows, from.width);
         let moved = if undo == is_inverted {
-            // SAFETY: both are addresses of so many rows on this GPU, as the interfaces of the
+            // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
             // arrays say and the driver confirms for their beginnings, and they do not overlap. The
             // events around this call order it with the caller's uses of them.
             unsafe { workspace.shuffle_raw(bijection, from, target, rows, width) }
@@ -144,7 +144,7 @@ pub(super) fn reorder(
         };
         moved.map_err(exception)?;
         if room.is_some() {
-            // SAFETY: both have so many bytes, as above; the stream has filled the room by then.
+            // SAFETY: both have that many bytes, as above; the stream has filled the room by then.
             let copied =
                 unsafe { result::memcpy_dtod_async(from, target, rows * width, ours.cu_stream()) };
             copied.map_err(failed)?;
@@ -170,7 +170,7 @@ pub(super) fn indexes(
     let work = |workspace: &mut CudaWorkspace| {
         check_address(out.address, device)?;
         let written = if bits == 32 {
-            // SAFETY: there are so many words of 32 bits, as the array's interface says; and see
+            // SAFETY: there are that many words of 32 bits, as the array's interface says; and see
             // `reorder`.
             unsafe { write::<u32>(workspace, bijection, out) }
         } else {

@@ -14,6 +14,7 @@
 //! partitioned  the partitioned strategy: items sorted into buckets, and then in the cache
 //! in_place     the strategy in place: blocks of items exchanged within the array
 //! permutation  permutations that items may be moved by
+//! cycles       wide items moved within the array, along the permutation's cycles
 //! strategy     which strategy moves the items
 //! workspace    working memory
 //! slices       moving the items of a slice: the way from a call to the store
@@ -24,6 +25,7 @@
 mod buckets;
 mod check;
 mod columns;
+mod cycles;
 pub(crate) mod direct;
 mod in_place;
 mod pack;

@@ -10,6 +10,7 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use super::cycles;
 use super::direct::MoveRun;
 use super::permutation::CheckedPermutation;
 use super::places::Span;
@@ -21,6 +22,7 @@ use crate::base::memory::{Buffer, SharedPtr};
 use crate::base::parallel;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::Direction;
+use crate::compact::columns::Column;
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Word;
@@ -220,6 +222,9 @@ impl Workspace {
                     return Ok(());
                 }
             }
+            if self.follow_cycles(&p, direction, items)? {
+                return Ok(());
+            }
             let p = p.listed(&mut self.partition)?;
             let moving = Relocation::new(items, &mut self.scratch)?;
             let tiles = &mut self.partition.tiles;
@@ -280,6 +285,27 @@ impl Workspace {
         // borrowed them mutably and does not use them otherwise meanwhile.
         let moved = unsafe { in_place.run(start, &mut self.in_place) };
         self.settle(moved.map(|()| true))
+    }
+}
+
+impl Workspace {
+    /// Moves the items along the permutation's cycles. Returns `false`, with nothing moved, if that
+    /// does not apply.
+    fn follow_cycles<T: Send>(
+        &mut self,
+        p: &CheckedPermutation,
+        direction: Direction,
+        items: &mut [T],
+    ) -> Result<bool, Error> {
+        if !self.strategy.follows_cycles(p, size_of::<T>()) {
+            return Ok(false);
+        }
+        assert_eq!(p.len(), items.len());
+        let column = Column { start: items.as_mut_ptr().cast(), bytes: size_of::<T>() };
+        let tiles = &mut self.partition.tiles;
+        // SAFETY: the column is the slice, which is borrowed mutably, of the permutation's length,
+        // and not longer than the strategy allows.
+        unsafe { cycles::reorder(p, direction, &[column], tiles, &mut self.cycles) }
     }
 }
 

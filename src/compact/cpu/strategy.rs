@@ -4,7 +4,7 @@
 
 use super::in_place::InPlace;
 use super::partitioned::Sorting;
-use super::permutation::CheckedPermutation;
+use super::permutation::{CheckedPermutation, fits_u32};
 use super::tuning;
 use crate::compact::Direction;
 
@@ -44,10 +44,12 @@ pub enum Strategy {
     /// for each bucket of 2^16 slots (less of larger items), and half a MiB. It is all there before
     /// the first item moves.
     ///
-    /// This strategy serves one slice of items of up to 256 bytes, and bijections that are trusted
-    /// and [free of panics](crate::Trusted::panic_free), on up to 2^35 points. Elsewhere the direct
-    /// strategy is used instead. Several columns are not moved in place: each would be moved on its
-    /// own, and where memory or time runs out they would not be in one order.
+    /// This serves one slice of items of up to 256 bytes, and bijections that are trusted and [free
+    /// of panics](crate::Trusted::panic_free), on up to 2^35 points. Other items of at least 192
+    /// bytes, such as [`Rows`](crate::Rows) and several columns with as many bytes at one place,
+    /// are moved along the cycles of the permutation, each once, if there are at most 2^32. That
+    /// takes four bytes an item and a 64th of the items. Elsewhere the direct strategy is used
+    /// instead.
     InPlace,
 }
 
@@ -81,6 +83,18 @@ impl Strategy {
     ) -> Option<InPlace<'p>> {
         let most_buckets = most_buckets.min(tuning::MOST_EXCHANGES);
         InPlace::new::<T>(p.trusted()?, p.len(), direction, most_buckets)
+    }
+
+    /// Whether items are moved along the cycles of the permutation, if they are not sorted or
+    /// exchanged. There are `bytes` at one place, of all columns together.
+    pub(super) fn follows_cycles(self, p: &CheckedPermutation, bytes: usize) -> bool {
+        let is_wanted = match self {
+            Self::Auto => tuning::is_far_together(p.len(), bytes),
+            Self::InPlace => true,
+            Self::Direct | Self::Partitioned => false,
+        };
+        // The indexes of few items for their slots take more time to list than the items to move.
+        is_wanted && bytes >= tuning::LEAST_FOLLOWED && fits_u32(p.len()) && !p.is_sparse()
     }
 
     /// The sort by which the partitioned strategy moves items of type T; `None` if the direct

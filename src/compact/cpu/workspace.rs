@@ -2,6 +2,7 @@
 //!
 //! Its methods are in `slices.rs` for one slice and in `columns` for several.
 
+use super::cycles;
 use super::in_place;
 use super::partitioned;
 use super::strategy::Strategy;
@@ -43,6 +44,7 @@ pub struct Workspace {
     pub(super) scratch: Buffer,
     pub(super) partition: partitioned::Buffers,
     pub(super) in_place: in_place::Buffers,
+    pub(super) cycles: cycles::Buffers,
     /// Buffers for columns that take more than one record.
     pub(super) more: Vec<partitioned::Buffers>,
 }
@@ -63,6 +65,7 @@ impl Workspace {
             scratch: Buffer::new(),
             partition: partitioned::Buffers::new(),
             in_place: in_place::Buffers::new(),
+            cycles: cycles::Buffers::new(),
             more: Vec::new(),
         }
     }
@@ -91,7 +94,8 @@ impl Workspace {
     /// The bytes of working memory that it holds.
     pub fn bytes(&self) -> usize {
         let more: usize = self.more.iter().map(partitioned::Buffers::bytes).sum();
-        self.scratch.bytes() + self.partition.bytes() + self.in_place.bytes() + more
+        let moves = self.in_place.bytes() + self.cycles.bytes();
+        self.scratch.bytes() + self.partition.bytes() + moves + more
     }
 
     /// Decides what to do after an attempt of a strategy. Returns whether it has moved the items.

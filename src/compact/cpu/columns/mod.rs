@@ -11,13 +11,15 @@
 //! while they are written in order. Evaluating, sorting and placing are those of one array of
 //! records, or of several arrays if the items do not fit one record.
 //!
-//! In the direct strategy each run of survivors serves all columns, one after the other.
+//! In the direct strategy each run of survivors serves all columns, one after the other. Along
+//! cycles, the items at one place move together.
 
 mod direct;
 mod partitioned;
 mod record;
 
 use self::direct::{Copies, Gather, Scatter};
+use super::cycles;
 use super::permutation::CheckedPermutation;
 use super::workspace::Workspace;
 use crate::bijection::{Bijection, FromSeed, Standard};
@@ -35,8 +37,10 @@ impl Workspace {
     /// more bytes travel as several records. The working memory is that for slices of such records.
     /// (Records of columns whose sizes the compiler does not know, such as [`Rows`](crate::Rows),
     /// have 4, 8, 12, 16, 24, 32, 48 or 64 bytes.) `Auto` chooses it at half the number of bytes at
-    /// which it would for a single slice. In the direct strategy, which also serves rows of more
-    /// than 64 bytes, the working memory is one copy of all columns.
+    /// which it would for a single slice. In the direct strategy the working memory is one copy of
+    /// all columns. A column of more than 64 bytes an item, such as wide [`Rows`](crate::Rows), is
+    /// not sorted: from 192 bytes at one place on, all columns are moved [in
+    /// place](crate::Strategy::InPlace), along the cycles of the permutation.
     ///
     /// # Errors
     ///
@@ -155,6 +159,15 @@ impl Workspace {
         let mut reorder = || {
             if partitioned::reorder(&p, direction, columns, self)? {
                 return Ok(());
+            }
+            if self.strategy.follows_cycles(&p, bytes) {
+                let (listed, tiles) = (columns.columns(), &mut self.partition.tiles);
+                let buffers = &mut self.cycles;
+                // SAFETY: the set borrows its columns mutably, all of which have the permutation's
+                // length, and the strategy has checked that this is at most 2^32.
+                if unsafe { cycles::reorder(&p, direction, listed, tiles, buffers) }? {
+                    return Ok(());
+                }
             }
             let copies = Copies::new(columns, &mut self.scratch)?;
             let (places, tiles) = (copies.places(), &mut self.partition.tiles);

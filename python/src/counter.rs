@@ -1,0 +1,56 @@
+//! [`Counter`]: places of a permutation that are counted to from the beginning.
+//!
+//! An iterator over a `Permutation(n, seed)` needs no index, but a single place does. So a run of
+//! places that begins at the first one is counted to, at any length.
+
+use bijective_shuffle::IntoIter;
+use bijective_shuffle::bijection::Standard;
+use pyo3::prelude::*;
+
+use crate::evaluate::{Number, PIECE};
+use crate::order::Order;
+use crate::places::Run;
+
+/// An iterator over a permutation, and the place that it has come to.
+pub(crate) struct Counter {
+    indexes: IntoIter<Standard>,
+    next: u64,
+}
+
+impl Counter {
+    /// Stands at the first place, if the places of a run [are counted to](Order::is_counted).
+    pub(crate) fn new(order: &Order, run: Run) -> Option<Self> {
+        Some(Self { indexes: order.forwards(run)?, next: 0 })
+    }
+
+    /// Writes the values at the first places of a run, none of which was passed yet.
+    pub(crate) fn fill<N: Number>(&mut self, run: Run, out: &mut [N]) {
+        // A counted run goes forwards.
+        let step = run.step.unsigned_abs();
+        let mut place = run.start;
+        for out in out {
+            if let Some(value) = self.indexes.nth((place - self.next) as usize) {
+                *out = N::of(value);
+            }
+            self.next = place + 1;
+            // Beyond the last place it has no meaning.
+            place = place.wrapping_add(step);
+        }
+    }
+
+    /// The same while other threads of Python run, and with a look for Ctrl-C between pieces.
+    pub(crate) fn write<N: Number>(
+        &mut self,
+        py: Python<'_>,
+        run: Run,
+        out: &mut [N],
+    ) -> PyResult<()> {
+        let size = (PIECE / run.step.unsigned_abs() as usize).max(1);
+        for (k, piece) in out.chunks_mut(size).enumerate() {
+            let run = run.after((k * size) as u64);
+            py.detach(|| self.fill(run, piece));
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+}
