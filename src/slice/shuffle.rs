@@ -213,8 +213,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        let bijection = Standard::from_seed(items.len() as u64, seed);
-        Workspace::once().reorder(&bijection, items, Direction::Shuffle)
+        Workspace::once(|workspace| workspace.reorder_by_seed(seed, items, Direction::Shuffle))
     }
 
     /// Undoes the shuffle as [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) does, but
@@ -233,8 +232,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        let bijection = Standard::from_seed(items.len() as u64, seed);
-        Workspace::once().reorder(&bijection, items, Direction::Unshuffle)
+        Workspace::once(|workspace| workspace.reorder_by_seed(seed, items, Direction::Unshuffle))
     }
 
     /// Returns a shuffled copy as [`par_bijective_shuffled`](Self::par_bijective_shuffled) does, or
@@ -294,7 +292,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Shuffle)
+        let items = self.items_mut();
+        Workspace::once(|workspace| workspace.reorder(&bijection, items, Direction::Shuffle))
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -332,7 +331,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
+        let items = self.items_mut();
+        Workspace::once(|workspace| workspace.reorder(&bijection, items, Direction::Unshuffle))
     }
 
     /// Returns a copy shuffled by a given bijection: what
