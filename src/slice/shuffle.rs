@@ -50,6 +50,23 @@ mod sealed {
 /// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
 /// millions of items repeatedly should reuse its working memory through a [`Workspace`].
 ///
+/// # Choosing the strategy
+///
+/// These methods choose between a copy of the items and work in place by the size of the slice. A
+/// [`Workspace`] that is used once makes the same call by a [`Strategy`](crate::Strategy) of the
+/// caller's choice:
+///
+/// ```
+/// use bijective_shuffle::Strategy;
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut v: Vec<u64> = (0..200_000).collect();
+/// Workspace::new().with_strategy(Strategy::InPlace).shuffle_by_seed(42, &mut v)?;
+/// v.par_bijective_unshuffle(42);
+/// assert!(v.into_iter().eq(0..200_000));
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
 /// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
@@ -78,7 +95,10 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or
     /// `Sync`.
     ///
-    /// The call copies the items to other memory and back, so it needs memory for one copy of them.
+    /// Up to 24 MiB of items, or what the last-level cache holds if that is less, are copied to
+    /// other memory and back. More are moved [in place](crate::Strategy::InPlace), with two bytes
+    /// an item beside them; items of more than 256 bytes are always copied. The
+    /// [strategy](Self#choosing-the-strategy) can be chosen.
     ///
     /// # Several arrays
     ///

@@ -9,6 +9,9 @@ use super::tuning;
 use crate::compact::Direction;
 
 /// How the CPU engine moves items. All strategies give the same result.
+///
+/// [`Workspace::with_strategy`](crate::Workspace::with_strategy) chooses one, also for a single
+/// call: `Workspace::new().with_strategy(strategy).shuffle_by_seed(seed, &mut items)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
@@ -46,8 +49,9 @@ pub enum Strategy {
     ///
     /// This strategy serves one slice of items of up to 256 bytes, and bijections that are trusted
     /// and [free of panics](crate::Trusted::panic_free), on up to 2^35 points. Elsewhere the direct
-    /// strategy is used instead. Several columns are not moved in place: each would be moved on its
-    /// own, and where memory or time runs out they would not be in one order.
+    /// strategy is used instead. Several columns are not moved in place: they would be moved one
+    /// after the other, each with an evaluation of its own, and if memory ran out before the last
+    /// one, they would not be in one order.
     InPlace,
 }
 
