@@ -101,6 +101,47 @@ impl Word for u64 {
     }
 }
 
+/// An unsigned integer that holds an index within the engine: a [`Word`], or one of 16 bits, which
+/// is enough for short lengths and lets a vector hold twice as many.
+pub(crate) trait Index: PrimInt + WrappingAdd + Send + Sync + 'static {
+    /// The number of bits.
+    const WIDTH: u32;
+
+    /// Keeps a value's low bits and drops the rest.
+    fn truncate(value: u64) -> Self;
+
+    /// Converts the index to a `u64`, which is lossless.
+    fn extend(self) -> u64;
+}
+
+impl<N: Word> Index for N {
+    const WIDTH: u32 = N::BITS;
+
+    #[inline(always)]
+    fn truncate(value: u64) -> Self {
+        Self::wrap(value)
+    }
+
+    #[inline(always)]
+    fn extend(self) -> u64 {
+        self.widen()
+    }
+}
+
+impl Index for u16 {
+    const WIDTH: u32 = u16::BITS;
+
+    #[inline(always)]
+    fn truncate(value: u64) -> Self {
+        value as Self
+    }
+
+    #[inline(always)]
+    fn extend(self) -> u64 {
+        self.into()
+    }
+}
+
 /// The number of bits that a power-of-two domain needs to hold `len` items: the smallest `b` with
 /// `2^b >= len`.
 pub(crate) fn bits_for(len: u64) -> u32 {

@@ -113,7 +113,9 @@ impl Engine {
             {
                 Ok(())
             }
-            _ => Workspace::once().reorder_together(bijection, columns, direction),
+            _ => Workspace::once(|workspace| {
+                workspace.reorder_together(bijection, columns, direction)
+            }),
         }
     }
 }

@@ -25,12 +25,20 @@ enum Kind {
     /// AVX-512 with the byte, word, doubleword and quadword instructions.
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// AVX-512 with those of VBMI2 too, which compress vectors of 16-bit words: processors since
+    /// 2019 (Ice Lake, Zen 4).
+    #[cfg(target_arch = "x86_64")]
+    Vbmi2,
 }
 
 /// Code that is compiled for every level. Everything that [`run`](Self::run) calls must be inlined
 /// into it; what is not inlined is compiled for the portable level only.
 pub(crate) trait SimdKernel {
     type Output;
+
+    /// Whether [`run_vbmi2`](Self::run_vbmi2) is other code than [`run_avx512`](Self::run_avx512).
+    /// Where it is not, no more code is compiled for that level.
+    const USES_VBMI2: bool = false;
 
     /// Runs the code. Implementations must be `#[inline(always)]`.
     fn run(self) -> Self::Output;
@@ -64,16 +72,40 @@ pub(crate) trait SimdKernel {
     {
         self.run()
     }
+
+    /// Runs the code with AVX-512 and VBMI2. By default this is [`run_avx512`](Self::run_avx512).
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`run_vbmi2`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_vbmi2(self) -> Self::Output
+    where
+        Self: Sized,
+    {
+        // SAFETY: the features of `run_vbmi2` include those of `run_avx512`.
+        unsafe { self.run_avx512() }
+    }
 }
 
-/// The environment variable that limits the level, for measurements: `portable`, `avx2` or
-/// `avx512`.
+/// The environment variable that limits the level, for measurements: `portable`, `avx2`, `avx512`
+/// or `vbmi2`.
 const LIMIT: &str = "BIJECTIVE_SHUFFLE_SIMD";
 
 impl SimdLevel {
     /// The levels that this machine has, lowest first.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let portable = [Kind::Portable];
+        #[cfg(target_arch = "x86_64")]
+        let avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
         #[cfg(target_arch = "x86_64")]
         let more = [
             is_x86_feature_detected!("avx2")
@@ -82,15 +114,8 @@ impl SimdLevel {
                 .filter(|_| is_x86_feature_detected!("bmi2"))
                 .filter(|_| is_x86_feature_detected!("lzcnt"))
                 .filter(|_| is_x86_feature_detected!("popcnt")),
-            is_x86_feature_detected!("avx512f")
-                .then_some(Kind::Avx512)
-                .filter(|_| is_x86_feature_detected!("avx512bw"))
-                .filter(|_| is_x86_feature_detected!("avx512dq"))
-                .filter(|_| is_x86_feature_detected!("avx512vl"))
-                .filter(|_| is_x86_feature_detected!("bmi1"))
-                .filter(|_| is_x86_feature_detected!("bmi2"))
-                .filter(|_| is_x86_feature_detected!("lzcnt"))
-                .filter(|_| is_x86_feature_detected!("popcnt")),
+            avx512.then_some(Kind::Avx512),
+            (avx512 && is_x86_feature_detected!("avx512vbmi2")).then_some(Kind::Vbmi2),
         ];
         #[cfg(not(target_arch = "x86_64"))]
         let more: [Option<Kind>; 0] = [];
@@ -122,6 +147,8 @@ impl SimdLevel {
             Kind::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512 => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vbmi2 => "vbmi2",
         }
     }
 
@@ -134,10 +161,14 @@ impl SimdLevel {
             // the other features of `run_avx2`.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { run_avx2(kernel) },
-            // SAFETY: `Kind::Avx512` is only constructed after the machine was found to have all
-            // features of `run_avx512`.
+            // SAFETY: `Kind::Vbmi2` is only constructed after the machine was found to have all
+            // features of `run_vbmi2`.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => unsafe { run_avx512(kernel) },
+            Kind::Vbmi2 if K::USES_VBMI2 => unsafe { run_vbmi2(kernel) },
+            // SAFETY: `Kind::Avx512` and `Kind::Vbmi2` are only constructed after the machine was
+            // found to have all features of `run_avx512`.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512 | Kind::Vbmi2 => unsafe { run_avx512(kernel) },
         }
     }
 }
@@ -164,7 +195,7 @@ impl PerLevel {
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => self.avx2,
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx512 => self.avx512,
+            Kind::Avx512 | Kind::Vbmi2 => self.avx512,
         }
     }
 }
@@ -183,4 +214,12 @@ fn run_avx512<K: SimdKernel>(kernel: K) -> K::Output {
     // SAFETY: this function has the target features that the kernel's method requires, and its
     // caller has ensured that the machine has them.
     unsafe { kernel.run_avx512() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]
+fn run_vbmi2<K: SimdKernel>(kernel: K) -> K::Output {
+    // SAFETY: this function has the target features that the kernel's method requires, and its
+    // caller has ensured that the machine has them.
+    unsafe { kernel.run_vbmi2() }
 }

@@ -7,7 +7,7 @@
 use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub, Zero};
 
 use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::word::Word;
+use crate::word::Index;
 
 /// How many points are evaluated together: eight vectors of AVX-512 with 16-bit lanes. That is
 /// enough to keep the multipliers busy through their latency, and more would not fit the registers.
@@ -21,7 +21,7 @@ const FEW: usize = 8;
 /// A bijection that is evaluated on a block of points at once.
 pub(crate) trait Lanes {
     /// The word type of the points, wide enough for the domain.
-    type Point: Word;
+    type Point: Index;
 
     /// Replaces points with their values. For words that are not points the result is unspecified,
     /// but nothing else goes wrong. The function and everything that it calls must be
@@ -35,39 +35,27 @@ pub(crate) trait Lanes {
 
 /// A word type that vectors have lanes of.
 pub(crate) trait Lane:
-    PrimInt + WrappingAdd + WrappingSub + WrappingMul + AsPrimitive<u64>
+    Index + PrimInt + WrappingAdd + WrappingSub + WrappingMul + AsPrimitive<u64>
 {
-    /// The word type of the points in a block.
-    type Point: Word + AsPrimitive<Self>;
-
     /// As many lanes as the registers hold together: eight vectors of AVX-512.
     type Lanes: AsMut<[Self]>;
 
     /// Lanes that are all zero.
     const ZERO: Self::Lanes;
-
-    /// Truncates a value to its low bits.
-    fn wrap(value: u64) -> Self;
 }
 
 macro_rules! lane {
-    ($word:ty, $point:ty, $lanes:literal) => {
+    ($word:ty, $lanes:literal) => {
         impl Lane for $word {
-            type Point = $point;
             type Lanes = [Self; $lanes];
             const ZERO: Self::Lanes = [0; $lanes];
-
-            #[inline(always)]
-            fn wrap(value: u64) -> Self {
-                value as Self
-            }
         }
     };
 }
 
-lane!(u16, u32, 256);
-lane!(u32, u32, 128);
-lane!(u64, u64, 64);
+lane!(u16, 256);
+lane!(u32, 128);
+lane!(u64, 64);
 
 /// Hides the number of rounds from the compiler. If it knew the number, it would unroll the rounds
 /// and compute all rounds of one vector after another, each waiting for the one before (measured:
@@ -78,22 +66,22 @@ pub(crate) fn uncounted<R>(rounds: &[R]) -> &[R] {
 }
 
 /// Writes the values at consecutive points, in words of any width that holds them.
-pub(crate) fn run<L: Lanes, M: Word>(lanes: &L, first: u64, out: &mut [M]) {
+pub(crate) fn run<L: Lanes, M: Index>(lanes: &L, first: u64, out: &mut [M]) {
     run_at(SimdLevel::current(), lanes, first, out);
 }
 
 /// Replaces points with their values, in words of any width that holds them.
-pub(crate) fn each<L: Lanes, M: Word>(lanes: &L, values: &mut [M]) {
+pub(crate) fn each<L: Lanes, M: Index>(lanes: &L, values: &mut [M]) {
     each_at(SimdLevel::current(), lanes, values);
 }
 
 /// [`run`] at a given level of vector instructions.
-pub(crate) fn run_at<L: Lanes, M: Word>(level: SimdLevel, lanes: &L, first: u64, out: &mut [M]) {
-    level.run(Run { lanes, first: L::Point::wrap(first), out });
+pub(crate) fn run_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, first: u64, out: &mut [M]) {
+    level.run(Run { lanes, first: L::Point::truncate(first), out });
 }
 
 /// [`each`] at a given level of vector instructions.
-pub(crate) fn each_at<L: Lanes, M: Word>(level: SimdLevel, lanes: &L, values: &mut [M]) {
+pub(crate) fn each_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, values: &mut [M]) {
     level.run(Each { lanes, values });
 }
 
@@ -103,7 +91,7 @@ struct Run<'a, L: Lanes, M> {
     out: &'a mut [M],
 }
 
-impl<L: Lanes, M: Word> SimdKernel for Run<'_, L, M> {
+impl<L: Lanes, M: Index> SimdKernel for Run<'_, L, M> {
     type Output = ();
 
     #[inline(always)]
@@ -118,7 +106,7 @@ impl<L: Lanes, M: Word> SimdKernel for Run<'_, L, M> {
     }
 }
 
-impl<L: Lanes, M: Word> Run<'_, L, M> {
+impl<L: Lanes, M: Index> Run<'_, L, M> {
     #[inline(always)]
     fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, mut first, out } = self;
@@ -128,29 +116,30 @@ impl<L: Lanes, M: Word> Run<'_, L, M> {
             count_from(first, &mut points);
             lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in block.iter_mut().zip(&points) {
-                *value = M::wrap(point.widen());
+                *value = M::truncate(point.extend());
             }
-            first = first.wrapping_add(&L::Point::wrap(BLOCK as u64));
+            first = first.wrapping_add(&L::Point::truncate(BLOCK as u64));
         }
         if rest.len() < FEW {
             for (value, k) in rest.iter_mut().zip(0..) {
-                *value =
-                    M::wrap(lanes.evaluate_one(first.wrapping_add(&L::Point::wrap(k))).widen());
+                *value = M::truncate(
+                    lanes.evaluate_one(first.wrapping_add(&L::Point::truncate(k))).extend(),
+                );
             }
         } else {
             count_from(first, &mut points);
             lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in rest.iter_mut().zip(&points) {
-                *value = M::wrap(point.widen());
+                *value = M::truncate(point.extend());
             }
         }
     }
 }
 
 #[inline(always)]
-fn count_from<P: Word>(first: P, points: &mut [P; BLOCK]) {
+fn count_from<P: Index>(first: P, points: &mut [P; BLOCK]) {
     for (point, k) in points.iter_mut().zip(0..) {
-        *point = first.wrapping_add(&P::wrap(k));
+        *point = first.wrapping_add(&P::truncate(k));
     }
 }
 
@@ -159,7 +148,7 @@ struct Each<'a, L, M> {
     values: &'a mut [M],
 }
 
-impl<L: Lanes, M: Word> SimdKernel for Each<'_, L, M> {
+impl<L: Lanes, M: Index> SimdKernel for Each<'_, L, M> {
     type Output = ();
 
     #[inline(always)]
@@ -174,7 +163,7 @@ impl<L: Lanes, M: Word> SimdKernel for Each<'_, L, M> {
     }
 }
 
-impl<L: Lanes, M: Word> Each<'_, L, M> {
+impl<L: Lanes, M: Index> Each<'_, L, M> {
     #[inline(always)]
     fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, values } = self;
@@ -182,24 +171,25 @@ impl<L: Lanes, M: Word> Each<'_, L, M> {
         let (blocks, rest) = values.as_chunks_mut::<BLOCK>();
         for block in blocks {
             for (point, value) in points.iter_mut().zip(&*block) {
-                *point = L::Point::wrap(value.widen());
+                *point = L::Point::truncate(value.extend());
             }
             lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in block.iter_mut().zip(&points) {
-                *value = M::wrap(point.widen());
+                *value = M::truncate(point.extend());
             }
         }
         if rest.len() < FEW {
             for value in rest {
-                *value = M::wrap(lanes.evaluate_one(L::Point::wrap(value.widen())).widen());
+                *value =
+                    M::truncate(lanes.evaluate_one(L::Point::truncate(value.extend())).extend());
             }
         } else {
             for (point, value) in points.iter_mut().zip(&*rest) {
-                *point = L::Point::wrap(value.widen());
+                *point = L::Point::truncate(value.extend());
             }
             lanes.evaluate::<LARGE>(&mut points);
             for (value, point) in rest.iter_mut().zip(&points) {
-                *value = M::wrap(point.widen());
+                *value = M::truncate(point.extend());
             }
         }
     }
@@ -214,16 +204,18 @@ pub(crate) fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
         for first in [0, 1, last / 3, last - last.min(700), last] {
             for len in LENGTHS.map(|len| len.min(last - first + 1)) {
                 let points = (0..len).map(|k| first + k);
-                let expected: Vec<u64> =
-                    points.clone().map(|x| lanes.evaluate_one(L::Point::wrap(x)).widen()).collect();
+                let expected: Vec<u64> = points
+                    .clone()
+                    .map(|x| lanes.evaluate_one(L::Point::truncate(x)).extend())
+                    .collect();
                 let what = format!("{what}, {}, {len} from {first}", level.name());
                 let mut wide = vec![u64::MAX; len as usize];
                 run_at(level, lanes, first, &mut wide);
                 assert_eq!(wide, expected, "{what}: run");
-                let mut own: Vec<L::Point> = points.rev().map(L::Point::wrap).collect();
+                let mut own: Vec<L::Point> = points.rev().map(L::Point::truncate).collect();
                 each_at(level, lanes, &mut own);
                 own.reverse();
-                assert!(own.iter().map(|x| x.widen()).eq(expected), "{what}: each");
+                assert!(own.iter().map(|x| x.extend()).eq(expected), "{what}: each");
             }
         }
     }

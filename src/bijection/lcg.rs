@@ -147,6 +147,10 @@ impl<N: Word> Bijection<N> for Lcg<N> {
         run(&Forward(*self), first.widen(), out);
     }
 
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        run(&Forward(*self), first.widen(), out);
+    }
+
     fn inverse_run(&self, first: N, out: &mut [N]) {
         run(&Backward(*self), first.widen(), out);
     }

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
-use crate::seed::KeyDomain;
+use crate::seed::{KeyDomain, Seed};
 
 /// The default family, which [`Permutation::new`](crate::Permutation::new) and
 /// [`par_bijective_shuffle`](crate::ParBijectiveShuffle::par_bijective_shuffle) use.
@@ -70,6 +70,9 @@ impl Bijection for Standard {
     fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
         self.inner().forward_run_u32(first, out);
     }
+    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
+        self.inner().forward_run_u16(first, out);
+    }
     fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
         self.inner().inverse_run_u32(first, out);
     }
@@ -100,6 +103,14 @@ impl FromSeed for Standard {
             Kind::Exact(Table::from_rng(len, rng))
         } else {
             Kind::Cipher(StandardCipher::from_rng(len, rng))
+        })
+    }
+
+    fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
+        Self(if len <= Self::EXACT_MAX {
+            Kind::Exact(Table::from_seed(len, seed))
+        } else {
+            Kind::Cipher(StandardCipher::from_seed(len, seed))
         })
     }
 

@@ -133,6 +133,10 @@ impl<N: Word> Bijection<N> for Table<N> {
         copy_run(&self.forward, first, out, |value| value.widen() as u32);
     }
 
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        copy_run(&self.forward, first, out, |value| value.widen() as u16);
+    }
+
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
         copy_run(&self.inverse, first, out, |value| value.widen() as u32);
     }
@@ -187,7 +191,7 @@ impl FromSeed for Table {
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let len = usize::try_from(len.max(1)).expect("a table must fit the address space");
         let mut values: Vec<u64> = (0..len as u64).collect();
-        draw_exchanges(len, rng, |a, b| values.swap(a, b));
+        draw_exchanges(len, || rng.next_u64(), |a, b| values.swap(a, b));
         Self::inverted(values, Vec::with_capacity(len))
     }
 
@@ -201,29 +205,32 @@ impl FromSeed for Table {
 const BATCH: u64 = 1 << 56;
 
 /// Draws the exchanges of a Fisher-Yates shuffle of `len` places, in the order in which they must
-/// be made.
-pub(crate) fn draw_exchanges<R: Rng + ?Sized>(
+/// be made, from random words.
+#[inline]
+pub(crate) fn draw_exchanges(
     len: usize,
-    rng: &mut R,
+    mut draw: impl FnMut() -> u64,
     mut exchange: impl FnMut(usize, usize),
 ) {
     let mut range = len as u64;
     while range > 1 {
-        let (count, product) = batch(range);
-        let mut fraction = accepted(product, rng);
-        for range in (range - count + 1..=range).rev() {
+        let known = usize::try_from(range).ok().and_then(|range| BATCHES.get(range));
+        let (count, product) = known.copied().unwrap_or_else(|| batch(range));
+        let mut fraction = accepted(product, &mut draw);
+        let end = range - count;
+        while range > end {
             let wide = u128::from(fraction) * u128::from(range);
             fraction = wide as u64;
-            exchange((range - 1) as usize, (wide >> 64) as usize);
+            range -= 1;
+            exchange(range as usize, (wide >> 64) as usize);
         }
-        range -= count;
     }
 }
 
 /// How many of the ranges `range, range - 1, .., 2` one word can serve, and their product.
-pub(crate) fn batch(range: u64) -> (u64, u64) {
+pub(crate) const fn batch(range: u64) -> (u64, u64) {
     let (mut count, mut product) = (1, range);
-    while range - count > 1 {
+    while range > count + 1 {
         match product.checked_mul(range - count) {
             Some(next) if next <= BATCH => product = next,
             _ => break,
@@ -233,11 +240,23 @@ pub(crate) fn batch(range: u64) -> (u64, u64) {
     (count, product)
 }
 
+/// [`batch`] for short ranges, since computing it takes as long as the exchanges.
+static BATCHES: [(u64, u64); 257] = {
+    let mut batches = [(0, 0); 257];
+    let mut range = 0;
+    while range < batches.len() {
+        batches[range] = batch(range as u64);
+        range += 1;
+    }
+    batches
+};
+
 /// Draws a word from which the ranges can be drawn without bias. Words whose last remainder is
 /// below `2^64 mod product` are rejected.
-fn accepted<R: Rng + ?Sized>(product: u64, rng: &mut R) -> u64 {
+#[inline]
+fn accepted(product: u64, mut draw: impl FnMut() -> u64) -> u64 {
     loop {
-        let word = rng.next_u64();
+        let word = draw();
         // The remainder after all multiplications is that of a single multiplication by the
         // product.
         let remainder = word.wrapping_mul(product);
@@ -266,6 +285,9 @@ mod tests {
             let expected: u128 = (range - count + 1..=range).map(u128::from).product();
             assert_eq!(u128::from(product), expected);
             assert!(product <= BATCH);
+            if let Some(&known) = BATCHES.get(range as usize) {
+                assert_eq!(known, (count, product));
+            }
         }
         // A range above the batch's limit is drawn alone.
         assert_eq!(batch(u64::MAX), (1, u64::MAX));

@@ -114,6 +114,25 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         narrow_run(first, out, |first, run| self.forward_run(first, run));
     }
 
+    /// Writes `forward(first + k)` to `out[k]` as 16-bit words, for a domain of at most `2^16`
+    /// points. All of these slots are in the domain.
+    ///
+    /// The CPU engine calls this for short lengths, since a vector holds twice as many words of 16
+    /// bits as of 32. The default calls [`forward_run_u32`](Self::forward_run_u32). There is no
+    /// such method for inverses, which the engine evaluates in runs for longer lengths only.
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        let mut wide = [0; 256];
+        let mut first = first;
+        for out in out.chunks_mut(wide.len()) {
+            let wide = &mut wide[..out.len()];
+            self.forward_run_u32(first, wide);
+            for (narrow, &mut value) in out.iter_mut().zip(wide) {
+                *narrow = value as u16;
+            }
+            first = first.wrapping_add(&N::wrap(out.len() as u64));
+        }
+    }
+
     /// Writes `inverse(first + k)` to `out[k]` as 32-bit words, like
     /// [`forward_run_u32`](Self::forward_run_u32).
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
@@ -210,6 +229,9 @@ macro_rules! forward_bijection {
             fn forward_run_u32(&self, first: N, out: &mut [u32]) {
                 (**self).forward_run_u32(first, out);
             }
+            fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+                (**self).forward_run_u16(first, out);
+            }
             fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
                 (**self).inverse_run_u32(first, out);
             }
@@ -272,9 +294,9 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 ///
 /// The [requirements](Bijection#requirements) hold without exception, for as long as a value lives,
 /// for every value of the type that safe code can make. They hold for every method that the type
-/// overrides, including the runs in both directions and those in 32 bits, and for the functions of
-/// its [`device_source`](Bijection::device_source). Engines rely on each of these for memory
-/// safety. A method may panic.
+/// overrides, including the runs in both directions and those in 16 and 32 bits, and for the
+/// functions of its [`device_source`](Bijection::device_source). Engines rely on each of these for
+/// memory safety. A method may panic.
 ///
 /// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` depend
 /// on a check of their parts, so only their [`trusted`](Bijection::trusted) forms, made of checked
@@ -414,6 +436,9 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     }
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
         self.get().forward_run_u32(first, out);
+    }
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        self.get().forward_run_u16(first, out);
     }
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
         self.get().inverse_run_u32(first, out);

@@ -3,7 +3,7 @@
 use super::Bijection;
 use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
-use crate::word::Word;
+use crate::word::{Index, Word};
 
 /// Searches for points at which a bijection breaks its [requirements](Bijection#requirements). Call
 /// it in the tests of a bijection of your own.
@@ -108,6 +108,7 @@ struct Methods {
     inverse: &'static str,
     forward_run: &'static str,
     inverse_run: &'static str,
+    forward_run_u16: &'static str,
     forward_run_u32: &'static str,
     inverse_run_u32: &'static str,
     forward_each: &'static str,
@@ -119,6 +120,7 @@ const PLAIN: Methods = Methods {
     inverse: "inverse",
     forward_run: "forward_run",
     inverse_run: "inverse_run",
+    forward_run_u16: "forward_run_u16",
     forward_run_u32: "forward_run_u32",
     inverse_run_u32: "inverse_run_u32",
     forward_each: "forward_each",
@@ -130,6 +132,7 @@ const TRUSTED: Methods = Methods {
     inverse: "trusted().inverse",
     forward_run: "trusted().forward_run",
     inverse_run: "trusted().inverse_run",
+    forward_run_u16: "trusted().forward_run_u16",
     forward_run_u32: "trusted().forward_run_u32",
     inverse_run_u32: "trusted().inverse_run_u32",
     forward_each: "trusted().forward_each",
@@ -217,6 +220,11 @@ impl<N: Word> Check<'_, N> {
             form.inverse_run_u32(first, &mut out);
             agree(methods.inverse_run_u32, &points, &inverse, &out)?;
         }
+        if self.last.widen() <= u64::from(u16::MAX) {
+            let mut out: Vec<u16> = others(&forward).iter().map(|x| x.widen() as u16).collect();
+            form.forward_run_u16(first, &mut out);
+            agree(methods.forward_run_u16, &points, &forward, &out)?;
+        }
         Ok(count)
     }
 
@@ -297,14 +305,14 @@ fn others<N: Word>(values: &[N]) -> Vec<N> {
 }
 
 /// Checks that a method returned the same values as `forward` or `inverse` did point by point.
-fn agree<N: Word, M: Word>(
+fn agree<N: Word, M: Index>(
     method: &'static str,
     points: &[N],
     expected: &[N],
     actual: &[M],
 ) -> Result<(), Error> {
     for ((point, expected), actual) in points.iter().zip(expected).zip(actual) {
-        let (point, expected, actual) = (point.widen(), expected.widen(), actual.widen());
+        let (point, expected, actual) = (point.widen(), expected.widen(), actual.extend());
         if expected != actual {
             return found(Defect::Disagrees { method, point, expected, actual });
         }

@@ -50,6 +50,23 @@ mod sealed {
 /// [`ParBijectiveShuffleTogether`](crate::ParBijectiveShuffleTogether). A loop that shuffles
 /// millions of items repeatedly should reuse its working memory through a [`Workspace`].
 ///
+/// # Choosing the strategy
+///
+/// These methods choose between a copy of the items and work in place by the size of the slice. A
+/// [`Workspace`] that is used once makes the same call by a [`Strategy`](crate::Strategy) of the
+/// caller's choice:
+///
+/// ```
+/// use bijective_shuffle::Strategy;
+/// use bijective_shuffle::prelude::*;
+///
+/// let mut v: Vec<u64> = (0..200_000).collect();
+/// Workspace::new().with_strategy(Strategy::InPlace).shuffle_by_seed(42, &mut v)?;
+/// v.par_bijective_unshuffle(42);
+/// assert!(v.into_iter().eq(0..200_000));
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// [`par_bijective_shuffle`]: Self::par_bijective_shuffle
 /// [`par_bijective_unshuffle`]: Self::par_bijective_unshuffle
 /// [`par_bijective_shuffled`]: Self::par_bijective_shuffled
@@ -78,7 +95,10 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// Shuffles the slice. Items are moved, never cloned, and need not be `Clone`, `Copy` or
     /// `Sync`.
     ///
-    /// The call copies the items to other memory and back, so it needs memory for one copy of them.
+    /// Up to 24 MiB of items, or what the last-level cache holds if that is less, are copied to
+    /// other memory and back. More are moved [in place](crate::Strategy::InPlace), with two bytes
+    /// an item beside them; items of more than 256 bytes are always copied. The
+    /// [strategy](Self#choosing-the-strategy) can be chosen.
     ///
     /// # Several arrays
     ///
@@ -213,8 +233,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        let bijection = Standard::from_seed(items.len() as u64, seed);
-        Workspace::once().reorder(&bijection, items, Direction::Shuffle)
+        Workspace::once(|workspace| workspace.reorder_by_seed(seed, items, Direction::Shuffle))
     }
 
     /// Undoes the shuffle as [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) does, but
@@ -233,8 +252,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         let items = self.items_mut();
-        let bijection = Standard::from_seed(items.len() as u64, seed);
-        Workspace::once().reorder(&bijection, items, Direction::Unshuffle)
+        Workspace::once(|workspace| workspace.reorder_by_seed(seed, items, Direction::Unshuffle))
     }
 
     /// Returns a shuffled copy as [`par_bijective_shuffled`](Self::par_bijective_shuffled) does, or
@@ -294,7 +312,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Shuffle)
+        let items = self.items_mut();
+        Workspace::once(|workspace| workspace.reorder(&bijection, items, Direction::Shuffle))
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -332,7 +351,8 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
+        let items = self.items_mut();
+        Workspace::once(|workspace| workspace.reorder(&bijection, items, Direction::Unshuffle))
     }
 
     /// Returns a copy shuffled by a given bijection: what

@@ -48,6 +48,12 @@ fn check_run<N: Word>(f: &dyn Bijection<N>, first: N, count: usize, what: &str) 
         f.inverse_run_u32(first, &mut narrow);
         assert!(agrees(&inverse, &narrow), "{what}: inverse_run_u32 from {first}");
     }
+    if f.last().widen() <= u64::from(u16::MAX) {
+        let mut short = vec![0_u16; count];
+        f.forward_run_u16(first, &mut short);
+        let agrees = forward.iter().map(|x| x.widen()).eq(short.iter().map(|&x| u64::from(x)));
+        assert!(agrees, "{what}: forward_run_u16 from {first}");
+    }
     out.copy_from_slice(&points);
     f.forward_each(&mut out);
     assert_eq!(out, forward, "{what}: forward_each from {first}");
@@ -299,6 +305,7 @@ fn points_beyond_a_domain_do_no_harm() {
             let mut narrow = [0; 300];
             f.forward_run_u32(point, &mut narrow);
             f.inverse_run_u32(point, &mut narrow);
+            f.forward_run_u16(point, &mut [0; 300]);
         }
         assert!(f.forward(0) <= f.last(), "{name}");
     }

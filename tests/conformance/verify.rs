@@ -84,6 +84,10 @@ impl Bijection for Wrong {
         out.iter_mut().zip(first..).for_each(|(out, x)| *out = self.inverse(x) as u32);
         self.spoil("inverse_run_u32", out, 3);
     }
+    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
+        out.iter_mut().zip(first..).for_each(|(out, x)| *out = self.forward(x) as u16);
+        self.spoil("forward_run_u16", out, 3);
+    }
     fn forward_each(&self, values: &mut [u64]) {
         values.iter_mut().for_each(|x| *x = self.forward(*x));
         self.spoil("forward_each", values, 3);
@@ -129,9 +133,16 @@ fn wrong_values_are_named() {
 
 #[test]
 fn methods_that_disagree_are_named() {
-    let methods =
-        ["forward_run", "inverse_run", "forward_run_u32", "inverse_run_u32", "forward_each"];
-    for method in methods.into_iter().chain(["inverse_each"]) {
+    let methods = [
+        "forward_run",
+        "inverse_run",
+        "forward_run_u32",
+        "inverse_run_u32",
+        "forward_run_u16",
+        "forward_each",
+        "inverse_each",
+    ];
+    for method in methods {
         let f = Wrong { method, ..Wrong::default() };
         for samples in [0, 10, 1000] {
             let Defect::Disagrees { method: named, point, expected, actual: 3 } =

@@ -1,10 +1,17 @@
 //! Memory that is not there: calls that need it say so and leave the items alone, and a shuffle in
-//! place does without.
+//! place does without. Its long form takes most of the machine's memory:
+//!
+//! ```console
+//! BIJECTIVE_SHUFFLE_LONG=1 cargo test --release --test suite memory:: -- --nocapture --test-threads 1
+//! ```
 
 use std::process::Command;
+use std::time::Instant;
 
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
+
+use crate::common;
 
 /// Set in the process whose memory is limited.
 const CHILD: &str = "BIJECTIVE_SHUFFLE_TEST_LIMITED";
@@ -69,4 +76,38 @@ fn fail_in_every_way() {
     items.try_par_bijective_unshuffle(1).unwrap();
     assert!(items.iter().copied().eq(0..1 << 20));
     println!("every way failed as it should");
+}
+
+/// The memory that the machine has to give, in bytes.
+fn available() -> usize {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:")).unwrap();
+    line.trim().trim_end_matches("kB").trim_end().parse::<usize>().unwrap() << 10
+}
+
+/// A slice of 60 % of the memory is shuffled and put back by plain calls: 14 GiB where there are
+/// 24. A second copy would have no room.
+#[test]
+fn more_than_half_of_the_memory_is_shuffled() {
+    if !common::long() {
+        println!("skipped: takes 80 % of the memory, and minutes, for the long form");
+        return;
+    }
+    let len = available() / 10 * 6 / 8;
+    let mut items: Vec<u64> = Vec::new();
+    items.try_reserve_exact(len).unwrap();
+    items.extend(0..len as u64);
+    let start = Instant::now();
+    items.try_par_bijective_shuffle(1).unwrap();
+    let speed = len as f64 / start.elapsed().as_secs_f64() / 1e6;
+    println!("{len} items of 8 bytes: {speed:.0} million a second");
+    // Some of the order: all of it would take as much memory again.
+    let p = Permutation::new(len as u64, 1);
+    assert!(p.iter().take(1 << 20).eq(items[..1 << 20].iter().copied()));
+    assert!(p.iter().rev().take(1 << 20).eq(items.iter().rev().take(1 << 20).copied()));
+    let add = |sum: u64, k: u64| sum.wrapping_add(k.wrapping_mul(k | 1));
+    let expected = (0..len as u64).fold(0, add);
+    assert_eq!(items.iter().copied().fold(0, add), expected, "an item is lost");
+    items.try_par_bijective_unshuffle(1).unwrap();
+    assert!(items.iter().copied().eq(0..len as u64));
 }

@@ -9,6 +9,9 @@ use crate::word::Word;
 
 /// A word that holds a row or a column.
 pub(super) trait Cell: Lane {
+    /// The word type of the points.
+    type Point: Word + AsPrimitive<Self>;
+
     /// A mask of the hash's words, which may be narrower than the cell to leave room for a product.
     const HASH: Self;
 
@@ -20,6 +23,8 @@ pub(super) trait Cell: Lane {
 }
 
 impl Cell for u16 {
+    type Point = u32;
+
     const HASH: Self = Self::MAX;
     const HALF: usize = 8;
 
@@ -30,6 +35,8 @@ impl Cell for u16 {
 }
 
 impl Cell for u64 {
+    type Point = u64;
+
     const HASH: Self = u32::MAX as Self;
     const HALF: usize = 16;
 
@@ -73,7 +80,7 @@ impl<'a, const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize>
     HalfRounds<'a, INVERSE, L, HALF_ROUNDS>
 {
     pub(super) fn new(grid: &'a GridFeistel<HALF_ROUNDS>) -> Self {
-        let wrap = |word: u32| L::wrap(u64::from(word));
+        let wrap = |word: u32| L::truncate(u64::from(word));
         let keys = core::array::from_fn(|k| {
             let k = if INVERSE { HALF_ROUNDS - 1 - k } else { k };
             let HalfRound { multiplier, increment, finish, columns } = grid.keys[k];
@@ -88,8 +95,8 @@ impl<'a, const INVERSE: bool, L: Cell, const HALF_ROUNDS: usize>
         Self {
             grid,
             keys,
-            rows: L::wrap(grid.rows),
-            column_mask: L::wrap(u64::low_mask(grid.column_bits)),
+            rows: L::truncate(grid.rows),
+            column_mask: L::truncate(u64::low_mask(grid.column_bits)),
             column_bits: grid.column_bits as usize,
             column_shift: (grid.width - grid.column_bits) as usize,
         }

@@ -13,10 +13,10 @@ use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
 use crate::seed::KeyDomain;
-use crate::word::Word;
+use crate::word::{Index, Word};
 
 impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
-    fn run<const INVERSE: bool, M: Word>(&self, first: u64, out: &mut [M]) {
+    fn run<const INVERSE: bool, M: Index>(&self, first: u64, out: &mut [M]) {
         match self.width {
             16 => run(&HalfRounds::<INVERSE, u16, HALF_ROUNDS>::new(self), first, out),
             _ => run(&HalfRounds::<INVERSE, u64, HALF_ROUNDS>::new(self), first, out),
@@ -51,6 +51,10 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
 
     fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
         self.run::<false, u32>(first, out);
+    }
+
+    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
+        self.run::<false, u16>(first, out);
     }
 
     fn inverse_run(&self, first: u64, out: &mut [u64]) {

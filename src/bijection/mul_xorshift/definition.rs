@@ -1,6 +1,7 @@
 //! The definition of [`MulXorshift`]: its keys, and its values at single points.
 
 use crate::base::check::check_bits;
+use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::{BijectionError, Error};
 use crate::word::{Word, bits_for};
 
@@ -118,7 +119,12 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
             bits,
             multipliers: multipliers.map(|word| word & mask),
             increments: increments.map(|word| word & mask),
-            undo: multipliers.map(|word| word.odd_inverse() & mask),
+            undo: if bits <= u32::BITS {
+                let inverses = SimdLevel::current().run(Inverses(multipliers));
+                inverses.map(|word| N::wrap(word.into()) & mask)
+            } else {
+                multipliers.map(|word| word.odd_inverse() & mask)
+            },
         }
     }
 
@@ -152,6 +158,27 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
             x = x.wrapping_mul(&self.undo[round]) & mask;
         }
         xorshift(x, self.shift(true))
+    }
+}
+
+/// The inverses of odd numbers modulo 2^32, computed side by side.
+struct Inverses<const COUNT: usize, N>([N; COUNT]);
+
+impl<const COUNT: usize, N: Word> SimdKernel for Inverses<COUNT, N> {
+    type Output = [u32; COUNT];
+
+    #[inline(always)]
+    fn run(self) -> [u32; COUNT] {
+        let numbers = self.0.map(|number| number.widen() as u32);
+        // As in `Word::odd_inverse`: 3 bits are correct, and 4 steps pass 32.
+        let mut inverses = numbers;
+        for _ in 0..4 {
+            for (inverse, number) in inverses.iter_mut().zip(numbers) {
+                let error = 2_u32.wrapping_sub(number.wrapping_mul(*inverse));
+                *inverse = inverse.wrapping_mul(error);
+            }
+        }
+        inverses
     }
 }
 

@@ -1,8 +1,6 @@
 //! A [`MulXorshift`] on many points at once, in the narrowest lanes that hold the domain: a vector
 //! holds twice as many words of half the width.
 
-use num_traits::AsPrimitive;
-
 use super::definition::MulXorshift;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 use crate::word::Word;
@@ -39,12 +37,12 @@ impl<'a, const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize>
     Rounds<'a, INVERSE, N, L, ROUNDS>
 {
     pub(super) fn new(cipher: &'a MulXorshift<ROUNDS, N>) -> Self {
-        let mask = L::wrap(u64::low_mask(cipher.bits));
+        let mask = L::truncate(u64::low_mask(cipher.bits));
         let round = |multiplier: N, increment: N, odd| {
             let shift = cipher.shift(odd);
             Round {
-                multiplier: L::wrap(multiplier.widen()),
-                increment: L::wrap(increment.widen()),
+                multiplier: L::truncate(multiplier.widen()),
+                increment: L::truncate(increment.widen()),
                 shift,
                 mask: mask >> shift,
             }
@@ -85,33 +83,31 @@ fn inverse<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
 impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
     for Rounds<'_, INVERSE, N, L, ROUNDS>
 {
-    type Point = L::Point;
+    type Point = L;
 
     #[inline(always)]
-    fn evaluate<const LARGE: bool>(&self, points: &mut [L::Point; BLOCK]) {
+    fn evaluate<const LARGE: bool>(&self, points: &mut [L; BLOCK]) {
         let mut lanes = L::ZERO;
         let lanes = lanes.as_mut();
         let rounds = uncounted(&self.rounds);
         for points in points.chunks_exact_mut(lanes.len()) {
-            for (lane, point) in lanes.iter_mut().zip(&*points) {
-                *lane = point.as_();
-            }
+            lanes.copy_from_slice(points);
             if INVERSE {
                 inverse(rounds, self.outer, lanes);
             } else {
                 forward(rounds, self.outer, lanes);
             }
             for (lane, point) in lanes.iter().zip(points) {
-                *point = L::Point::wrap((*lane & self.mask).as_());
+                *point = *lane & self.mask;
             }
         }
     }
 
     #[inline(always)]
-    fn evaluate_one(&self, point: L::Point) -> L::Point {
-        let point = N::wrap(point.widen());
+    fn evaluate_one(&self, point: L) -> L {
+        let point = N::wrap(point.extend());
         let value = if INVERSE { self.cipher.slot(point) } else { self.cipher.value(point) };
-        L::Point::wrap(value.widen())
+        L::truncate(value.widen())
     }
 }
 

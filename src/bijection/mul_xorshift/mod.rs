@@ -12,10 +12,11 @@ use super::device::{pair, word_for};
 use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
-use crate::word::Word;
+use crate::seed::{BLOCKS, Seed};
+use crate::word::{Index, Word};
 
 impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
-    fn run<const INVERSE: bool, M: Word>(&self, first: N, out: &mut [M]) {
+    fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
         let first = first.widen();
         match self.bits {
             ..=16 => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
@@ -52,6 +53,10 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
 
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
         self.run::<false, u32>(first, out);
+    }
+
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        self.run::<false, u16>(first, out);
     }
 
     fn inverse_run(&self, first: N, out: &mut [N]) {
@@ -134,5 +139,17 @@ impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {
     /// that holds the length.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         Self::from_words(len, [[(); 2]; ROUNDS].map(|round| round.map(|()| rng.next_u64())))
+    }
+
+    /// What [`from_rng`](Self::from_rng) makes of the seed's stream, whose blocks are computed side
+    /// by side: a round takes the two words of one.
+    fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
+        let (seed, domain) = (seed.into(), Self::key_domain(len));
+        let mut words = [[0; 2]; ROUNDS];
+        for (first, words) in (0..).step_by(BLOCKS).zip(words.chunks_mut(BLOCKS)) {
+            let drawn = seed.stream_words(domain, first);
+            words.copy_from_slice(&drawn.as_chunks().0[..words.len()]);
+        }
+        Self::from_words(len, words)
     }
 }

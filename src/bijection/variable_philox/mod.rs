@@ -16,7 +16,7 @@ use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::error::Error;
-use crate::word::{Word, bits_for};
+use crate::word::{Index, Word, bits_for};
 
 /// VariablePhilox: a Feistel-like cipher on `2^b` points, for every `b` from 2 to 64.
 ///
@@ -108,7 +108,7 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
         Split::new(self.bits)
     }
 
-    fn run<const INVERSE: bool, M: Word>(&self, first: N, out: &mut [M]) {
+    fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
         let (split, keys, first) = (self.split(), &self.keys, first.widen());
         if self.bits <= u32::BITS {
             run(&Narrow::<INVERSE> { split, keys }, first, out);
@@ -150,6 +150,10 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
 
     fn forward_run_u32(&self, first: N, out: &mut [u32]) {
         self.run::<false, u32>(first, out);
+    }
+
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        self.run::<false, u16>(first, out);
     }
 
     fn inverse_run_u32(&self, first: N, out: &mut [u32]) {

@@ -5,7 +5,8 @@ use rayon::prelude::*;
 use super::Batch;
 use super::rows::{SEQUENTIAL_ITEMS, task_rows};
 use crate::base::parallel;
-use crate::bijection::{FromSeed, Standard, draw_exchanges};
+use crate::bijection::{FromSeed, Standard};
+use crate::compact::cpu::exchanges::{exchange, is_exact};
 use crate::compact::{Direction, Workspace};
 use crate::error::Error;
 
@@ -24,7 +25,7 @@ pub(crate) fn reorder_rows<T: Send>(
     if len <= 1 || items.is_empty() {
         return Ok(());
     }
-    if len as u64 <= Standard::EXACT_MAX {
+    if is_exact(len) {
         reorder_short_rows(batch, items, direction);
         return Ok(());
     }
@@ -47,25 +48,11 @@ pub(crate) fn reorder_rows<T: Send>(
         .try_for_each_init(Workspace::new, |workspace, (row, items)| reorder(workspace, row, items))
 }
 
-/// The same for rows that are drawn exactly: the exchanges that would make the permutation are
-/// applied to the items themselves, or, to undo them, from the last to the first.
+/// The same for rows that are drawn exactly.
 fn reorder_short_rows<T: Send>(batch: &Batch, items: &mut [T], direction: Direction) {
     let len = batch.len;
-    let domain = Standard::key_domain(len as u64);
     let reorder = |(row, items): (usize, &mut [T])| {
-        let mut stream = batch.seed.epoch(row as u64).key_stream(domain);
-        match direction {
-            Direction::Shuffle => draw_exchanges(len, &mut stream, |a, b| items.swap(a, b)),
-            Direction::Unshuffle => {
-                let mut exchanges = [(0, 0); Standard::EXACT_MAX as usize];
-                let mut count = 0;
-                draw_exchanges(len, &mut stream, |a, b| {
-                    exchanges[count] = (a, b);
-                    count += 1;
-                });
-                exchanges[..count].iter().rev().for_each(|&(a, b)| items.swap(a, b));
-            }
-        }
+        exchange(&batch.seed.epoch(row as u64), items, direction);
     };
     if items.len() < SEQUENTIAL_ITEMS {
         items.chunks_exact_mut(len).enumerate().for_each(reorder);

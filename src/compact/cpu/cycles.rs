@@ -29,7 +29,7 @@ use crate::base::stream::{LINE, prefetch_lines};
 use crate::compact::Direction;
 use crate::compact::columns::{Column, item_bytes};
 use crate::error::Error;
-use crate::word::Word;
+use crate::word::Index;
 
 /// The distance of leaders.
 const GAP: usize = 64;
@@ -152,11 +152,11 @@ const FAR: usize = 16 * GAP;
 /// Writes each index to its place.
 struct WriteIndexes;
 
-impl<N: Word> MoveRun<&mut [MaybeUninit<u32>], N> for WriteIndexes {
+impl<N: Index> MoveRun<&mut [MaybeUninit<u32>], N> for WriteIndexes {
     fn move_run(&self, places: &mut [MaybeUninit<u32>], indices: &[N]) {
         for (place, &index) in places.iter_mut().zip(indices) {
             // The caller has at most 2^32 items.
-            place.write(index.widen() as u32);
+            place.write(index.extend() as u32);
         }
     }
 }
@@ -164,13 +164,13 @@ impl<N: Word> MoveRun<&mut [MaybeUninit<u32>], N> for WriteIndexes {
 /// Writes each place to its index in a list, which has room for as many as the permutation has.
 struct WritePlaces(SharedPtr<MaybeUninit<u32>>);
 
-impl<N: Word> MoveRun<PlaceRange, N> for WritePlaces {
+impl<N: Index> MoveRun<PlaceRange, N> for WritePlaces {
     fn move_run(&self, places: PlaceRange, indices: &[N]) {
         assert_eq!(places.len, indices.len());
         for (place, &index) in (places.first..).zip(indices) {
             // SAFETY: the indexes of a checked permutation are below its length, which is that of
             // the list.
-            let source = unsafe { self.0.at(index.widen() as usize) };
+            let source = unsafe { self.0.at(index.extend() as usize) };
             // SAFETY: each index is in one run only, so no other thread writes there.
             unsafe { source.write(MaybeUninit::new(place as u32)) };
         }

@@ -26,7 +26,7 @@ use crate::base::parallel;
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::{with_slots, wrong_count};
 use crate::error::Error;
-use crate::word::Word;
+use crate::word::{Index, Word};
 
 /// What to do with a run of places and the indexes that belong to them, one for each place.
 pub(super) trait MoveRun<P, N>: Sync {
@@ -112,7 +112,7 @@ pub(crate) fn is_parallel(last_slot: u64) -> bool {
 ///
 /// [`Error::NotABijection`] if there are not exactly as many survivors as places. Some runs have
 /// been moved by then.
-pub(super) fn in_order<P: Places, N: Word>(
+pub(super) fn in_order<P: Places, N: Index>(
     values: &Values,
     places: P,
     step: &impl MoveRun<P, N>,

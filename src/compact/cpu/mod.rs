@@ -8,6 +8,7 @@
 //! survivors    evaluating runs of slots and keeping the survivors
 //! places       where items are read from and written to
 //! buckets      runs of slots, or of indexes, that fit the cache
+//! exchanges    lengths drawn exactly: exchanges of the items themselves
 //! taken        which slots of a bucket are taken, and how many before each
 //! check        checking that indexes are a permutation
 //! direct       the direct strategy: survivors in order, in runs
@@ -27,6 +28,7 @@ mod check;
 mod columns;
 mod cycles;
 pub(crate) mod direct;
+pub(crate) mod exchanges;
 mod in_place;
 mod pack;
 pub(crate) mod partitioned;
@@ -64,6 +66,7 @@ use crate::word::Word;
 /// 2^32 items), and one bit an item for the check. So does a shuffled copy, except one of many
 /// items by a trusted bijection, for which the items are copied first and then shuffled. Each
 /// thread has some 4 MiB besides. Every call allocates all of this anew; a [`Workspace`] keeps it.
+/// Only for short lengths the calling thread keeps some memory until it ends: at most 4 MiB.
 ///
 /// # Examples
 ///
@@ -94,11 +97,11 @@ impl Compactor for Cpu {
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once().reorder(bijection, items, Direction::Shuffle)
+        Workspace::once(|workspace| workspace.reorder(bijection, items, Direction::Shuffle))
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once().reorder(bijection, items, Direction::Unshuffle)
+        Workspace::once(|workspace| workspace.reorder(bijection, items, Direction::Unshuffle))
     }
 
     fn shuffled<T: Clone + Send + Sync>(

@@ -4,7 +4,7 @@
 use super::direct::{MoveRun, fill_checked, in_chunks, in_order, in_waves, is_parallel};
 use super::partitioned::{Buffers, Sorting};
 use super::places::{Numbers, Places, Span};
-use super::survivors::Values;
+use super::survivors::{Values, is_short};
 use super::tuning;
 use crate::base::check::{check_length, try_with_capacity};
 use crate::base::memory::Buffer;
@@ -119,7 +119,7 @@ impl<'a> CheckedPermutation<'a> {
         step: &M,
     ) -> Result<(), Error>
     where
-        M: MoveRun<P, u32> + MoveRun<P, u64>,
+        M: MoveRun<P, u16> + MoveRun<P, u32> + MoveRun<P, u64>,
     {
         assert_eq!(self.len, places.len());
         if self.len == 0 {
@@ -138,7 +138,9 @@ impl<'a> CheckedPermutation<'a> {
             }
             Indices::Evaluated(f) => {
                 let values = Values::on_one_thread(f, self.len, tiles)?;
-                if fits_u32(self.len) {
+                if is_short(f.last()) {
+                    in_order::<P, u16>(&values, places, step)
+                } else if fits_u32(self.len) {
                     in_order::<P, u32>(&values, places, step)
                 } else {
                     in_order::<P, u64>(&values, places, step)

@@ -12,6 +12,7 @@ use core::ptr;
 
 use super::cycles;
 use super::direct::MoveRun;
+use super::exchanges::{exchange, is_exact};
 use super::permutation::CheckedPermutation;
 use super::places::Span;
 use super::strategy::{Strategy, Way};
@@ -25,7 +26,7 @@ use crate::compact::Direction;
 use crate::compact::columns::Column;
 use crate::error::Error;
 use crate::seed::Seed;
-use crate::word::Word;
+use crate::word::Index;
 
 impl Workspace {
     /// Shuffles the items: item `p[k]` moves to place `k`.
@@ -88,7 +89,7 @@ impl Workspace {
         seed: impl Into<Seed>,
         items: &mut [T],
     ) -> Result<(), Error> {
-        self.reorder(&Standard::from_seed(items.len() as u64, seed), items, Direction::Shuffle)
+        self.reorder_by_seed(seed, items, Direction::Shuffle)
     }
 
     /// Undoes [`shuffle_by_seed`](Self::shuffle_by_seed) with the same seed.
@@ -101,7 +102,7 @@ impl Workspace {
         seed: impl Into<Seed>,
         items: &mut [T],
     ) -> Result<(), Error> {
-        self.reorder(&Standard::from_seed(items.len() as u64, seed), items, Direction::Unshuffle)
+        self.reorder_by_seed(seed, items, Direction::Unshuffle)
     }
 
     /// Copies the items in shuffled order: item `p[k]` of `source` to place `k` of `out`.
@@ -192,6 +193,24 @@ impl Workspace {
         out: &mut [T],
     ) -> Result<(), Error> {
         self.shuffle_into(&Standard::from_seed(source.len() as u64, seed), source, out)
+    }
+
+    /// Moves the items by the permutation of a seed, in a given direction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; the items are then where they were.
+    pub(crate) fn reorder_by_seed<T: Send>(
+        &mut self,
+        seed: impl Into<Seed>,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        if is_exact(items.len()) {
+            exchange(&seed.into(), items, direction);
+            return Ok(());
+        }
+        self.reorder(&Standard::from_seed(items.len() as u64, seed), items, direction)
     }
 
     /// Moves the items by the permutation that a bijection compacts to, in a given direction.
@@ -342,9 +361,12 @@ impl<'a, T: Send> Relocation<'a, T> {
         let len = self.items.len();
         let from = SharedPtr::new(self.scratch.as_mut_ptr().cast::<T>());
         let to = SharedPtr::new(self.items.as_mut_ptr());
-        // Nothing below can unwind, so the slice is never left half overwritten. (Rayon panics if
-        // it cannot start its pool, so the pool is started first.)
-        rayon::current_num_threads();
+        let is_sequential = tuning::is_sequential(len, size_of::<T>());
+        if !is_sequential {
+            // Nothing below can unwind, so the slice is never left half overwritten. Rayon panics
+            // if it cannot start its pool, so the pool is started first.
+            rayon::current_num_threads();
+        }
         let put_back = |first: usize, count: usize| {
             // SAFETY: `put_back` is called for items below `len`, and there are as many copies.
             let from = unsafe { from.at(first) };
@@ -356,7 +378,7 @@ impl<'a, T: Send> Relocation<'a, T> {
             // duplicates none.
             unsafe { ptr::copy_nonoverlapping(from, to, count) };
         };
-        if tuning::is_sequential(len, size_of::<T>()) {
+        if is_sequential {
             put_back(0, len);
         } else {
             let chunk = tuning::MOVE_CHUNK;
@@ -371,13 +393,13 @@ impl<'a, T: Send> Relocation<'a, T> {
 /// holds the start of a slice with the permutation's length, to which nobody writes.
 struct Gather<T>(SharedPtr<T>);
 
-impl<T: Send, N: Word> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
+impl<T: Send, N: Index> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
     #[inline]
     fn move_run(&self, places: &mut [MaybeUninit<T>], indices: &[N]) {
         for (place, &index) in places.iter_mut().zip(indices) {
             // SAFETY: the indexes of a checked permutation are below its length, which is that of
             // the slice.
-            let item = unsafe { self.0.at(index.widen() as usize) };
+            let item = unsafe { self.0.at(index.extend() as usize) };
             // SAFETY: the item is initialised, nobody writes to the slice meanwhile, and the place
             // is elsewhere. The copy counts only as bytes until `commit` makes all copies the items
             // at once; or the items are `Copy`, and may be duplicated.
@@ -390,13 +412,13 @@ impl<T: Send, N: Word> MoveRun<&mut [MaybeUninit<T>], N> for Gather<T> {
 /// holds the start of as many places as the permutation's length, which are used for nothing else.
 struct Scatter<T>(SharedPtr<MaybeUninit<T>>);
 
-impl<T: Send, N: Word> MoveRun<&mut [T], N> for Scatter<T> {
+impl<T: Send, N: Index> MoveRun<&mut [T], N> for Scatter<T> {
     #[inline]
     fn move_run(&self, items: &mut [T], indices: &[N]) {
         for (item, &index) in items.iter_mut().zip(indices) {
             // SAFETY: the indexes of a checked permutation are below its length, which is that of
             // the scratch buffer.
-            let place = unsafe { self.0.at(index.widen() as usize) };
+            let place = unsafe { self.0.at(index.extend() as usize) };
             // SAFETY: the item is initialised and the place is elsewhere. No other thread writes to
             // the place, since a checked permutation has each index once. The copy counts only as
             // bytes until `commit` makes all copies the items at once.

@@ -9,6 +9,9 @@ use super::tuning;
 use crate::compact::Direction;
 
 /// How the CPU engine moves items. All strategies give the same result.
+///
+/// [`Workspace::with_strategy`](crate::Workspace::with_strategy) chooses one, also for a single
+/// call: `Workspace::new().with_strategy(strategy).shuffle_by_seed(seed, &mut items)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
@@ -49,7 +52,9 @@ pub enum Strategy {
     /// bytes, such as [`Rows`](crate::Rows) and several columns with as many bytes at one place,
     /// are moved along the cycles of the permutation, each once, if there are at most 2^32. That
     /// takes four bytes an item and a 64th of the items. Elsewhere the direct strategy is used
-    /// instead.
+    /// instead. Narrow columns are not moved in place: they would be moved one after the other, each
+    /// with an evaluation of its own, and if memory ran out before the last one, they would not be in
+    /// one order.
     InPlace,
 }
 

@@ -7,7 +7,7 @@ use super::tuning;
 use crate::base::memory::{Buffer, assume_init, assume_init_mut};
 use crate::bijection::{Bijection, Trusted};
 use crate::error::Error;
-use crate::word::Word;
+use crate::word::Index;
 
 /// The values at all slots of a domain. Those below a length survive; the length is at least 1.
 pub(crate) struct Values<'a> {
@@ -23,6 +23,8 @@ enum Form<'a> {
     /// Evaluated in 32 bits: the bijection is trusted to stay below 2^32, or the caller accepts
     /// wrong values.
     Narrow(&'a dyn Bijection),
+    /// Evaluated in 16 bits, for a domain of at most 2^16 points.
+    Short(&'a dyn Bijection),
     /// A table of values of 16 bits. A slot that does not survive may hold any index that does not.
     Listed16(&'a [u16]),
     Listed32(&'a [u32]),
@@ -44,8 +46,13 @@ impl<'a> Values<'a> {
     /// others, but all that survive are below the length.
     pub(crate) fn unchecked(bijection: &'a dyn Bijection, len: u64) -> Self {
         let (last_slot, last_index) = (bijection.last(), len - 1);
-        let is_narrow = last_slot <= u64::from(u32::MAX);
-        let form = if is_narrow { Form::Narrow(bijection) } else { Form::Any(bijection) };
+        let form = if is_short(last_slot) {
+            Form::Short(bijection)
+        } else if last_slot <= u64::from(u32::MAX) {
+            Form::Narrow(bijection)
+        } else {
+            Form::Any(bijection)
+        };
         Self { last_slot, last_index, form }
     }
 
@@ -80,7 +87,7 @@ impl<'a> Values<'a> {
         let slots = last_slot as usize + 1;
         // The largest word of either width is no surviving index, since the last slot's number is
         // not.
-        let form = if last_slot <= u64::from(u16::MAX) {
+        let form = if is_short(last_slot) {
             let table = fill(buffer.room(slots)?, u16::MAX);
             list(trusted, len, table, |index| index as u16);
             Form::Listed16(table)
@@ -98,7 +105,7 @@ impl<'a> Values<'a> {
 
     /// Packs the survivors among some slots at the front of `out`, which has room for all the slots
     /// and [`SLACK`] more.
-    pub(crate) fn survivors<'b, N: Word>(
+    pub(crate) fn survivors<'b, N: Index>(
         &self,
         slots: SlotRange,
         out: &'b mut [MaybeUninit<N>],
@@ -112,6 +119,10 @@ impl<'a> Values<'a> {
                 bijection.forward_run_u32(first, run);
                 pack(run, self.last_index as u32, out)
             }),
+            Form::Short(bijection) => slots.pack_runs(out, |first, run, out| {
+                bijection.forward_run_u16(first, run);
+                pack(run, self.last_index as u32, out)
+            }),
             Form::Listed16(table) => pack(slots.of(table), self.last_index as u32, out),
             Form::Listed32(table) => pack(slots.of(table), self.last_index as u32, out),
         };
@@ -119,6 +130,11 @@ impl<'a> Values<'a> {
         // behind the one before, so the first `survivors` words are initialised.
         unsafe { assume_init(&out[..survivors]) }
     }
+}
+
+/// Whether all values at the slots up to the last, and all indexes, fit 16 bits.
+pub(super) fn is_short(last_slot: u64) -> bool {
+    last_slot <= u64::from(u16::MAX)
 }
 
 /// Consecutive slots, at least one.
@@ -159,7 +175,7 @@ impl SlotRange {
 
     /// Packs the slots' values a run at a time, and returns the number of survivors.
     #[inline]
-    fn pack_runs<M: Word, N>(
+    fn pack_runs<M: Index, N>(
         self,
         out: &mut [MaybeUninit<N>],
         mut pack: impl FnMut(u64, &mut [M], &mut [MaybeUninit<N>]) -> usize,
@@ -213,7 +229,7 @@ pub(super) struct SurvivorTile<'a, N> {
     count: usize,
 }
 
-impl<'a, N: Word> SurvivorTile<'a, N> {
+impl<'a, N: Index> SurvivorTile<'a, N> {
     /// A tile without slots yet. `room` is [`room_for`] the slots that it will get.
     pub(super) fn new(room: &'a mut [MaybeUninit<N>]) -> Self {
         Self { slots: None, room, count: 0 }

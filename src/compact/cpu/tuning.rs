@@ -31,6 +31,10 @@ pub(crate) fn is_sequential(items: usize, item_bytes: usize) -> bool {
     items < SEQUENTIAL_ITEMS && items * item_bytes < SEQUENTIAL_BYTES
 }
 
+/// The most memory that a thread keeps, for each of two buffers, from one call without a workspace
+/// to the next: enough for the lengths at which getting it anew would take as long as the call.
+pub(crate) const MOST_SHORT_BYTES: usize = 2 << 20;
+
 /// The number of items that a thread moves at a time.
 pub(crate) const MOVE_CHUNK: usize = 1 << 13;
 

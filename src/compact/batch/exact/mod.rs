@@ -11,6 +11,8 @@
 
 mod exchanges;
 
+use rand_core::Rng;
+
 use self::exchanges::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
@@ -76,7 +78,7 @@ impl ExactRows {
         }
         let domain = Standard::key_domain(self.len as u64);
         let mut stream = self.seed.epoch(row).key_stream(domain);
-        draw_exchanges(self.len, &mut stream, |a, b| out.swap(a, b));
+        draw_exchanges(self.len, || stream.next_u64(), |a, b| out.swap(a, b));
     }
 }
 

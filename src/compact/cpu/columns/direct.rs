@@ -11,7 +11,7 @@ use crate::compact::cpu::direct::MoveRun;
 use crate::compact::cpu::places::Places;
 use crate::compact::cpu::tuning;
 use crate::error::Error;
-use crate::word::Word;
+use crate::word::Index;
 
 /// Columns whose items are being moved. They are copied, as bits, to working memory in their new
 /// order, and then all copied back at once.
@@ -137,7 +137,7 @@ macro_rules! with_size {
 /// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
 pub(super) struct Gather<'a>(pub(super) &'a Copies<'a>);
 
-impl<N: Word> MoveRun<RowRange, N> for Gather<'_> {
+impl<N: Index> MoveRun<RowRange, N> for Gather<'_> {
     fn move_run(&self, rows: RowRange, indices: &[N]) {
         assert_eq!(rows.len, indices.len());
         for (first, indices) in runs(rows.first, indices) {
@@ -145,7 +145,7 @@ impl<N: Word> MoveRun<RowRange, N> for Gather<'_> {
                 with_size!(*bytes, size => for (place, &index) in (first..).zip(indices) {
                     // SAFETY: the indexes of a checked permutation are below its length, which is
                     // that of the column.
-                    let from = unsafe { start.at(index.widen() as usize * size) };
+                    let from = unsafe { start.at(index.extend() as usize * size) };
                     // SAFETY: rows are cut from those below the columns' length, and the copies
                     // have that length too.
                     let to = unsafe { copy.at(place * size) };
@@ -165,7 +165,7 @@ impl<N: Word> MoveRun<RowRange, N> for Gather<'_> {
 /// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
 pub(super) struct Scatter<'a>(pub(super) &'a Copies<'a>);
 
-impl<N: Word> MoveRun<RowRange, N> for Scatter<'_> {
+impl<N: Index> MoveRun<RowRange, N> for Scatter<'_> {
     fn move_run(&self, rows: RowRange, indices: &[N]) {
         assert_eq!(rows.len, indices.len());
         for (first, indices) in runs(rows.first, indices) {
@@ -176,7 +176,7 @@ impl<N: Word> MoveRun<RowRange, N> for Scatter<'_> {
                     let from = unsafe { start.at(place * size) };
                     // SAFETY: the indexes of a checked permutation are below its length, which is
                     // that of the copies.
-                    let to = unsafe { copy.at(index.widen() as usize * size) };
+                    let to = unsafe { copy.at(index.extend() as usize * size) };
                     // SAFETY: the item is initialised. No other thread writes to the place, since a
                     // checked permutation has each index once. The copy counts only as bytes until
                     // `commit` makes all copies the items at once.

@@ -1,7 +1,7 @@
-//! Which blocks of each bucket have been read and written.
+//! Which blocks of each bucket have been read and written. `claims_model.rs` checks the order of
+//! memory with this same code.
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-
+use super::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::grid::Grid;
 use crate::base::check::try_with_capacity;
 use crate::error::Error;
@@ -119,32 +119,5 @@ impl Claims {
     /// The number of blocks of a bucket that have been claimed.
     pub(super) fn claimed(&self, bucket: usize) -> usize {
         Blocks::of(self.buckets[bucket].blocks.load(Ordering::Acquire)).claimed
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_block_is_read_once_before_it_is_written() {
-        let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 8).unwrap();
-        let claims = Claims::new(&grid).unwrap();
-        assert_eq!(claims.take(), Some((0, 2)));
-        assert!(!claims.are_read(0) && claims.are_read(2));
-        let claim = |bucket| {
-            let Claim { block, is_unread } = claims.claim(bucket);
-            (block, is_unread)
-        };
-        assert_eq!([claim(0), claim(0), claim(0)], [(0, true), (1, true), (2, false)]);
-        assert!(!claims.are_read(0));
-        claims.has_read(0);
-        assert!(claims.are_read(0));
-        assert_eq!(claims.take(), Some((2, 1)));
-        assert_eq!(claims.take(), Some((2, 0)));
-        assert_eq!(claims.take(), Some((3, 1)));
-        assert_eq!(claim(3), (0, true));
-        assert_eq!([claims.take(), claims.take()], [None, None]);
-        assert_eq!([0, 1, 2, 3].map(|bucket| claims.claimed(bucket)), [3, 0, 0, 1]);
     }
 }

@@ -21,6 +21,9 @@
 //! bijection is trusted not to panic, the counts are exact, and no bucket can overflow.
 
 mod claims;
+// Loom has no 64-bit atomics on machines of 32 bits.
+#[cfg(all(test, target_pointer_width = "64"))]
+mod claims_model;
 mod collect;
 mod destinations;
 mod grid;
@@ -28,6 +31,8 @@ mod marks;
 mod order;
 #[cfg(test)]
 mod tests;
+
+use core::sync::atomic;
 
 use claims::Claims;
 use collect::{Collector, Exchange, Run};

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::claims::Claim;
 use super::*;
 use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::{Compactor, Serial};
@@ -142,4 +143,26 @@ fn what_cannot_be_moved_is_refused() {
     assert!(InPlace::new::<[u64; 33]>(&f, 1 << 20, Direction::Shuffle, 1 << 13).is_none());
     assert!(InPlace::new::<u64>(&f, 0, Direction::Unshuffle, 1 << 13).is_none());
     assert!(!serves(&Trusted::new(&f), 1 << 20, 1 << 13), "it may panic");
+}
+
+#[test]
+fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
+    let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 8).unwrap();
+    let claims = Claims::new(&grid).unwrap();
+    assert_eq!(claims.take(), Some((0, 2)));
+    assert!(!claims.are_read(0) && claims.are_read(2));
+    let claim = |bucket| {
+        let Claim { block, is_unread } = claims.claim(bucket);
+        (block, is_unread)
+    };
+    assert_eq!([claim(0), claim(0), claim(0)], [(0, true), (1, true), (2, false)]);
+    assert!(!claims.are_read(0));
+    claims.has_read(0);
+    assert!(claims.are_read(0));
+    assert_eq!(claims.take(), Some((2, 1)));
+    assert_eq!(claims.take(), Some((2, 0)));
+    assert_eq!(claims.take(), Some((3, 1)));
+    assert_eq!(claim(3), (0, true));
+    assert_eq!([claims.take(), claims.take()], [None, None]);
+    assert_eq!([0, 1, 2, 3].map(|bucket| claims.claimed(bucket)), [3, 0, 0, 1]);
 }

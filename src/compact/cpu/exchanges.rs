@@ -1,0 +1,71 @@
+//! Lengths whose permutation is drawn exactly: the exchanges of the draw, made on the items
+//! themselves. That takes no memory and no second pass, and cannot fail.
+
+use crate::bijection::{FromSeed, Standard, draw_exchanges};
+use crate::compact::Direction;
+use crate::seed::{BLOCKS, Seed};
+
+/// Whether the order of so many items is drawn exactly.
+pub(crate) fn is_exact(len: usize) -> bool {
+    len as u64 <= Standard::EXACT_MAX
+}
+
+/// Shuffles the items in the order of a seed, or undoes it.
+///
+/// # Panics
+///
+/// If there are more than [`Standard::EXACT_MAX`] items.
+pub(crate) fn exchange<T>(seed: &Seed, items: &mut [T], direction: Direction) {
+    let len = items.len();
+    assert!(is_exact(len));
+    match direction {
+        Direction::Shuffle => draw_exchanges(len, words(seed, len), |a, b| items.swap(a, b)),
+        Direction::Unshuffle => {
+            let mut exchanges = [(0, 0); Standard::EXACT_MAX as usize];
+            let mut count = 0;
+            draw_exchanges(len, words(seed, len), |a, b| {
+                exchanges[count] = (a, b);
+                count += 1;
+            });
+            exchanges[..count].iter().rev().for_each(|&(a, b)| items.swap(a, b));
+        }
+    }
+}
+
+/// The words from which the exchanges of so many items are drawn.
+fn words(seed: &Seed, len: usize) -> impl FnMut() -> u64 {
+    let domain = Standard::key_domain(len as u64);
+    let (mut words, mut used, mut next) = ([0; 2 * BLOCKS], 2 * BLOCKS, 0);
+    move || {
+        if used == words.len() {
+            words = seed.stream_words(domain, next);
+            next += BLOCKS as u32;
+            used = 0;
+        }
+        used += 1;
+        words[used - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compact::{Compactor, Serial};
+
+    #[test]
+    fn items_are_exchanged_as_the_table_orders_them() {
+        for len in 0..=Standard::EXACT_MAX as usize {
+            for seed in [Seed::new(len as u64).epoch(1 << 40), Seed::from_bytes([len as u8; 32])] {
+                let mut expected: Vec<String> = (0..len).map(|k| format!("item {k}")).collect();
+                let mut items = expected.clone();
+                let table = Standard::from_seed(len as u64, seed);
+                Serial.shuffle(&table, &mut expected).unwrap();
+                exchange(&seed, &mut items, Direction::Shuffle);
+                assert_eq!(items, expected, "{len}");
+                exchange(&seed, &mut items, Direction::Unshuffle);
+                Serial.unshuffle(&table, &mut expected).unwrap();
+                assert_eq!(items, expected, "{len}, undone");
+            }
+        }
+    }
+}

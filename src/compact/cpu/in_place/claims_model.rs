@@ -1,0 +1,174 @@
+//! The code of the claims, compiled with loom's atomics: for every order of the threads' steps, and
+//! whatever value a load may return, each block is read once, and written only when it has been.
+//!
+//! Threads exchange blocks as `Collector::run` does, with one item to a block. An item is the
+//! number of its bucket. What is bounded: there are two threads, up to four blocks, and two
+//! interruptions of a thread that could go on. Threads that wait for each other would exceed loom's
+//! limit of steps, and so fail.
+
+use loom::cell::UnsafeCell;
+use loom::model::Builder;
+use loom::sync::{Arc, atomic};
+use loom::thread;
+
+use super::grid;
+use super::grid::Grid;
+use claims::{Claim, Claims};
+
+// In it `super::atomic` are loom's.
+#[allow(clippy::duplicate_mod, reason = "the same code with other atomics is the point")]
+#[allow(dead_code, reason = "the model has no use for all of it")]
+#[path = "claims.rs"]
+mod claims;
+
+/// A written block holds this and the number of its bucket, so that nobody takes it for an unread
+/// one.
+const MOVED: usize = 100;
+
+/// What a thread does before it has read a block.
+#[derive(Clone, Copy, PartialEq)]
+enum Variant {
+    /// Nothing: it reads, and then says so.
+    Code,
+    /// It says that it has read the block.
+    SaysSoFirst,
+    /// It writes to a block without looking whether it has been read.
+    DoesNotWait,
+}
+
+struct Exchange {
+    variant: Variant,
+    grid: Grid,
+    claims: Claims,
+    blocks: Vec<UnsafeCell<usize>>,
+}
+
+// SAFETY: the cells are what is tested: loom fails where two threads may use one at a time.
+unsafe impl Sync for Exchange {}
+
+impl Exchange {
+    fn cell(&self, bucket: usize, block: usize) -> &UnsafeCell<usize> {
+        &self.blocks[self.grid.block(bucket, block).start]
+    }
+
+    fn read(&self, bucket: usize, block: usize) -> usize {
+        // SAFETY: loom fails where another thread may be writing.
+        let item = self.cell(bucket, block).with(|item| unsafe { *item });
+        assert!(item < MOVED, "a block is read once");
+        item
+    }
+
+    fn write(&self, bucket: usize, block: usize) {
+        self.cell(bucket, block).with_mut(|item| {
+            // SAFETY: loom fails where another thread may be reading or writing.
+            let item = unsafe { &mut *item };
+            assert!(*item < MOVED, "a block is written once");
+            *item = MOVED + bucket;
+        });
+    }
+
+    fn wait(&self, bucket: usize) {
+        while self.variant != Variant::DoesNotWait && !self.claims.are_read(bucket) {
+            thread::yield_now();
+        }
+    }
+
+    /// `Collector::run`, with up to `most` blocks to be read at a time.
+    fn run(&self, most: usize) {
+        let (mut full, mut steps) = (Vec::new(), Vec::new());
+        loop {
+            while steps.len() < most && self.plan(&mut full, &mut steps) {}
+            if steps.is_empty() {
+                if full.is_empty() {
+                    return;
+                }
+                thread::yield_now();
+            }
+            for (bucket, block, is_claimed) in steps.drain(..) {
+                if !is_claimed && self.variant == Variant::SaysSoFirst {
+                    self.claims.has_read(bucket);
+                }
+                full.push(self.read(bucket, block));
+                if is_claimed {
+                    self.write(bucket, block);
+                } else if self.variant != Variant::SaysSoFirst {
+                    self.claims.has_read(bucket);
+                }
+            }
+        }
+    }
+
+    /// `Collector::plan`.
+    fn plan(&self, full: &mut Vec<usize>, steps: &mut Vec<(usize, usize, bool)>) -> bool {
+        while let Some(&bucket) = full.last() {
+            if self.variant != Variant::DoesNotWait && !self.claims.are_read(bucket) {
+                return false;
+            }
+            full.pop();
+            let Claim { block, is_unread } = self.claims.claim(bucket);
+            if is_unread {
+                steps.push((bucket, block, true));
+                return true;
+            }
+            self.wait(bucket);
+            self.write(bucket, block);
+        }
+        let Some((bucket, block)) = self.claims.take() else { return false };
+        steps.push((bucket, block, false));
+        true
+    }
+}
+
+/// Runs two threads on items that are in these buckets, where those of each bucket belong together.
+fn check(variant: Variant, items: &'static [usize], most: usize) {
+    let mut model = Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(move || {
+        let buckets = items.iter().max().map_or(0, |most| most + 1);
+        let counts: Vec<usize> = (0..buckets)
+            .map(|bucket| items.iter().filter(|&&item| item == bucket).count())
+            .collect();
+        let grid = Grid::new(&counts, 1).unwrap();
+        let claims = Claims::new(&grid).unwrap();
+        let blocks = items.iter().map(|&item| UnsafeCell::new(item)).collect();
+        let exchange = Arc::new(Exchange { variant, grid, claims, blocks });
+        let other = Arc::clone(&exchange);
+        let thread = thread::spawn(move || other.run(most));
+        exchange.run(most);
+        thread.join().unwrap();
+        for (bucket, &count) in counts.iter().enumerate() {
+            assert_eq!(exchange.claims.claimed(bucket), count);
+            for block in 0..count {
+                // SAFETY: the other thread is done.
+                let item = exchange.cell(bucket, block).with(|item| unsafe { *item });
+                assert_eq!(item, MOVED + bucket, "every block is written");
+            }
+        }
+    });
+}
+
+#[test]
+fn blocks_are_exchanged_in_any_order_of_steps() {
+    for items in [&[0][..], &[1, 0], &[0, 1], &[1, 0, 0], &[1, 2, 0]] {
+        for most in [1, 2] {
+            check(Variant::Code, items, most);
+        }
+    }
+}
+
+#[test]
+fn threads_that_hold_what_others_wait_for_do_not_wait_in_a_circle() {
+    check(Variant::Code, &[1, 1, 0, 0], 1);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_block_that_is_said_to_be_read_too_early_is_noticed() {
+    check(Variant::SaysSoFirst, &[1, 0, 0], 1);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_write_that_does_not_wait_is_noticed() {
+    check(Variant::DoesNotWait, &[1, 0, 0], 1);
+}
