@@ -120,28 +120,32 @@ fn arrays_of(mut inputs: Inputs, job: &Job, output: &mut Output) -> Result<Done,
     if job.is_repeated && job.selection.head.is_none() {
         return Err(Failure::new(inputs.name(), "an array has an end: give --head-count"));
     }
-    let mut first: Option<(Npy, u64)> = None;
-    let mut arrays = 0;
+    let mut first: Option<Npy> = None;
+    let (mut arrays, mut row_bytes, mut is_empty) = (0, 0, true);
     let bytes = inputs.take_headers(|name, bytes, file| {
         let found = Npy::read(file).context(name)?;
         let row = found.row_bytes(bytes.saturating_sub(found.bytes)).context(name)?;
+        is_empty &= found.rows() == 0;
         let length = found.bytes;
         match &first {
-            Some((first, _)) if !first.is_like(&found) => {
+            Some(first) if !first.is_like(&found) => {
                 return Err(Failure::new(name, "has rows of another kind than the first array"));
             }
             Some(_) => {}
-            None => first = Some((found, row)),
+            None => first = Some(found),
         }
+        // An array without rows need not say how large they would be.
+        row_bytes = row_bytes.max(row);
         arrays += 1;
         Ok(length)
     })?;
-    let Some((first, row)) = first else { return Ok(Done::default()) };
+    let Some(first) = first else { return Ok(Done::default()) };
     let header = |rows| {
         // One whole array keeps its header to the byte.
         if arrays == 1 && rows == first.rows() { bytes } else { first.with_rows(rows) }
     };
-    match usize::try_from(row).context(inputs.name())? {
+    match usize::try_from(row_bytes).context(inputs.name())? {
+        0 if is_empty => job.records(inputs, 1, header, output),
         0 => Err(Failure::new(inputs.name(), "has rows of no bytes")),
         row => job.records(inputs, row, header, output),
     }

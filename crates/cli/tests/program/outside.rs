@@ -17,7 +17,7 @@ fn text() -> Vec<u8> {
 }
 
 /// What the statistics say of a run.
-fn statistic(stderr: &str, name: &str) -> u64 {
+pub(crate) fn statistic(stderr: &str, name: &str) -> u64 {
     let line = one_line(stderr);
     let (_, rest) = line.split_once(&format!("\"{name}\":")).unwrap();
     rest.split([',', '}']).next().unwrap().parse().unwrap()
