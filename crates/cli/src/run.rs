@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};
 use crate::report::Report;
+use crate::rows::{self, Rows, is_table};
 use crate::selection::{self, Numbers};
 use crate::signals;
 
@@ -70,7 +71,8 @@ fn single(arguments: &Arguments, job: &Job, opened: &mut Option<Output>) -> Resu
         return job.lines(inputs, delimiter, opened.insert(Output::open(path)?));
     }
     let files = arguments.files();
-    let has_lines = arguments.record.is_none() && !files.iter().any(|path| is_array(path));
+    let has_lines =
+        arguments.record.is_none() && !files.iter().any(|path| is_array(path) || is_table(path));
     if has_lines && job.selection.head == Some(0) {
         // Nothing is read if no line is wanted, as by `shuf`.
         return job.lines(Inputs::of_lines([].into_iter(), delimiter), delimiter, {
@@ -87,6 +89,13 @@ fn read_and_shuffle<'o>(
     job: &Job,
     output: impl FnOnce() -> Result<&'o mut Output, Failure>,
 ) -> Result<Done, Failure> {
+    if arguments.record.is_none() && files.iter().any(|path| is_table(path)) {
+        arguments.check_for_tables()?;
+        return rows::shuffle(Rows { files, blocks: arguments.blocks }, job, output);
+    }
+    if arguments.blocks.is_some() {
+        return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
+    }
     let arrays = files.iter().filter(|path| is_array(path)).count();
     let has_records = arguments.record.is_some() || arrays > 0;
     let delimiter = arguments.delimiter();

@@ -19,9 +19,9 @@ pub(super) struct Bucket {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) offset: u64,
-    pub(super) bytes: usize,
+pub(crate) struct Extent {
+    pub(crate) offset: u64,
+    pub(crate) bytes: usize,
 }
 
 impl Bucket {

@@ -110,6 +110,6 @@ impl Job {
 }
 
 /// What a thread returns, or its panic.
-pub(super) fn joined<T>(thread: ScopedJoinHandle<T>) -> T {
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

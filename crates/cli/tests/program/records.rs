@@ -120,3 +120,15 @@ fn arrays_keep_their_headers() {
         "bshuf: x.npy: an array has an end: give --head-count"
     );
 }
+
+#[cfg(not(feature = "tables"))]
+#[test]
+fn tables_need_their_feature() {
+    let folder = Folder::new();
+    folder.write("x.parquet", b"PAR1");
+    let why = "this bshuf was built without the feature `tables`, for Parquet and Arrow files";
+    for options in [&["-o", "new", "x.parquet"][..], &["-n", "0", "x.parquet"]] {
+        assert_eq!(folder.complaint(options, b""), format!("bshuf: x.parquet: {why}"));
+    }
+    assert_eq!(folder.names(), ["x.parquet"]);
+}
