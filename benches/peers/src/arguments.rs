@@ -40,7 +40,7 @@ pub(crate) enum Command {
     ColdSample(ColdSample),
     /// One rank's steps of a shuffle of an array that is spread over many
     Exchange(Ranks),
-    /// Programs that shuffle files: bshuf, shuf, sort -R and terashuf
+    /// Programs that shuffle files: bshuf, shuf, sort -R, terashuf and pyarrow
     Files(Files),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
     GpuRows(GpuLengths),
@@ -255,6 +255,18 @@ pub(crate) struct Files {
     /// Records of this size instead of lines
     #[arg(long, value_name = "BYTES", value_parser = at_least_one)]
     pub(crate) record: Option<usize>,
+
+    /// Rows of a Parquet file instead of lines, which takes a bshuf that is built for them
+    #[arg(long, conflicts_with = "record")]
+    pub(crate) table: bool,
+
+    /// Besides bshuf, leave out programs whose names do not contain this; can be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+
+    /// A Python that has pyarrow, for such files
+    #[arg(long, value_name = "FILE", default_value = "python3")]
+    pub(crate) python: PathBuf,
 }
 
 #[derive(Args)]

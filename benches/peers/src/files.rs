@@ -1,10 +1,11 @@
 //! Programs that shuffle files: `bshuf`, GNU `shuf`, `sort -R` and terashuf, and `cat` for what the
-//! disk takes.
+//! disk takes. Of Parquet files, `bshuf` and pyarrow.
 //!
 //! Each sample is a whole process. The contenders take turns, with a warm page cache as far as
 //! memory goes. Before anything is timed, each of them runs once, and has to keep every item.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -63,6 +64,21 @@ const CATS: Contender = Contender {
     is_copy: true,
 };
 
+const PYARROW_COPY: Contender = Contender {
+    name: "pyarrow, read and write",
+    script: r#"exec "$PYTHON" -c "$TABLES" copy "$IN" "$OUT""#,
+    is_copy: true,
+};
+
+const PYARROW_TAKE: Contender = Contender {
+    name: "pyarrow, in memory",
+    script: r#"exec "$PYTHON" -c "$TABLES" take "$IN" "$OUT""#,
+    is_copy: false,
+};
+
+/// What pyarrow has to do with Parquet files.
+const TABLES: &str = include_str!("../tables.py");
+
 impl Contender {
     /// Whether it keeps within the memory that is given.
     fn is_limited(&self) -> bool {
@@ -74,12 +90,21 @@ impl Files {
     /// Who takes part: those that shuffle in memory, or those that can keep within a limit.
     fn contenders(&self, common: &Common) -> Vec<Contender> {
         let mut all = match (&self.memory, self.record) {
+            (None, _) if self.table => vec![BSHUF, PYARROW_COPY, PYARROW_TAKE],
+            (Some(_), _) if self.table => vec![BSHUF_LIMITED, BSHUF, PYARROW_COPY, PYARROW_TAKE],
             (None, None) => vec![BSHUF, SHUF, TERASHUF, SORT],
             (Some(_), None) => vec![BSHUF_LIMITED, CATS, TERASHUF, SORT_LIMITED],
             (None, Some(_)) => vec![BSHUF, CATS],
             (Some(_), Some(_)) => vec![BSHUF_LIMITED, BSHUF, CATS],
         };
         let is_skipped = |name: &str| common.skip.iter().any(|skip| name.contains(skip));
+        // The first is ours, and all others are compared with it.
+        let ours = all[0].name;
+        let is_chosen = |name: &str| {
+            let mut only = self.only.iter();
+            self.only.is_empty() || name == ours || only.any(|only| name.contains(only))
+        };
+        all.retain(|contender| is_chosen(contender.name));
         all.retain(|contender| !is_skipped(contender.name));
         if self.terashuf.is_none() {
             all.retain(|contender| contender.name != TERASHUF.name);
@@ -89,9 +114,39 @@ impl Files {
 
     fn item(&self) -> String {
         match self.record {
+            _ if self.table => "rows of Parquet".to_owned(),
             Some(bytes) => format!("records of {bytes} bytes"),
             None => format!("lines of {} bytes", self.line),
         }
+    }
+
+    /// Has pyarrow do something, and returns what it says.
+    fn pyarrow(&self, arguments: &[&OsStr]) -> Result<String, Box<dyn Error>> {
+        let output = Command::new(&self.python).args(["-c", TABLES]).args(arguments).output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into());
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Makes the input.
+    fn make(&self, input: &Path) -> Result<(), Box<dyn Error>> {
+        if self.table {
+            let bytes = self.bytes.to_string();
+            self.pyarrow(&[OsStr::new("make"), input.as_os_str(), OsStr::new(&bytes)])?;
+            return Ok(());
+        }
+        Ok(make(self, input)?)
+    }
+
+    /// A number for all items of a file, in whatever order.
+    fn fingerprint(&self, file: &Path) -> Result<(u64, u64), Box<dyn Error>> {
+        if self.table {
+            let text = self.pyarrow(&[OsStr::new("check"), file.as_os_str()])?;
+            let (rows, sum) = text.trim().split_once(' ').ok_or("pyarrow says nothing")?;
+            return Ok((rows.parse()?, sum.parse()?));
+        }
+        Ok(fingerprint(file, self.record.unwrap_or(self.line))?)
     }
 
     /// A run of a contender, to an output.
@@ -102,6 +157,7 @@ impl Files {
         command.env("BSHUF", absolute(&self.program)).env("IN", input).env("OUT", output);
         command
             .env("ITEMS", self.record.map_or(String::new(), |bytes| format!("--record {bytes}")));
+        command.env("PYTHON", &self.python).env("TABLES", TABLES);
         command.env("LC_ALL", "C").env("TMPDIR", &self.folder).env("SEED", "1");
         if let Some(terashuf) = &self.terashuf {
             command.env("TERASHUF", absolute(terashuf));
@@ -118,7 +174,12 @@ pub(crate) fn run(of: &Files, common: &Common) -> Result<(), Box<dyn Error>> {
     let effort = common.effort();
     let each_number = format!("the median of {} processes, which take turns", effort.repeats);
     let mut conditions = machine::conditions_of("default", effort.seed, &each_number);
-    conditions.extend(version("shuf"));
+    if of.table {
+        let said = of.pyarrow(&[OsStr::new("version")])?;
+        conditions.push(format!("pyarrow: {}", said.trim()));
+    } else {
+        conditions.extend(version("shuf"));
+    }
     conditions.extend(of.terashuf.is_some().then(|| "terashuf, built from its source".to_owned()));
     let origin = Origin::new(&machine::name())?;
     let mut text: String = conditions.iter().map(|line| format!("# {line}\n")).collect();
@@ -157,8 +218,10 @@ pub(crate) fn measure(
     repeats: usize,
 ) -> Result<Vec<[String; COLUMNS.len()]>, Box<dyn Error>> {
     fs::create_dir_all(&of.folder)?;
+    // A Parquet file is known by its name.
+    let end = if of.table { ".parquet" } else { "" };
     let [input, output, second] =
-        ["peers-in", "peers-out", "peers-out.2"].map(|name| of.folder.join(name));
+        ["peers-in", "peers-out", "peers-out.2"].map(|name| of.folder.join(name.to_owned() + end));
     let result = measure_in(of, common, repeats, &input, &output);
     for file in [input, output, second] {
         // Some of them are only there after some contenders, or some errors.
@@ -174,18 +237,19 @@ fn measure_in(
     input: &Path,
     output: &Path,
 ) -> Result<Vec<[String; COLUMNS.len()]>, Box<dyn Error>> {
-    make(of, input)?;
-    let item = of.record.unwrap_or(of.line);
-    let expected = fingerprint(input, item)?;
+    of.make(input)?;
+    let expected = of.fingerprint(input)?;
     let contenders = of.contenders(common);
     for contender in &contenders {
         sample(of, contender, input, output)?;
-        if fingerprint(output, item)? != expected {
+        if of.fingerprint(output)? != expected {
             return Err(format!("{} lost an item", contender.name).into());
         }
     }
     let mut rows = Vec::new();
-    for (name, to) in [("/dev/null", Path::new("/dev/null")), ("new file", output)] {
+    let outputs = [("/dev/null", Path::new("/dev/null")), ("new file", output)];
+    // What a Parquet file is called decides what it is.
+    for (name, to) in outputs.into_iter().skip(usize::from(of.table)) {
         let contenders: Vec<&Contender> =
             contenders.iter().filter(|one| !one.is_copy || to == output).collect();
         let mut samples: Vec<Vec<Sample>> = contenders.iter().map(|_| Vec::new()).collect();
@@ -316,6 +380,9 @@ pub(crate) fn trial(common: &Common) -> Result<(), Box<dyn Error>> {
             line: 80,
             memory,
             record,
+            table: false,
+            only: Vec::new(),
+            python: PathBuf::new(),
         };
         if of.program.exists() {
             measure(&of, common, 1)?;
@@ -359,6 +426,9 @@ mod tests {
             line: 10,
             memory: None,
             record: None,
+            table: false,
+            only: Vec::new(),
+            python: PathBuf::new(),
         };
         make(&of, &input).unwrap();
         let text = fs::read_to_string(input).unwrap();

@@ -1,12 +1,13 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use bijective_shuffle::{Backend, Seed};
 use clap::{ArgAction, Parser, ValueEnum};
 
+use crate::failure::Failure;
 use crate::memory::Memory;
 use crate::selection::{Numbers, Places, Selection, Shard};
 
@@ -77,6 +78,11 @@ pub(crate) struct Arguments {
     #[arg(hide_default_value = true)]
     pub(crate) header: u64,
 
+    /// Shuffle the row groups of a Parquet or Arrow file, and then rows among W groups at a time
+    #[arg(long, value_name = "W")]
+    #[arg(conflicts_with_all = ["undo", "repeat", "record", "echo", "input_range"])]
+    pub(crate) blocks: Option<NonZeroU64>,
+
     /// Take about this much memory, such as 512M; three quarters of what is available otherwise
     #[arg(long, value_name = "SIZE")]
     memory: Option<Memory>,
@@ -123,6 +129,14 @@ impl Arguments {
     /// The byte that ends a line.
     pub(crate) fn delimiter(&self) -> u8 {
         if self.zero_terminated { 0 } else { b'\n' }
+    }
+
+    /// Whether nothing is asked for that only lines have.
+    pub(crate) fn check_for_tables(&self) -> Result<(), Failure> {
+        if self.zero_terminated {
+            return Err(Failure::new("--zero-terminated", "rows of a table have no such ends"));
+        }
+        Ok(())
     }
 
     /// The files that are read; none for standard input.

@@ -148,15 +148,22 @@ impl Job<'_> {
         order: Order,
         output: &mut Output,
     ) -> Result<Done, Failure> {
-        // They are moved through as much memory again.
-        if inputs.bytes() > (self.memory / 3) as u64 {
+        let bytes = inputs.bytes();
+        let needed = if self.is_repeated {
+            bytes
+        } else if order.is_whole() {
+            // They are moved through as much memory again, and some more.
+            bytes.saturating_mul(3)
+        } else {
+            // For each record its number, and what the order is computed with.
+            bytes.saturating_add(order.len().saturating_mul(16))
+        };
+        if needed > self.memory as u64 {
             if self.is_repeated {
-                let why =
-                    "to be repeated, records have to fit a third of the memory: raise --memory";
+                let why = "to be repeated, records have to fit memory: raise --memory";
                 return Err(Failure::new(inputs.name(), why));
             }
-            let bytes = record.try_into().context("record")?;
-            let items = Items::Records { bytes };
+            let items = Items::Records { bytes: record.try_into().context("record")? };
             let done = self.outside(items, self.memory, &mut inputs.reader(), output);
             return done.map_err(|error| explain(error, inputs, output));
         }

@@ -27,6 +27,7 @@ mod output;
 mod progress;
 mod repeat;
 mod report;
+mod rows;
 mod run;
 mod selection;
 mod signals;

@@ -146,17 +146,23 @@ impl Npy {
         let shape = if self.shape.len() > 1 { shape.trim_end_matches(", ") } else { shape.trim() };
         let descr = &self.descr;
         let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': ({shape}), }}");
+        let aligned = |prefix: usize| (prefix + text.len() + 1).next_multiple_of(ALIGNMENT);
         let mut header = MAGIC.to_vec();
-        header.extend(self.version);
-        let prefix = if self.version[0] == 1 { 10 } else { 12 };
-        let bytes = (prefix + text.len() + 1).next_multiple_of(ALIGNMENT);
-        let length = bytes - prefix;
-        if self.version[0] == 1 {
-            // What was read of this version was no longer, but for digits of the rows.
-            header.extend((length.min(usize::from(u16::MAX)) as u16).to_le_bytes());
-        } else {
-            header.extend((length as u32).to_le_bytes());
-        }
+        // More rows have more digits, which can be too many for the length in version 1.
+        let length = u16::try_from(aligned(10) - 10).ok().filter(|_| self.version[0] == 1);
+        let bytes = match length {
+            Some(length) => {
+                header.extend(self.version);
+                header.extend(length.to_le_bytes());
+                aligned(10)
+            }
+            None => {
+                header.extend([self.version[0].max(2), 0]);
+                // Below `LONGEST` and some digits.
+                header.extend(((aligned(12) - 12) as u32).to_le_bytes());
+                aligned(12)
+            }
+        };
         header.extend(text.into_bytes());
         header.resize(bytes - 1, b' ');
         header.push(b'\n');
@@ -214,6 +220,20 @@ mod tests {
                     assert_eq!((again.rows(), again.bytes), (rows, written.len() as u64));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn header_that_grows_too_long_gets_another_version() {
+        let names = "x".repeat(65_440);
+        let descr = format!("[('{names}', '<f4')]");
+        let text = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (1,), }}");
+        let found = read(&text).unwrap();
+        for rows in [1, u64::MAX] {
+            let written = found.with_rows(rows);
+            let again = Npy::read(&mut written.as_slice()).unwrap();
+            assert!(again.is_like(&found));
+            assert_eq!((again.rows(), again.bytes), (rows, written.len() as u64));
         }
     }
 

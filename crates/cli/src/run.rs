@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};
 use crate::report::Report;
+use crate::rows::{self, Rows, is_table};
 use crate::selection::{self, Numbers};
 use crate::signals;
 
@@ -70,7 +71,8 @@ fn single(arguments: &Arguments, job: &Job, opened: &mut Option<Output>) -> Resu
         return job.lines(inputs, delimiter, opened.insert(Output::open(path)?));
     }
     let files = arguments.files();
-    let has_lines = arguments.record.is_none() && !files.iter().any(|path| is_array(path));
+    let has_lines =
+        arguments.record.is_none() && !files.iter().any(|path| is_array(path) || is_table(path));
     if has_lines && job.selection.head == Some(0) {
         // Nothing is read if no line is wanted, as by `shuf`.
         return job.lines(Inputs::of_lines([].into_iter(), delimiter), delimiter, {
@@ -87,6 +89,13 @@ fn read_and_shuffle<'o>(
     job: &Job,
     output: impl FnOnce() -> Result<&'o mut Output, Failure>,
 ) -> Result<Done, Failure> {
+    if arguments.record.is_none() && files.iter().any(|path| is_table(path)) {
+        arguments.check_for_tables()?;
+        return rows::shuffle(Rows { files, blocks: arguments.blocks }, job, output);
+    }
+    if arguments.blocks.is_some() {
+        return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
+    }
     let arrays = files.iter().filter(|path| is_array(path)).count();
     let has_records = arguments.record.is_some() || arrays > 0;
     let delimiter = arguments.delimiter();
@@ -120,28 +129,32 @@ fn arrays_of(mut inputs: Inputs, job: &Job, output: &mut Output) -> Result<Done,
     if job.is_repeated && job.selection.head.is_none() {
         return Err(Failure::new(inputs.name(), "an array has an end: give --head-count"));
     }
-    let mut first: Option<(Npy, u64)> = None;
-    let mut arrays = 0;
+    let mut first: Option<Npy> = None;
+    let (mut arrays, mut row_bytes, mut is_empty) = (0, 0, true);
     let bytes = inputs.take_headers(|name, bytes, file| {
         let found = Npy::read(file).context(name)?;
         let row = found.row_bytes(bytes.saturating_sub(found.bytes)).context(name)?;
+        is_empty &= found.rows() == 0;
         let length = found.bytes;
         match &first {
-            Some((first, _)) if !first.is_like(&found) => {
+            Some(first) if !first.is_like(&found) => {
                 return Err(Failure::new(name, "has rows of another kind than the first array"));
             }
             Some(_) => {}
-            None => first = Some((found, row)),
+            None => first = Some(found),
         }
+        // An array without rows need not say how large they would be.
+        row_bytes = row_bytes.max(row);
         arrays += 1;
         Ok(length)
     })?;
-    let Some((first, row)) = first else { return Ok(Done::default()) };
+    let Some(first) = first else { return Ok(Done::default()) };
     let header = |rows| {
         // One whole array keeps its header to the byte.
         if arrays == 1 && rows == first.rows() { bytes } else { first.with_rows(rows) }
     };
-    match usize::try_from(row).context(inputs.name())? {
+    match usize::try_from(row_bytes).context(inputs.name())? {
+        0 if is_empty => job.records(inputs, 1, header, output),
         0 => Err(Failure::new(inputs.name(), "has rows of no bytes")),
         row => job.records(inputs, row, header, output),
     }

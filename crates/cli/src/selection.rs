@@ -105,11 +105,14 @@ impl FromStr for Numbers {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let numbers = text.split_once('-').and_then(|(first, last)| {
             let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
-            // `1-0` is empty, as in `shuf`, and nothing else that goes down is anything.
-            let count = last.checked_add(1)?.checked_sub(first)?;
+            // A range that ends just before it starts, such as `1-0`, is empty, as in `shuf`.
+            let count = match last.checked_add(1) {
+                Some(end) => end.checked_sub(first)?,
+                // From 0 on there would be 2^64 numbers, which is too many to count.
+                None => (last - first).checked_add(1)?,
+            };
             Some(Self { first, count })
         });
-        // All numbers of 64 bits, and so the one that overflows, are more than can be counted.
         numbers.ok_or("invalid input range: give LO-HI, the first number and the last")
     }
 }
@@ -140,6 +143,9 @@ mod tests {
         assert_eq!(numbers("1-6"), Some((1, 6)));
         assert_eq!(numbers("5-5"), Some((5, 1)));
         assert_eq!(numbers("1-0"), Some((1, 0)));
+        let last = u64::MAX;
+        assert_eq!(numbers(&format!("1-{last}")), Some((1, last)));
+        assert_eq!(numbers(&format!("{last}-{last}")), Some((last, 1)));
         for text in ["", "5", "6-1", "-1-3", "1-", "0-18446744073709551615", "x-y"] {
             assert_eq!(numbers(text), None, "{text}");
         }

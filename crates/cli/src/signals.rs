@@ -33,6 +33,17 @@ impl Drop for Unfinished {
     }
 }
 
+/// Removes the files that are not complete. None can be created from then on.
+#[cfg(unix)]
+fn remove_unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+    let all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in all.iter() {
+        // There is no one to tell, and nothing else to do.
+        let _ = std::fs::remove_file(path);
+    }
+    all
+}
+
 /// From now on the signals that end the program, unless they are ignored, first remove what is not
 /// complete. Among them is the one of a file that is mapped and has lost what is read of it.
 #[cfg(unix)]
@@ -48,11 +59,7 @@ pub(crate) fn install() -> io::Result<()> {
     let mut signals = Signals::new(heard)?;
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            let all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-            for path in all.iter() {
-                // There is no one to tell, and nothing else to do.
-                let _ = std::fs::remove_file(path);
-            }
+            let _none = remove_unfinished();
             if signal == SIGBUS {
                 // The thread that reads gets it again and again until the program has ended.
                 crate::say(format_args!("bshuf: an input was cut short while it was read"));
@@ -76,9 +83,11 @@ fn is_ignored(signal: libc::c_int) -> bool {
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Ends the program as if nothing had been done against it, when nobody reads its output any more.
+/// Ends the program by `SIGPIPE`, as if the signal had not been ignored, when nobody reads its
+/// output any more. Other outputs that are not complete are removed.
 #[cfg(unix)]
 pub(crate) fn end_by_broken_pipe() {
+    let _none = remove_unfinished();
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 

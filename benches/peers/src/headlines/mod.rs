@@ -8,6 +8,7 @@ mod cold;
 mod cpu;
 mod documents;
 mod exchange;
+mod files;
 mod fills;
 mod gpu;
 mod group;
@@ -91,6 +92,7 @@ impl Computed {
         cold::compute(results, &mut computed)?;
         cpu::compute(results, &mut computed)?;
         exchange::compute(results, &mut computed)?;
+        files::compute(results, &mut computed)?;
         group::compute(results, &mut computed)?;
         between::compute(results, &mut computed)?;
         gpu::compute(results, &mut computed)?;

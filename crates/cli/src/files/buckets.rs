@@ -19,9 +19,9 @@ pub(super) struct Bucket {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Extent {
-    pub(super) offset: u64,
-    pub(super) bytes: usize,
+pub(crate) struct Extent {
+    pub(crate) offset: u64,
+    pub(crate) bytes: usize,
 }
 
 impl Bucket {
@@ -90,16 +90,27 @@ impl<E, F: FnMut(Vec<u8>) -> Result<Vec<u8>, E>> Distributor<F> {
         open.extend_from_slice(&low.to_le_bytes()[..key_bytes]);
         open.extend_from_slice(item);
         self.buckets[number].items += 1;
+        if size > self.split.block {
+            // A long item does not wait for others: each bucket could hold one then.
+            self.empty(number)?;
+        }
         Ok(())
     }
 
     /// Flushes a bucket's block. A block has more than the usual size only for one long item.
     #[cold]
     fn make_room(&mut self, number: usize, size: usize) -> Result<(), E> {
+        self.empty(number)?;
+        self.open[number].reserve_exact(size.max(self.split.block));
+        Ok(())
+    }
+
+    /// Flushes a bucket's block if there is anything in it.
+    fn empty(&mut self, number: usize) -> Result<(), E> {
         let block = mem::take(&mut self.open[number]);
-        let mut block = if block.is_empty() { block } else { self.flush(number, block)? };
-        block.reserve_exact(size.max(self.split.block));
-        self.open[number] = block;
+        if !block.is_empty() {
+            self.open[number] = self.flush(number, block)?;
+        }
         Ok(())
     }
 
@@ -117,10 +128,8 @@ impl<E, F: FnMut(Vec<u8>) -> Result<Vec<u8>, E>> Distributor<F> {
     /// Hands on the blocks that are not full, and returns the buckets that have any items.
     pub(super) fn finish(mut self) -> Result<Vec<Bucket>, E> {
         for number in 0..self.open.len() {
-            let block = mem::take(&mut self.open[number]);
-            if !block.is_empty() {
-                self.flush(number, block)?;
-            }
+            self.empty(number)?;
+            self.open[number] = Vec::new();
         }
         self.buckets.retain(|bucket| bucket.items > 0);
         Ok(self.buckets)
@@ -138,6 +147,25 @@ mod tests {
         }
         assert_eq!(read_key(&[]), 0);
         assert_eq!([0, 1, 8, 9, 24, 63].map(key_bytes), [0, 1, 1, 2, 3, 8]);
+    }
+
+    #[test]
+    fn long_items_are_not_held() {
+        let split = Split { shift: 0, buckets: 50, block: 100 };
+        let mut flushed = 0;
+        let mut distributor = Distributor::new(0..50, split, 0, |block: Vec<u8>| {
+            flushed += block.len();
+            Ok::<_, ()>(block)
+        });
+        for key in 0..50 {
+            distributor.push(key, &[0; 10]).unwrap();
+            distributor.push(key, &[0; 5000]).unwrap();
+        }
+        let held: usize = distributor.open.iter().map(Vec::capacity).sum();
+        assert!(held <= 50 * 100, "{held}");
+        let buckets = distributor.finish().unwrap();
+        assert!(buckets.iter().all(|bucket| bucket.items == 2 && bucket.bytes == 5010));
+        assert_eq!(flushed, 50 * 5010);
     }
 
     #[test]

@@ -53,9 +53,15 @@ pub(super) fn collect(
             }
             Ok(())
         });
-        let flush = |block| match blocks.send(block) {
-            Ok(()) => Ok(spare.try_recv().unwrap_or_default()),
-            Err(_) => Err(Gone),
+        let flush = |block: Vec<u8>| -> Result<Vec<u8>, Gone> {
+            let is_long = block.len() > split.block;
+            blocks.send(block).map_err(|_| Gone)?;
+            // There is memory for one long item only, so it has to be written before the next.
+            if is_long {
+                while spare.recv().map_err(|_| Gone)?.len() <= split.block {}
+                return Ok(Vec::new());
+            }
+            Ok(spare.try_recv().unwrap_or_default())
         };
         let mut distributor = Distributor::new(keys.wanted(), split, end, flush);
         let distribute = || {
@@ -104,6 +110,6 @@ impl Job {
 }
 
 /// What a thread returns, or its panic.
-pub(super) fn joined<T>(thread: ScopedJoinHandle<T>) -> T {
+pub(crate) fn joined<T>(thread: ScopedJoinHandle<T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -20,7 +20,7 @@ const RUN: usize = 1 << 12;
 /// To shuffle, the key of an item is its slot in the permutation's domain. No place has to be
 /// counted: slots that no item has leave gaps between the keys, which are at most as many as the
 /// items. To undo a shuffle, the key is the place itself.
-pub(super) struct Keys<'o> {
+pub(crate) struct Keys<'o> {
     bijection: &'o Standard,
     len: u64,
     is_undone: bool,
@@ -37,7 +37,7 @@ impl<'o> Keys<'o> {
     /// # Errors
     ///
     /// Those of building the permutation's index, which only a part of an order can need.
-    pub(super) fn new(order: &'o Order) -> Result<Self, Error> {
+    pub(crate) fn new(order: &'o Order) -> Result<Self, Error> {
         let permutation = order.permutation();
         let (bijection, len, is_undone) = (permutation.bijection(), order.len(), order.is_undone());
         let places = order.places();
@@ -50,13 +50,13 @@ impl<'o> Keys<'o> {
     }
 
     /// The keys of the items that are wanted lie in this range.
-    pub(super) fn wanted(&self) -> Range<u64> {
+    pub(crate) fn wanted(&self) -> Range<u64> {
         self.wanted.clone()
     }
 
     /// The key of the next item; `None` if there are no more.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<u64> {
+    pub(crate) fn next(&mut self) -> Option<u64> {
         if self.taken == self.batch.len() && !self.refill() {
             return None;
         }

@@ -44,13 +44,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod buckets;
+pub(crate) mod buckets;
 mod budget;
 mod chunks;
-mod collect;
+pub(crate) mod collect;
 mod error;
 mod items;
-mod keys;
+pub(crate) mod keys;
 mod order;
 mod place;
 mod shuffle;

@@ -48,7 +48,9 @@ impl FileShuffle {
     ///
     /// The memory limits what can be shuffled in two ways. An item may have an eighth of it. And
     /// buckets have to be split, so that their items are written to the store once more, beyond
-    /// about `memory^2 / 2^18` bytes: 256 MiB are enough for 250 GiB.
+    /// about `memory^2 / 2^18` bytes: 256 MiB are enough for 250 GiB. Where each block is in the
+    /// store takes memory too, and is not counted: at that size it is a thousandth of the file, and
+    /// less the smaller the file is.
     pub fn new(items: Items, memory: usize) -> Self {
         Self { items, budget: Budget::new(memory) }
     }

@@ -92,8 +92,8 @@ impl Store for TemporaryFile {
     }
 
     fn append(&mut self, block: &[u8]) -> io::Result<()> {
-        // Reading at an offset has moved the position there.
-        #[cfg(windows)]
+        // The position is elsewhere after a block that was written in part, and where reading at an
+        // offset moves it.
         io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.bytes))?;
         self.file.write_all(block)?;
         self.bytes += block.len() as u64;

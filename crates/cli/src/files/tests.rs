@@ -149,7 +149,7 @@ fn records_are_shuffled() {
     assert!(matches!(part, Err(FilesError::PartOfRecord { record: 3, rest: 1 })));
     let large = shuffled(records(3000), 1 << 14, &[0; 9000], |len| Order::shuffle(len, 5));
     assert!(matches!(large, Err(FilesError::ItemTooLong { item: 0, most: 2048 })));
-    // Without any, their size is no matter.
+    // Their size does not matter where there are none.
     let none = shuffled(records(3000), 1 << 14, b"", |len| Order::shuffle(len, 5)).unwrap();
     assert_eq!((none.0, none.1.items), (vec![], 0));
 }
@@ -261,6 +261,7 @@ fn temporary_file_is_a_store() {
     store.read_at(&mut block, 4).unwrap();
     assert_eq!((&block, store.bytes()), (b"wo", 6));
     assert!(store.read_at(&mut block, 5).is_err());
+    assert_eq!(io::Seek::stream_position(&mut store.into_file()).unwrap(), 6);
 }
 
 proptest! {

@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use crate::folder::{Folder, numbered, one_line, program};
 
 const SIGINT: i32 = 2;
+const SIGPIPE: i32 = 13;
 const SIGTERM: i32 = 15;
 
 fn make_fifo(folder: &Folder) {
@@ -79,6 +80,34 @@ fn input_that_changes_is_named() {
 }
 
 #[test]
+fn standard_input_that_changes_is_named() {
+    let folder = Folder::new();
+    make_fifo(&folder);
+    let text = numbered(100_000);
+    for memory in ["1M", "1G"] {
+        folder.write("text", &text);
+        let mut command = Command::new(program());
+        command
+            .args(["--memory", memory, "--output", "new", "-", "fifo"])
+            .current_dir(folder.path(""));
+        command.stdin(fs::File::open(folder.path("text")).unwrap()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let mut fifo = fs::OpenOptions::new().write(true).open(folder.path("fifo")).unwrap();
+        // As long as before, so that the time alone tells.
+        let old = fs::metadata(folder.path("text")).unwrap().modified().unwrap();
+        let file = fs::OpenOptions::new().write(true).open(folder.path("text")).unwrap();
+        (&file).write_all(b"LINE").unwrap();
+        file.set_modified(old + Duration::from_secs(1)).unwrap();
+        fifo.write_all(b"a\n").unwrap();
+        drop(fifo);
+        let output = child.wait_with_output().unwrap();
+        let complaint = one_line(&String::from_utf8(output.stderr).unwrap());
+        assert_eq!(complaint, "bshuf: standard input: changed while it was read");
+        assert_eq!(folder.names(), ["fifo", "text"]);
+    }
+}
+
+#[test]
 fn input_that_is_cut_short_is_named() {
     let folder = Folder::new();
     // Long enough to be mapped.
@@ -138,6 +167,27 @@ fn signals_leave_nothing_behind() {
         assert_eq!((output.stdout, output.stderr), (vec![], vec![]));
         assert_eq!(fs::read_dir(folder.path("new")).unwrap().count(), 0);
     }
+}
+
+#[test]
+fn broken_pipe_leaves_nothing_behind() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("new")).unwrap();
+    let made = Command::new("mkfifo").arg(folder.path("new/second")).status();
+    assert!(made.unwrap().success());
+    for file in ["first", "second"] {
+        folder.write(file, numbered(100_000));
+    }
+    let mut command = Command::new(program());
+    let child = folder.spawn(command.args(["--output", "new", "--together", "first", "second"]));
+    // The second output is a pipe, which is closed long before its end.
+    let mut pipe = fs::File::open(folder.path("new/second")).unwrap();
+    pipe.read_exact(&mut [0; 10]).unwrap();
+    drop(pipe);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.signal(), Some(SIGPIPE), "{output:?}");
+    let names: Vec<_> = fs::read_dir(folder.path("new")).unwrap().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
 }
 
 #[test]

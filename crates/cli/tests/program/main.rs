@@ -9,4 +9,6 @@ mod lines;
 mod outside;
 mod records;
 mod shuf;
+#[cfg(feature = "tables")]
+mod tables;
 mod together;

@@ -1,7 +1,10 @@
 //! Inputs that are larger than the memory they may take.
 
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::process::{Command, Stdio};
+
+use bijective_shuffle::Permutation;
 
 use crate::folder::{Folder, numbered, one_line, program};
 
@@ -17,7 +20,7 @@ fn text() -> Vec<u8> {
 }
 
 /// What the statistics say of a run.
-fn statistic(stderr: &str, name: &str) -> u64 {
+pub(crate) fn statistic(stderr: &str, name: &str) -> u64 {
     let line = one_line(stderr);
     let (_, rest) = line.split_once(&format!("\"{name}\":")).unwrap();
     rest.split([',', '}']).next().unwrap().parse().unwrap()
@@ -151,4 +154,69 @@ fn files_of_4_gib_are_shuffled() {
         folder.finish(&mut command, b"").stdout
     };
     assert_eq!(sum("256M"), sum("16G"));
+}
+
+/// A file with this number of lines that end with a NUL. They are empty, but for some; nearly all
+/// of the file is a hole, which takes no room on a disk.
+fn write_sparse(folder: &Folder, lines: u64, marks: &[(u64, u8)]) {
+    let mut file = File::create(folder.path("sparse")).unwrap();
+    file.set_len(lines + marks.len() as u64).unwrap();
+    for (before, &(line, mark)) in marks.iter().enumerate() {
+        // Each line before has its NUL, and some have a mark.
+        file.seek(SeekFrom::Start(line + before as u64)).unwrap();
+        file.write_all(&[mark]).unwrap();
+    }
+}
+
+/// Shuffles lines that are empty but for some, and looks where those are in the output.
+fn empty_lines_are_shuffled(lines: u64, memory: &str) {
+    let folder = Folder::new();
+    let marks = [(0, b'a'), (lines / 3, b'b'), (lines - 5, b'c'), (lines - 1, b'd')];
+    write_sparse(&folder, lines, &marks);
+    let order = Permutation::new(lines, 1);
+    let mut expected = marks.map(|(line, mark)| (order.position(line).unwrap(), mark));
+    expected.sort();
+
+    let mut command = Command::new(program());
+    command.args(["--quiet", "--seed", "1", "-z", "--memory", memory, "sparse"]);
+    let mut child = folder.spawn(&mut command);
+    let mut stdout = child.stdout.take().unwrap();
+    let (mut found, mut place, mut block) = (Vec::new(), 0, vec![0; 1 << 20]);
+    loop {
+        let count = stdout.read(&mut block).unwrap();
+        for &byte in &block[..count] {
+            match byte {
+                0 => place += 1,
+                mark => found.push((place, mark)),
+            }
+        }
+        if count == 0 {
+            break;
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!((found.as_slice(), place), (&expected[..], lines));
+
+    // A part of the order, which one of them begins.
+    let (start, mark) = expected[1];
+    let range = format!("{start}..{}", start + 9);
+    let options = ["--seed", "1", "-z", "--memory", memory, "--range", &range, "sparse"];
+    let part = folder.output(&options, b"");
+    assert!(part.starts_with(&[mark, 0]), "{part:?}");
+    assert_eq!(part.iter().filter(|&&byte| byte == 0).count(), 9);
+}
+
+#[test]
+fn empty_lines_are_told_apart() {
+    empty_lines_are_shuffled(1_000_000, "4M");
+    empty_lines_are_shuffled(1_000_000, "1G");
+}
+
+/// Takes some minutes, and 25 GB of disk.
+#[test]
+fn more_than_2_to_the_32_lines_are_shuffled() {
+    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+        return;
+    }
+    empty_lines_are_shuffled((1 << 32) + 5, "1G");
 }

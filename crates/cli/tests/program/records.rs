@@ -3,6 +3,7 @@
 use bijective_shuffle::Permutation;
 
 use crate::folder::Folder;
+use crate::outside::statistic;
 
 /// The records of a text in the order of a seed.
 fn shuffled(text: &[u8], record: usize, seed: u64) -> Vec<u8> {
@@ -36,6 +37,18 @@ fn records_are_shuffled_in_any_memory() {
     }
     assert_eq!(folder.output(&["--record", "2", "-r", "-n", "3"], b"ab"), b"ababab");
     assert_eq!(folder.output(&["--record", "2"], b""), b"");
+}
+
+#[test]
+fn numbers_of_records_count_as_memory() {
+    let folder = Folder::new();
+    let text = bytes(300_000);
+    folder.write("records", &text);
+    // The bytes take a third of the memory, and the numbers of a part of so many bytes do not fit.
+    let options = ["--seed", "2", "--record", "1", "--range", "7..299000", "records"];
+    let outcome = folder.run(&[&options[..], &["--memory", "1M", "--stats"]].concat(), b"");
+    assert!(outcome.stdout == shuffled(&text, 1, 2)[7..299_000]);
+    assert!(statistic(&outcome.stderr, "buckets") > 0, "{}", outcome.stderr);
 }
 
 #[test]
@@ -94,8 +107,28 @@ fn arrays_keep_their_headers() {
     folder.write("text", b"one\n");
     let complaint = folder.complaint(&["x.npy", "text"], b"");
     assert!(complaint.ends_with("some are NumPy arrays, and others are not"), "{complaint}");
+    // The fields of a structure have no size where there are no rows.
+    let empty = |fields: &str| {
+        format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (0,), }}\n")
+    };
+    let empty = [b"\x93NUMPY\x01\0C\0", empty("('a', '<f4')").as_bytes()].concat();
+    assert_eq!(empty.len(), 10 + usize::from(b'C'));
+    folder.write("empty.npy", &empty);
+    assert_eq!(folder.output(&["empty.npy"], b""), empty);
     assert_eq!(
         folder.complaint(&["-r", "x.npy"], b""),
         "bshuf: x.npy: an array has an end: give --head-count"
     );
+}
+
+#[cfg(not(feature = "tables"))]
+#[test]
+fn tables_need_their_feature() {
+    let folder = Folder::new();
+    folder.write("x.parquet", b"PAR1");
+    let why = "this bshuf was built without the feature `tables`, for Parquet and Arrow files";
+    for options in [&["-o", "new", "x.parquet"][..], &["-n", "0", "x.parquet"]] {
+        assert_eq!(folder.complaint(options, b""), format!("bshuf: x.parquet: {why}"));
+    }
+    assert_eq!(folder.names(), ["x.parquet"]);
 }

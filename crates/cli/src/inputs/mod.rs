@@ -1,0 +1,234 @@
+//! [`Inputs`]: all that is read, joined to one text.
+
+mod part;
+mod reader;
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Context, Failure};
+use crate::progress::Progress;
+use crate::text::Text;
+
+#[cfg(unix)]
+use part::LEAST_MAPPED;
+use part::{Content, PIECE, Part, PartError, named_part, standard_input_part};
+use reader::Reader;
+
+pub(crate) use part::CHANGED;
+
+/// The inputs, one after the other. Each that is a regular file is left where it is; what comes
+/// through a pipe is held in memory, or in a temporary file if it is too much.
+pub(crate) struct Inputs {
+    parts: Vec<Part>,
+    /// What ends the last line of an input, if another one follows.
+    delimiter: Option<u8>,
+    /// The number of bytes, with the delimiters that are added.
+    bytes: u64,
+}
+
+/// What is needed to open inputs.
+pub(crate) struct Opening<'a> {
+    /// What ends a line, if there are lines.
+    pub(crate) delimiter: Option<u8>,
+    /// How much of what comes through pipes may be held.
+    pub(crate) memory: usize,
+    pub(crate) temporary_folder: &'a Path,
+    pub(crate) progress: &'a Progress,
+}
+
+impl Inputs {
+    /// Opens files, or standard input if there are none. Pipes are read to their ends.
+    pub(crate) fn open(paths: &[PathBuf], opening: &Opening) -> Result<Self, Failure> {
+        opening.progress.start_bytes("reading", None);
+        let mut held = opening.memory as u64;
+        let standard_input = [PathBuf::from("-")];
+        let paths = if paths.is_empty() { &standard_input } else { paths };
+        let mut parts = Vec::new();
+        for path in paths {
+            let part = if path.as_os_str() == "-" {
+                standard_input_part(&mut held, opening).context("standard input")?
+            } else {
+                named_part(path, &mut held, opening).context(path.display())?
+            };
+            parts.push(part);
+        }
+        let mut inputs = Self { parts, delimiter: opening.delimiter, bytes: 0 };
+        inputs.join()?;
+        Ok(inputs)
+    }
+
+    /// The lines that the command line itself has.
+    pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, delimiter: u8) -> Self {
+        let text = lines.flat_map(|line| line.iter().copied().chain([delimiter])).collect();
+        let bytes = Vec::len(&text) as u64;
+        let part = Part::new("arguments".to_owned(), Content::Memory(text), bytes);
+        Self { parts: vec![part], delimiter: Some(delimiter), bytes }
+    }
+
+    /// Adds delimiters between inputs, and counts the bytes of all.
+    fn join(&mut self) -> Result<(), Failure> {
+        let mut before: Option<&mut Part> = None;
+        for part in self.parts.iter_mut().filter(|part| part.bytes > 0) {
+            if let (Some(part), Some(delimiter)) = (before, self.delimiter) {
+                let last = part.last().context(&part.name)?;
+                part.is_ended = last != Some(delimiter);
+            }
+            before = Some(part);
+        }
+        self.bytes = self.parts.iter().map(Part::joined_bytes).sum();
+        Ok(())
+    }
+
+    /// The number of bytes, with the delimiters that are added between inputs.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What the inputs are called in messages.
+    pub(crate) fn name(&self) -> &str {
+        match self.parts.as_slice() {
+            [part] => &part.name,
+            _ => "the inputs",
+        }
+    }
+
+    /// Leaves out the first bytes of each input, which are its header, and returns those of the
+    /// first. `header` finds the length of one, given the name, the size of the input, and its
+    /// first bytes.
+    pub(crate) fn take_headers(
+        &mut self,
+        mut header: impl FnMut(&str, u64, &mut dyn Read) -> Result<u64, Failure>,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut first = None;
+        for part in &mut self.parts {
+            let mut reader = part.open().context(&part.name)?;
+            let length = header(&part.name, part.bytes, &mut reader)?;
+            if length > part.bytes {
+                let why = format!("it has {} bytes, and no header of {length}", part.bytes);
+                return Err(Failure::new(&part.name, why));
+            }
+            if first.is_none() {
+                let mut reader = part.open().context(&part.name)?;
+                let mut bytes = Vec::new();
+                reader.by_ref().take(length).read_to_end(&mut bytes).context(&part.name)?;
+                first = Some(bytes);
+            }
+            part.start += length;
+            part.bytes -= length;
+        }
+        self.join()?;
+        Ok(first.unwrap_or_default())
+    }
+
+    /// All of it, with room for one more byte. What was held is given away.
+    pub(crate) fn take_text(&mut self, progress: &Progress) -> Result<Vec<u8>, Failure> {
+        progress.start_bytes("reading", Some(self.bytes));
+        if let [Part { content: Content::Memory(text), start: 0, .. }] = self.parts.as_mut_slice() {
+            return Ok(std::mem::take(text));
+        }
+        let mut text = Vec::new();
+        let room = self.bytes.saturating_add(1);
+        text.try_reserve_exact(usize::try_from(room).unwrap_or(usize::MAX)).context("input")?;
+        let mut reader = self.reader();
+        loop {
+            let piece = reader.by_ref().take(PIECE).read_to_end(&mut text);
+            let count = piece.map_err(|error| self.failure(&error))? as u64;
+            progress.advance(count);
+            if count < PIECE {
+                return Ok(text);
+            }
+        }
+    }
+
+    /// All of it, in which every line has its delimiter. A single file is mapped.
+    ///
+    /// Also returns whether the last delimiter was added.
+    pub(crate) fn take_lines(
+        &mut self,
+        delimiter: u8,
+        progress: &Progress,
+    ) -> Result<(Text, bool), Failure> {
+        #[cfg(unix)]
+        if let [part @ Part { content: Content::Path { .. }, .. }] = self.parts.as_slice()
+            && part.bytes >= LEAST_MAPPED
+            && part.last().context(&part.name)? == Some(delimiter)
+        {
+            let text = part.map().map_err(|error| self.failure(&error))?;
+            return Ok((text, false));
+        }
+        let mut text = self.take_text(progress)?;
+        let is_open = text.last().is_some_and(|&last| last != delimiter);
+        if is_open {
+            text.push(delimiter);
+        }
+        Ok((Text::Read(text), is_open))
+    }
+
+    /// Checks that the files are as they were.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.parts
+            .iter()
+            .try_for_each(|part| part.check(&part.open()?))
+            .map_err(|error| self.failure(&error))
+    }
+
+    /// Reads all of it, from the start.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader::new(self)
+    }
+
+    /// What to say of an error met in reading. The reader names the input that it was met in.
+    pub(crate) fn failure(&self, error: &io::Error) -> Failure {
+        match error.get_ref().and_then(|inner| inner.downcast_ref::<PartError>()) {
+            Some(PartError { name, why }) => Failure::new(name, why),
+            None => Failure::new(self.name(), error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, SeekFrom};
+
+    use super::*;
+
+    fn inputs(texts: &[&[u8]], delimiter: Option<u8>) -> Inputs {
+        let part = |text: &&[u8]| {
+            Part::new("text".to_owned(), Content::Memory(text.to_vec()), text.len() as u64)
+        };
+        let mut inputs = Inputs { parts: texts.iter().map(part).collect(), delimiter, bytes: 0 };
+        inputs.join().unwrap();
+        inputs
+    }
+
+    #[test]
+    fn reader_seeks_in_what_it_joins() {
+        let inputs = inputs(&[b"", b"ab", b"", b"c\n", b"def", b""], Some(b'\n'));
+        let whole = b"ab\nc\ndef";
+        assert_eq!(inputs.bytes(), whole.len() as u64);
+        let mut reader = inputs.reader();
+        for from in (0..=whole.len()).chain((0..=whole.len()).rev()) {
+            for count in 0..=whole.len() - from {
+                let mut out = vec![0; count];
+                assert_eq!(reader.seek(SeekFrom::Start(from as u64)).unwrap(), from as u64);
+                reader.read_exact(&mut out).unwrap();
+                assert_eq!(out, whole[from..from + count]);
+                assert_eq!(reader.stream_position().unwrap(), (from + count) as u64);
+            }
+        }
+        assert_eq!(reader.seek(SeekFrom::End(-1)).unwrap(), 7);
+        let mut rest = Vec::new();
+        reader.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"f");
+        assert!(reader.seek(SeekFrom::Current(-9)).is_err());
+    }
+
+    #[test]
+    fn headers_are_left_out() {
+        let mut inputs = inputs(&[b"HEAD12", b"head34"], None);
+        let header = inputs.take_headers(|_, bytes, _| Ok(bytes - 2)).unwrap();
+        assert_eq!(header, b"HEAD");
+        assert_eq!(inputs.take_text(&Progress::new(None)).unwrap(), b"1234");
+    }
+}

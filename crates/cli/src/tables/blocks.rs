@@ -1,0 +1,91 @@
+//! [`Windows`]: row groups in random order, and rows in random order among those of a window.
+
+use std::ops::Range;
+
+use arrow_array::RecordBatch;
+use bijective_shuffle::bijection::{BlockShuffle, BlockWindow};
+use bijective_shuffle::{Error, ParBijectiveShuffle, Seed, ViewError};
+
+use super::batches::{Place, cost, rows_at_once};
+use super::error::TableError;
+use super::place::{Produced, hand_on};
+use super::table::Table;
+
+/// The windows of a table, and which places of their order are wanted.
+pub(super) struct Windows<'t> {
+    memory: u64,
+    table: &'t dyn Table,
+    /// `None` if there are no rows.
+    shuffle: Option<BlockShuffle>,
+    places: Range<u64>,
+}
+
+impl<'t> Windows<'t> {
+    pub(super) fn new(
+        memory: u64,
+        table: &'t dyn Table,
+        window: u64,
+        seed: Seed,
+        places: Range<u64>,
+    ) -> Result<Self, TableError> {
+        let groups = table.groups();
+        let len = groups.iter().sum();
+        let Range { start, end } = places;
+        if start > end || end > len {
+            return Err(Error::View(ViewError::OutOfRange { start, end, len }).into());
+        }
+        let expected = groups.first().copied().unwrap_or(0);
+        let is_other = |(number, &rows): (usize, &u64)| {
+            if number + 1 < groups.len() { rows != expected } else { rows > expected }
+        };
+        if let Some(group) = groups.iter().enumerate().position(is_other) {
+            return Err(TableError::UnequalGroups { group, rows: groups[group], expected });
+        }
+        let shuffle =
+            (len > 0).then(|| BlockShuffle::new(len, expected, window, seed)).transpose()?;
+        Ok(Self { memory, table, shuffle, places })
+    }
+
+    /// Reads window after window, and hands on the rows that are wanted.
+    pub(super) fn read(&self, take: &mut dyn FnMut(RecordBatch) -> Produced) -> Produced {
+        for window in self.shuffle.iter().flat_map(BlockShuffle::windows) {
+            let slots = window.slots();
+            let (start, end) = (slots.start.max(self.places.start), slots.end.min(self.places.end));
+            if start < end {
+                self.read_window(&window, start - slots.start..end - slots.start, take)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands on the rows at some places of a window.
+    fn read_window(
+        &self,
+        window: &BlockWindow<'_>,
+        wanted: Range<u64>,
+        take: &mut dyn FnMut(RecordBatch) -> Produced,
+    ) -> Produced {
+        let slots = window.slots();
+        // A group may be empty, after the last row.
+        let groups: Vec<usize> = window.blocks().map(|block| block as usize).collect();
+        let total = self.table.groups().iter().sum();
+        let rows = rows_at_once(self.memory, self.table.bytes(), total);
+        let (mut batches, mut places, mut held) = (Vec::new(), Vec::<Place>::new(), 0);
+        let most = self.memory / 4 * 3;
+        for batch in self.table.read(&groups, rows)? {
+            let batch = batch?;
+            held += cost(&batch);
+            if held > most {
+                return Err(Some(TableError::WindowTooLarge { most }));
+            }
+            places.extend((0..batch.num_rows()).map(|row| (batches.len(), row)));
+            batches.push(batch);
+        }
+        if places.len() as u64 != slots.end - slots.start {
+            return Err(Some(TableError::Changed));
+        }
+        places.par_bijective_shuffle_with(&window.order()).map_err(TableError::Order)?;
+        let places = &places[wanted.start as usize..wanted.end as usize];
+        hand_on(&batches, places, &self.table.schema(), rows, take)
+    }
+}

@@ -1,0 +1,194 @@
+//! [`Distributor`]: rows to the buckets of their keys.
+
+use std::io::Cursor;
+use std::mem;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use rayon::prelude::*;
+
+use super::batches::{Place, cost, rows_at};
+use super::error::TableError;
+use crate::files::Store;
+use crate::files::buckets::Extent;
+
+/// The most buckets.
+const MOST_BUCKETS: u64 = 1 << 12;
+
+/// How many record batches a thread encodes at a time.
+const BLOCKS_PER_THREAD: usize = 4;
+
+/// Rows whose keys are in a range.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    pub(super) keys: Range<u64>,
+    /// What the rows take in memory.
+    pub(super) cost: u64,
+    /// Where in the store they are. An extent is a stream of Arrow IPC with one batch, whose last
+    /// column has the keys.
+    pub(super) extents: Vec<Extent>,
+}
+
+impl Bucket {
+    pub(super) fn width(&self) -> u64 {
+        self.keys.end - self.keys.start
+    }
+}
+
+/// The columns of what is stored: those of the table, and the keys.
+pub(super) fn stored_schema(schema: &Schema) -> SchemaRef {
+    let key = Arc::new(Field::new("key", DataType::UInt64, false));
+    let fields = schema.fields().iter().cloned().chain([key]);
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// Collects rows, and appends them to a store, bucket by bucket, when there are enough.
+pub(super) struct Distributor<'s, S> {
+    keys: Range<u64>,
+    /// A bucket has the keys that agree in all but this number of low bits.
+    shift: u32,
+    buckets: Vec<Bucket>,
+    schema: SchemaRef,
+    store: &'s mut S,
+    /// The rows that were collected, and their keys.
+    batches: Vec<(RecordBatch, Vec<u64>)>,
+    /// What they take in memory, and may.
+    held: u64,
+    most: u64,
+}
+
+impl<'s, S: Store> Distributor<'s, S> {
+    /// Rows with keys in a range go to at least a number of buckets, if there are so many keys.
+    pub(super) fn new(
+        keys: Range<u64>,
+        wanted: u64,
+        schema: &Schema,
+        most: u64,
+        store: &'s mut S,
+    ) -> Self {
+        let last = |shift| (keys.end - keys.start).saturating_sub(1) >> shift;
+        let wanted = wanted.clamp(1, MOST_BUCKETS);
+        let mut shift = 0;
+        while last(shift) >= 2 * wanted {
+            shift += 1;
+        }
+        let bucket = |number: u64| {
+            let start = keys.start + (number << shift);
+            let end = start.saturating_add(1 << shift).min(keys.end);
+            Bucket { keys: start..end, cost: 0, extents: Vec::new() }
+        };
+        let buckets = (0..=last(shift)).map(bucket).collect();
+        let schema = stored_schema(schema);
+        Self { keys, shift, buckets, schema, store, batches: Vec::new(), held: 0, most }
+    }
+
+    /// Takes rows and their keys. Rows whose keys are out of the range are left out.
+    pub(super) fn push(&mut self, batch: RecordBatch, keys: Vec<u64>) -> Result<(), TableError> {
+        self.held += cost(&batch);
+        self.batches.push((batch, keys));
+        if self.held >= self.most { self.flush() } else { Ok(()) }
+    }
+
+    /// The store, of which all that was flushed can be read.
+    pub(super) fn store(&self) -> &S {
+        self.store
+    }
+
+    /// Appends what was collected to the store.
+    fn flush(&mut self) -> Result<(), TableError> {
+        self.held = 0;
+        let (batches, keys): (Vec<_>, Vec<_>) = mem::take(&mut self.batches).into_iter().unzip();
+        let (ends, places) = self.by_bucket(&keys);
+        let of_bucket = |bucket: usize| {
+            let start = bucket.checked_sub(1).map_or(0, |before| ends[before]);
+            &places[start..ends[bucket]]
+        };
+        let full: Vec<usize> =
+            (0..self.buckets.len()).filter(|&bucket| !of_bucket(bucket).is_empty()).collect();
+        for round in full.chunks(BLOCKS_PER_THREAD * rayon::current_num_threads()) {
+            let encode = |&bucket: &usize| encode(&batches, &keys, of_bucket(bucket), &self.schema);
+            let blocks: Result<Vec<_>, _> = round.par_iter().map(encode).collect();
+            for (&bucket, (block, cost)) in round.iter().zip(blocks.map_err(TableError::Rows)?) {
+                let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
+                self.store.append(&block).map_err(TableError::Temporary)?;
+                self.buckets[bucket].cost += cost;
+                self.buckets[bucket].extents.push(extent);
+            }
+        }
+        Ok(())
+    }
+
+    /// The places of the rows of each bucket, one bucket after the other, and where each ends.
+    fn by_bucket(&self, keys: &[Vec<u64>]) -> (Vec<usize>, Vec<Place>) {
+        let bucket = |key: &u64| {
+            let is_wanted = self.keys.contains(key);
+            is_wanted.then(|| ((key - self.keys.start) >> self.shift) as usize)
+        };
+        // Counted one bucket further on, the counts add up to where each begins, and in the end,
+        // moved on by what was placed, to where it ends.
+        let mut next = vec![0; self.buckets.len() + 1];
+        for number in keys.iter().flatten().filter_map(bucket) {
+            next[number + 1] += 1;
+        }
+        for number in 1..next.len() {
+            next[number] += next[number - 1];
+        }
+        let mut places = vec![(0, 0); next[self.buckets.len()]];
+        for (batch, keys) in keys.iter().enumerate() {
+            for (row, key) in keys.iter().enumerate() {
+                if let Some(number) = bucket(key) {
+                    places[next[number]] = (batch, row);
+                    next[number] += 1;
+                }
+            }
+        }
+        (next, places)
+    }
+
+    /// Appends the rest, and returns the buckets that have any rows.
+    pub(super) fn finish(mut self) -> Result<Vec<Bucket>, TableError> {
+        self.flush()?;
+        self.buckets.retain(|bucket| !bucket.extents.is_empty());
+        Ok(self.buckets)
+    }
+}
+
+/// Rows with their keys as a stream of Arrow IPC, and what they take in memory.
+fn encode(
+    batches: &[RecordBatch],
+    keys: &[Vec<u64>],
+    places: &[Place],
+    stored: &SchemaRef,
+) -> Result<(Vec<u8>, u64), ArrowError> {
+    let columns: Vec<usize> = (0..stored.fields().len() - 1).collect();
+    let rows = rows_at(batches, places, &Arc::new(stored.project(&columns)?))?;
+    let keys = places.iter().map(|&(batch, row)| keys[batch][row]);
+    let mut columns = rows.columns().to_vec();
+    columns.push(Arc::new(UInt64Array::from_iter_values(keys)) as ArrayRef);
+    let rows = RecordBatch::try_new(Arc::clone(stored), columns)?;
+    let mut block = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut block, stored)?;
+    writer.write(&rows)?;
+    writer.finish()?;
+    drop(writer);
+    Ok((block, cost(&rows)))
+}
+
+/// Reads an extent: its rows, with the keys as the last column, and the keys.
+pub(super) fn decode(
+    extent: Extent,
+    store: &impl Store,
+) -> Result<(RecordBatch, Vec<u64>), TableError> {
+    let mut block = vec![0; extent.bytes];
+    store.read_at(&mut block, extent.offset).map_err(TableError::Temporary)?;
+    let garbled = || TableError::Temporary(std::io::ErrorKind::InvalidData.into());
+    let mut reader = StreamReader::try_new(Cursor::new(block), None).map_err(TableError::Rows)?;
+    let batch = reader.next().ok_or_else(garbled)?.map_err(TableError::Rows)?;
+    let keys = batch.columns().last().and_then(|keys| keys.as_any().downcast_ref::<UInt64Array>());
+    let keys = keys.ok_or_else(garbled)?.values().to_vec();
+    Ok((batch, keys))
+}

@@ -1,0 +1,112 @@
+//! [`TableError`]: what can go wrong with a shuffle of a table.
+
+use std::{fmt, io};
+
+use arrow_schema::ArrowError;
+use bijective_shuffle::Error;
+
+/// What a format's own crate says went wrong.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a table could not be shuffled. What was written until then is a part of the output.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The table could not be read.
+    Read(Cause),
+    /// The output could not be written.
+    Write(Cause),
+    /// The temporary store could not be written or read, for instance because the disk is full.
+    Temporary(io::Error),
+    /// Rows could not be put in order, for instance because a batch of texts is too long.
+    Rows(ArrowError),
+    /// The table did not have the rows that it said it had.
+    Changed,
+    /// The table has something that cannot be kept.
+    Unsupported(String),
+    /// The tables that are joined do not have the same columns.
+    OtherColumns {
+        /// The number of the first such table, counted from 0.
+        table: usize,
+    },
+    /// The order is one of another number of rows.
+    LengthMismatch {
+        /// The number of rows of the table.
+        rows: u64,
+        /// The number of rows of the order.
+        order: u64,
+    },
+    /// Blocks are row groups of one size, but for the last, which may be smaller.
+    UnequalGroups {
+        /// The number of the first group of another size, counted from 0.
+        group: usize,
+        /// The number of its rows.
+        rows: u64,
+        /// The number of rows of the first group.
+        expected: u64,
+    },
+    /// The row groups of a window do not fit memory.
+    WindowTooLarge {
+        /// The memory that is there for a window, in bytes.
+        most: u64,
+    },
+    /// The order could not be computed.
+    Order(Error),
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) | Self::Write(error) => error.fmt(f),
+            Self::Temporary(error) => write!(f, "temporary file: {error}"),
+            Self::Rows(error) => error.fmt(f),
+            Self::Changed => f.write_str("the input changed while it was read"),
+            Self::Unsupported(what) => write!(f, "{what} cannot be shuffled"),
+            Self::OtherColumns { table } => {
+                write!(f, "table {table}, counted from 0, has other columns than the first")
+            }
+            Self::LengthMismatch { rows, order } => {
+                write!(f, "an order of {order} rows was given for {rows} rows")
+            }
+            Self::UnequalGroups { group, rows, expected } => write!(
+                f,
+                "row group {group}, counted from 0, has {rows} rows, and the first has {expected}: \
+                 blocks have to be of one size"
+            ),
+            Self::WindowTooLarge { most } => {
+                write!(f, "a window of row groups takes more than {most} bytes of memory")
+            }
+            Self::Order(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TableError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Read(error) | Self::Write(error) => Some(&**error),
+            Self::Temporary(error) => Some(error),
+            Self::Rows(error) => Some(error),
+            Self::Order(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<Error> for TableError {
+    fn from(error: Error) -> Self {
+        Self::Order(error)
+    }
+}
+
+impl TableError {
+    /// An error of reading.
+    pub(super) fn read(error: impl Into<Cause>) -> Self {
+        Self::Read(error.into())
+    }
+
+    /// An error of writing.
+    pub(super) fn write(error: impl Into<Cause>) -> Self {
+        Self::Write(error.into())
+    }
+}

@@ -1,0 +1,82 @@
+//! [`Joined`]: several tables, one after the other.
+
+use std::fmt;
+
+use arrow_schema::SchemaRef;
+
+use super::error::TableError;
+use super::table::{Batches, Table};
+
+/// Tables of the same columns as one.
+pub struct Joined {
+    tables: Vec<Box<dyn Table>>,
+    schema: SchemaRef,
+    groups: Vec<u64>,
+}
+
+impl fmt::Debug for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Joined").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+impl Joined {
+    /// Joins at least one table.
+    ///
+    /// # Errors
+    ///
+    /// [`TableError::OtherColumns`], and [`TableError::Unsupported`] if there is no table.
+    pub fn new(tables: Vec<Box<dyn Table>>) -> Result<Self, TableError> {
+        let Some(first) = tables.first() else {
+            return Err(TableError::Unsupported("an empty list of tables".to_owned()));
+        };
+        if tables.len() > 1 && !tables.iter().all(|table| table.can_be_joined()) {
+            let what = "a table with dictionaries, together with other tables,";
+            return Err(TableError::Unsupported(what.to_owned()));
+        }
+        let schema = first.schema();
+        if let Some(table) =
+            tables.iter().position(|table| table.schema().fields() != schema.fields())
+        {
+            return Err(TableError::OtherColumns { table });
+        }
+        let groups = tables.iter().flat_map(|table| table.groups().iter().copied()).collect();
+        Ok(Self { tables, schema, groups })
+    }
+}
+
+impl Table for Joined {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn groups(&self) -> &[u64] {
+        &self.groups
+    }
+
+    fn bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.bytes()).sum()
+    }
+
+    fn read(&self, groups: &[usize], rows: usize) -> Result<Batches<'_>, TableError> {
+        // Neighbours of one table are read together.
+        let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
+        for &group in groups {
+            let (mut table, mut own) = (0, group);
+            while own >= self.tables[table].groups().len() {
+                own -= self.tables[table].groups().len();
+                table += 1;
+            }
+            match runs.last_mut() {
+                Some((last, run)) if *last == table => run.push(own),
+                _ => runs.push((table, vec![own])),
+            }
+        }
+        Ok(Box::new(runs.into_iter().flat_map(move |(table, run)| {
+            match self.tables[table].read(&run, rows) {
+                Ok(batches) => batches,
+                Err(error) => Box::new([Err(error)].into_iter()) as Batches<'_>,
+            }
+        })))
+    }
+}

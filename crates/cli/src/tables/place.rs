@@ -1,0 +1,97 @@
+//! [`Placer`]: pass 2, buckets in order.
+
+use std::mem;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use rayon::prelude::*;
+
+use super::batches::{Place, rows_at, rows_at_once};
+use super::buckets::{Bucket, Distributor, decode};
+use super::error::TableError;
+use crate::files::Store;
+
+/// What becomes of making batches: an error, or `None` if nobody takes them any more.
+pub(super) type Produced = Result<(), Option<TableError>>;
+
+/// Reads buckets and puts their rows in order.
+pub(super) struct Placer<'s, S> {
+    memory: u64,
+    schema: SchemaRef,
+    store: &'s mut S,
+    /// How many buckets were split because they were too large.
+    pub(super) splits: u64,
+}
+
+impl<'s, S: Store> Placer<'s, S> {
+    pub(super) fn new(memory: u64, schema: SchemaRef, store: &'s mut S) -> Self {
+        Self { memory, schema, store, splits: 0 }
+    }
+
+    /// Hands on the rows of buckets, which are in the order of their keys.
+    pub(super) fn write(
+        &mut self,
+        buckets: Vec<Bucket>,
+        take: &mut dyn FnMut(RecordBatch) -> Produced,
+    ) -> Produced {
+        // The next bucket is the last one here.
+        let mut left = buckets;
+        left.reverse();
+        while let Some(bucket) = left.pop() {
+            if bucket.cost > self.memory / 4 && bucket.width() > 1 {
+                left.extend(self.split(&bucket)?.into_iter().rev());
+            } else {
+                self.write_bucket(&bucket, take)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Divides a bucket's keys and appends its rows to the store again, as buckets of their own.
+    fn split(&mut self, bucket: &Bucket) -> Result<Vec<Bucket>, TableError> {
+        self.splits += 1;
+        let parts = (bucket.cost / (self.memory / 8).max(1) + 1).max(2);
+        // Batches are read and appended in turns, and all that is collected at a time is in memory.
+        let most = self.memory / 4;
+        let mut distributor =
+            Distributor::new(bucket.keys.clone(), parts, &self.schema, most, &mut *self.store);
+        for &extent in &bucket.extents {
+            let (batch, keys) = decode(extent, distributor.store())?;
+            distributor.push(batch, keys)?;
+        }
+        distributor.finish()
+    }
+
+    fn write_bucket(
+        &self,
+        bucket: &Bucket,
+        take: &mut dyn FnMut(RecordBatch) -> Produced,
+    ) -> Produced {
+        let store = &*self.store;
+        let decoded = bucket.extents.par_iter().map(|&extent| decode(extent, store));
+        let decoded: Vec<(RecordBatch, Vec<u64>)> = decoded.collect::<Result<_, _>>()?;
+        let mut sorted: Vec<(u64, Place)> = Vec::new();
+        for (batch, (_, keys)) in decoded.iter().enumerate() {
+            sorted.extend(keys.iter().enumerate().map(|(row, &key)| (key, (batch, row))));
+        }
+        sorted.par_sort_unstable();
+        let places: Vec<Place> = mem::take(&mut sorted).into_iter().map(|(_, at)| at).collect();
+        let batches: Vec<RecordBatch> = decoded.into_iter().map(|(batch, _)| batch).collect();
+        let rows = rows_at_once(self.memory, bucket.cost, places.len() as u64);
+        hand_on(&batches, &places, &self.schema, rows, take)
+    }
+}
+
+/// Hands on rows in an order, some at a time.
+pub(super) fn hand_on(
+    batches: &[RecordBatch],
+    places: &[Place],
+    schema: &SchemaRef,
+    rows: usize,
+    take: &mut dyn FnMut(RecordBatch) -> Produced,
+) -> Produced {
+    for places in places.chunks(rows) {
+        take(rows_at(batches, places, schema).map_err(TableError::Rows)?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! [`TableShuffle`]: the two passes over a table.
+
+use std::ops::Range;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use arrow_array::RecordBatch;
+use bijective_shuffle::Seed;
+
+use super::batches::{ROW_COST, cost, rows_at_once};
+use super::blocks::Windows;
+use super::buckets::{Bucket, Distributor};
+use super::error::TableError;
+use super::place::{Placer, Produced};
+use super::table::{Table, TableWriter};
+use crate::files::collect::joined;
+use crate::files::keys::Keys;
+use crate::files::{Order, Pass, Store, Summary, Watch};
+
+/// How many batches may wait for the thread that takes them.
+const WAITING: usize = 2;
+
+/// A shuffle of a table's rows, with a bound on the memory it takes.
+///
+/// See the [module](crate::tables) for the passes, and for an example.
+#[derive(Clone, Copy, Debug)]
+pub struct TableShuffle {
+    memory: u64,
+}
+
+impl TableShuffle {
+    /// A shuffle in about this many bytes of memory. What the formats hold comes on top: a page of
+    /// each column in reading, and in writing a row group, encoded.
+    pub fn new(memory: usize) -> Self {
+        Self { memory: memory as u64 }
+    }
+
+    /// Writes the rows of a table in another order, or as many of them as the order has. The writer
+    /// is not finished. The bytes of the summary are what the rows take in memory.
+    ///
+    /// # Errors
+    ///
+    /// Any [`TableError`] but those of blocks. Nothing is written after [`TableError::Changed`],
+    /// which says that the table has another number of rows than its groups.
+    pub fn run(
+        &self,
+        order: &Order,
+        table: &dyn Table,
+        store: &mut (impl Store + ?Sized),
+        writer: &mut dyn TableWriter,
+        watch: &dyn Watch,
+    ) -> Result<Summary, TableError> {
+        let rows = table.groups().iter().sum();
+        if order.len() != rows {
+            return Err(TableError::LengthMismatch { rows, order: order.len() });
+        }
+        let mut store = store;
+        let before = store.bytes();
+        let collected = self.collect(order, table, &mut store, watch)?;
+        let (buckets, bytes) =
+            (collected.len() as u64, collected.iter().map(|bucket| bucket.cost).sum());
+        watch.begin(Pass::Place, Some(bytes));
+        let mut placer = Placer::new(self.memory, table.schema(), &mut store);
+        feed(writer, watch, |take| placer.write(collected, take))?;
+        let (splits, places) = (placer.splits, order.places());
+        let temporary_bytes = store.bytes() - before;
+        Ok(Summary { items: places.end - places.start, bytes, buckets, splits, temporary_bytes })
+    }
+
+    /// Pass 1: a thread reads the table, and the calling one brings its rows to their buckets.
+    fn collect(
+        &self,
+        order: &Order,
+        table: &dyn Table,
+        store: &mut impl Store,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Bucket>, TableError> {
+        let mut keys = Keys::new(order)?;
+        let wanted = keys.wanted();
+        let bytes = table.bytes().saturating_add(order.len().saturating_mul(ROW_COST));
+        watch.begin(Pass::Collect, Some(bytes));
+        let rows = rows_at_once(self.memory, bytes, order.len());
+        let groups: Vec<usize> = (0..table.groups().len()).collect();
+        let buckets = bytes / (self.memory / 8).max(1) + 1;
+        let schema = table.schema();
+        let mut distributor = Distributor::new(wanted, buckets, &schema, self.memory / 4, store);
+        let mut found = 0;
+        let (read, distributed) = thread::scope(|scope| {
+            let (full, batches) = sync_channel(WAITING);
+            let reader = scope.spawn(move || {
+                for batch in table.read(&groups, rows)? {
+                    if full.send(batch?).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            });
+            let distribute = || {
+                for batch in batches {
+                    found += batch.num_rows() as u64;
+                    let cost = cost(&batch);
+                    let keys: Option<Vec<u64>> =
+                        (0..batch.num_rows()).map(|_| keys.next()).collect();
+                    // There is no key if there are more rows than there should be.
+                    distributor.push(batch, keys.ok_or(TableError::Changed)?)?;
+                    watch.advance(cost);
+                }
+                Ok(())
+            };
+            let distributed = distribute();
+            (joined(reader), distributed)
+        });
+        let read: Result<(), TableError> = read;
+        distributed.and(read)?;
+        if found != order.len() {
+            return Err(TableError::Changed);
+        }
+        distributor.finish()
+    }
+
+    /// Writes the rows of a table in the order of a
+    /// [`BlockShuffle`](bijective_shuffle::bijection::BlockShuffle) whose blocks are the table's
+    /// row groups, with `window` of them in a window, or those at some places of that order. The
+    /// writer is not finished.
+    ///
+    /// Each group that has any such row is read once. The rows of a window are in memory at one
+    /// time.
+    ///
+    /// # Errors
+    ///
+    /// Any [`TableError`]; [`TableError::Order`] if there are no such places, or if `window` is 0.
+    pub fn run_blocks(
+        &self,
+        window: u64,
+        seed: impl Into<Seed>,
+        places: Range<u64>,
+        table: &dyn Table,
+        writer: &mut dyn TableWriter,
+        watch: &dyn Watch,
+    ) -> Result<Summary, TableError> {
+        let windows = Windows::new(self.memory, table, window, seed.into(), places.clone())?;
+        watch.begin(Pass::Place, None);
+        let bytes = feed(writer, watch, |take| windows.read(take))?;
+        let items = places.end - places.start;
+        Ok(Summary { items, bytes, buckets: 0, splits: 0, temporary_bytes: 0 })
+    }
+}
+
+/// Writes batches that another thread makes, and returns what they took in memory.
+fn feed(
+    writer: &mut dyn TableWriter,
+    watch: &dyn Watch,
+    produce: impl FnOnce(&mut dyn FnMut(RecordBatch) -> Produced) -> Produced + Send,
+) -> Result<u64, TableError> {
+    thread::scope(|scope| {
+        let (full, batches) = sync_channel(WAITING);
+        let producer =
+            scope.spawn(move || produce(&mut |batch| full.send(batch).map_err(|_| None)));
+        let mut bytes = 0;
+        let write = || {
+            for batch in batches {
+                let cost = cost(&batch);
+                writer.write(&batch)?;
+                watch.advance(cost);
+                bytes += cost;
+            }
+            Ok(())
+        };
+        let written = write();
+        match (joined(producer), written) {
+            (_, Err(error)) | (Err(Some(error)), Ok(())) => Err(error),
+            // Nothing stops taking batches but an error.
+            (Ok(()) | Err(None), Ok(())) => Ok(bytes),
+        }
+    })
+}

@@ -1,0 +1,276 @@
+//! Parquet and Arrow IPC files.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_ipc::CompressionType;
+use arrow_ipc::reader::FileReader;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+use bijective_shuffle::bijection::BlockShuffle;
+use bijective_shuffle::prelude::*;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::{KeyValue, ParquetMetaData};
+use parquet::file::properties::WriterProperties;
+
+use crate::folder::{Folder, one_line};
+use crate::outside::statistic;
+
+/// The rows of a file: how many there are, and how many make a group.
+const ROWS: usize = 20_000;
+const GROUP: usize = 3000;
+
+/// Rows with columns of many kinds; their numbers begin with `first`.
+fn rows(first: usize) -> RecordBatch {
+    let numbers = first..first + ROWS;
+    let text = |k: usize| (!k.is_multiple_of(7)).then(|| format!("text {}", "x".repeat(k % 90)));
+    let list = |k: usize| (!k.is_multiple_of(5)).then(|| vec![Some(k as i32); k % 4]);
+    let name: DictionaryArray<Int32Type> =
+        numbers.clone().map(|k| ["red", "green", "blue"][k % 3]).collect();
+    let number = Int64Array::from_iter_values(numbers.clone().map(|k| k as i64));
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>(numbers.clone().map(list));
+    let columns = [
+        ("number", Arc::new(number) as ArrayRef),
+        ("text", Arc::new(numbers.map(text).collect::<StringArray>())),
+        ("list", Arc::new(list)),
+        ("name", Arc::new(name)),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    // A reader of Parquet adds the pairs of the file to those of the schema.
+    let metadata = [("author", "somebody"), ("key", "value")];
+    let metadata: HashMap<_, _> =
+        metadata.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    let schema = batch.schema().as_ref().clone().with_metadata(metadata);
+    batch.with_schema(Arc::new(schema)).unwrap()
+}
+
+fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch) {
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(GROUP))
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_key_value_metadata(Some(vec![KeyValue::new("key".to_owned(), "value".to_owned())]))
+        .build();
+    let file = File::create(folder.path(name)).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+}
+
+fn write_ipc(folder: &Folder, name: &str, batch: &RecordBatch) {
+    let options = IpcWriteOptions::default();
+    let options = options.try_with_compression(Some(CompressionType::LZ4_FRAME)).unwrap();
+    let file = File::create(folder.path(name)).unwrap();
+    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
+    writer.write_metadata("key", "value");
+    for start in (0..batch.num_rows()).step_by(GROUP) {
+        writer.write(&batch.slice(start, GROUP.min(batch.num_rows() - start))).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// All rows of a file, and the columns that it says it has.
+fn read(folder: &Folder, name: &str) -> (SchemaRef, RecordBatch) {
+    let file = File::open(folder.path(name)).unwrap();
+    let (schema, batches): (_, Vec<RecordBatch>) = if name.ends_with(".parquet") {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+        let schema = builder.schema().clone();
+        (schema, builder.build().unwrap().map(Result::unwrap).collect())
+    } else {
+        let reader = FileReader::try_new(file, None).unwrap();
+        assert_eq!(reader.custom_metadata()["key"], "value");
+        (reader.schema(), reader.map(Result::unwrap).collect())
+    };
+    let all = concat_batches(&schema, &batches).unwrap();
+    (schema, all)
+}
+
+fn metadata(folder: &Folder, name: &str) -> ParquetMetaData {
+    let file = File::open(folder.path(name)).unwrap();
+    ParquetRecordBatchReaderBuilder::try_new(file).unwrap().metadata().as_ref().clone()
+}
+
+/// Rows at these numbers.
+fn at(batch: &RecordBatch, numbers: impl Iterator<Item = u64>) -> RecordBatch {
+    let numbers = Int64Array::from_iter_values(numbers.map(|number| number as i64));
+    take_record_batch(batch, &numbers).unwrap()
+}
+
+/// Runs the program quietly, to the file `new` of the same format.
+#[track_caller]
+fn output(folder: &Folder, options: &[&str], name: &str) -> RecordBatch {
+    let new = if name.ends_with(".parquet") { "new.parquet" } else { "new.arrow" };
+    assert_eq!(folder.output(&[&["-o", new, name], options].concat(), b""), b"");
+    let (schema, all) = read(folder, new);
+    assert_eq!(schema, read(folder, name).0);
+    all
+}
+
+fn folder_with_both() -> (Folder, RecordBatch) {
+    let (folder, whole) = (Folder::new(), rows(0));
+    write_parquet(&folder, "rows.parquet", &whole);
+    write_ipc(&folder, "rows.arrow", &whole);
+    (folder, whole)
+}
+
+#[test]
+fn order_is_that_of_lines_in_any_memory() {
+    let (folder, whole) = folder_with_both();
+    let order = Permutation::new(ROWS as u64, 3);
+    let expected = at(&whole, order.iter());
+    for name in ["rows.parquet", "rows.arrow"] {
+        for memory in ["1M", "4M", "1G"] {
+            let options = ["--seed", "3", "--memory", memory];
+            assert_eq!(output(&folder, &options, name), expected, "{name} {memory}");
+            let new = name.replace("rows", "new");
+            let back = folder.path("back").with_extension(new.rsplit_once('.').unwrap().1);
+            let back = back.file_name().unwrap().to_str().unwrap();
+            folder.output(&[&options[..], &["--undo", "-o", back, &new]].concat(), b"");
+            assert_eq!(read(&folder, back).1, whole);
+            for (part, places) in [
+                (["--range", "700..15000"], 700..15_000),
+                (["--shard", "1/4"], 5000..10_000),
+                (["--head", "5"], 0..5),
+                (["--range", "..0"], 0..0),
+            ] {
+                let found = output(&folder, &[&options[..], &part].concat(), name);
+                assert_eq!(found, expected.slice(places.start, places.end - places.start));
+            }
+        }
+        let options = ["--stats", "--seed", "3", "--memory", "1M", "-o", "new", name];
+        let outcome = folder.run(&options, b"");
+        assert!(statistic(&outcome.stderr, "buckets") > 4, "{}", outcome.stderr);
+        assert_eq!(statistic(&outcome.stderr, "lines"), ROWS as u64);
+        assert_eq!(statistic(&outcome.stderr, "bytes"), folder.read("new").len() as u64);
+    }
+}
+
+#[test]
+fn metadata_and_compression_are_kept() {
+    let (folder, whole) = folder_with_both();
+    output(&folder, &["--seed", "3"], "rows.parquet");
+    let [old, new] = ["rows.parquet", "new.parquet"].map(|name| metadata(&folder, name));
+    assert_eq!(old.file_metadata().schema(), new.file_metadata().schema());
+    let pairs = old.file_metadata().key_value_metadata();
+    assert!(pairs.unwrap().iter().any(|pair| pair.key == "key"));
+    assert_eq!(pairs, new.file_metadata().key_value_metadata());
+    let groups = |of: &ParquetMetaData| -> Vec<i64> {
+        of.row_groups().iter().map(|group| group.num_rows()).collect()
+    };
+    assert_eq!(groups(&old), groups(&new));
+    let codec = |of: &ParquetMetaData| of.row_group(0).column(1).compression();
+    assert_eq!(codec(&old), codec(&new));
+    // Without its compression it would be twice as long.
+    assert_eq!(output(&folder, &["--seed", "3"], "rows.arrow").num_rows(), whole.num_rows());
+    let [old, new] = ["rows.arrow", "new.arrow"].map(|name| folder.read(name).len());
+    assert!(new < old + old / 4, "{old} {new}");
+}
+
+#[test]
+fn row_groups_are_shuffled_as_blocks() {
+    let (folder, whole) = folder_with_both();
+    let order = BlockShuffle::new(ROWS as u64, GROUP as u64, 2, 3).unwrap();
+    let expected = at(&whole, (0..ROWS as u64).map(|slot| order.forward(slot)));
+    for name in ["rows.parquet", "rows.arrow"] {
+        let options = ["--seed", "3", "--blocks", "2"];
+        assert_eq!(output(&folder, &options, name), expected);
+        let part = output(&folder, &[&options[..], &["--shard", "1/2"]].concat(), name);
+        assert_eq!(part, expected.slice(ROWS / 2, ROWS / 2));
+        let complaint =
+            folder.complaint(&["--blocks", "9", "--memory", "1M", "-o", "new", name], b"");
+        let why = "a window does not fit memory: raise --memory, or lower --blocks";
+        assert_eq!(complaint, format!("bshuf: {name}: {why}"));
+        assert!(!folder.names().contains(&"new".to_owned()));
+    }
+    let complaint =
+        folder.complaint(&["--blocks", "2", "-o", "new", "rows.parquet", "rows.parquet"], b"");
+    let why = "row group 6, counted from 0, has 2000 rows, and the first has 3000: blocks have to \
+               be of one size";
+    assert_eq!(complaint, format!("bshuf: the inputs: {why}"));
+}
+
+#[test]
+fn files_are_joined_and_kept_side_by_side() {
+    let (folder, whole) = folder_with_both();
+    let more = rows(ROWS);
+    write_parquet(&folder, "more.parquet", &more);
+    let order = Permutation::new(2 * ROWS as u64, 3);
+    folder.output(&["--seed", "3", "-o", "new.parquet", "rows.parquet", "more.parquet"], b"");
+    let both = concat_batches(&whole.schema(), [&whole, &more]).unwrap();
+    assert_eq!(read(&folder, "new.parquet").1, at(&both, order.iter()));
+
+    std::fs::create_dir(folder.path("out")).unwrap();
+    let names = ["rows.parquet", "rows.arrow"];
+    folder.output(&[&["--seed", "3", "-o", "out", "--together"], &names[..]].concat(), b"");
+    let order = Permutation::new(ROWS as u64, 3);
+    for name in names {
+        let found = read(&folder, &format!("out/{name}")).1;
+        let numbers = found.column(0).as_primitive::<Int64Type>().values();
+        assert!(numbers.iter().map(|&number| number as u64).eq(order.iter()));
+    }
+}
+
+#[test]
+fn what_is_no_table_is_named() {
+    let (folder, whole) = folder_with_both();
+    folder.write("text.parquet", b"one\ntwo\nthree\n");
+    folder.write("text.arrow", b"one\ntwo\nthree\n");
+    folder.write("empty.feather", b"");
+    folder.write("lines", b"one\n");
+    write_parquet(&folder, "other.parquet", &whole.project(&[0]).unwrap());
+    for (options, expected) in [
+        (&["text.arrow"][..], "bshuf: text.arrow: is no Arrow IPC file"),
+        (&["empty.feather"], "bshuf: empty.feather: is no Arrow IPC file"),
+        (
+            &["rows.arrow", "rows.arrow"],
+            "bshuf: the inputs: a table with dictionaries, together \
+                                         with other tables, cannot be shuffled",
+        ),
+        (&["rows.parquet", "lines"], "bshuf: lines: is of another format than the first file"),
+        (
+            &["rows.parquet", "rows.arrow"],
+            "bshuf: rows.arrow: is of another format than the first file",
+        ),
+        (
+            &["rows.parquet", "other.parquet"],
+            "bshuf: other.parquet: has other columns than the first file",
+        ),
+        (
+            &["-r", "-n", "3", "rows.parquet"],
+            "bshuf: rows.parquet: rows of a table are not repeated",
+        ),
+        (&["-z", "rows.parquet"], "bshuf: --zero-terminated: rows of a table have no such ends"),
+        (&["--blocks", "2", "lines"], "bshuf: --blocks: there is no Parquet or Arrow file"),
+        (&["missing.parquet"], "bshuf: missing.parquet: No such file or directory (os error 2)"),
+    ] {
+        assert_eq!(folder.complaint(&[&["-o", "new"], options].concat(), b""), expected);
+    }
+    let complaint = folder.complaint(&["-o", "new", "text.parquet"], b"");
+    assert!(complaint.starts_with("bshuf: text.parquet: Parquet error"), "{complaint}");
+    for options in [["--blocks", "0"], ["--blocks", "2"]] {
+        let outcome = folder.run(&[&options[..], &["--undo", "--seed", "1", "x"]].concat(), b"");
+        assert_eq!(outcome.code, 1);
+    }
+    assert!(!folder.names().contains(&"new".to_owned()));
+    // As bytes, it can be anything.
+    assert_eq!(folder.output(&["--record", "14", "text.arrow"], b""), b"one\ntwo\nthree\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_disk_is_named() {
+    let (folder, _) = folder_with_both();
+    for name in ["rows.parquet", "rows.arrow"] {
+        let outcome = folder.run(&["-o", "/dev/full", name], b"");
+        assert_eq!(outcome.code, 1);
+        let complaint = one_line(&outcome.stderr);
+        assert!(complaint.starts_with("bshuf: /dev/full: No space left"), "{complaint}");
+    }
+}
