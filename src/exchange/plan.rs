@@ -398,7 +398,7 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         let places = self.source_places();
         check(places.end - places.start, [packed.len(), items.len()])?;
         if self.to_slots {
-            self.from_slots(workspace, packed, items)
+            self.order_by_index(workspace, packed, items)
         } else {
             self.lanes.merge(self.permutation, packed, items)
         }
@@ -424,12 +424,12 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         if self.to_slots {
             self.lanes.merge(self.permutation, received, out)
         } else {
-            self.from_slots(workspace, received, out)
+            self.order_by_index(workspace, received, out)
         }
     }
 
     /// Puts each run's items, which are in the order of the slots, in that of the indexes.
-    fn from_slots<T: Copy + Send + Sync>(
+    fn order_by_index<T: Copy + Send + Sync>(
         &self,
         workspace: &mut Workspace,
         items: &[T],
