@@ -46,7 +46,7 @@ pub(crate) use check::{with_slots, wrong_count};
 pub(crate) use columns::{ColumnSet, StaticRow};
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::mailbox::{
-    BLOCK_BYTES, Key, Mailbox, Outbox, Shape, bucket_count, fits,
+    BLOCK_BYTES, Key, Mailbox, Outbox, Shape, bucket_count, fits, shape_of, working_bytes,
 };
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use direction::Direction;

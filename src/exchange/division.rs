@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use crate::base::check::try_with_capacity;
 use crate::error::{Error, ExchangeError};
 
 /// Which run of an array's places each rank holds: rank 0 the first ones, rank 1 the next ones, and
@@ -105,16 +106,21 @@ const CELLS: usize = 16;
 impl Owners {
     /// The owners of the points from 0 on, where `bounds` has the first point of each rank and the
     /// number of all points; at least one point.
-    pub(super) fn new(bounds: &[u64]) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn new(bounds: &[u64]) -> Result<Self, Error> {
         let ranks = bounds.len() - 1;
         let last = bounds[ranks] - 1;
-        let mut lasts = bounds[1..].to_vec();
+        let mut lasts = try_with_capacity(ranks)?;
+        lasts.extend_from_slice(&bounds[1..]);
         // From the first rank that has points on, which the search begins with, none is before 0.
-        lasts.iter_mut().for_each(|last| *last = last.saturating_sub(1));
+        lasts.iter_mut().for_each(|last: &mut u64| *last = last.saturating_sub(1));
         let cells = (ranks * CELLS).next_power_of_two() as u64;
         let shift = (0..).find(|shift| last >> shift < cells).expect("one of 64 is enough");
         let holders = (0..ranks).filter(|&rank| bounds[rank] < bounds[rank + 1]);
-        let mut firsts = Vec::with_capacity((last >> shift) as usize + 1);
+        let mut firsts = try_with_capacity((last >> shift) as usize + 1)?;
         for rank in holders {
             // The cells that begin up to this rank's last point, and that no rank before has.
             while firsts.len() as u64 <= lasts[rank] >> shift {
@@ -122,7 +128,7 @@ impl Owners {
             }
         }
         lasts[ranks - 1] = u64::MAX;
-        Self { lasts, shift, firsts }
+        Ok(Self { lasts, shift, firsts })
     }
 
     /// The owner of a point below the number of all points.
@@ -154,12 +160,12 @@ mod tests {
         ];
         for counts in divisions {
             let division = Division::from_counts(counts).unwrap();
-            let owners = Owners::new(division.bounds());
+            let owners = Owners::new(division.bounds()).unwrap();
             for rank in 0..division.ranks() {
                 assert!(division.places(rank).all(|place| owners.of(place) == rank), "{counts:?}");
             }
         }
-        let all = Owners::new(&[0, 5, u64::MAX]);
+        let all = Owners::new(&[0, 5, u64::MAX]).unwrap();
         assert_eq!([0, 4, 5, u64::MAX - 1].map(|point| all.of(point)), [0, 0, 1, 1]);
     }
 

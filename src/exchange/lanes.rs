@@ -1,11 +1,13 @@
 //! [`Lanes`]: the side of an exchange on which items are in the order of the permutation's slots.
 
 use core::ops::Range;
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
 use super::census::Census;
-use super::division::{Division, Owners};
+use super::division::Owners;
+use super::rounds::Runs;
 use super::tiles;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::SharedPtr;
@@ -18,10 +20,13 @@ use crate::word::Word;
 /// The least number of slots in a piece.
 const PIECE_SLOTS: u64 = 1 << 16;
 
-/// The most pieces. Each has a number for each rank.
+/// The most pieces. Each has a number for each lane.
 const MOST_PIECES: u64 = 256;
 
-/// Up to this number of ranks, a value is compared with the bounds of all.
+/// The most numbers of all pieces together, unless each thread has a single piece: they take 8 MiB.
+const MOST_NUMBERS: u64 = 1 << 20;
+
+/// Up to this number of lanes, a value is compared with the bounds of all.
 const FEW: usize = 4;
 
 /// How far ahead in each lane items are prefetched: the hardware follows a few lanes by itself, but
@@ -29,19 +34,21 @@ const FEW: usize = 4;
 const AHEAD_BYTES: usize = 512;
 
 /// What a rank knows of the places that it holds where items are in the order of the slots: to
-/// which rank each belongs where they are in the order of the indexes.
+/// which run of indexes each belongs, of which every rank has one for each round.
 ///
-/// The items of each other rank are a *lane*: as many as go there or come from there, in the order
-/// of their slots. A buffer has all lanes, one after the other. So items are moved between places
-/// and lanes in order on both sides.
+/// The items of each run are a *lane*, in the order of their slots. A buffer has all lanes: those
+/// of the first round, from rank 0 on, then those of the second, and so on. So items are moved
+/// between places and lanes in order on both sides.
 pub(super) struct Lanes {
-    /// The rank that each index belongs to.
+    /// The run that each index belongs to.
     owners: Option<Owners>,
-    /// The number of items in each lane.
+    /// The number of items in each lane, in the order of the buffer.
     counts: Vec<u64>,
     pieces: Vec<Piece>,
-    /// Where each lane ends in the buffer.
+    /// Where each run's lane ends in the buffer.
     ends: Vec<usize>,
+    /// Room for each thread's lanes, so that moving items needs no memory.
+    rooms: Mutex<Vec<Vec<Lane>>>,
 }
 
 /// Some consecutive slots, which one thread visits.
@@ -49,71 +56,79 @@ struct Piece {
     first: u64,
     slots: u64,
     places: usize,
-    /// Where the piece's items begin in the buffer, for each lane.
+    /// Where the piece's items begin in the buffer, for each run.
     begins: Vec<usize>,
 }
 
 impl Lanes {
-    /// The lanes of a rank's places in a division of all places, to the ranks of a division of all
-    /// indexes.
+    /// The lanes of a rank's places in a division of all places, to runs of indexes.
     pub(super) fn new<B: Bijection>(
         p: &Permutation<B>,
         census: &Census,
         places: Range<u64>,
-        indexes: &Division,
+        runs: &Runs,
     ) -> Result<Self, Error> {
-        let ranks = indexes.ranks();
-        let mut counts = try_with_capacity(ranks)?;
-        counts.resize(ranks, 0);
+        let count = runs.bounds().len() - 1;
+        let mut counts = try_with_capacity(count)?;
+        counts.resize(count, 0);
         if places.is_empty() {
-            return Ok(Self { owners: None, counts, pieces: Vec::new(), ends: Vec::new() });
+            let (pieces, ends, rooms) = (Vec::new(), Vec::new(), Mutex::new(Vec::new()));
+            return Ok(Self { owners: None, counts, pieces, ends, rooms });
         }
         let first = census.slot(p, places.start)?;
         let last = census.slot(p, places.end - 1)?;
         let slots = last.checked_sub(first).ok_or(ExchangeError::CensusDiffers)?;
-        let step = (slots / MOST_PIECES + 1).max(PIECE_SLOTS);
-        let owners = Owners::new(indexes.bounds());
+        let threads = rayon::current_num_threads();
+        let most =
+            (MOST_NUMBERS / count as u64).clamp(threads as u64, MOST_PIECES.max(threads as u64));
+        let step = (slots / most + 1).max(PIECE_SLOTS);
+        let owners = Owners::new(runs.bounds())?;
         let mut pieces = try_with_capacity((slots / step) as usize + 1)?;
-        let count = |k: u32| {
+        let count_piece = |k: u32| {
             let first = first + u64::from(k) * step;
             let slots = (last - first).min(step - 1) + 1;
             let begins = if tiles::fit_u32(p) {
-                count_lanes::<u32, B>(p, first, slots, &owners, indexes.bounds())
+                count_lanes::<u32, B>(p, first, slots, &owners, runs.bounds())
             } else {
-                count_lanes::<u64, B>(p, first, slots, &owners, indexes.bounds())
+                count_lanes::<u64, B>(p, first, slots, &owners, runs.bounds())
             };
             // Until all are counted, these are the numbers of items.
             begins.map(|begins| Piece { first, slots, places: begins.iter().sum(), begins })
         };
-        // At most `MOST_PIECES`, and one.
-        (0..(slots / step) as u32 + 1).into_par_iter().map(count).collect_into_vec(&mut pieces);
-        let mut pieces = pieces.into_iter().collect::<Result<Vec<_>, _>>()?;
-
-        for piece in &pieces {
-            for (sum, &count) in counts.iter_mut().zip(&piece.begins) {
-                *sum += count as u64;
-            }
+        // At most `most`, and one.
+        (0..(slots / step) as u32 + 1)
+            .into_par_iter()
+            .map(count_piece)
+            .collect_into_vec(&mut pieces);
+        let mut counted = try_with_capacity(pieces.len())?;
+        for piece in pieces {
+            counted.push(piece?);
         }
-        if counts.iter().sum::<u64>() != places.end - places.start {
+        let mut pieces: Vec<Piece> = counted;
+        if pieces.iter().map(|piece| piece.places as u64).sum::<u64>() != places.end - places.start
+        {
             return Err(ExchangeError::CensusDiffers.into());
         }
-        let mut nexts = try_with_capacity(ranks)?;
-        nexts.extend(counts.iter().scan(0, |sum, &count| {
-            *sum += count as usize;
-            Some(*sum - count as usize)
-        }));
-        for piece in &mut pieces {
-            for (next, begin) in nexts.iter_mut().zip(&mut piece.begins) {
-                let count = *begin;
-                *begin = *next;
-                *next += count;
+        // In the order of the buffer, each lane's pieces one after the other.
+        let mut ends = try_with_capacity(count)?;
+        ends.resize(count, 0);
+        let mut next = 0;
+        for (counted, run) in counts.iter_mut().zip(runs.in_order()) {
+            let first = next;
+            for piece in &mut pieces {
+                next += core::mem::replace(&mut piece.begins[run], next);
             }
+            *counted = (next - first) as u64;
+            ends[run] = next;
         }
-        // Behind the last piece's, each lane ends.
-        Ok(Self { owners: Some(owners), counts, pieces, ends: nexts })
+        let mut rooms = try_with_capacity(threads)?;
+        for _ in 0..threads {
+            rooms.push(try_with_capacity(count)?);
+        }
+        Ok(Self { owners: Some(owners), counts, pieces, ends, rooms: Mutex::new(rooms) })
     }
 
-    /// The number of items in each lane.
+    /// The number of items in each lane, in the order of the buffer.
     pub(super) fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -135,14 +150,8 @@ impl Lanes {
     ) -> Result<(), Error> {
         assert_eq!((buffer.len(), places.len()), (self.places(), self.places()));
         let ahead = AHEAD_BYTES / size_of::<T>().max(1);
-        let mut work = try_with_capacity(self.pieces.len())?;
-        let mut rest = places;
-        for (number, piece) in self.pieces.iter().enumerate() {
-            let places;
-            (places, rest) = rest.split_at_mut(piece.places);
-            work.push((number, places));
-        }
-        work.into_par_iter().with_max_len(1).try_for_each(|(number, places)| {
+        let cut = |places, count| <[T]>::split_at_mut(places, count);
+        self.for_each_piece(0..self.pieces.len(), places, &cut, &|number, places: &mut [T]| {
             let mut places = places.iter_mut();
             self.visit(p, number, |from| {
                 if let Some(place) = places.next() {
@@ -169,15 +178,9 @@ impl Lanes {
         buffer: &mut [T],
     ) -> Result<(), Error> {
         assert_eq!((buffer.len(), places.len()), (self.places(), self.places()));
-        let mut work = try_with_capacity(self.pieces.len())?;
-        let mut rest = places;
-        for (number, piece) in self.pieces.iter().enumerate() {
-            let places;
-            (places, rest) = rest.split_at(piece.places);
-            work.push((number, places));
-        }
         let lanes = SharedPtr::new(buffer.as_mut_ptr());
-        work.into_par_iter().with_max_len(1).try_for_each(|(number, places)| {
+        let cut = |places, count| <[T]>::split_at(places, count);
+        self.for_each_piece(0..self.pieces.len(), places, &cut, &|number, places: &[T]| {
             let mut places = places.iter();
             self.visit(p, number, |to| {
                 if let Some(&item) = places.next() {
@@ -190,6 +193,57 @@ impl Lanes {
                 }
             })
         })
+    }
+
+    /// Writes the index of each place.
+    ///
+    /// # Errors
+    ///
+    /// As [`merge`](Self::merge).
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer or more places than were counted.
+    pub(super) fn indexes<B: Bijection>(
+        &self,
+        p: &Permutation<B>,
+        out: &mut [u64],
+    ) -> Result<(), Error> {
+        assert_eq!(out.len(), self.places());
+        let cut = |places, count| <[u64]>::split_at_mut(places, count);
+        self.for_each_piece(0..self.pieces.len(), out, &cut, &|number, places: &mut [u64]| {
+            let Piece { first, slots, .. } = self.pieces[number];
+            let mut written = 0;
+            tiles::for_each::<u64, B>(p, first, slots, |_, _, survivors| {
+                let rest = places.get_mut(written..).unwrap_or_default();
+                rest.iter_mut().zip(survivors).for_each(|(place, &index)| *place = index);
+                written += survivors.len();
+            });
+            if written == places.len() { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }
+        })
+    }
+
+    /// Does something with the number of each of some pieces and with its places, on all threads
+    /// and without memory. `cut` divides places behind the first ones.
+    fn for_each_piece<P: Send>(
+        &self,
+        pieces: Range<usize>,
+        places: P,
+        cut: &(impl Fn(P, usize) -> (P, P) + Sync),
+        each: &(impl Fn(usize, P) -> Result<(), Error> + Sync),
+    ) -> Result<(), Error> {
+        let Range { start, end } = pieces;
+        if end - start <= 1 {
+            return if start < end { each(start, places) } else { Ok(()) };
+        }
+        let middle = start.midpoint(end);
+        let count = self.pieces[start..middle].iter().map(|piece| piece.places).sum();
+        let (low, high) = cut(places, count);
+        let (low, high) = rayon::join(
+            || self.for_each_piece(start..middle, low, cut, each),
+            || self.for_each_piece(middle..end, high, cut, each),
+        );
+        low.and(high)
     }
 
     /// The number of places, and of items in all lanes.
@@ -227,7 +281,10 @@ impl Lanes {
     ) -> Result<(), Error> {
         let Some(owners) = &self.owners else { return Ok(()) };
         let piece = &self.pieces[number];
-        let mut lanes = try_with_capacity(self.counts.len())?;
+        let room = self.rooms.lock().expect("nobody panics with it").pop();
+        // Only in a pool of more threads than the lanes were made in.
+        let mut lanes = room.map_or_else(|| try_with_capacity(self.counts.len()), Ok)?;
+        lanes.clear();
         let ends = self.pieces.get(number + 1).map_or(&self.ends, |piece| &piece.begins);
         lanes.extend(piece.begins.iter().zip(ends).map(|(&next, &end)| Lane { next, end }));
         let mut visited = 0;
@@ -241,6 +298,7 @@ impl Lanes {
                 }
             }
         });
+        self.rooms.lock().expect("nobody panics with it").push(lanes);
         // As many as there are, so each position once.
         if visited == piece.places { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }
     }
@@ -252,8 +310,8 @@ struct Lane {
     end: usize,
 }
 
-/// How many of some slots' survivors belong to each rank, of which `bounds` has the first index of
-/// each and the number of all.
+/// How many of some slots' survivors belong to each run of indexes, of which `bounds` has the first
+/// of each and the number of all.
 fn count_lanes<N: Word, B: Bijection>(
     p: &Permutation<B>,
     first: u64,
@@ -261,10 +319,10 @@ fn count_lanes<N: Word, B: Bijection>(
     owners: &Owners,
     bounds: &[u64],
 ) -> Result<Vec<usize>, Error> {
-    let ranks = bounds.len() - 1;
-    let mut counts = try_with_capacity(ranks)?;
-    counts.resize(ranks, 0);
-    if ranks > FEW {
+    let runs = bounds.len() - 1;
+    let mut counts = try_with_capacity(runs)?;
+    counts.resize(runs, 0);
+    if runs > FEW {
         tiles::for_each::<N, B>(p, first, slots, |_, _, survivors| {
             for value in survivors {
                 counts[owners.of(value.widen())] += 1;
@@ -291,17 +349,19 @@ fn count_lanes<N: Word, B: Bijection>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::Division;
 
     #[test]
     fn words_of_either_width_give_the_same_lanes() {
         let p = Permutation::new(300_001, 1);
         let census = Census::new(&p).unwrap();
         let indexes = Division::from_counts(&[0, 100_000, 0, 200_001, 0]).unwrap();
-        let lanes = Lanes::new(&p, &census, 1000..200_000, &indexes).unwrap();
+        let runs = Runs::new(&indexes, u64::MAX).unwrap();
+        let lanes = Lanes::new(&p, &census, 1000..200_000, &runs).unwrap();
         let owners = lanes.owners.as_ref().unwrap();
-        let bounds = indexes.bounds();
+        let bounds = runs.bounds();
         assert!(lanes.pieces.len() > 2);
-        // More ranks than are compared with all values.
+        // More runs than are compared with all values.
         let more: Vec<u64> = bounds.iter().copied().chain([p.len(); FEW]).collect();
         for (number, piece) in lanes.pieces.iter().enumerate() {
             let (first, slots) = (piece.first, piece.slots);

@@ -20,6 +20,9 @@
 //! rank each place's item comes, and takes the next one that came from there. An un-shuffle goes
 //! the same way backwards.
 //!
+//! Packing takes as much memory again as the items. With an exchange in
+//! [rounds](Exchange::shuffle_in_rounds) it takes as much as those of one round.
+//!
 //! Where ranks share memory, bytes cost less than evaluations. A [`TaggedExchange`] sends each item
 //! with two bytes that say where it goes.
 //!
@@ -66,6 +69,7 @@ mod census;
 mod division;
 mod lanes;
 mod plan;
+mod rounds;
 mod shifted;
 mod tagged;
 #[cfg(test)]
@@ -75,4 +79,5 @@ mod tiles;
 pub use census::Census;
 pub use division::Division;
 pub use plan::Exchange;
+pub use rounds::items_of_round;
 pub use tagged::{Blocks, Delivery, Sorted, TaggedExchange};

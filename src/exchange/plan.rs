@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::census::Census;
 use super::division::{Division, Owners};
 use super::lanes::Lanes;
+use super::rounds::Runs;
 use super::shifted::Shifted;
 use crate::base::check::try_with_capacity;
 use crate::bijection::Bijection;
@@ -24,11 +25,20 @@ const MOST_PIECES: u64 = 256;
 ///
 /// See the [module](crate::exchange) for what the ranks do with it.
 ///
+/// # Rounds
+///
+/// A plan made by [`shuffle`](Self::shuffle) has one round. One made by
+/// [`shuffle_in_rounds`](Self::shuffle_in_rounds) has as many as the rank with the most items needs
+/// for runs of a given length. What is packed for the first round comes first in a buffer, and so
+/// does what is received: for each round from rank 0 on.
+///
 /// # Memory
 ///
-/// The plan has some numbers for each rank, at most 257 of 8 bytes. What [`pack`](Self::pack) and
-/// [`place`](Self::place) need besides comes from the workspace: one of the two moves items by a
-/// [`Strategy`](crate::Strategy), and the other needs nothing.
+/// Besides the items and as many places, [`pack`](Self::pack) and [`place`](Self::place) take what
+/// a [`Strategy`](crate::Strategy) needs for the items of one round, from the workspace. The plan
+/// has 100 to 160 bytes for each rank and round, and 16 for each thread; and where ranks times
+/// rounds are many fewer than 2^20, also 8 bytes for each of up to 256 parts of the rank's places,
+/// at most 8 MiB.
 pub struct Exchange<'p, B> {
     permutation: &'p Permutation<B>,
     census: &'p Census,
@@ -37,6 +47,8 @@ pub struct Exchange<'p, B> {
     rank: usize,
     /// Whether items go from the order of the indexes to the order of the slots.
     to_slots: bool,
+    /// The runs of all ranks where items are in the order of the indexes.
+    runs: Runs,
     lanes: Lanes,
 }
 
@@ -61,7 +73,47 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, !p.is_inverted())
+        Self::new(p, census, [from, to], rank, u64::MAX, !p.is_inverted())
+    }
+
+    /// [`shuffle`](Self::shuffle) in rounds, in each of which a rank sorts at most `most` items, at
+    /// least one. All ranks have to say the same; [`items_of_round`](super::items_of_round) tells
+    /// how many go with some memory.
+    ///
+    /// A rank sends the items of one run of its places in a round, and receives what is sent to it
+    /// then. (For an [inverted](Permutation::is_inverted) permutation it receives those of one run,
+    /// and sends what goes there.) With a bijection that is not trusted, every round takes as long
+    /// as one that has all items.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::exchange::{Census, Division, Exchange};
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(10, 42);
+    /// let census = Census::new(&p)?;
+    /// let division = Division::from_counts(&[7, 3])?;
+    /// let plan = Exchange::shuffle_in_rounds(&p, &census, &division, &division, 0, 5)?;
+    /// assert_eq!(plan.rounds(), 2);
+    /// // In the first round five items are sent, and in the second the other two.
+    /// let counts = plan.send_counts()?;
+    /// assert_eq!([counts[0] + counts[1], counts[2] + counts[3]], [5, 2]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn shuffle_in_rounds(
+        p: &'p Permutation<B>,
+        census: &'p Census,
+        from: &'p Division,
+        to: &'p Division,
+        rank: usize,
+        most: u64,
+    ) -> Result<Self, Error> {
+        Self::new(p, census, [from, to], rank, most, !p.is_inverted())
     }
 
     /// The plan of a rank for undoing a shuffle: item `k` of the array moves to place `p[k]`.
@@ -79,22 +131,41 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         to: &'p Division,
         rank: usize,
     ) -> Result<Self, Error> {
-        Self::new(p, census, from, to, rank, p.is_inverted())
+        Self::new(p, census, [from, to], rank, u64::MAX, p.is_inverted())
+    }
+
+    /// [`unshuffle`](Self::unshuffle) in rounds, in each of which a rank sorts at most `most`
+    /// items: the reverse of [`shuffle_in_rounds`](Self::shuffle_in_rounds). A rank receives the
+    /// items of one run of its places in a round.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    pub fn unshuffle_in_rounds(
+        p: &'p Permutation<B>,
+        census: &'p Census,
+        from: &'p Division,
+        to: &'p Division,
+        rank: usize,
+        most: u64,
+    ) -> Result<Self, Error> {
+        Self::new(p, census, [from, to], rank, most, p.is_inverted())
     }
 
     fn new(
         permutation: &'p Permutation<B>,
         census: &'p Census,
-        from: &'p Division,
-        to: &'p Division,
+        [from, to]: [&'p Division; 2],
         rank: usize,
+        most: u64,
         to_slots: bool,
     ) -> Result<Self, Error> {
         check_divisions(permutation, from, to, rank)?;
         census.check(permutation)?;
         let (slots, indexes) = if to_slots { (to, from) } else { (from, to) };
-        let lanes = Lanes::new(permutation, census, slots.places(rank), indexes)?;
-        Ok(Self { permutation, census, from, to, rank, to_slots, lanes })
+        let runs = Runs::new(indexes, most)?;
+        let lanes = Lanes::new(permutation, census, slots.places(rank), &runs)?;
+        Ok(Self { permutation, census, from, to, rank, to_slots, runs, lanes })
     }
 
     /// The rank whose plan this is.
@@ -112,7 +183,20 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         self.to.places(self.rank)
     }
 
-    /// How many items go to each rank.
+    /// Whether the bijection is [trusted](crate::TrustedBijection) and [free of
+    /// panics](crate::Trusted::panic_free). Then, once every rank has packed, nothing but a lack of
+    /// memory can keep [`place`](Self::place) from putting everything where it belongs, and for a
+    /// shuffle not even that; so what is received may take the place of the items.
+    pub fn is_trusted(&self) -> bool {
+        self.permutation.bijection().trusted().is_some_and(|trusted| trusted.is_panic_free())
+    }
+
+    /// The number of rounds, at least one. It is the same for all ranks.
+    pub fn rounds(&self) -> usize {
+        self.runs.rounds()
+    }
+
+    /// How many items go to each rank in the first round, then how many in the second, and so on.
     ///
     /// For undoing a shuffle they are known. For a shuffle this evaluates each of the rank's items;
     /// ranks that talk anyway can tell each other their [`receive_counts`](Self::receive_counts),
@@ -125,7 +209,8 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         if self.to_slots { self.count() } else { Ok(self.lanes.counts().to_vec()) }
     }
 
-    /// How many items come from each rank.
+    /// How many items come from each rank in the first round, then how many in the second, and so
+    /// on.
     ///
     /// For a shuffle they are known. For undoing one this evaluates each of the items that the rank
     /// will hold; ranks that talk anyway can tell each other their
@@ -138,15 +223,14 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         if self.to_slots { Ok(self.lanes.counts().to_vec()) } else { self.count() }
     }
 
-    /// How many of the rank's indexes belong to each rank where items are in the order of the
-    /// slots.
+    /// For each round, how many of the run's indexes belong to each rank where items are in the
+    /// order of the slots.
     fn count(&self) -> Result<Vec<u64>, Error> {
         let (p, slots) = (self.permutation, self.slots());
         let ranks = slots.ranks();
-        let indexes = self.indexes();
-        let mut counts = try_with_capacity(ranks)?;
-        counts.resize(ranks, 0);
-        if indexes.is_empty() {
+        let mut counts = try_with_capacity(ranks.saturating_mul(self.rounds()))?;
+        counts.resize(ranks * self.rounds(), 0);
+        if self.index_places().is_empty() {
             return Ok(counts);
         }
         let mut bounds = try_with_capacity(ranks + 1)?;
@@ -160,17 +244,26 @@ impl<'p, B: Bijection> Exchange<'p, B> {
                 last.saturating_add(1)
             });
         }
-        let owners = Owners::new(&bounds);
-        let len = indexes.end - indexes.start;
+        let owners = Owners::new(&bounds)?;
+        for (run, counts) in self.runs.of_rank(self.rank).zip(counts.chunks_mut(ranks)) {
+            self.count_run(run, &owners, counts);
+        }
+        Ok(counts)
+    }
+
+    /// Adds up how many indexes of a run belong to each owner of slots.
+    fn count_run(&self, run: Range<u64>, owners: &Owners, counts: &mut [u64]) {
+        let bijection = self.permutation.bijection();
+        let (len, last) = (run.end - run.start, bijection.last());
         let step = (len / MOST_PIECES + 1).max(RUN as u64);
         let count = |k: u32| {
-            let mut counts = vec![0_u64; ranks];
-            let first = indexes.start + u64::from(k) * step;
-            let end = indexes.end.min(first + step);
+            let mut counts = vec![0_u64; counts.len()];
+            let first = run.start + u64::from(k) * step;
+            let end = run.end.min(first + step);
             let mut slots = [0; RUN];
             for first in (first..end).step_by(RUN) {
                 let slots = &mut slots[..(end - first).min(RUN as u64) as usize];
-                p.bijection().inverse_run(first, slots);
+                bijection.inverse_run(first, slots);
                 // A map that is no bijection may have any inverse.
                 slots.iter().for_each(|&slot| counts[owners.of(slot.min(last))] += 1);
             }
@@ -181,8 +274,10 @@ impl<'p, B: Bijection> Exchange<'p, B> {
             sums
         };
         // At most `MOST_PIECES`, and one.
-        let pieces = (0..((len - 1) / step) as u32 + 1).into_par_iter();
-        Ok(pieces.map(count).reduce_with(add).unwrap_or(counts))
+        let pieces = (0..len.div_ceil(step) as u32).into_par_iter();
+        if let Some(sums) = pieces.map(count).reduce_with(add) {
+            counts.copy_from_slice(&sums);
+        }
     }
 
     /// The division of the array where items are in the order of the slots.
@@ -191,17 +286,60 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     }
 
     /// The places that the rank holds where items are in the order of the indexes.
-    fn indexes(&self) -> Range<u64> {
+    fn index_places(&self) -> Range<u64> {
         if self.to_slots { self.source_places() } else { self.target_places() }
     }
 
-    /// The bijection whose survivors are the rank's items, numbered from 0.
-    fn own(&self) -> Shifted<&'p B> {
-        Shifted::new(self.permutation.bijection(), self.indexes().start)
+    /// Writes which item is at each place that the rank holds on the side where the array is
+    /// shuffled: `p[k]` for each of its [`target_places`](Self::target_places) after a shuffle, and
+    /// for each of its [`source_places`](Self::source_places) before one is undone.
+    ///
+    /// The ranks exchange nothing for it, and each evaluates its own slots only, on all threads. (A
+    /// [`Permutation`] by itself would have to count the survivors of the whole domain first, which
+    /// the ranks have shared for their census.)
+    ///
+    /// For an [inverted](Permutation::is_inverted) permutation these are the indexes of its
+    /// inverse, and the other side's places.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthMismatch`] if `out` has not as many places, and
+    /// [`ExchangeError::ItemsDiffer`] if the bijection breaks its requirements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::exchange::{Census, Division, Exchange};
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(1000, 42);
+    /// let census = Census::new(&p)?;
+    /// let division = Division::even(1000, 4);
+    /// let mut indexes = [0; 250];
+    /// Exchange::shuffle(&p, &census, &division, &division, 1)?.indexes(&mut indexes)?;
+    /// assert!(indexes.into_iter().eq(p.range(250..500)?));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn indexes(&self, out: &mut [u64]) -> Result<(), Error> {
+        let places = self.slots().places(self.rank);
+        check(places.end - places.start, [out.len()])?;
+        self.lanes.indexes(self.permutation, out)
     }
 
-    /// Puts the rank's items in the order in which they are sent: first those for rank 0, then
-    /// those for rank 1, and so on.
+    /// The rank's runs that are not empty: where each lies in the rank's items, and the bijection
+    /// whose survivors are its items, numbered from 0.
+    fn own_runs(&self) -> impl Iterator<Item = (Range<usize>, Shifted<&'p B>)> + '_ {
+        let first = self.index_places().start;
+        let bijection = self.permutation.bijection();
+        self.runs.of_rank(self.rank).filter(|run| !run.is_empty()).map(move |run| {
+            // There are as many items in memory.
+            let items = (run.start - first) as usize..(run.end - first) as usize;
+            (items, Shifted::new(bijection, run.start))
+        })
+    }
+
+    /// Puts the rank's items in the order in which they are sent: for each round, first those for
+    /// rank 0, then those for rank 1, and so on.
     ///
     /// # Errors
     ///
@@ -219,18 +357,58 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     ) -> Result<(), Error> {
         let places = self.source_places();
         check(places.end - places.start, [items.len(), out.len()])?;
-        if items.is_empty() {
-            return Ok(());
-        }
         if self.to_slots {
-            workspace.shuffle_into(&self.own(), items, out)
+            self.own_runs().try_for_each(|(run, own)| {
+                workspace.shuffle_into(&own, &items[run.clone()], &mut out[run])
+            })
         } else {
             self.lanes.split(self.permutation, items, out)
         }
     }
 
-    /// Puts what the rank has received, first that from rank 0, then that from rank 1, and so on,
-    /// where it belongs.
+    /// Undoes [`pack`](Self::pack): puts what was packed where it was, for an exchange that came to
+    /// nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`pack`](Self::pack).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::exchange::{Census, Division, Exchange};
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let p = Permutation::new(10, 42);
+    /// let census = Census::new(&p)?;
+    /// let division = Division::even(10, 2);
+    /// let plan = Exchange::shuffle(&p, &census, &division, &division, 0)?;
+    /// let (mut packed, mut items) = ([0; 5], [0; 5]);
+    /// plan.pack(&mut Workspace::new(), &[1, 2, 3, 4, 5], &mut packed)?;
+    /// plan.unpack(&mut Workspace::new(), &packed, &mut items)?;
+    /// assert_eq!(items, [1, 2, 3, 4, 5]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn unpack<T: Copy + Send + Sync>(
+        &self,
+        workspace: &mut Workspace,
+        packed: &[T],
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        let places = self.source_places();
+        check(places.end - places.start, [packed.len(), items.len()])?;
+        if self.to_slots {
+            self.order_by_index(workspace, packed, items)
+        } else {
+            self.lanes.merge(self.permutation, packed, items)
+        }
+    }
+
+    /// Puts what the rank has received, for each round first that from rank 0, then that from rank
+    /// 1, and so on, where it belongs.
+    ///
+    /// For a shuffle by a [trusted](Self::is_trusted) bijection it cannot fail in the pool of
+    /// threads in which the plan was made: the plan has the memory for it.
     ///
     /// # Errors
     ///
@@ -243,15 +421,25 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     ) -> Result<(), Error> {
         let places = self.target_places();
         check(places.end - places.start, [received.len(), out.len()])?;
-        if received.is_empty() {
-            return Ok(());
-        }
         if self.to_slots {
             self.lanes.merge(self.permutation, received, out)
         } else {
-            out.copy_from_slice(received);
-            workspace.unshuffle(&self.own(), out)
+            self.order_by_index(workspace, received, out)
         }
+    }
+
+    /// Puts each run's items, which are in the order of the slots, in that of the indexes.
+    fn order_by_index<T: Copy + Send + Sync>(
+        &self,
+        workspace: &mut Workspace,
+        items: &[T],
+        out: &mut [T],
+    ) -> Result<(), Error> {
+        self.own_runs().try_for_each(|(run, own)| {
+            let out = &mut out[run.clone()];
+            out.copy_from_slice(&items[run]);
+            workspace.unshuffle(&own, out)
+        })
     }
 }
 

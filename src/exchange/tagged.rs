@@ -10,7 +10,10 @@ use super::plan::{check, check_divisions};
 use super::shifted::Shifted;
 use crate::base::check::try_with_capacity;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::{BLOCK_BYTES, Key, Mailbox, Outbox, Shape, Workspace, bucket_count, fits};
+use crate::compact::{
+    BLOCK_BYTES, Key, Mailbox, Outbox, Shape, Workspace, bucket_count, fits, shape_of,
+    working_bytes,
+};
 use crate::error::{Error, ExchangeError};
 use crate::permutation::Permutation;
 
@@ -195,6 +198,38 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
     /// The places of the array that the rank holds after the exchange.
     pub fn target_places(&self) -> Range<u64> {
         self.to.places(self.rank)
+    }
+
+    /// How the buckets of items of a type will lie in memory: what [`Sorted::shape`] tells once
+    /// they are sorted. `None` if it does not [serve](Self::serves) the items.
+    pub fn shape<T>(&self) -> Option<[u64; 2]> {
+        let places = self.source_places();
+        let items = usize::try_from(places.end - places.start).ok()?;
+        let shape = shape_of::<T>(items, self.last.filter(|_| fits::<T>())?)?;
+        Some([shape.parts as u64, shape.stride as u64])
+    }
+
+    /// About how many bytes of working memory the rank takes for items of a type, besides the items
+    /// and as many places, if all ranks' buckets have these [`shape`](Self::shape)s.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one shape for each rank, or it does not [serve](Self::serves) the items.
+    pub fn working_bytes<T>(&self, shapes: &[[u64; 2]]) -> u64 {
+        assert_eq!(shapes.len(), self.from.ranks(), "there is one shape for each rank");
+        let last = self.last.filter(|_| fits::<T>()).expect("another exchange serves these items");
+        let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
+        let shapes: Vec<Shape> = shapes
+            .iter()
+            .map(|&[parts, stride]| Shape { parts: size(parts), stride: size(stride) })
+            .collect();
+        let places = self.target_places();
+        let buckets = bucket_count(last).map_or(0, |buckets| buckets as u128);
+        let share = (buckets * u128::from(places.end - places.start))
+            .div_ceil(u128::from(self.to.len()).max(1));
+        // At both ends a bucket may be shared, and the counts of buckets vary a little.
+        let mine = (share as u64 + 2).min(buckets as u64);
+        working_bytes::<T>(last, mine, self.rank, &shapes)
     }
 
     /// Sorts copies of the rank's items into buckets. `None` if a bucket has too little room for

@@ -7,34 +7,43 @@ use crate::error::{Error, ExchangeError};
 use crate::permutation::Permutation;
 
 /// Makes an exchange, and returns what each rank holds afterwards, one after the other.
-fn exchange<B: Bijection, T: Copy + Send + Sync>(
+fn exchange<B: Bijection, T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(
     plans: &[Exchange<B>],
     items: &[T],
 ) -> Result<Vec<T>, Error> {
     let mut workspace = Workspace::new();
-    let mut wire = vec![Vec::new(); plans.len()];
-    let mut sent = Vec::new();
-    for plan in plans {
+    let (ranks, rounds) = (plans.len(), plans[0].rounds());
+    // What each rank sends to each in each round.
+    let mut sent = vec![vec![Vec::new(); ranks]; ranks * rounds];
+    for (sender, plan) in plans.iter().enumerate() {
         let places = plan.source_places();
         let shard = &items[places.start as usize..places.end as usize];
         let mut packed = shard.to_vec();
         plan.pack(&mut workspace, shard, &mut packed)?;
         let counts = plan.send_counts()?;
+        assert_eq!((plan.rounds(), counts.len()), (rounds, ranks * rounds));
         let mut rest = packed.as_slice();
-        for (received, &count) in wire.iter_mut().zip(&counts) {
-            let sent;
-            (sent, rest) = rest.split_at(count as usize);
-            received.extend_from_slice(sent);
+        for (of_round, count) in sent.chunks_mut(ranks).zip(counts.chunks(ranks)) {
+            for (to, &count) in of_round.iter_mut().zip(count) {
+                let items;
+                (items, rest) = rest.split_at(count as usize);
+                to[sender] = items.to_vec();
+            }
         }
         assert!(rest.is_empty());
-        sent.push(counts);
+        let mut unpacked = packed.clone();
+        plan.unpack(&mut workspace, &packed, &mut unpacked)?;
+        assert_eq!(unpacked, shard);
     }
     let mut all = Vec::new();
-    for (rank, (plan, received)) in plans.iter().zip(&wire).enumerate() {
-        let counts: Vec<u64> = sent.iter().map(|counts| counts[rank]).collect();
+    for (receiver, plan) in plans.iter().enumerate() {
+        let of_rounds = sent.iter().skip(receiver).step_by(ranks);
+        let counts: Vec<u64> =
+            of_rounds.clone().flatten().map(|items| items.len() as u64).collect();
         assert_eq!(plan.receive_counts()?, counts);
+        let received: Vec<T> = of_rounds.flatten().flatten().copied().collect();
         let mut shard = received.clone();
-        plan.place(&mut workspace, received, &mut shard)?;
+        plan.place(&mut workspace, &received, &mut shard)?;
         all.extend(shard);
     }
     Ok(all)
@@ -49,15 +58,35 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Divisio
     let plans = ranks.clone().map(|rank| Exchange::shuffle(p, &census, from, to, rank));
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &items).unwrap(), shuffled);
+    for plan in &plans {
+        let places = plan.target_places();
+        let mut indexes = vec![u64::MAX; (places.end - places.start) as usize];
+        plan.indexes(&mut indexes).unwrap();
+        let ordered = &shuffled[places.start as usize..places.end as usize];
+        assert!(indexes.iter().map(|&index| items[index as usize]).eq(ordered.iter().copied()));
+    }
 
     let plans = ranks.clone().map(|rank| Exchange::unshuffle(p, &census, to, from, rank));
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
 
     let inverse = p.inverse();
-    let plans = ranks.map(|rank| Exchange::shuffle(&inverse, &census, to, from, rank));
+    let plans = ranks.clone().map(|rank| Exchange::shuffle(&inverse, &census, to, from, rank));
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
+
+    // In rounds, of which the last ranks have fewer than the others or none.
+    let most = p.len() / 7 + 1;
+    let there = |rank| Exchange::shuffle_in_rounds(p, &census, from, to, rank, most).unwrap();
+    let plans: Vec<_> = ranks.clone().map(there).collect();
+    assert_eq!(exchange(&plans, &items).unwrap(), shuffled);
+    let back = |rank| Exchange::unshuffle_in_rounds(p, &census, to, from, rank, most).unwrap();
+    let plans: Vec<_> = ranks.clone().map(back).collect();
+    assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
+    let undone =
+        |rank| Exchange::unshuffle_in_rounds(&inverse, &census, from, to, rank, most).unwrap();
+    let plans: Vec<_> = ranks.map(undone).collect();
+    assert_eq!(exchange(&plans, &items).unwrap(), shuffled);
 }
 
 /// Some divisions of a length: even and odd ones, with ranks that hold nothing.
@@ -172,6 +201,11 @@ fn a_map_that_is_no_bijection_is_found() {
     assert_eq!(found.collect::<Vec<_>>(), [0, 2]);
 }
 
+/// The threads of a rank: the ranks have different numbers of them.
+fn threads_of<B: Bijection>(plan: &TaggedExchange<B>) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(plan.rank() % 3 + 1).build().unwrap()
+}
+
 /// Makes a tagged exchange, and returns what each rank holds afterwards, one after the other.
 /// `None` if a rank's buckets overflow.
 fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
@@ -183,10 +217,10 @@ fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
     for (plan, workspace) in plans.iter().zip(&mut workspaces) {
         let places = plan.source_places();
         let shard = &items[places.start as usize..places.end as usize];
-        // The ranks have different numbers of threads.
-        let pool =
-            rayon::ThreadPoolBuilder::new().num_threads(plan.rank() % 3 + 1).build().unwrap();
-        let Some(own) = pool.install(|| plan.sort(workspace, shard))? else { return Ok(None) };
+        let (shape, own) =
+            threads_of(plan).install(|| (plan.shape::<T>(), plan.sort(workspace, shard)));
+        let Some(own) = own? else { return Ok(None) };
+        assert_eq!(shape, Some(own.shape()));
         sorted.push(own);
     }
     let mut totals = vec![0; sorted[0].counts().len()];
@@ -194,6 +228,9 @@ fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
         totals.iter_mut().zip(sorted.counts()).for_each(|(total, count)| *total += count);
     }
     let shapes: Vec<_> = sorted.iter().map(Sorted::shape).collect();
+    let bytes =
+        |plan: &TaggedExchange<B>| threads_of(plan).install(|| plan.working_bytes::<T>(&shapes));
+    let bytes: Vec<u64> = plans.iter().map(bytes).collect();
     let deliveries = sorted.into_iter().map(|sorted| sorted.deliver(&totals, &shapes));
     let mut deliveries = deliveries.collect::<Result<Vec<_>, _>>()?;
     for part in 0..deliveries[0].parts() {
@@ -215,8 +252,12 @@ fn tagged<B: Bijection, T: Copy + Send + Sync + Default>(
         let places = plan.target_places();
         let mut shard = vec![T::default(); (places.end - places.start) as usize];
         // SAFETY: all that was to be sent has been received.
-        unsafe { delivery.place(&mut shard) }?;
+        threads_of(plan).install(|| unsafe { delivery.place(&mut shard) })?;
         all.extend(shard);
+    }
+    // What was said to be needed was, or a little less.
+    for (workspace, bytes) in workspaces.iter().zip(bytes) {
+        assert!(workspace.bytes() as u64 <= bytes, "{} and not {bytes}", workspace.bytes());
     }
     Ok(Some(all))
 }
@@ -264,6 +305,7 @@ fn tags_are_for_many_items_of_random_order() {
     let p = Permutation::new(10_000, 42);
     let plan = TaggedExchange::shuffle(&p, None, &division, &division, 0).unwrap();
     assert!(!plan.serves::<u64>());
+    assert_eq!(plan.shape::<u64>(), None);
     let error = TaggedExchange::unshuffle(&p, None, &division, &division, 0).unwrap_err();
     assert_eq!(error, ExchangeError::CensusMissing.into());
 

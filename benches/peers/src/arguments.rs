@@ -40,6 +40,8 @@ pub(crate) enum Command {
     ColdSample(ColdSample),
     /// One rank's steps of a shuffle of an array that is spread over many
     Exchange(Ranks),
+    /// One rank's share of the indexes of a permutation that no machine holds
+    Indexes(Share),
     /// Programs that shuffle files: bshuf, shuf, sort -R, terashuf and pyarrow
     Files(Files),
     /// Time the GPU engine: rows as CSV, for lengths 2^w and 2^w + 1
@@ -227,6 +229,21 @@ pub(crate) struct Ranks {
 }
 
 #[derive(Args)]
+pub(crate) struct Share {
+    /// The permutation has 2^N indexes
+    #[arg(long, value_name = "N", default_value_t = 41, value_parser = clap::value_parser!(u32).range(..64))]
+    pub(crate) bits: u32,
+
+    /// The number of ranks, of which one makes its share
+    #[arg(long, value_name = "N", default_value_t = 131_072, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ranks: u64,
+
+    /// How many of these programs run at the same time, which is only noted down
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) processes: u64,
+}
+
+#[derive(Args)]
 pub(crate) struct Files {
     /// Where the files are made, which takes up to four times their bytes
     #[arg(long, value_name = "FOLDER", default_value = "target/peers-files")]
@@ -306,7 +323,8 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
-    /// Write the rows of `table`, `sizes`, `small`, `cold`, `exchange` or `files` into this file
+    /// Write the rows of `table`, `sizes`, `small`, `cold`, `exchange`, `indexes` or `files` into
+    /// this file
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 }

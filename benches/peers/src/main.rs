@@ -21,6 +21,7 @@ mod gpu_rng;
 mod gpu_rows;
 mod gpu_views;
 mod headlines;
+mod indexes;
 mod item;
 mod machine;
 mod measure;
@@ -74,6 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             unreachable!("it was answered above")
         }
         Command::Exchange(ranks) => exchange::run(ranks, common),
+        Command::Indexes(share) => indexes::run(share, common),
         Command::Files(files) => files::run(files, common),
         Command::GpuBetween(lengths) => gpu_between::run(lengths, common),
         Command::GpuCold => gpu_cold::run(common),

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-use crate::arguments::{Amount, Common};
+use crate::arguments::{Amount, Common, Share};
 use crate::cold::{self, ItemType};
 use crate::contender::Choice;
 use crate::measure::Effort;
 use crate::pages::Pages;
-use crate::{exchange, files, sizes, small, table};
+use crate::{exchange, files, indexes, sizes, small, table};
 
 /// One sample each.
 const ONCE: Effort = Effort { repeats: 1, budget: Duration::ZERO, seed: 1 };
@@ -39,6 +39,7 @@ pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     let first_calls = cold::measure(&plan, |_| Ok(()))?;
     first_calls.markdown();
     exchange::measure(3, 1000, 1, ONCE.seed)?;
+    indexes::measure(&Share { bits: 41, ranks: 1 << 30, processes: 1 }, 1, ONCE.seed)?;
     files::trial(common)?;
     eprintln!("all contenders shuffle");
     Ok(())

@@ -1,5 +1,6 @@
-//! Where the time of a shuffle over ranks goes, with tags and without, beside what its bytes alone
-//! would take, and beside one process with as many threads as there are ranks.
+//! Where the time of a shuffle over ranks goes, with tags and without, in as much memory as there
+//! is and in little, beside what its bytes alone would take, and beside one process with as many
+//! threads as there are ranks.
 //!
 //! ```console
 //! cargo build --release --example speed
@@ -10,7 +11,11 @@
 //!
 //! The argument is a power of two: that many numbers of 64 bits, and one. Each figure is the median
 //! of seven rounds after one that is not counted, and of each round the time of the slowest rank.
+//!
+//! The memory is what the operating system counts in that first round, at most on any rank, beyond
+//! what was there before and the array's new order. Linux tells it.
 
+use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -57,6 +62,30 @@ fn wait(world: &SimpleCommunicator) {
     }
 }
 
+/// The memory of this process in bytes, now or at most, or `None` where the system does not tell.
+fn memory(which: &str) -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(which)?.strip_prefix(':'))?;
+    Some(1024 * line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?)
+}
+
+/// The most memory that a call takes beyond what was there before, in bytes.
+fn peak_of<R>(call: impl FnOnce() -> R) -> (R, Option<u64>) {
+    // Has the system count the most from now on.
+    let is_reset = fs::write("/proc/self/clear_refs", "5").is_ok();
+    let before = memory("VmRSS").filter(|_| is_reset);
+    let result = call();
+    (result, before.and_then(|before| Some(memory("VmHWM")?.saturating_sub(before))))
+}
+
+/// The ways that items travel: what each is called, whether with tags, and the working memory.
+const WAYS: [(&str, bool, u64); 3] = [
+    // The first, so that it does not find memory that the others have freed.
+    ("in 64 MiB", false, Spread::DEFAULT_MEMORY),
+    ("without tags", false, u64::MAX),
+    ("with tags", true, u64::MAX),
+];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let power: u32 = std::env::args().nth(1).map_or(Ok(24), |argument| argument.parse())?;
     let (universe, _) =
@@ -68,19 +97,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let places = Division::even(len, ranks).places(rank);
     let mut items: Vec<u64> = places.collect();
-    let mut steps = |tags| -> Result<[f64; 6], Box<dyn std::error::Error>> {
-        let mut spread = Spread::new(&world, items.len())?.with_tags(tags);
-        Ok(measure(&world, |round| {
-            let start = Instant::now();
-            let p = Permutation::new(len, seed(round));
-            let mut plan = spread.plan(&p).expect("all ranks agree");
-            plan.shuffle(&mut items).expect("all ranks agree");
-            let total = start.elapsed();
-            let times = plan.times();
-            [times.census, times.counts, times.pack, times.exchange, times.place, total]
-        }))
-    };
-    let (with_tags, without) = (steps(true)?, steps(false)?);
+    let mut ways = Vec::new();
+    for (_, has_tags, limit) in WAYS {
+        let spread = Spread::new(&world, items.len())?;
+        let mut spread = spread.with_tags(has_tags).with_memory_limit(limit);
+        let mut peak = None;
+        let times = measure(&world, |round| {
+            let mut shuffle = || {
+                let start = Instant::now();
+                let p = Permutation::new(len, seed(round));
+                let mut plan = spread.plan(&p).expect("all ranks agree");
+                plan.shuffle(&mut items).expect("all ranks agree");
+                let total = start.elapsed();
+                let times = plan.times();
+                [times.census, times.counts, times.pack, times.exchange, times.place, total]
+            };
+            if round > 0 {
+                return shuffle();
+            }
+            let (times, bytes) = peak_of(shuffle);
+            peak = bytes;
+            times
+        });
+        let new_order = 8 * items.len() as u64;
+        let mine = peak.map_or(f64::NAN, |peak| peak.saturating_sub(new_order) as f64);
+        let mut most = 0.0;
+        world.all_reduce_into(&mine, &mut most, SystemOperation::max());
+        ways.push((times, most / f64::from(1 << 20)));
+    }
 
     // The same numbers of items, as they lie.
     let p = Permutation::new(len, seed(0));
@@ -125,15 +169,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if rank == 0 {
         let threads = current_num_threads();
         println!("2^{power} + 1 numbers of 64 bits, {ranks} ranks of {threads} threads, ms");
-        println!("{:<34}{:>10}{:>13}", "", "with tags", "without tags");
+        print!("{:<34}", "");
+        WAYS.iter().for_each(|(way, ..)| print!("{way:>13}"));
+        println!();
         let steps = ["census", "counts", "pack", "exchange", "place", "in all"];
-        for (what, (with, without)) in steps.into_iter().zip(with_tags.into_iter().zip(without)) {
-            println!("{what:<34}{:10.2}{:13.2}", with * 1e3, without * 1e3);
+        for (k, step) in steps.into_iter().enumerate() {
+            print!("{step:<34}");
+            ways.iter().for_each(|(times, _)| print!("{:13.2}", times[k] * 1e3));
+            println!();
         }
+        print!("{:<34}", "memory besides both arrays, MiB");
+        ways.iter().for_each(|(_, memory)| print!("{memory:13.1}"));
+        println!();
         for (what, seconds) in
             [("a bare MPI_Alltoallv", bare), ("one process with as many threads", alone)]
         {
-            println!("{what:<34}{:10.2}", seconds * 1e3);
+            println!("{what:<34}{:13.2}", seconds * 1e3);
         }
     }
     Ok(())

@@ -15,6 +15,7 @@ pub(crate) enum Step {
     Divisions,
     Plan,
     Permutation,
+    Rounds,
     Census,
     Parts,
     GatheredCensus,
@@ -27,18 +28,20 @@ pub(crate) enum Step {
     Sort,
     Deliver,
     Place,
+    Restore,
+    Indexes,
 }
 
 /// What a rank says at a step: numbers that have to be the same on all ranks, and what is wrong
 /// where they are not.
 pub(crate) struct Ballot {
     pub(crate) step: Step,
-    pub(crate) numbers: [(Difference, u64); 3],
+    pub(crate) numbers: [(Difference, u64); 4],
 }
 
 impl From<Step> for Ballot {
     fn from(step: Step) -> Self {
-        Self { step, numbers: [(Difference::Calls, 0); 3] }
+        Self { step, numbers: [(Difference::Calls, 0); 4] }
     }
 }
 
@@ -84,27 +87,27 @@ impl Group {
 
     /// Compares the ballots of all ranks, and finds the lowest rank that has failed.
     fn verdict(&self, ballot: &Ballot, failure: Option<&str>) -> Result<(), MpiShuffleError> {
-        let [first, second, third] = ballot.numbers;
-        let fields = [(Difference::Calls, ballot.step as u64), first, second, third];
+        let step = (Difference::Calls, ballot.step as u64);
+        let fields = [step].into_iter().chain(ballot.numbers);
         // Numbers are equal if the least of them is the greatest, and the greatest number has the
         // least complement.
-        let mut least = [u64::MAX; 9];
-        for (k, (_, number)) in fields.into_iter().enumerate() {
+        let mut least = [u64::MAX; 11];
+        for (k, (_, number)) in fields.clone().enumerate() {
             least[2 * k] = number;
             least[2 * k + 1] = !number;
         }
-        least[8] = failure.map_or(u64::MAX, |_| self.rank() as u64);
+        least[10] = failure.map_or(u64::MAX, |_| self.rank() as u64);
         self.reduce_min(&mut least)?;
-        for (k, (difference, _)) in fields.into_iter().enumerate() {
+        for (k, (difference, _)) in fields.enumerate() {
             // At different steps the numbers mean different things.
             if least[2 * k] != !least[2 * k + 1] {
                 return Err(MpiShuffleError::Disagreement(difference));
             }
         }
-        if least[8] == u64::MAX {
+        if least[10] == u64::MAX {
             return Ok(());
         }
-        let rank = least[8] as usize;
+        let rank = least[10] as usize;
         let mut text = [0; MESSAGE];
         if rank == self.rank() {
             let message = failure.unwrap_or_default();

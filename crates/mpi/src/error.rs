@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Why an array was not shuffled. All ranks get the same error, but for [`Mpi`](Self::Mpi), and all
-/// items are where they were.
+/// Why an array was not shuffled. All ranks get the same error, and all items are where they were,
+/// but for [`Mpi`](Self::Mpi).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MpiShuffleError {
@@ -26,8 +26,8 @@ pub enum MpiShuffleError {
     },
     /// The communicator connects two groups of processes instead of the processes of one.
     InterCommunicator,
-    /// A call of the MPI library failed. The other ranks may get no error, and wait: the program
-    /// should end with `MPI_Abort`, which is also what MPI does by default.
+    /// A call of the MPI library failed. The other ranks may get no error, and wait, and items may
+    /// have moved: the program should end with `MPI_Abort`, which is also what MPI does by default.
     Mpi {
         /// The function.
         call: &'static str,
@@ -48,6 +48,8 @@ pub enum Difference {
     Versions,
     /// They limit messages to different numbers of items.
     MessageLimits,
+    /// They limit their working memory to different numbers of bytes.
+    MemoryLimits,
     /// Some send items with tags, and some without.
     Tags,
     /// Their permutations have different lengths.
@@ -64,6 +66,7 @@ impl fmt::Display for Difference {
             Self::Calls => "the functions that they called",
             Self::Versions => "the version of bijective-shuffle-mpi",
             Self::MessageLimits => "the most items of a message",
+            Self::MemoryLimits => "the most working memory",
             Self::Tags => "whether items travel with tags",
             Self::Lengths => "the permutation's length",
             Self::Permutations => "the permutation's bijection",

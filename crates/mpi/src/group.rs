@@ -121,21 +121,21 @@ impl Group {
         Ok(size as usize == self.ranks)
     }
 
-    /// Replaces numbers by the sums of all ranks' numbers at the same place.
+    /// Adds up the numbers that all ranks have at the same place.
     ///
     /// # Panics
     ///
-    /// If there are more than [`MOST_ITEMS`].
-    pub(crate) fn sum(&self, numbers: &mut [u64]) -> Result<(), MpiShuffleError> {
+    /// If there are more than [`MOST_ITEMS`], or not as many sums.
+    pub(crate) fn sum(&self, numbers: &[u64], sums: &mut [u64]) -> Result<(), MpiShuffleError> {
         assert!(numbers.len() as u64 <= MOST_ITEMS);
-        let mine = numbers.to_vec();
+        assert_eq!(numbers.len(), sums.len());
         // SAFETY: a constant of the library.
         let sum = unsafe { ffi::RSMPI_SUM };
         // SAFETY: both arrays have as many numbers of 64 bits, and they do not overlap.
         let code = unsafe {
             ffi::MPI_Allreduce(
-                start(&mine),
-                start_mut(numbers),
+                start(numbers),
+                start_mut(sums),
                 numbers.len() as c_int,
                 numbers_of_64_bits(),
                 sum,
@@ -221,28 +221,34 @@ impl Group {
         check("MPI_Allgatherv", code)
     }
 
-    /// Sends a number to each rank. Returns the numbers that the ranks have sent to this one.
+    /// Sends each rank its part of the numbers, of equally many for each, and receives as many from
+    /// each.
     ///
     /// # Panics
     ///
-    /// If there is not one number for each rank.
-    pub(crate) fn transpose(&self, numbers: &[u64]) -> Result<Vec<u64>, MpiShuffleError> {
-        assert_eq!(numbers.len(), self.ranks);
-        let mut received = vec![0; self.ranks];
-        // SAFETY: both buffers have one number of 64 bits for each rank.
+    /// If there are not as many numbers for each rank, or more than [`MOST_ITEMS`], or not as many
+    /// places.
+    pub(crate) fn transpose(
+        &self,
+        numbers: &[u64],
+        received: &mut [u64],
+    ) -> Result<(), MpiShuffleError> {
+        let of_each = numbers.len() / self.ranks;
+        assert_eq!([numbers.len(), received.len()], [of_each * self.ranks; 2]);
+        assert!(of_each as u64 <= MOST_ITEMS);
+        // SAFETY: both buffers have as many numbers of 64 bits for each rank as is said.
         let code = unsafe {
             ffi::MPI_Alltoall(
-                numbers.as_ptr().cast(),
-                1,
+                start(numbers),
+                of_each as c_int,
                 numbers_of_64_bits(),
-                received.as_mut_ptr().cast(),
-                1,
+                start_mut(received),
+                of_each as c_int,
                 numbers_of_64_bits(),
                 self.communicator,
             )
         };
-        check("MPI_Alltoall", code)?;
-        Ok(received)
+        check("MPI_Alltoall", code)
     }
 
     /// Replaces bytes by those of a rank.
@@ -339,14 +345,14 @@ impl Group {
     /// Sends each rank its part of the items, in messages of at most `most` items, of which a rank
     /// sends one and receives one at a time. Buffers may have any number of items.
     ///
-    /// In round `r` every rank sends to the one that is `r` after it. The number of messages
+    /// In step `r` every rank sends to the one that is `r` after it. The number of messages
     /// between two ranks follows from the number of items, which both know; so the messages of a
-    /// round have the same numbers on both sides, and no rank waits for one that is not sent.
+    /// step have the same numbers on both sides, and no rank waits for one that is not sent.
     ///
     /// # Panics
     ///
     /// If the buffers are not as large as their parts.
-    pub(crate) fn exchange_in_rounds<T: Pod>(
+    pub(crate) fn exchange_one_by_one<T: Pod>(
         &self,
         (items, sent): (&[T], &[u64]),
         (out, received): (&mut [T], &[u64]),
@@ -356,9 +362,9 @@ impl Group {
         assert_eq!([sent.len(), received.len()], [self.ranks; 2]);
         let (sent, received) = (Parts::new(sent, items.len()), Parts::new(received, out.len()));
         let item = ItemType::of::<T>()?;
-        for round in 0..self.ranks {
-            let to = (self.rank + round) % self.ranks;
-            let from = (self.rank + self.ranks - round) % self.ranks;
+        for step in 0..self.ranks {
+            let to = (self.rank + step) % self.ranks;
+            let from = (self.rank + self.ranks - step) % self.ranks;
             let all = sent.counts[to].max(received.counts[from]);
             let mut done = 0;
             while done < all {

@@ -9,6 +9,7 @@ mod plan;
 mod spread;
 mod tagged;
 mod times;
+mod untagged;
 
 pub use arrays::Arrays;
 pub use error::{Difference, MpiShuffleError};

@@ -16,6 +16,7 @@ use crate::fingerprint;
 use crate::group::Group;
 use crate::spread::Spread;
 use crate::times::Times;
+use crate::untagged::{Counts, Round};
 
 /// What a permutation has each rank of a [`Spread`] send to each other. It serves any number of
 /// shuffles, of any arrays, in both directions.
@@ -48,15 +49,19 @@ pub struct Plan<'a, B> {
     pub(crate) largest: u64,
     /// The most items of a message.
     pub(crate) limit: u64,
+    /// The most working memory that was asked for, in bytes.
+    pub(crate) memory: Option<u64>,
     pub(crate) has_tags: bool,
     pub(crate) workspace: &'a mut Workspace,
     pub(crate) columns: &'a mut Vec<Box<dyn Any>>,
     /// The exchanges that were asked for so far: to shuffle, and to undo it.
-    exchanges: [Option<Exchange<'a, B>>; 2],
+    pub(crate) exchanges: [Option<Exchange<'a, B>>; 2],
     /// The same, with tags.
     pub(crate) tagged: [Option<TaggedExchange<'a, B>>; 2],
-    /// Known from the first exchange without tags on.
-    counts: Option<Counts>,
+    /// The most items of a round, for items of some size.
+    pub(crate) round: Option<Round>,
+    /// Known from the first exchange in these rounds on.
+    pub(crate) counts: Option<Counts>,
     pub(crate) times: Times,
 }
 
@@ -64,14 +69,6 @@ pub struct Plan<'a, B> {
 enum LazyCensus<'a> {
     None(Option<&'a mut Option<Census>>),
     Some(&'a Census),
-}
-
-/// How many items a rank exchanges with each rank.
-struct Counts {
-    /// Of those that it holds before a shuffle.
-    before: Vec<u64>,
-    /// Of those that it holds after it.
-    after: Vec<u64>,
 }
 
 /// Which way the items go.
@@ -85,8 +82,8 @@ pub(crate) enum Direction {
 pub(crate) struct Column<T> {
     /// What is sent, and then what has been received, at its places.
     pub(crate) packed: Vec<T>,
-    /// What has been received, as it arrived.
-    received: Vec<T>,
+    /// What has been received, as it arrived, if that is not where the items were.
+    pub(crate) received: Vec<T>,
 }
 
 impl<'a, B: Bijection> Plan<'a, B> {
@@ -96,9 +93,8 @@ impl<'a, B: Bijection> Plan<'a, B> {
         p: &'a Permutation<B>,
     ) -> Result<Self, MpiShuffleError> {
         agree_on(spread, p)?;
-        let Spread { group, before, after, largest, limit, has_tags, .. } = spread;
+        let Spread { group, before, after, largest, limit, memory, has_tags, .. } = spread;
         let Spread { census, workspace, columns, .. } = spread;
-        let (exchanges, tagged, counts) = ([None, None], [None, None], None);
         Ok(Self {
             p,
             group,
@@ -107,12 +103,14 @@ impl<'a, B: Bijection> Plan<'a, B> {
             census: LazyCensus::None(Some(census)),
             largest: *largest,
             limit: *limit,
+            memory: *memory,
             has_tags: *has_tags,
             workspace,
             columns,
-            exchanges,
-            tagged,
-            counts,
+            exchanges: [None, None],
+            tagged: [None, None],
+            round: None,
+            counts: None,
             times: Times::default(),
         })
     }
@@ -163,6 +161,30 @@ impl<'a, B: Bijection> Plan<'a, B> {
         self.run(Direction::Unshuffle, arrays)
     }
 
+    /// Which items come to this rank's places in a [`shuffle`](Self::shuffle): `p[k]` for each
+    /// place `k` that it [then](Spread::after) holds.
+    ///
+    /// Each rank evaluates its own slots, and no items are exchanged. For an
+    /// [inverted](Permutation::is_inverted) permutation the numbers of all items are shuffled.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    pub fn indexes(&mut self) -> Result<Vec<u64>, MpiShuffleError> {
+        if !self.p.is_inverted() {
+            return self.slot_indexes();
+        }
+        let places = self.before.places(self.group.rank());
+        let mut numbers = self.group.agree(Step::Indexes, || {
+            let mut numbers = Vec::new();
+            fit(&mut numbers, places.end - places.start)?;
+            numbers.iter_mut().zip(places).for_each(|(number, place)| *number = place);
+            Ok(numbers)
+        })?;
+        self.shuffle(&mut numbers)?;
+        Ok(numbers)
+    }
+
     /// Where the time went on this rank.
     pub fn times(&self) -> Times {
         self.times
@@ -179,36 +201,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
             let Ok(()) = arrays.visit(&mut Commit { columns: self.columns });
             return Ok(());
         }
-        self.prepare(direction)?;
-        let Self { group, workspace, columns, .. } = self;
-        let (Some(exchange), Some(counts)) = (&self.exchanges[direction as usize], &self.counts)
-        else {
-            unreachable!("they have just been prepared");
-        };
-        let (sent, received) = match direction {
-            Direction::Shuffle => (&counts.before, &counts.after),
-            Direction::Unshuffle => (&counts.after, &counts.before),
-        };
-        let lengths = [exchange.source_places(), exchange.target_places()]
-            .map(|places| places.end - places.start);
-
-        let mut clock = Clock::start();
-        group.agree(Step::Pack, || {
-            check_sum(sent, lengths[0])?;
-            check_sum(received, lengths[1])?;
-            arrays.visit(&mut Pack { exchange, workspace, columns, lengths })
-        })?;
-        self.times.pack = clock.lap();
-        // All ranks know the largest array, so all choose the same calls.
-        let limit = (self.largest > self.limit).then_some(self.limit);
-        arrays.visit(&mut Deliver { group, columns, sent, received, limit })?;
-        self.times.exchange = clock.lap();
-        group.agree(Step::Place, || {
-            arrays.visit(&mut Place { exchange, workspace, columns, length: lengths[1] })
-        })?;
-        let Ok(()) = arrays.visit(&mut Commit { columns });
-        self.times.place = clock.lap();
-        Ok(())
+        self.run_untagged(direction, &mut arrays)
     }
 
     /// What the ranks have to agree on before they move arrays.
@@ -217,6 +210,8 @@ impl<'a, B: Bijection> Plan<'a, B> {
         let numbers = [
             (Difference::Arrays, fingerprint::hash(arrays.sizes())),
             (Difference::MessageLimits, self.limit),
+            // No limit is not the same as that of any number of bytes.
+            (Difference::MemoryLimits, fingerprint::hash(self.memory)),
             (Difference::Tags, self.has_tags.into()),
         ];
         Ballot { step, numbers }
@@ -235,41 +230,6 @@ impl<'a, B: Bijection> Plan<'a, B> {
         let census: &Census = room.insert(census);
         self.census = LazyCensus::Some(census);
         Ok(census)
-    }
-
-    /// Makes an exchange and counts what is sent, the first time that it is needed.
-    fn prepare(&mut self, direction: Direction) -> Result<(), MpiShuffleError> {
-        if self.exchanges[direction as usize].is_some() {
-            return Ok(());
-        }
-        let census = self.census()?;
-        let mut clock = Clock::start();
-        let Self { p, group, before, after, .. } = *self;
-        let rank = group.rank();
-        // The ranks that hold the items in the order of the slots know with whom they exchange
-        // them. The others would have to evaluate each item, so they are told.
-        let are_slots_after = !p.is_inverted();
-        let step = [Step::ShuffleCounts, Step::UnshuffleCounts][direction as usize];
-        let (exchange, known) = group.agree(step, || {
-            let (exchange, is_sender) = match direction {
-                Direction::Shuffle => {
-                    (Exchange::shuffle(p, census, before, after, rank)?, !are_slots_after)
-                }
-                Direction::Unshuffle => {
-                    (Exchange::unshuffle(p, census, after, before, rank)?, are_slots_after)
-                }
-            };
-            let known = if is_sender { exchange.send_counts() } else { exchange.receive_counts() };
-            Ok((exchange, known?))
-        })?;
-        if self.counts.is_none() {
-            let told = group.transpose(&known)?;
-            let (before, after) = if are_slots_after { (told, known) } else { (known, told) };
-            self.counts = Some(Counts { before, after });
-        }
-        self.exchanges[direction as usize] = Some(exchange);
-        self.times.counts += clock.lap();
-        Ok(())
     }
 }
 
@@ -316,92 +276,9 @@ impl<B: Bijection> fmt::Debug for Plan<'_, B> {
     }
 }
 
-/// Packs each array for sending, and makes room for what will be received.
-struct Pack<'a, 'p, B> {
-    exchange: &'a Exchange<'p, B>,
-    workspace: &'a mut Workspace,
-    columns: &'a mut Vec<Box<dyn Any>>,
-    /// The numbers of items sent and received.
-    lengths: [u64; 2],
-}
-
-impl<B: Bijection> Visit for Pack<'_, '_, B> {
-    type Error = Error;
-
-    fn visit<T: Pod + Send + Sync>(
-        &mut self,
-        number: usize,
-        items: &mut Vec<T>,
-    ) -> Result<(), Error> {
-        let [sent, received] = self.lengths;
-        check_length(sent, items.len() as u64)?;
-        let column = column(self.columns, number);
-        // The packed items make room for the received ones when they have been sent.
-        fit(&mut column.packed, sent.max(received))?;
-        fit(&mut column.packed, sent)?;
-        fit(&mut column.received, received)?;
-        if size_of::<T>() == 0 {
-            return Ok(());
-        }
-        self.exchange.pack(self.workspace, items, &mut column.packed)
-    }
-}
-
-/// Sends each array's packed items, and receives others.
-struct Deliver<'a> {
-    group: &'a Group,
-    columns: &'a mut Vec<Box<dyn Any>>,
-    sent: &'a [u64],
-    received: &'a [u64],
-    /// The most items of a message, if all are not sent in one call.
-    limit: Option<u64>,
-}
-
-impl Visit for Deliver<'_> {
-    type Error = MpiShuffleError;
-
-    fn visit<T: Pod + Send + Sync>(
-        &mut self,
-        number: usize,
-        _: &mut Vec<T>,
-    ) -> Result<(), MpiShuffleError> {
-        if size_of::<T>() == 0 {
-            return Ok(());
-        }
-        let Column::<T> { packed, received } = column(self.columns, number);
-        let (items, out) = ((&packed[..], self.sent), (&mut received[..], self.received));
-        match self.limit {
-            None => self.group.exchange(items, out),
-            Some(limit) => self.group.exchange_in_rounds(items, out, limit),
-        }
-    }
-}
-
-/// Puts each array's received items at their places, in a buffer.
-struct Place<'a, 'p, B> {
-    exchange: &'a Exchange<'p, B>,
-    workspace: &'a mut Workspace,
-    columns: &'a mut Vec<Box<dyn Any>>,
-    /// The number of items received.
-    length: u64,
-}
-
-impl<B: Bijection> Visit for Place<'_, '_, B> {
-    type Error = Error;
-
-    fn visit<T: Pod + Send + Sync>(&mut self, number: usize, _: &mut Vec<T>) -> Result<(), Error> {
-        let Column::<T> { packed, received } = column(self.columns, number);
-        fit(packed, self.length)?;
-        if size_of::<T>() == 0 {
-            return Ok(());
-        }
-        self.exchange.place(self.workspace, received, packed)
-    }
-}
-
 /// Gives each array its new items, and keeps the memory of the old ones as a buffer.
-struct Commit<'a> {
-    columns: &'a mut Vec<Box<dyn Any>>,
+pub(crate) struct Commit<'a> {
+    pub(crate) columns: &'a mut Vec<Box<dyn Any>>,
 }
 
 impl Visit for Commit<'_> {
@@ -435,24 +312,28 @@ pub(crate) fn column<T: Pod>(columns: &mut Vec<Box<dyn Any>>, number: usize) -> 
 ///
 /// [`Error::OutOfMemory`].
 pub(crate) fn fit<T: Zeroable + Clone>(buffer: &mut Vec<T>, length: u64) -> Result<(), Error> {
+    let length = make_room(buffer, length)?;
+    buffer.resize(length, T::zeroed());
+    Ok(())
+}
+
+/// Makes room in a buffer for as many items, which then need no more memory. Returns their number.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(crate) fn make_room<T>(buffer: &mut Vec<T>, length: u64) -> Result<usize, Error> {
     let bytes = length.saturating_mul(size_of::<T>() as u64);
     let no_memory = || Error::OutOfMemory { bytes };
     let length = usize::try_from(length).map_err(|_| no_memory())?;
     let missing = length.saturating_sub(buffer.len());
     buffer.try_reserve_exact(missing).map_err(|_| no_memory())?;
-    buffer.resize(length, T::zeroed());
-    Ok(())
+    Ok(length)
 }
 
 /// Checks that an array has as many items as it should.
 pub(crate) fn check_length(expected: u64, actual: u64) -> Result<(), Error> {
     if expected == actual { Ok(()) } else { Err(Error::LengthMismatch { expected, actual }) }
-}
-
-/// Checks that the parts of an array have as many items as the array. With a bijection that breaks
-/// its requirements they may have others.
-fn check_sum(counts: &[u64], expected: u64) -> Result<(), Error> {
-    check_length(expected, counts.iter().fold(0, |sum, &count| sum.saturating_add(count)))
 }
 
 /// Measures one part of a job after the other.

@@ -16,10 +16,10 @@ use crate::plan::Plan;
 /// How an array is divided among the ranks of a communicator, with what is kept from one shuffle to
 /// the next: a duplicate of the communicator, and memory.
 ///
-/// The memory is twice that of the largest arrays that were shuffled, and a little more. All ranks
-/// make a `Spread`, call its methods in the same order, and drop it. MPI is called on the calling
-/// thread only, while other threads compute, so initialize it with at least
-/// [`Threading::Funneled`](mpi::Threading::Funneled).
+/// The memory is that of the largest arrays that were shuffled, for their new order, and some
+/// [working memory](Self::with_memory_limit). All ranks make a `Spread`, call its methods in the
+/// same order, and drop it. MPI is called on the calling thread only, while other threads compute,
+/// so initialize it with at least [`Threading::Funneled`](mpi::Threading::Funneled).
 ///
 /// # Examples
 ///
@@ -44,6 +44,8 @@ pub struct Spread {
     pub(crate) largest: u64,
     /// The most items of a message.
     pub(crate) limit: u64,
+    /// The most working memory that was asked for, in bytes.
+    pub(crate) memory: Option<u64>,
     /// Whether items travel with tags where that serves.
     pub(crate) has_tags: bool,
     /// That of the last plan.
@@ -95,9 +97,18 @@ impl Spread {
             crate::plan::check_length(before.len(), after.len())?;
             Ok([before, after])
         })?;
-        let (limit, census) = (MOST_ITEMS, None);
-        let (workspace, columns) = (Workspace::new(), Vec::new());
-        Ok(Self { group, before, after, largest, limit, has_tags, census, workspace, columns })
+        Ok(Self {
+            group,
+            before,
+            after,
+            largest,
+            limit: MOST_ITEMS,
+            memory: None,
+            has_tags,
+            census: None,
+            workspace: Workspace::new(),
+            columns: Vec::new(),
+        })
     }
 
     /// The same, with no more than this number of items in a message, at least one.
@@ -109,6 +120,31 @@ impl Spread {
     pub fn with_message_limit(self, items: u64) -> Self {
         Self { limit: items.clamp(1, MOST_ITEMS), ..self }
     }
+
+    /// The same, with about this number of bytes of working memory on each rank, besides its arrays
+    /// and as much for their new order.
+    ///
+    /// With tags that is 2.1 times the memory of an array of 8-byte items on two ranks, and up to
+    /// 2.6 times on many. If it is more than the limit, items travel without tags; that takes about
+    /// twice as long, and any memory from some 5 MiB on serves. What a rank sorts then are as many
+    /// of its items at a time as the memory is for, at least 2^16, and they are sent in as many
+    /// rounds. Each rank and round takes some 200 bytes more. A message has the items of one round
+    /// for one rank, so large arrays on many ranks are better given more memory.
+    ///
+    /// Without a limit, tags may take what they need, and without tags it is
+    /// [`DEFAULT_MEMORY`](Self::DEFAULT_MEMORY).
+    ///
+    /// With a bijection that is not [trusted](bijective_shuffle::TrustedBijection), or may panic, a
+    /// rank keeps its arrays until the others' items have arrived, which takes their memory once
+    /// more. If it is not trusted, there is one round, and no limit.
+    #[must_use]
+    pub fn with_memory_limit(self, bytes: u64) -> Self {
+        Self { memory: Some(bytes), ..self }
+    }
+
+    /// The working memory of a rank where items travel without tags, unless
+    /// [`with_memory_limit`](Self::with_memory_limit) says otherwise: 64 MiB.
+    pub const DEFAULT_MEMORY: u64 = 64 << 20;
 
     /// The same, with items that travel with tags of two bytes, or without, wherever the ranks are.
     ///
@@ -179,6 +215,7 @@ impl fmt::Debug for Spread {
             .field("before", &self.before)
             .field("after", &self.after)
             .field("limit", &self.limit)
+            .field("memory", &self.memory)
             .finish_non_exhaustive()
     }
 }

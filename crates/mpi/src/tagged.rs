@@ -32,7 +32,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
         };
         let mut serves = Serves { exchange: &exchange, all: true };
         let Ok(()) = arrays.visit(&mut serves);
-        if !serves.all {
+        if !serves.all || !self.has_memory_for(&exchange, arrays)? {
             self.tagged[direction as usize] = Some(exchange);
             return Ok(false);
         }
@@ -48,6 +48,21 @@ impl<'a, B: Bijection> Plan<'a, B> {
         // A permutation that is nothing like random is not tried again.
         self.has_tags = moved;
         Ok(moved)
+    }
+
+    /// Whether every rank's working memory for an exchange of these arrays keeps to the limit.
+    fn has_memory_for(
+        &self,
+        exchange: &TaggedExchange<'a, B>,
+        arrays: &mut impl Arrays,
+    ) -> Result<bool, MpiShuffleError> {
+        let Some(limit) = self.memory else { return Ok(true) };
+        let mut needs = Needs { exchange, group: self.group, most: 0 };
+        arrays.visit(&mut needs)?;
+        // The least complement is that of the most.
+        let mut least = [!needs.most];
+        self.group.reduce_min(&mut least)?;
+        Ok(!least[0] <= limit)
     }
 
     fn tagged_exchange(
@@ -76,6 +91,30 @@ impl<B: Bijection> Visit for Serves<'_, '_, B> {
 
     fn visit<T: Pod + Send + Sync>(&mut self, _: usize, _: &mut Vec<T>) -> Result<(), Infallible> {
         self.all &= size_of::<T>() == 0 || self.exchange.serves::<T>();
+        Ok(())
+    }
+}
+
+/// Finds out how much working memory the largest array takes on this rank.
+struct Needs<'a, 'p, B> {
+    exchange: &'a TaggedExchange<'p, B>,
+    group: &'a Group,
+    most: u64,
+}
+
+impl<B: Bijection> Visit for Needs<'_, '_, B> {
+    type Error = MpiShuffleError;
+
+    fn visit<T: Pod + Send + Sync>(
+        &mut self,
+        _: usize,
+        _: &mut Vec<T>,
+    ) -> Result<(), MpiShuffleError> {
+        if size_of::<T>() > 0 {
+            let shape = self.exchange.shape::<T>().unwrap_or_default();
+            let shapes = self.group.gather(shape)?;
+            self.most = self.most.max(self.exchange.working_bytes::<T>(&shapes));
+        }
         Ok(())
     }
 }
@@ -115,10 +154,16 @@ impl<B: Bijection> Visit for Shuffle<'_, '_, B> {
             .map(|places| places.end - places.start);
         let Column::<T> { packed, .. } = column(columns, number);
         let mut clock = Clock::start();
+        let mut totals = Vec::new();
         let sorted = group.agree(Step::Sort, || {
             check_length(sent, items.len() as u64)?;
             fit(packed, received)?;
-            if size_of::<T>() == 0 { Ok(None) } else { exchange.sort(workspace, items) }
+            if size_of::<T>() == 0 {
+                return Ok(None);
+            }
+            let sorted = exchange.sort(workspace, items)?;
+            fit(&mut totals, sorted.as_ref().map_or(0, |sorted| sorted.counts().len() as u64))?;
+            Ok(sorted)
         })?;
         if size_of::<T>() == 0 {
             return Ok(());
@@ -128,8 +173,7 @@ impl<B: Bijection> Visit for Shuffle<'_, '_, B> {
         let (Some(sorted), false) = (sorted, shapes.iter().any(|&[parts, _]| parts == 0)) else {
             return Err(Stop::Overflow);
         };
-        let mut totals = sorted.counts().to_vec();
-        group.sum(&mut totals)?;
+        group.sum(sorted.counts(), &mut totals)?;
         let mut delivery = group.agree(Step::Deliver, || sorted.deliver(&totals, &shapes))?;
         times.pack += clock.lap();
         for part in 0..delivery.parts() {

@@ -5,24 +5,29 @@ mod ranks {
     pub(crate) mod disagreements;
     pub(crate) mod failures;
     pub(crate) mod launch;
+    pub(crate) mod memory;
     pub(crate) mod orders;
     pub(crate) mod shapes;
 }
 
 use mpi::topology::{Communicator, SimpleCommunicator};
-use ranks::{disagreements, failures, launch, orders};
+use ranks::{disagreements, failures, launch, memory, orders};
+
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
 
 /// A test that all ranks run together.
 type Test = fn(&SimpleCommunicator);
 
-const TESTS: [(&str, Test); 15] = [
+const TESTS: [(&str, Test); 18] = [
     ("every family, length and division gives the permutation", orders::every_order),
     ("the inverse of a permutation", orders::inverses),
     ("a permutation that is not random", orders::counters),
     ("items of every size", orders::item_sizes),
     ("several arrays move together", orders::together),
     ("one plan after another", orders::epochs),
-    ("messages of few items", orders::in_rounds),
+    ("messages of few items", orders::in_messages),
+    ("rounds of few items", orders::in_rounds),
     ("more items than MPI counts, if asked", orders::more_than_mpi_counts),
     ("the free functions", orders::free_functions),
     ("a part of the processes, in another order", orders::other_communicators),
@@ -31,6 +36,8 @@ const TESTS: [(&str, Test); 15] = [
     ("a rank with a wrong array", failures::wrong_arrays),
     ("a bijection that lies or panics", failures::hostile_bijections),
     ("arrays and permutations of other lengths", failures::other_lengths),
+    ("memory keeps to its limit", memory::limits),
+    ("a rank without memory", memory::refused),
 ];
 
 fn main() {

@@ -1,6 +1,8 @@
 //! What one rank of many does, in `docs/distributed.md`.
 
-use super::{Computed, Results, conditions, number, range, table};
+use bijective_shuffle::exchange::items_of_round;
+
+use super::{Computed, NOT_MEASURED, Results, conditions, number, range, table};
 use crate::exchange::COLUMNS;
 use crate::rows::Source;
 use crate::sheet::Sheet;
@@ -46,7 +48,13 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     };
     computed.figure("exchange, 256 ranks over 8", all("256")? / all("8")?, 2)?;
 
-    computed.block("weak scaling", weak_scaling(&results.sheet("weak-scaling")?)?);
+    let scaling = results.sheet("weak-scaling")?;
+    computed.block("weak scaling", weak_scaling(&scaling)?);
+    computed.block("cluster", cluster(&scaling)?);
+    computed.block("indexes", indexes(results.sheet_if_any("indexes")?.as_ref())?);
+    let memory = results.sheet_if_any("mpi-memory")?;
+    computed
+        .block("mpi memory", memory.as_ref().map_or(NOT_MEASURED.into(), super::ising::verbatim));
 
     let mpi = results.sheet("mpi-speed")?;
     computed.block("mpi", super::ising::verbatim(&mpi));
@@ -62,37 +70,55 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     Ok(())
 }
 
-/// How much longer the steps take when more processes take them at the same time.
-fn weak_scaling(sheet: &Sheet) -> Result<String, String> {
-    const STEPS: [&str; 4] = ["census_ns", "plan_ns", "pack_ns", "place_ns"];
+/// The steps of an exchange, all of which a rank takes.
+const STEPS: [&str; 4] = ["census_ns", "plan_ns", "pack_ns", "place_ns"];
+
+/// What processes at the same time have measured: the nanoseconds of each one's steps together, and
+/// of a copy.
+struct Processes<'a> {
+    number: &'a str,
+    steps: Vec<f64>,
+    copies: Vec<f64>,
+}
+
+/// The rows of each number of processes, in their order.
+fn processes(sheet: &Sheet) -> Result<Vec<Processes<'_>>, String> {
     let number = |row: &[String], column: &str| {
         let cell = &row[sheet.column(column)?];
         cell.parse::<f64>().map_err(|_| format!("`{cell}` is no number"))
     };
-    let processes = sheet.column("processes")?;
-    // The steps together, and a copy, of each process, by the number of processes.
-    let mut times: Vec<(&str, Vec<f64>, Vec<f64>)> = Vec::new();
+    let column = sheet.column("processes")?;
+    let mut all: Vec<Processes<'_>> = Vec::new();
     for row in &sheet.rows {
         let steps: f64 = STEPS.iter().map(|step| number(row, step)).sum::<Result<f64, String>>()?;
-        if times.last().is_none_or(|(of, ..)| *of != row[processes]) {
-            times.push((&row[processes], Vec::new(), Vec::new()));
+        if all.last().is_none_or(|last| last.number != row[column]) {
+            all.push(Processes { number: &row[column], steps: Vec::new(), copies: Vec::new() });
         }
-        let (_, all, copies) = times.last_mut().expect("one was added");
-        all.push(steps);
-        copies.push(number(row, "copy_ns")?);
+        let last = all.last_mut().expect("one was added");
+        last.steps.push(steps);
+        last.copies.push(number(row, "copy_ns")?);
     }
-    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
+    Ok(all)
+}
+
+fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+/// How much longer the steps take when more processes take them at the same time.
+fn weak_scaling(sheet: &Sheet) -> Result<String, String> {
     let slowest = |times: &[f64]| times.iter().copied().fold(0.0, f64::max);
-    let (_, alone, copy) = times.first().ok_or("there are no rows")?;
-    let (alone, copy) = (mean(alone), mean(copy));
-    let rows: Vec<[String; 5]> = times
+    let all = processes(sheet)?;
+    let first = all.first().ok_or("there are no rows")?;
+    let (alone, copy) = (mean(&first.steps), mean(&first.copies));
+    let rows: Vec<[String; 5]> = all
         .iter()
-        .map(|(processes, all, copies)| {
+        .map(|Processes { number, steps, copies }| {
             [
-                (*processes).to_owned(),
-                format!("{:.1}", mean(all)),
-                format!("{:.2}", alone / mean(all)),
-                format!("{:.2}", alone / slowest(all)),
+                (*number).to_owned(),
+                format!("{:.1}", mean(steps)),
+                format!("{:.2}", alone / mean(steps)),
+                format!("{:.2}", alone / slowest(steps)),
                 format!("{:.2}", copy / mean(copies)),
             ]
         })
@@ -100,6 +126,80 @@ fn weak_scaling(sheet: &Sheet) -> Result<String, String> {
     let head = ["processes", "all steps", "rate of each", "of the slowest", "of a copy"];
     let (origins, comments) = (sheet.origins(), sheet.comments.clone());
     let source = Source { file: "weak-scaling".into(), origins, comments };
+    Ok(conditions(&[source]) + &table(&head, &rows))
+}
+
+/// What the model has for 2^40 items of 8 bytes on 1024 machines like the one whose cores were all
+/// measured at the same time: one rank on each, with as many threads as cores.
+fn cluster(sheet: &Sheet) -> Result<String, String> {
+    const NODES: f64 = 1024.0;
+    /// Bytes a second that a node sends, while it receives as many.
+    const NETWORK: f64 = 25e9;
+    /// Seconds for a message.
+    const LATENCY: f64 = 2e-6;
+    const ITEMS: f64 = (1_u64 << 40) as f64 / NODES;
+    const BYTES: usize = 8;
+
+    let all = processes(sheet)?;
+    let most = all.last().ok_or("there are no rows")?;
+    let cores: usize = most.number.parse().map_err(|_| "a number of processes")?;
+    let computing = ITEMS * mean(&most.steps) * 1e-9 / cores as f64;
+    let sending = ITEMS * BYTES as f64 / NETWORK;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build();
+    let pool = pool.map_err(|error| error.to_string())?;
+    let rows: Vec<[String; 7]> = [64_u64 << 20, 256 << 20, 1 << 30]
+        .map(|memory| {
+            let rounds = (ITEMS / pool.install(|| items_of_round(memory, BYTES)) as f64).ceil();
+            let message = ITEMS * BYTES as f64 / (NODES * rounds);
+            let latency = NODES * rounds * LATENCY;
+            [
+                (memory >> 20).to_string(),
+                format!("{rounds}"),
+                format!("{:.1}", message / 1e3),
+                format!("{computing:.2}"),
+                format!("{sending:.2}"),
+                format!("{latency:.2}"),
+                format!("{:.1}", computing + sending + latency),
+            ]
+        })
+        .into();
+    let head = [
+        "working memory, MiB",
+        "rounds",
+        "a message, KB",
+        "computing, s",
+        "bytes, s",
+        "messages, s",
+        "in all, s",
+    ];
+    Ok(table(&head, &rows))
+}
+
+/// What all shares of a permutation's indexes would take, of which one has been made.
+fn indexes(sheet: Option<&Sheet>) -> Result<String, String> {
+    let Some(sheet) = sheet else { return Ok(NOT_MEASURED.into()) };
+    let mut columns = [0; crate::indexes::COLUMNS.len()];
+    for (place, column) in columns.iter_mut().zip(crate::indexes::COLUMNS) {
+        *place = sheet.column(column)?;
+    }
+    let rows = sheet.rows.iter().map(|row| {
+        let cells = columns.map(|column| row[column].clone());
+        let value = |cell: &String| cell.parse::<f64>().map_err(|_| format!("`{cell}`"));
+        let (items, ns) = (value(&cells[2])?, value(&cells[4])?);
+        let [bits, ranks, _, processes, _] = cells;
+        let rate = number(1e3 / ns, 0)?;
+        Ok([format!("2^{bits}"), ranks, processes, rate, number(items * ns * 1e-6, 1)?])
+    });
+    let rows = rows.collect::<Result<Vec<_>, String>>()?;
+    let head = [
+        "indexes",
+        "ranks",
+        "processes at the same time",
+        "M indexes/s of each",
+        "all ranks at once, extrapolated, ms",
+    ];
+    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
+    let source = Source { file: "indexes".into(), origins, comments };
     Ok(conditions(&[source]) + &table(&head, &rows))
 }
 

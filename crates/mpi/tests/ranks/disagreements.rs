@@ -11,7 +11,7 @@ fn differs(world: &SimpleCommunicator) -> impl Iterator<Item = bool> + use<> {
 }
 
 pub(crate) fn of_arguments(world: &SimpleCommunicator) {
-    use Difference::{Arrays, Lengths, MessageLimits, Permutations, Tags};
+    use Difference::{Arrays, Lengths, MemoryLimits, MessageLimits, Permutations, Tags};
     let items: Vec<u64> = (0..5000).map(|k| 10_000 * world.rank() as u64 + k).collect();
     for differs in differs(world) {
         let mut spread = Spread::new(world, items.len()).unwrap();
@@ -63,6 +63,15 @@ pub(crate) fn of_arguments(world: &SimpleCommunicator) {
         let mut spread = spread.with_message_limit(if differs { 7 } else { 8 });
         let result = spread.plan(&p).unwrap().shuffle(&mut array);
         assert_eq!(result, Err(MpiShuffleError::Disagreement(MessageLimits)));
+        assert_eq!(array, items);
+
+        // Memory.
+        let mut spread = Spread::new(world, items.len()).unwrap();
+        if differs {
+            spread = spread.with_memory_limit(0);
+        }
+        let result = spread.plan(&p).unwrap().shuffle(&mut array);
+        assert_eq!(result, Err(MpiShuffleError::Disagreement(MemoryLimits)));
         assert_eq!(array, items);
 
         // Tags.

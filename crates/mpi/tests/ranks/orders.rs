@@ -40,7 +40,9 @@ fn check_shapes<B: Bijection>(
     let rank = spread.rank();
     let places = [spread.before(), spread.after()].map(|division| division.places(rank));
     let mut plan = spread.plan(p).unwrap();
+    assert!(plan.indexes().unwrap() == ordered::<u64>(order, places[1].clone()));
     check::<u64, B>(&mut plan, &places, order);
+    assert!(plan.indexes().unwrap() == ordered::<u64>(order, places[1].clone()));
     check::<u8, B>(&mut plan, &places, order);
     if p.len() <= 100_000 {
         check::<u32, B>(&mut plan, &places, order);
@@ -147,7 +149,7 @@ pub(crate) fn epochs(world: &SimpleCommunicator) {
     }
 }
 
-pub(crate) fn in_rounds(world: &SimpleCommunicator) {
+pub(crate) fn in_messages(world: &SimpleCommunicator) {
     for (len, limit) in [(0, 1), (1, 1), (60, 0), (1000, 7), (1001, 100), (70_001, 4096)] {
         let p = Permutation::new(len, 42);
         let order = order(&p);
@@ -161,6 +163,29 @@ pub(crate) fn in_rounds(world: &SimpleCommunicator) {
             assert_eq!(array, ordered::<[u8; 3]>(&order, after));
             plan.unshuffle(&mut array).unwrap();
             assert_eq!(array, items::<[u8; 3]>(before));
+        }
+    }
+}
+
+/// So little memory that there are as many rounds as there can be; and messages of a limited size
+/// in each.
+pub(crate) fn in_rounds(world: &SimpleCommunicator) {
+    for len in [70_001, 500_001] {
+        let p = Permutation::new(len, 42);
+        for p in [&p, &p.inverse()] {
+            let order = order(p);
+            for shapes in [[SHAPES[0]; 2], [SHAPES[1], SHAPES[4]], [SHAPES[3], SHAPES[2]]] {
+                for messages in [10_000, u64::MAX] {
+                    let spread = spread(world, shapes, len).with_memory_limit(0);
+                    let mut spread = spread.with_message_limit(messages);
+                    let rank = spread.rank();
+                    let places =
+                        [spread.before(), spread.after()].map(|division| division.places(rank));
+                    let mut plan = spread.plan(p).unwrap();
+                    check::<u64, _>(&mut plan, &places, &order);
+                    check::<[u8; 3], _>(&mut plan, &places, &order);
+                }
+            }
         }
     }
 }

@@ -32,6 +32,10 @@ use crate::error::Error;
 /// The bytes of a block, the unit in which buckets are sent.
 pub(crate) const BLOCK_BYTES: usize = size_of::<Block>();
 
+/// The bytes of a bitmap of a bucket's taken slots, and of the rest of what a thread needs besides
+/// its items: a tile of slots.
+const TAKEN_BYTES: u64 = (1 << 14) + tuning::LONG_TILE as u64 * size_of::<u32>() as u64;
+
 /// The low bits of a slot or an index, which travel with an item.
 type Low = u16;
 
@@ -47,13 +51,53 @@ pub(crate) enum Key {
 
 /// The number of buckets of points up to `last`, or `None` if they are too many.
 pub(crate) fn bucket_count(last: u64) -> Option<usize> {
-    let buckets = Buckets::of_bits(Low::BITS, last, tuning::MOST_BUCKETS);
-    buckets.are_usual().then_some(buckets.count)
+    buckets_of(last).map(|buckets| buckets.count)
 }
 
 /// Whether items of a type fit the blocks.
 pub(crate) const fn fits<T>() -> bool {
     size_of::<T>() > 0 && size_of::<T>() <= tuning::LARGEST_ITEM
+}
+
+/// How `items` items of type T lie once this rank has sorted them into buckets of the points up to
+/// `last`.
+fn shape_with<T>(items: usize, last: u64, buckets: Buckets) -> Shape {
+    let parts = rayon::current_num_threads();
+    // As in `Sorting::capacity`.
+    let share = (buckets.len() as f64 / (last as f64 + 1.0)).min(1.0);
+    let mean = items.div_ceil(parts) as f64 * share;
+    let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
+    let blocks = (most / items_per_block::<T, Low>() as f64).ceil() as usize;
+    Shape { parts, stride: blocks + SPARE }
+}
+
+/// How `items` items of type T lie once this rank has sorted them into buckets of the points up to
+/// `last`, or `None` if those are too many.
+pub(crate) fn shape_of<T>(items: usize, last: u64) -> Option<Shape> {
+    Some(shape_with::<T>(items, last, buckets_of(last)?))
+}
+
+/// The bytes that this rank takes to sort items of type T, and to put in order what it is sent:
+/// `mine` of the buckets of the points up to `last`, of all ranks in these shapes.
+pub(crate) fn working_bytes<T>(last: u64, mine: u64, rank: usize, shapes: &[Shape]) -> u64 {
+    let buckets = bucket_count(last).unwrap_or(0) as u64;
+    let blocks = |shape: &Shape, buckets: u64, more: u64| {
+        (shape.parts as u64).saturating_mul(shape.stride as u64 + more).saturating_mul(buckets)
+    };
+    // Each part also has an open block for each bucket while it is sorted, and when it has arrived.
+    let sorted = blocks(&shapes[rank], buckets, 1);
+    let others = shapes.iter().enumerate().filter(|&(other, _)| other != rank);
+    let received = others.map(|(_, shape)| blocks(shape, mine, 1));
+    let own = shapes[rank].parts as u64 * mine;
+    let all = received.fold(sorted.saturating_add(own), u64::saturating_add);
+    let bucket = (1_u64 << Low::BITS) * size_of::<T>() as u64 + TAKEN_BYTES;
+    let threads = rayon::current_num_threads() as u64;
+    all.saturating_mul(BLOCK_BYTES as u64).saturating_add(threads.saturating_mul(bucket))
+}
+
+/// The buckets of the points up to `last`, or `None` if they are too many.
+fn buckets_of(last: u64) -> Option<Buckets> {
+    Some(Buckets::of_bits(Low::BITS, last, tuning::MOST_BUCKETS)).filter(|all| all.are_usual())
 }
 
 /// A rank's items in buckets.
@@ -93,16 +137,10 @@ impl Workspace {
         last: u64,
         items: &[T],
     ) -> Result<Option<Outbox<'_, T>>, Error> {
-        let buckets = Buckets { bits: Low::BITS, count: bucket_count(last).expect("few buckets") };
+        let buckets = buckets_of(last).expect("few buckets");
         assert!(fits::<T>());
-        let part_count = rayon::current_num_threads();
-        // As in `Sorting::capacity`.
-        let share = (buckets.len() as f64 / (last as f64 + 1.0)).min(1.0);
-        let mean = items.len().div_ceil(part_count) as f64 * share;
-        let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
-        let blocks = (most / items_per_block::<T, Low>() as f64).ceil() as usize;
-        let stride = blocks + SPARE;
-
+        let Shape { parts: part_count, stride } = shape_with::<T>(items.len(), last, buckets);
+        let blocks = stride - SPARE;
         let partition = &mut self.partition;
         let open = partition.open.room(part_count * buckets.count)?;
         let full = partition.full.room(part_count * buckets.count * stride)?;

@@ -1,0 +1,385 @@
+//! Shuffles in which nothing but the items travels, in rounds of bounded memory.
+//!
+//! An array's items are packed into the memory for its new order. Then what arrives takes their
+//! place, and is put in order in that memory. So besides a second array a rank needs what sorting
+//! the items of one round takes. If a rank fails after the items have been sent, which only a lack
+//! of memory to undo a shuffle can bring about, all of them are sent back.
+
+use core::any::Any;
+
+use bijective_shuffle::exchange::{Exchange, items_of_round};
+use bijective_shuffle::{Bijection, Error, Workspace};
+use bytemuck::Pod;
+
+use crate::agreement::Step;
+use crate::arrays::{Arrays, Visit};
+use crate::error::MpiShuffleError;
+use crate::group::Group;
+use crate::plan::{Clock, Column, Commit, Direction, Plan, check_length, column, fit, make_room};
+use crate::spread::Spread;
+
+/// How large the rounds are in which items travel without tags.
+#[derive(Clone, Copy)]
+pub(crate) struct Round {
+    /// The size of the largest items for which that was found out.
+    item: u64,
+    most: u64,
+}
+
+/// How many items a rank exchanges with each rank, round after round.
+pub(crate) struct Counts {
+    /// Of those that it holds before a shuffle.
+    before: Vec<u64>,
+    /// Of those that it holds after it.
+    after: Vec<u64>,
+    /// Whether all ranks' bijections are trusted, so that what is received may take the place of
+    /// what was sent.
+    are_trusted: bool,
+}
+
+impl<B: Bijection> Plan<'_, B> {
+    /// Moves arrays without tags. The ranks have agreed on the direction and the sizes of items.
+    pub(crate) fn run_untagged(
+        &mut self,
+        direction: Direction,
+        arrays: &mut impl Arrays,
+    ) -> Result<(), MpiShuffleError> {
+        self.agree_on_rounds(arrays.sizes().into_iter().max().unwrap_or(0))?;
+        self.prepare(direction)?;
+        let Self { group, workspace, columns, times, .. } = self;
+        let (Some(exchange), Some(counts)) = (&self.exchanges[direction as usize], &self.counts)
+        else {
+            unreachable!("they have just been prepared");
+        };
+        let counts_of = match direction {
+            Direction::Shuffle => [&*counts.before, &*counts.after],
+            Direction::Unshuffle => [&*counts.after, &*counts.before],
+        };
+        let lengths = [exchange.source_places(), exchange.target_places()]
+            .map(|places| places.end - places.start);
+        let replaces = counts.are_trusted;
+        // All ranks know the largest array, so all choose the same calls.
+        let limit = (self.largest > self.limit).then_some(self.limit);
+
+        let mut clock = Clock::start();
+        group.agree(Step::Pack, || {
+            check_sum(counts_of[0], lengths[0])?;
+            check_sum(counts_of[1], lengths[1])?;
+            arrays.visit(&mut Pack { exchange, workspace, columns, lengths, replaces })
+        })?;
+        times.pack = clock.lap();
+        let mut deliver = Deliver { group, columns, counts: counts_of, lengths, limit, replaces };
+        arrays.visit(&mut deliver)?;
+        times.exchange = clock.lap();
+        let placed = group.agree(Step::Place, || {
+            let length = lengths[1];
+            arrays.visit(&mut Place { exchange, workspace, columns, length, replaces })
+        });
+        if placed.is_err() && replaces {
+            arrays.visit(&mut Return { group, columns, counts: counts_of, lengths, limit })?;
+            group.agree(Step::Restore, || {
+                arrays.visit(&mut Restore { exchange, workspace, columns, length: lengths[0] })
+            })?;
+        }
+        placed?;
+        let Ok(()) = arrays.visit(&mut Commit { columns });
+        times.place = clock.lap();
+        Ok(())
+    }
+
+    /// Which items come to this rank's places, if the permutation is not inverted.
+    pub(crate) fn slot_indexes(&mut self) -> Result<Vec<u64>, MpiShuffleError> {
+        if self.exchanges[Direction::Shuffle as usize].is_none() {
+            self.agree_on_rounds(size_of::<u64>() as u64)?;
+            self.prepare(Direction::Shuffle)?;
+        }
+        let Some(exchange) = &self.exchanges[Direction::Shuffle as usize] else {
+            unreachable!("it has just been prepared");
+        };
+        let places = exchange.target_places();
+        self.group.agree(Step::Indexes, || {
+            let mut indexes = Vec::new();
+            fit(&mut indexes, places.end - places.start)?;
+            exchange.indexes(&mut indexes)?;
+            Ok(indexes)
+        })
+    }
+
+    /// Finds out how many items of at most `item` bytes, the same on all ranks, a round may have,
+    /// so that no rank takes more than its memory.
+    fn agree_on_rounds(&mut self, item: u64) -> Result<(), MpiShuffleError> {
+        if self.round.is_some_and(|round| round.item == item) {
+            return Ok(());
+        }
+        let memory = self.memory.unwrap_or(Spread::DEFAULT_MEMORY);
+        let mine = self.group.agree(Step::Rounds, || {
+            // Otherwise every round would evaluate the whole domain.
+            let is_trusted = self.p.bijection().trusted().is_some();
+            Ok(if is_trusted { items_of_round(memory, item as usize) } else { u64::MAX })
+        })?;
+        // Their numbers of threads may differ.
+        let mut least = [mine];
+        self.group.reduce_min(&mut least)?;
+        let round = Round { item, most: least[0].min(self.largest).max(1) };
+        if self.round.is_none_or(|other| other.most != round.most) {
+            (self.exchanges, self.counts) = ([None, None], None);
+        }
+        self.round = Some(round);
+        Ok(())
+    }
+
+    /// Makes an exchange and counts what is sent, the first time that it is needed.
+    fn prepare(&mut self, direction: Direction) -> Result<(), MpiShuffleError> {
+        if self.exchanges[direction as usize].is_some() {
+            return Ok(());
+        }
+        let census = self.census()?;
+        let mut clock = Clock::start();
+        let Self { p, group, before, after, round, .. } = *self;
+        let (rank, most) = (group.rank(), round.map_or(u64::MAX, |round| round.most));
+        // The ranks that hold the items in the order of the slots know with whom they exchange
+        // them. The others would have to evaluate each item, so they are told.
+        let are_slots_after = !p.is_inverted();
+        let step = [Step::ShuffleCounts, Step::UnshuffleCounts][direction as usize];
+        let (exchange, known) = group.agree(step, || {
+            let (exchange, is_sender) = match direction {
+                Direction::Shuffle => {
+                    let plan = Exchange::shuffle_in_rounds;
+                    (plan(p, census, before, after, rank, most)?, !are_slots_after)
+                }
+                Direction::Unshuffle => {
+                    let plan = Exchange::unshuffle_in_rounds;
+                    (plan(p, census, after, before, rank, most)?, are_slots_after)
+                }
+            };
+            let known = if is_sender { exchange.send_counts() } else { exchange.receive_counts() };
+            let known = Known::new(known?, exchange.rounds(), exchange.is_trusted())?;
+            Ok((exchange, known))
+        })?;
+        if self.counts.is_none() {
+            self.counts = Some(known.tell(group, are_slots_after)?);
+        }
+        self.exchanges[direction as usize] = Some(exchange);
+        self.times.counts += clock.lap();
+        Ok(())
+    }
+}
+
+/// What a rank can count itself, and the memory for what it is told.
+struct Known {
+    rounds: usize,
+    /// The number of items of each round for each rank, round after round.
+    counts: Vec<u64>,
+    told: Vec<u64>,
+    /// Those numbers and what is told, rank after rank.
+    by_rank: [Vec<u64>; 2],
+    is_trusted: bool,
+}
+
+impl Known {
+    fn new(counts: Vec<u64>, rounds: usize, is_trusted: bool) -> Result<Self, Error> {
+        let (mut told, mut by_rank) = (Vec::new(), [const { Vec::new() }; 2]);
+        for numbers in by_rank.iter_mut().chain([&mut told]) {
+            fit(numbers, counts.len() as u64)?;
+        }
+        Ok(Self { rounds, counts, told, by_rank, is_trusted })
+    }
+
+    /// Tells each rank what it exchanges with this one. `are_after` says whether the numbers are of
+    /// the items after a shuffle.
+    fn tell(self, group: &Group, are_after: bool) -> Result<Counts, MpiShuffleError> {
+        let Self { rounds, counts, mut told, by_rank: [mut mine, mut theirs], is_trusted } = self;
+        let ranks = group.ranks();
+        for (k, &count) in counts.iter().enumerate() {
+            mine[k % ranks * rounds + k / ranks] = count;
+        }
+        group.transpose(&mine, &mut theirs)?;
+        for (k, &count) in theirs.iter().enumerate() {
+            told[k % rounds * ranks + k / rounds] = count;
+        }
+        let mut are_trusted = [u64::from(is_trusted)];
+        group.reduce_min(&mut are_trusted)?;
+        let (before, after) = if are_after { (told, counts) } else { (counts, told) };
+        Ok(Counts { before, after, are_trusted: are_trusted == [1] })
+    }
+}
+
+/// Packs each array for sending, and makes room for what will be received.
+struct Pack<'a, 'p, B> {
+    exchange: &'a Exchange<'p, B>,
+    workspace: &'a mut Workspace,
+    columns: &'a mut Vec<Box<dyn Any>>,
+    /// The numbers of items sent and received.
+    lengths: [u64; 2],
+    /// Whether what is received replaces the items.
+    replaces: bool,
+}
+
+impl<B: Bijection> Visit for Pack<'_, '_, B> {
+    type Error = Error;
+
+    fn visit<T: Pod + Send + Sync>(
+        &mut self,
+        number: usize,
+        items: &mut Vec<T>,
+    ) -> Result<(), Error> {
+        let [sent, received] = self.lengths;
+        check_length(sent, items.len() as u64)?;
+        let Column { packed, received: apart } = column(self.columns, number);
+        // The packed items make room for the received ones when they have been sent.
+        fit(packed, sent.max(received))?;
+        fit(packed, sent)?;
+        if self.replaces {
+            *apart = Vec::new();
+            make_room(items, received)?;
+        } else {
+            fit(apart, received)?;
+        }
+        if size_of::<T>() == 0 {
+            return Ok(());
+        }
+        self.exchange.pack(self.workspace, items, packed)
+    }
+}
+
+/// Sends each array's packed items, and receives others.
+struct Deliver<'a> {
+    group: &'a Group,
+    columns: &'a mut Vec<Box<dyn Any>>,
+    /// The numbers of items sent and received.
+    counts: [&'a [u64]; 2],
+    lengths: [u64; 2],
+    /// The most items of a message, if those of a round are not sent in one call.
+    limit: Option<u64>,
+    /// Whether what is received replaces the items.
+    replaces: bool,
+}
+
+impl Visit for Deliver<'_> {
+    type Error = MpiShuffleError;
+
+    fn visit<T: Pod + Send + Sync>(
+        &mut self,
+        number: usize,
+        items: &mut Vec<T>,
+    ) -> Result<(), MpiShuffleError> {
+        let Column { packed, received } = column(self.columns, number);
+        let out = if self.replaces { items } else { received };
+        out.resize(self.lengths[1] as usize, T::zeroed());
+        exchange(self.group, packed, out, self.counts, self.limit)
+    }
+}
+
+/// Puts each array's received items at their places, in a buffer.
+struct Place<'a, 'p, B> {
+    exchange: &'a Exchange<'p, B>,
+    workspace: &'a mut Workspace,
+    columns: &'a mut Vec<Box<dyn Any>>,
+    /// The number of items received.
+    length: u64,
+    /// Whether they have replaced the items.
+    replaces: bool,
+}
+
+impl<B: Bijection> Visit for Place<'_, '_, B> {
+    type Error = Error;
+
+    fn visit<T: Pod + Send + Sync>(
+        &mut self,
+        number: usize,
+        items: &mut Vec<T>,
+    ) -> Result<(), Error> {
+        let Column { packed, received } = column(self.columns, number);
+        fit(packed, self.length)?;
+        if size_of::<T>() == 0 {
+            return Ok(());
+        }
+        let received = if self.replaces { items } else { received };
+        self.exchange.place(self.workspace, received, packed)
+    }
+}
+
+/// Sends what has been received of each array back to where it came from. A rank could not place
+/// it.
+struct Return<'a> {
+    group: &'a Group,
+    columns: &'a mut Vec<Box<dyn Any>>,
+    /// The numbers of items that were sent and received.
+    counts: [&'a [u64]; 2],
+    lengths: [u64; 2],
+    limit: Option<u64>,
+}
+
+impl Visit for Return<'_> {
+    type Error = MpiShuffleError;
+
+    fn visit<T: Pod + Send + Sync>(
+        &mut self,
+        number: usize,
+        items: &mut Vec<T>,
+    ) -> Result<(), MpiShuffleError> {
+        let Column { packed, .. } = column(self.columns, number);
+        let [sent, received] = self.counts;
+        packed.resize(self.lengths[0] as usize, T::zeroed());
+        exchange(self.group, items, packed, [received, sent], self.limit)
+    }
+}
+
+/// Puts each array's items, which have been sent back, where they were.
+struct Restore<'a, 'p, B> {
+    exchange: &'a Exchange<'p, B>,
+    workspace: &'a mut Workspace,
+    columns: &'a mut Vec<Box<dyn Any>>,
+    /// The number of items.
+    length: u64,
+}
+
+impl<B: Bijection> Visit for Restore<'_, '_, B> {
+    type Error = Error;
+
+    fn visit<T: Pod + Send + Sync>(
+        &mut self,
+        number: usize,
+        items: &mut Vec<T>,
+    ) -> Result<(), Error> {
+        let Column { packed, .. } = column(self.columns, number);
+        fit(items, self.length)?;
+        if size_of::<T>() == 0 {
+            return Ok(());
+        }
+        self.exchange.unpack(self.workspace, packed, items)
+    }
+}
+
+/// Sends all ranks their parts of the items, round after round.
+fn exchange<T: Pod>(
+    group: &Group,
+    items: &[T],
+    out: &mut [T],
+    [sent, received]: [&[u64]; 2],
+    limit: Option<u64>,
+) -> Result<(), MpiShuffleError> {
+    if size_of::<T>() == 0 {
+        return Ok(());
+    }
+    let (mut items, mut out) = (items, out);
+    let ranks = group.ranks();
+    for (sent, received) in sent.chunks(ranks).zip(received.chunks(ranks)) {
+        // They add up to the items and places, which are in memory.
+        let [here, there] = [sent, received].map(|counts| counts.iter().sum::<u64>() as usize);
+        let (now, places);
+        (now, items) = items.split_at(here);
+        (places, out) = out.split_at_mut(there);
+        match limit {
+            None => group.exchange((now, sent), (places, received))?,
+            Some(limit) => group.exchange_one_by_one((now, sent), (places, received), limit)?,
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the parts of an array have as many items as the array. With a bijection that breaks
+/// its requirements they may have others.
+fn check_sum(counts: &[u64], expected: u64) -> Result<(), Error> {
+    check_length(expected, counts.iter().fold(0, |sum, &count| sum.saturating_add(count)))
+}

@@ -1,0 +1,100 @@
+//! The memory that an exchange in rounds takes is what it was asked to take.
+//!
+//! A program of its own, as it has an allocator of its own, which counts. Working memory of 32 MiB
+//! or more is mapped and not allocated; that of a workspace is what the workspace says.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use bijective_shuffle::exchange::{Census, Division, Exchange, items_of_round};
+use bijective_shuffle::prelude::*;
+use rayon::ThreadPoolBuilder;
+
+/// The bytes that are allocated, and the most since [`peak_of`] began.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: all memory is the system's.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(layout.size(), SeqCst) + layout.size();
+        PEAK.fetch_max(held, SeqCst);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), SeqCst);
+        // SAFETY: the caller's promise, and the memory is the system's.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes that a call has allocated at any time, beyond those that were there before.
+fn peak_of<R>(call: impl FnOnce() -> R) -> (R, usize) {
+    let before = HELD.load(SeqCst);
+    PEAK.store(before, SeqCst);
+    let result = call();
+    (result, PEAK.load(SeqCst) - before)
+}
+
+/// The memory that a round may take.
+const MEMORY: usize = 16 << 20;
+
+/// Makes and takes one rank's part of an exchange, and returns the most that it took, without the
+/// items and as many places.
+fn bytes_of<T: Copy + Send + Sync + Default>(
+    p: &Permutation,
+    census: &Census,
+    division: &Division,
+    most: u64,
+    undo: bool,
+) -> usize {
+    let places = division.places(1);
+    let items = vec![T::default(); (places.end - places.start) as usize];
+    let mut out = items.clone();
+    let mut workspace = Workspace::new();
+    let (bytes, peak) = peak_of(|| {
+        let plan = if undo {
+            Exchange::unshuffle_in_rounds(p, census, division, division, 1, most)
+        } else {
+            Exchange::shuffle_in_rounds(p, census, division, division, 1, most)
+        };
+        let plan = plan.unwrap();
+        plan.pack(&mut workspace, &items, &mut out).unwrap();
+        // As many items come, though others.
+        plan.place(&mut workspace, &items, &mut out).unwrap();
+        workspace.bytes()
+    });
+    peak.max(bytes)
+}
+
+/// One test, so that nobody else allocates meanwhile.
+#[test]
+fn rounds_take_the_memory_that_they_are_given() {
+    for (threads, ranks) in [(1, 2), (2, 9)] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            // 40 MB of items of 8 bytes on each rank.
+            let len = ranks * 5_000_001;
+            let p = Permutation::new(len, 42);
+            let census = Census::new(&p).unwrap();
+            let division = Division::even(len, ranks as usize);
+            for undo in [false, true] {
+                let most = items_of_round(MEMORY as u64, 8);
+                let bytes = bytes_of::<u64>(&p, &census, &division, most, undo);
+                assert!(bytes <= MEMORY, "{ranks} ranks: {bytes} bytes");
+                let most = items_of_round(MEMORY as u64, 24);
+                let bytes = bytes_of::<[u64; 3]>(&p, &census, &division, most, undo);
+                assert!(bytes <= MEMORY, "{ranks} ranks, larger items: {bytes} bytes");
+                let bytes = bytes_of::<u64>(&p, &census, &division, u64::MAX, undo);
+                assert!(bytes > 2 * MEMORY, "in one round no more than {bytes} bytes");
+            }
+        });
+    }
+}
