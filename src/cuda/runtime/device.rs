@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaContext;
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 
 use super::embedded;
 use super::loaded::LoadedKernel;
@@ -128,8 +128,10 @@ impl Device {
             |image: &[u8]| LoadedKernel::load(&self.context, image, self.limits.shared_per_block);
         for image in embedded::images(&program.full_text(), self.architecture) {
             match load(&image) {
-                // The driver is older than the compiler that made the image.
-                Err(Error::Gpu(GpuError::Driver { code, .. })) if REFUSED.contains(&code) => {}
+                // The driver is older than the compiler that made the image, or lacks the compiler
+                // of PTX.
+                Err(Error::Gpu(GpuError::Driver { code, .. }))
+                    if REFUSED.iter().any(|&refused| refused as u32 == code) => {}
                 loaded => return loaded,
             }
         }
@@ -147,10 +149,17 @@ impl Device {
     }
 }
 
-/// The driver's answers to an image that it does not understand: no image, one without code for the
-/// device, PTX that is wrong or too new, and an architecture, or a kind of code, that it does not
-/// know.
-const REFUSED: [u32; 5] = [200, 209, 218, 222, 223];
+/// The driver's answers to an image that it cannot use: to one that is none, or has no code for the
+/// device, and to PTX that is wrong or too new, or that it has no compiler for, or that the user has
+/// told it not to compile, by `CUDA_DISABLE_PTX_JIT`.
+const REFUSED: [CUresult; 6] = [
+    CUresult::CUDA_ERROR_INVALID_IMAGE,
+    CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUresult::CUDA_ERROR_INVALID_PTX,
+    CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+    CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+    CUresult::CUDA_ERROR_JIT_COMPILATION_DISABLED,
+];
 
 /// What the compiler compiles to for a device of this architecture.
 ///
