@@ -17,7 +17,6 @@ use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, Plan};
-use crate::cuda::runtime::stream::check_slices;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
 use crate::cuda::shuffle::job::Job;
@@ -234,7 +233,7 @@ impl CudaGroup {
             let len = slice.len();
             written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
         }
-        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        self.members.check_slices()?;
         let item = size_of::<T>();
         let (source, out) = (Shards::new(read, item), Shards::new(written, item));
         let moved = self.plan_items(bijection, &source, &out, direction, &mut |group, phases| {
@@ -291,7 +290,7 @@ impl CudaGroup {
             let len = slice.len();
             there.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
         }
-        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        self.members.check_slices()?;
         let item = size_of::<T>();
         let mut copies = Vec::new();
         for (member, &(_, len)) in there.iter().enumerate() {
@@ -380,7 +379,7 @@ impl CudaGroup {
             let len = slice.len();
             written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
         }
-        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        self.members.check_slices()?;
         let out = Shards::new(written, size_of::<N>());
         // Nothing is moved: the job says only what is evaluated.
         let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };

@@ -10,7 +10,7 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Plan;
-use crate::cuda::runtime::stream::{check_device, failed};
+use crate::cuda::runtime::stream::{check_device, failed, finish};
 use crate::error::{Error, GpuError};
 
 /// The GPUs of a group, at least one.
@@ -70,12 +70,20 @@ impl Members {
         Ok(member.copies.room(&member.stream, bytes.max(1) as u64)?.0)
     }
 
-    /// Waits until all have finished what is in their streams.
+    /// Waits until all have finished what is in their streams, also those after one that fails.
+    /// Returns the first error.
+    pub(super) fn finish(&self) -> Result<(), Error> {
+        let finished = self.streams().map(|stream| finish(stream));
+        let finished = finished.fold(Ok(()), Result::and);
+        finished.map_err(|error| failed(error, "wait for the device"))
+    }
+
+    /// As [`finish`](Self::finish), and reports errors that could not be reported before.
     pub(super) fn synchronize(&self) -> Result<(), Error> {
-        let mut streams = self.streams();
-        streams.try_for_each(|stream| {
-            stream.synchronize().map_err(|error| failed(error, "wait for the device"))
-        })
+        let finished = self.finish();
+        let kept = self.streams().map(|stream| stream.context().check_err());
+        let kept = kept.fold(Ok(()), Result::and);
+        finished.and(kept.map_err(|error| failed(error, "finish what was done before")))
     }
 
     /// Checks that there is a slice for each member, in its context.
@@ -94,6 +102,11 @@ impl Members {
     /// Begins a call on device memory.
     pub(super) fn enter(&mut self) -> Result<(), Error> {
         self.all.iter_mut().try_for_each(|member| member.executor.enter())
+    }
+
+    /// Reports what went wrong when cudarc gave out the addresses of slices.
+    pub(super) fn check_slices(&mut self) -> Result<(), Error> {
+        self.all.iter_mut().try_for_each(|member| member.executor.check_slices())
     }
 
     /// The address of so many bytes of working memory on each member.
@@ -129,7 +142,7 @@ impl Members {
         if done.is_err() {
             // Some streams may not wait for others that use the memory, so the host does. There is
             // an error to report already.
-            let _ = self.synchronize();
+            let _ = self.finish();
         }
         done
     }

@@ -150,7 +150,7 @@ impl Device {
 }
 
 /// The driver's answers to an image that it cannot use: to one that is none, or has no code for the
-/// device, and to PTX that is wrong or too new, or that it has no compiler for, or that the user has
+/// device, and to PTX that is wrong or too new, that it has no compiler for, or that the user has
 /// told it not to compile, by `CUDA_DISABLE_PTX_JIT`.
 const REFUSED: [CUresult; 6] = [
     CUresult::CUDA_ERROR_INVALID_IMAGE,

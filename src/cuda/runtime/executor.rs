@@ -17,7 +17,7 @@ use super::own;
 use super::plan::{ArgumentBytes, Evaluated, Grid, Ground, Launch, Plan, Step};
 use super::program::Program;
 use super::reader::Reader;
-use super::stream::{enter, failed};
+use super::stream::{check_slices, enter, failed};
 use crate::error::{Error, GpuError};
 
 /// The bytes before the status words of `TileStates` in gpu/runtime/lookback.cuh.
@@ -70,11 +70,28 @@ impl Executor {
     /// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured and the
     /// engine was not made by `with_capture`; [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
-        if enter(&self.stream, self.may_be_captured)? {
+        let is_captured = enter(&self.stream, self.may_be_captured)?;
+        self.keep_if(is_captured);
+        Ok(())
+    }
+
+    /// Reports what went wrong when cudarc gave out the addresses of slices, and enters again,
+    /// since waiting for their other users may have made the stream part of a capture.
+    ///
+    /// # Errors
+    ///
+    /// As [`enter`](Self::enter).
+    pub(crate) fn check_slices(&mut self) -> Result<(), Error> {
+        let is_captured = check_slices(&self.stream, self.may_be_captured)?;
+        self.keep_if(is_captured);
+        Ok(())
+    }
+
+    fn keep_if(&mut self, is_captured: bool) {
+        if is_captured {
             self.tile_states.keep();
             self.scratch.keep();
         }
-        Ok(())
     }
 
     /// Whether calls may be captured in graphs.

@@ -74,6 +74,12 @@ impl Ground {
         Self { tile_states, ..self }
     }
 
+    /// The address of the number of survivors that a look-back has found, in 64 bits: `total` of
+    /// `TileStates`.
+    pub(crate) const fn survivors(&self) -> u64 {
+        self.tile_states + 16
+    }
+
     /// The address as a number.
     pub(crate) const fn at(&self, address: Address) -> u64 {
         match address {

@@ -10,9 +10,24 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
 
-/// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, and has
-/// other arguments too.
-const MOST_PARAMS: usize = 4096 - 512;
+/// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, the
+/// largest arguments of any kernel are the 704 bytes of `SendSurvivors` in gpu/group/exchange.cuh,
+/// and a part of a permutation adds up to 24 bytes to the bijection's own.
+const MOST_PARAMS: usize = 4096 - 768;
+
+/// Checks that a kernel has room for a bijection's parameters beside its other arguments.
+///
+/// # Errors
+///
+/// [`GpuError::Params`](crate::GpuError::Params).
+pub(in crate::cuda) fn check_params(source: &DeviceSource) -> Result<(), Error> {
+    let bytes = source.params().len();
+    if bytes > MOST_PARAMS {
+        let type_name = source.type_name().into();
+        return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
+    }
+    Ok(())
+}
 
 /// A permutation to be applied.
 pub(crate) struct Job {
@@ -39,11 +54,7 @@ impl Job {
         };
         check_length(len, last)?;
         let source = source.ok_or(Error::Gpu(GpuError::NoSource))?;
-        let bytes = source.params().len();
-        if bytes > MOST_PARAMS {
-            let type_name = source.type_name().into();
-            return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
-        }
+        check_params(&source)?;
         Ok(Self { source, last, len, trusted: vouched.is_some(), movement })
     }
 
