@@ -8,7 +8,7 @@ use bijective_shuffle::cudarc::driver::{
     CudaFunction, CudaSlice, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
 };
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
+use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource};
 
 use crate::arguments::{Common, GpuBetween};
 use crate::contender::Choice;
@@ -149,27 +149,14 @@ fn all_at_once<'a>(
     f: &Standard,
     source: &'a CudaSlice<u64>,
 ) -> Result<Option<Contender<'a>>, Box<dyn Error>> {
-    let Shape { threads, slots, blocks, cluster } = shape;
+    let Shape { threads, slots, cluster, .. } = shape;
     let points = u32::try_from(f.last())? + 1;
     let (grid, rest) = (points / (threads * slots), points % (threads * slots));
     if rest != 0 || grid < cluster {
         return Ok(None);
     }
     let device = f.device_source().ok_or("the default family has a text")?;
-    let text = format!(
-        "#define THREADS {threads}\n#define SLOTS {slots}\n#define BLOCKS {blocks}\n\
-         #define CLUSTER {cluster}\n{}\nusing F = {};\n{TEXT}",
-        device.text(),
-        device.type_name()
-    );
-    let kernel = match cuda.kernel(&text, "between") {
-        Ok(kernel) => kernel,
-        Err(error) if cluster > 1 => {
-            println!("# clusters of {cluster}: {error}");
-            return Ok(None);
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let Some(kernel) = compiled(cuda, shape, &device)? else { return Ok(None) };
     if grid > held(&kernel, shape, cuda)? {
         return Ok(None);
     }
@@ -204,6 +191,29 @@ fn all_at_once<'a>(
         _ => format!("counts at once, {threads} threads, {slots} slots, clusters of {cluster}"),
     };
     Ok(Some((name, Box::new(call))))
+}
+
+/// The kernel of a shape; `None` if the device has no clusters.
+fn compiled(
+    cuda: &Cuda,
+    shape: Shape,
+    device: &DeviceSource,
+) -> Result<Option<CudaFunction>, Box<dyn Error>> {
+    let Shape { threads, slots, blocks, cluster } = shape;
+    let text = format!(
+        "#define THREADS {threads}\n#define SLOTS {slots}\n#define BLOCKS {blocks}\n\
+         #define CLUSTER {cluster}\n{}\nusing F = {};\n{TEXT}",
+        device.text(),
+        device.type_name()
+    );
+    match cuda.kernel(&text, "between") {
+        Ok(kernel) => Ok(Some(kernel)),
+        Err(error) if cluster > 1 => {
+            println!("# clusters of {cluster}: {error}");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// How many blocks of a kernel with whole clusters the device holds at the same time.
