@@ -70,7 +70,11 @@ impl CudaWorkspace {
     /// let p = Permutation::walk(1 << 41, 42);
     /// let places = (1 << 40)..(1 << 40) + 100_000;
     /// let mut part = cuda.stream().alloc_zeros::<u64>(100_000)?;
-    /// CudaWorkspace::new(&cuda).range(&p, places.clone(), &mut part)?;
+    /// match CudaWorkspace::new(&cuda).range(&p, places.clone(), &mut part) {
+    ///     // NVRTC, which compiles the kernels of views, is not installed.
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+    ///     written => written?,
+    /// }
     /// let part = cuda.stream().clone_dtoh(&part)?;
     /// cuda.stream().synchronize()?;
     /// assert!(part.into_iter().eq(p.range(places)?));

@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use bijective_shuffle::GpuError;
-use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use bijective_shuffle::cudarc::driver::{CudaContext, CudaGraph, CudaStream};
+use bijective_shuffle::cudarc::driver::sys::{
+    CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode,
+};
+use bijective_shuffle::cudarc::driver::{
+    CudaContext, CudaGraph, CudaSlice, CudaStream, DriverError,
+};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{Philox4x32Rng, Streams, Xorwow};
 use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceSource};
@@ -228,6 +232,29 @@ fn a_slice_of_another_streams_capture_is_refused() {
     }
     workspace.indices(&f, &mut ready).unwrap();
     ours.synchronize().unwrap();
+}
+
+/// cudarc keeps an error that it cannot return, and its `synchronize` returns that before it waits.
+#[test]
+fn a_group_waits_although_an_error_has_been_kept() {
+    let Some(_) = cuda() else { return };
+    let context = CudaContext::new_non_primary(0, 0).unwrap();
+    let engines = [(); 2].map(|()| Cuda::on_stream(context.new_stream().unwrap()).unwrap());
+    let group = CudaGroup::new(&engines).unwrap();
+    let mut ballast: Vec<CudaSlice<u8>> =
+        engines.iter().map(|engine| engine.stream().alloc_zeros(1 << 28).unwrap()).collect();
+    let mut ends = Vec::new();
+    for (engine, ballast) in engines.iter().zip(&mut ballast) {
+        for _ in 0..100 {
+            engine.stream().memset_zeros(ballast).unwrap();
+        }
+        ends.push(engine.stream().record_event(None).unwrap());
+    }
+    context.record_err::<()>(Err(DriverError(CUresult::CUDA_ERROR_UNKNOWN)));
+    let kept = group.synchronize();
+    assert!(matches!(kept, Err(Error::Gpu(GpuError::Driver { code: 999, .. }))), "{kept:?}");
+    assert!(ends.iter().all(|end| end.is_complete()));
+    assert_eq!(group.synchronize(), Ok(()));
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
-use crate::cuda::shuffle::job::Job;
+use crate::cuda::shuffle::job::{Job, any_address};
 use crate::cuda::shuffle::movement::{LARGEST_ITEM, Movement};
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::error::{Error, GpuError};
@@ -41,8 +41,9 @@ use crate::word::Word;
 /// only if the bijection is not [trusted](crate::TrustedBijection), because its values must then be
 /// checked, which the first member does.
 ///
-/// Kernels are compiled and working memory is allocated on all members before anything is moved.
-/// If one of them does not have enough memory, all take a strategy that needs none.
+/// Kernels are compiled, by NVRTC, and working memory is allocated on all members before anything
+/// is moved. If one of them does not have enough memory, [`Auto`](CudaStrategy::Auto) takes a
+/// strategy that needs hardly any.
 ///
 /// Members may be on one device, each with a stream of its own. That gains nothing, except that a
 /// program for several GPUs can be tried on one.
@@ -63,7 +64,7 @@ use crate::word::Word;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut group = match CudaGroup::of_all_devices() {
 ///     Ok(group) => group,
-///     // No GPU, no driver or no compiler is an ordinary state.
+///     // No GPU or no driver is an ordinary state.
 ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
@@ -74,7 +75,11 @@ use crate::word::Word;
 ///     source.push(stream.clone_htod(&(first..first + 1000_u64).collect::<Vec<_>>())?);
 ///     out.push(stream.alloc_zeros::<u64>(1000)?);
 /// }
-/// group.shuffle_into(&Standard::from_seed(len, 42), &source, &mut out)?;
+/// match group.shuffle_into(&Standard::from_seed(len, 42), &source, &mut out) {
+///     // NVRTC, which compiles the kernels of groups, is not installed.
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+///     shuffled => shuffled?,
+/// }
 ///
 /// let mut shuffled = Vec::new();
 /// for (stream, part) in group.streams().zip(&out) {
@@ -98,6 +103,12 @@ type Then<'t> = dyn FnMut(&mut CudaGroup, &[Vec<Plan<'_>>]) -> Result<(), Error>
 
 impl CudaGroup {
     /// Makes a group of engines, one for each member, with the strategy of the first one.
+    ///
+    /// That gives each GPU access to the memory of the others, for the whole process and for as
+    /// long as it runs: to what the driver allocates in their contexts, and to the memory pool from
+    /// which the driver now takes their stream-ordered allocations, as cudarc's are. Slices that
+    /// come from another pool are out of reach: moving them fails with a
+    /// [`GpuError::Driver`](crate::GpuError::Driver), and the contexts cannot be used any more.
     ///
     /// # Errors
     ///
@@ -133,9 +144,12 @@ impl CudaGroup {
         Self::on_devices(&(0..Cuda::devices()?).collect::<Vec<_>>())
     }
 
-    /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) and
-    /// [`Auto`](CudaStrategy::Auto) are as for one GPU; all others stand for the direct strategy,
-    /// in which every member evaluates every slot and fetches its items one by one.
+    /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) serves
+    /// items of 1, 2, 4, 8 or 16 bytes, in slices that begin at multiples of that, and trusted
+    /// bijections with less than eight times as many points as items, also more than 2^32;
+    /// [`Auto`](CudaStrategy::Auto) takes it for 2^18 items a member or more. Elsewhere, and for
+    /// all other strategies, members fetch their items one by one. Where some slots do not survive,
+    /// each member then evaluates all of them.
     #[must_use]
     pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
         self.strategy = strategy;
@@ -174,14 +188,17 @@ impl CudaGroup {
     /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
     ///   [`Error::LengthExceedsDomain`].
     /// * [`Error::NotABijection`]; nothing was moved.
+    /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
+    ///   kernels for groups; nothing was moved.
     /// * [`GpuError::NoSource`](crate::GpuError::NoSource),
     ///   [`GpuError::Params`](crate::GpuError::Params),
     ///   [`GpuError::Compile`](crate::GpuError::Compile),
     ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
     ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
     ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if a member has too little memory
-    ///   even for the direct strategy, and [`GpuError::Captured`](crate::GpuError::Captured) if a
-    ///   stream is being captured in a graph, which a group does not support; nothing was moved.
+    ///   for the strategy, and with [`Auto`](CudaStrategy::Auto) also for the direct one, and
+    ///   [`GpuError::Captured`](crate::GpuError::Captured) if a stream is being captured in a
+    ///   graph, which a group does not support; nothing was moved.
     /// * [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
@@ -217,26 +234,18 @@ impl CudaGroup {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(source.iter().map(|slice| slice.stream()))?;
         self.members.check(out.iter().map(|slice| slice.stream()))?;
-        let expected = source.iter().map(|slice| slice.len() as u64).sum();
-        let actual = out.iter().map(|slice| slice.len() as u64).sum();
+        let expected = total(source.iter().map(|slice| slice.len()), bijection)?;
+        let actual = total(out.iter().map(|slice| slice.len()), bijection)?;
         if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
+        let Some(job) = job_of_items(bijection, expected, size_of::<T>())? else { return Ok(()) };
         self.members.enter()?;
         let mut guards = Vec::with_capacity(2 * streams.len());
-        let mut read = Vec::with_capacity(streams.len());
-        for (slice, stream) in source.iter().zip(&streams) {
-            read.push((keep(slice.device_ptr(stream), &mut guards), slice.len()));
-        }
-        let mut written = Vec::with_capacity(streams.len());
-        for (slice, stream) in out.iter_mut().zip(&streams) {
-            let len = slice.len();
-            written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
-        }
+        let source = reading(source, &streams, &mut guards);
+        let out = writing(out, &streams, &mut guards);
         self.members.check_slices()?;
-        let item = size_of::<T>();
-        let (source, out) = (Shards::new(read, item), Shards::new(written, item));
-        let moved = self.plan_items(bijection, &source, &out, direction, &mut |group, phases| {
+        let moved = self.plan_items(&job, &source, &out, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each array has as many items
             // as the other. Sources are borrowed and targets borrowed mutably, so no target
             // overlaps anything else, and the guards ensure that none is freed or otherwise used
@@ -254,7 +263,9 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// As [`shuffle_into`](Self::shuffle_into).
+    /// As [`shuffle_into`](Self::shuffle_into). After a
+    /// [`GpuError::Driver`](crate::GpuError::Driver) some members may have their new items, and
+    /// others still their old ones, so that items are lost.
     pub fn shuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -267,7 +278,7 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// As [`shuffle_into`](Self::shuffle_into).
+    /// As [`shuffle_in_place`](Self::shuffle_in_place).
     pub fn unshuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -284,28 +295,29 @@ impl CudaGroup {
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(items.iter().map(|slice| slice.stream()))?;
-        self.members.enter()?;
-        let (mut guards, mut there) = (Vec::new(), Vec::new());
-        for (slice, stream) in items.iter_mut().zip(&streams) {
-            let len = slice.len();
-            there.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
-        }
-        self.members.check_slices()?;
+        let len = total(items.iter().map(|slice| slice.len()), bijection)?;
         let item = size_of::<T>();
-        let mut copies = Vec::new();
-        for (member, &(_, len)) in there.iter().enumerate() {
-            copies.push((self.members.copies(member, len * item)?, len));
-        }
-        let back = there.iter().zip(&copies).map(|(&(to, len), &(from, _))| {
+        let Some(job) = job_of_items(bijection, len, item)? else { return Ok(()) };
+        self.members.enter()?;
+        let mut guards = Vec::with_capacity(streams.len());
+        let items = writing(items, &streams, &mut guards);
+        self.members.check_slices()?;
+        let mut copies = Vec::with_capacity(streams.len());
+        let mut back = Vec::with_capacity(streams.len());
+        for member in 0..streams.len() {
+            let places = items.places(member);
+            let len = (places.end - places.start) as usize;
+            let copy = self.members.copies(member, len * item)?;
+            copies.push((copy, len));
             let mut plan = Plan::new();
-            if len * item > 0 {
-                plan.copy(Address::Given(from), Address::Given(to), (len * item) as u64);
+            if len > 0 {
+                let (from, to) = (Address::Given(copy), Address::Given(items.address(member)));
+                plan.copy(from, to, (len * item) as u64);
             }
-            plan
-        });
-        let back: Vec<_> = back.collect();
-        let (items, copies) = (Shards::new(there, item), Shards::new(copies, item));
-        let moved = self.plan_items(bijection, &items, &copies, direction, &mut |group, phases| {
+            back.push(plan);
+        }
+        let copies = Shards::new(copies, item);
+        let moved = self.plan_items(&job, &items, &copies, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each member's copies are
             // working memory with room for as many items. The slices are borrowed mutably, and the
             // guards ensure that none is freed or otherwise used before its member's stream has
@@ -340,16 +352,18 @@ impl CudaGroup {
                 return Err(GpuError::Members { members, slices }.into());
             }
         }
-        // A slice may begin at any address that is aligned for its items.
-        let at = align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64;
-        let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), size_of::<T>());
-        let (from, to) = (of(from), of(to));
-        if from.len() != to.len() {
-            let (expected, actual) = (from.len(), to.len());
+        let expected = total(from.iter().copied(), bijection)?;
+        let actual = total(to.iter().copied(), bijection)?;
+        if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
+        let item = size_of::<T>();
+        let Some(job) = job_of_items(bijection, expected, item)? else { return Ok(self.bytes()) };
+        let at = any_address::<T>();
+        let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), item);
+        let (from, to) = (of(from), of(to));
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
-            self.plan_items(bijection, &from, &to, direction, &mut |group, phases| {
+            self.plan_items(&job, &from, &to, direction, &mut |group, phases| {
                 phases.iter().try_for_each(|phase| group.members.reserve_all(phase))
             })?;
         }
@@ -358,7 +372,8 @@ impl CudaGroup {
 
     /// Writes the permutation, whose length is that of all slices together: `out[k] = p[k]`.
     ///
-    /// Every member evaluates every slot, so this is no faster than one GPU.
+    /// Where some slots do not survive, every member evaluates all of them, so that this is no
+    /// faster than one GPU.
     ///
     /// # Errors
     ///
@@ -371,20 +386,15 @@ impl CudaGroup {
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(out.iter().map(|slice| slice.stream()))?;
-        check_word::<N>(out.iter().map(|slice| slice.len()).sum())?;
+        let len = total(out.iter().map(|slice| slice.len()), bijection)?;
+        // CUDA has no driver for 32 bits, so no bit is lost.
+        check_word::<N>(len as usize)?;
+        let job = Job::new(bijection, len, nowhere())?;
         self.members.enter()?;
         let mut guards = Vec::with_capacity(streams.len());
-        let mut written = Vec::with_capacity(streams.len());
-        for (slice, stream) in out.iter_mut().zip(&streams) {
-            let len = slice.len();
-            written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
-        }
+        let out = writing(out, &streams, &mut guards);
         self.members.check_slices()?;
-        let out = Shards::new(written, size_of::<N>());
-        // Nothing is moved: the job says only what is evaluated.
-        let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
         let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
-        let job = Job::new(bijection, out.len(), nowhere)?;
         let done = self.plan_directly(&job, of, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
             // guard ensures that it is neither freed nor otherwise used before its member's stream
@@ -396,39 +406,35 @@ impl CudaGroup {
     }
 
     /// Plans the movement of an array, and calls a function with the phases. All working memory is
-    /// there when it is called. It is not called if there is nothing to move.
+    /// there when it is called.
     fn plan_items(
         &mut self,
-        bijection: &dyn Bijection,
+        job: &Job,
         source: &Shards,
         out: &Shards,
         direction: Direction,
         then: &mut Then<'_>,
     ) -> Result<(), Error> {
-        let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
-        let job = Job::new(bijection, source.len(), nowhere)?;
-        // Items of size zero cannot be told apart, so they need not be moved.
-        if job.len == 0 || source.item() == 0 {
-            return Ok(());
-        }
-        if source.item() > LARGEST_ITEM {
-            let (bytes, most) = (source.item(), LARGEST_ITEM);
-            return Err(GpuError::ItemTooLarge { bytes, most }.into());
-        }
-        if let Some(sizes) = self.partitioned(&job, source, out, direction) {
+        if let Some(sizes) = self.partitioned(job, source, out, direction) {
             let layouts: Vec<_> = (0..self.members.len()).map(|m| sizes.layout(m)).collect();
             match self.members.memory(layouts.iter().map(|layout| layout.bytes)) {
                 Ok(memory) => {
-                    let (job, sizes, layouts, memory) = (&job, &sizes, &layouts[..], &memory[..]);
+                    let (sizes, layouts, memory) = (&sizes, &layouts[..], &memory[..]);
                     let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
                     return then(self, &exchange.phases()?);
                 }
-                // The direct strategy needs none.
-                Err(Error::Gpu(GpuError::OutOfMemory)) if self.strategy == CudaStrategy::Auto => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // What those have taken for whom there was enough would be kept for nothing.
+                    self.members.give_up_memory();
+                    let is_short = error == Error::Gpu(GpuError::OutOfMemory);
+                    // The direct strategy needs none.
+                    if !is_short || self.strategy != CudaStrategy::Auto {
+                        return Err(error);
+                    }
+                }
             }
         }
-        self.plan_directly(&job, Sharded::Items { source, out, direction }, then)
+        self.plan_directly(job, Sharded::Items { source, out, direction }, then)
     }
 
     /// The sizes of the partitioned strategy, if it is to be used.
@@ -478,13 +484,98 @@ impl CudaGroup {
         // The first member writes and checks the permutation, before anything is moved.
         let mut first = vec![checked::plan(&checked)?];
         first.resize_with(self.members.len(), Plan::new);
-        let plans = members.map(|member| direct::by_table(indexes, job.len, of, member));
+        let plans = members.map(|member| direct::by_table(indexes, of, member));
         then(self, &[first, plans.collect::<Result<_, _>>()?])
     }
 }
 
-/// Keeps the guard of a slice, and returns its address.
-fn keep<'a>((address, guard): (u64, SyncOnDrop<'a>), guards: &mut Vec<SyncOnDrop<'a>>) -> u64 {
-    guards.push(guard);
-    address
+/// A movement for jobs that say only what is evaluated.
+pub(super) fn nowhere() -> Movement {
+    Movement::Indices { out: Address::Given(256), word: WordType::U64 }
+}
+
+/// The job of moving `len` items of a size; `None` if there is nothing to move.
+///
+/// # Errors
+///
+/// As [`Job::new`], and [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
+fn job_of_items(bijection: &dyn Bijection, len: u64, item: usize) -> Result<Option<Job>, Error> {
+    let job = Job::new(bijection, len, nowhere())?;
+    if item > LARGEST_ITEM {
+        let (bytes, most) = (item, LARGEST_ITEM);
+        return Err(GpuError::ItemTooLarge { bytes, most }.into());
+    }
+    // Items of size zero cannot be told apart, so they need not be moved.
+    Ok((len > 0 && item > 0).then_some(job))
+}
+
+/// The number of all members' items. They may be more than there can be in memory, since nothing
+/// says that lengths are those of slices.
+///
+/// # Errors
+///
+/// [`Error::LengthExceedsDomain`] if 64 bits do not count them.
+fn total(lens: impl IntoIterator<Item = usize>, bijection: &dyn Bijection) -> Result<u64, Error> {
+    let mut lens = lens.into_iter();
+    let total = lens.try_fold(0_u64, |sum, len| sum.checked_add(len as u64));
+    total.ok_or_else(|| Error::LengthExceedsDomain { len: u64::MAX, last: bijection.last() })
+}
+
+/// The array of slices that are read in the members' streams.
+fn reading<'g, T>(
+    slices: &'g [impl DeviceArray<T>],
+    streams: &'g [Arc<CudaStream>],
+    guards: &mut Vec<SyncOnDrop<'g>>,
+) -> Shards {
+    let runs = slices.iter().zip(streams).map(|(slice, stream)| {
+        let (address, guard) = slice.device_ptr(stream);
+        guards.push(guard);
+        (address, slice.len())
+    });
+    Shards::new(runs, size_of::<T>())
+}
+
+/// The array of slices that are written in the members' streams.
+fn writing<'g, T>(
+    slices: &'g mut [impl DeviceArrayMut<T>],
+    streams: &'g [Arc<CudaStream>],
+    guards: &mut Vec<SyncOnDrop<'g>>,
+) -> Shards {
+    let runs = slices.iter_mut().zip(streams).map(|(slice, stream)| {
+        let len = slice.len();
+        let (address, guard) = slice.device_ptr_mut(stream);
+        guards.push(guard);
+        (address, len)
+    });
+    Shards::new(runs, size_of::<T>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::Lcg;
+
+    #[test]
+    fn lengths_that_64_bits_do_not_count_are_refused() {
+        let f = Lcg::new(20, 5, 1).unwrap();
+        assert_eq!(total([3, 0, 4], &f), Ok(7));
+        assert_eq!(total([usize::MAX, 0], &f), Ok(usize::MAX as u64));
+        let last = f.last();
+        let refused = Err(Error::LengthExceedsDomain { len: u64::MAX, last });
+        assert_eq!(total([usize::MAX, 1], &f), refused);
+        assert_eq!(total([usize::MAX / 2 + 1; 2], &f), refused);
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_before_anything_is_taken() {
+        let f = Lcg::new(20, 5, 1).unwrap();
+        assert!(job_of_items(&f, 1 << 20, LARGEST_ITEM).unwrap().is_some());
+        assert!(job_of_items(&f, 0, 8).unwrap().is_none());
+        assert!(job_of_items(&f, 7, 0).unwrap().is_none());
+        let answer = |len, item| job_of_items(&f, len, item).map(drop);
+        let (bytes, most) = (LARGEST_ITEM + 1, LARGEST_ITEM);
+        assert_eq!(answer(7, bytes), Err(GpuError::ItemTooLarge { bytes, most }.into()));
+        let (len, last) = ((1 << 20) + 1, f.last());
+        assert_eq!(answer(len, 8), Err(Error::LengthExceedsDomain { len, last }));
+    }
 }

@@ -63,7 +63,7 @@ impl Members {
         self.all.iter().map(|member| member.executor.bytes() + member.copies.held()).sum()
     }
 
-    /// The address of so many bytes for a member's items in a shuffle in place.
+    /// The address of memory for a member's items in a shuffle in place, of this size.
     pub(super) fn copies(&mut self, member: usize, bytes: usize) -> Result<u64, Error> {
         let member = &mut self.all[member];
         // An empty run needs an address too.
@@ -109,10 +109,15 @@ impl Members {
         self.all.iter_mut().try_for_each(|member| member.executor.check_slices())
     }
 
-    /// The address of so many bytes of working memory on each member.
+    /// The address of working memory on each member, of these sizes.
     pub(super) fn memory(&mut self, bytes: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
         let members = self.all.iter_mut().zip(bytes);
         members.map(|(member, bytes)| member.executor.working_memory(bytes)).collect()
+    }
+
+    /// Frees the working memory of all members.
+    pub(super) fn give_up_memory(&mut self) {
+        self.all.iter_mut().for_each(|member| member.executor.give_up_memory());
     }
 
     /// Compiles the kernels of all members' plans, and allocates their memory.
@@ -134,10 +139,11 @@ impl Members {
             self.reserve_all(phase)?;
         }
         // SAFETY: the caller vouches for the arrays. Each member has got as much working memory as
-        // the plans were made for. In one phase no member uses what another writes, and between
-        // phases all wait for each other: members clear only what others have not read since the
-        // last call, and all places are written before anybody moves an item again because a bucket
-        // has overflowed.
+        // the plans were made for, and members read and write each other's. In one phase no member
+        // uses what another writes, and between phases all wait for each other, by `meet`. What a
+        // member clears was last read by others in an earlier call, which ended with `meet`. All
+        // places have been written before a member moves an item again because a bucket has
+        // overflowed.
         let done = unsafe { self.launch(phases) };
         if done.is_err() {
             // Some streams may not wait for others that use the memory, so the host does. There is

@@ -78,7 +78,7 @@ impl Device {
         let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let architecture = major * 10 + minor;
-        // The compiler is needed only for what the crate does not bring along. A path that the user
+        // The compiler is needed only for kernels that are not embedded. A path that the user
         // has named is an error right away if there is no compiler at it.
         if Nvrtc::is_named() || !embedded::serve(architecture) {
             target(architecture)?;
@@ -106,8 +106,8 @@ impl Device {
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
     }
 
-    /// A program's kernel, which is loaded at first use: machine code that the crate brings along,
-    /// PTX that it brings along, or else what the compiler makes.
+    /// A program's kernel, which is loaded at first use: embedded machine code, embedded PTX, or
+    /// else what the compiler makes.
     ///
     /// # Errors
     ///

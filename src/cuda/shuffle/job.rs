@@ -13,7 +13,7 @@ use crate::error::{Error, GpuError};
 /// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, the
 /// largest arguments of any kernel are the 704 bytes of `SendSurvivors` in gpu/group/exchange.cuh,
 /// and a part of a permutation adds up to 24 bytes to the bijection's own.
-const MOST_PARAMS: usize = 4096 - 768;
+pub(in crate::cuda) const MOST_PARAMS: usize = 4096 - 768;
 
 /// Checks that a kernel has room for a bijection's parameters beside its other arguments.
 ///
@@ -71,6 +71,12 @@ impl Job {
     }
 }
 
+/// A number with the alignment that any slice of type T has: slices begin at multiples of their
+/// items' size from the beginning of an allocation.
+pub(in crate::cuda) fn any_address<T>() -> u64 {
+    align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64
+}
+
 /// The jobs of shuffling and unshuffling items of type T.
 pub(crate) fn there_and_back<T: DeviceRepr>(
     bijection: &dyn Bijection,
@@ -81,8 +87,7 @@ pub(crate) fn there_and_back<T: DeviceRepr>(
     }
     let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
     both.map(|direction| {
-        // A slice may begin at any address that is aligned for its items.
-        let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
+        let at = any_address::<T>();
         let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
         Job::new(bijection, len as u64, movement)
     })
