@@ -20,7 +20,7 @@ use common::{Numbers, lengths, long};
 /// Held by the test that uses the devices.
 static DEVICES: Mutex<()> = Mutex::new(());
 
-/// Groups of 2 and 4 devices, as far as there are so many, and the devices in another order.
+/// Groups of 2 and 4 devices, where there are as many, and of the devices in another order.
 fn groups(strategy: CudaStrategy) -> Vec<CudaGroup> {
     let devices = common::cuda().map_or(0, |_| Cuda::devices().unwrap());
     let required = std::env::var("BIJECTIVE_SHUFFLE_REQUIRE_GPUS").unwrap_or("0".into());

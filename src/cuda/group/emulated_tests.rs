@@ -120,8 +120,10 @@ fn shuffles_over_three_members_are_those_of_one() {
 /// The direct strategy, with items of one word and of three, and the indexes.
 #[test]
 fn members_fetch_their_own_items() {
-    let f = MulXorshift::<10>::from_seed(1 << 16, 6);
-    for [from, to] in [GAPS, DENSE] {
+    let f = MulXorshift::<10>::from_seed(1 << 13, 6);
+    let gaps: [&[usize]; 2] = [&[2500, 0, 2501], &[1700, 1701, 1600]];
+    let dense: [&[usize]; 2] = [&[1 << 12, 4000, 96], &[0, 1 << 12, 1 << 12]];
+    for [from, to] in [gaps, dense] {
         let len = from.iter().sum::<usize>() as u64;
         let job = job(&f, len);
         for words in [1, 3] {

@@ -424,7 +424,7 @@ impl CudaGroup {
                     return then(self, &exchange.phases()?);
                 }
                 Err(error) => {
-                    // What those have taken for whom there was enough would be kept for nothing.
+                    // Members that had enough would keep for nothing what they have taken.
                     self.members.give_up_memory();
                     let is_short = error == Error::Gpu(GpuError::OutOfMemory);
                     // The direct strategy needs none.
@@ -509,8 +509,8 @@ fn job_of_items(bijection: &dyn Bijection, len: u64, item: usize) -> Result<Opti
     Ok((len > 0 && item > 0).then_some(job))
 }
 
-/// The number of all members' items. They may be more than there can be in memory, since nothing
-/// says that lengths are those of slices.
+/// The number of all members' items. Lengths that are reserved for need not be those of slices, so
+/// there may be any number.
 ///
 /// # Errors
 ///
