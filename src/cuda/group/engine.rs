@@ -59,7 +59,7 @@ use crate::word::Word;
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::{Cuda, CudaGroup};
+/// use bijective_shuffle::CudaGroup;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut group = match CudaGroup::of_all_devices() {
