@@ -2,7 +2,7 @@
 //! arguments as on devices, in memory at fixed addresses, compared with algorithm 1.
 
 use super::direct;
-use super::engine::nowhere;
+use super::given::nowhere;
 use super::movement::Sharded;
 use super::partitioned::Exchange;
 use super::shards::Shards;

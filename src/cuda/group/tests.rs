@@ -1,7 +1,7 @@
 //! Compiles every kernel of a group for the oldest and the newest architecture.
 
 use super::direct;
-use super::engine::nowhere;
+use super::given::nowhere;
 use super::movement::Sharded;
 use super::partitioned::Exchange;
 use super::shards::Shards;
