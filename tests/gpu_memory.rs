@@ -15,7 +15,9 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{
     Fill, LaggedFibonacci521, Mwc, Philox4x32Rng, Streams, XorShift1024Weyl,
 };
-use bijective_shuffle::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator};
+use bijective_shuffle::{
+    Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator,
+};
 use rayon::prelude::*;
 
 use common::cuda;
@@ -106,6 +108,50 @@ fn a_full_device_leaves_an_array_where_it_was() {
     let got = stream.clone_dtoh(&array.slice(..1 << 16)).unwrap();
     stream.synchronize().unwrap();
     assert!(got == first);
+    drop(hoard);
+}
+
+/// Where there is too little memory for buckets, all members take the direct strategy, and none
+/// keeps what it had got.
+#[test]
+fn a_group_without_memory_moves_items_directly() {
+    let _alone = MEMORY.lock();
+    let Some(cuda) = cuda() else { return };
+    let stream = cuda.stream();
+    let engines = [cuda.clone(), Cuda::new().unwrap()];
+    let mut group = CudaGroup::new(&engines).unwrap().with_strategy(CudaStrategy::SinglePass);
+    let each = (1_usize << 24) + 3;
+    let f = Standard::from_seed(2 * each as u64, 1);
+    let items: Vec<u64> = (0..2 * each as u64).collect();
+    let (mut source, mut out) = (Vec::new(), Vec::new());
+    for (engine, items) in engines.iter().zip(items.chunks(each)) {
+        source.push(engine.stream().clone_htod(items).unwrap());
+        out.push(engine.stream().alloc_zeros::<u64>(each).unwrap());
+    }
+    // Now the kernels of this strategy are there.
+    group.shuffle_into(&f, &source, &mut out).unwrap();
+    for (engine, out) in engines.iter().zip(&mut out) {
+        engine.stream().memset_zeros(out).unwrap();
+    }
+    group.synchronize().unwrap();
+    let held = group.bytes();
+    let mut group = group.with_strategy(CudaStrategy::Auto);
+    // Each member needs about 22 bytes for each of its items, and there is enough for one.
+    let (free, _) = stream.context().mem_get_info().unwrap();
+    // SAFETY: it is never read.
+    let hoard = unsafe { stream.alloc::<u8>(free - 30 * each) };
+    let Ok(hoard) = hoard else {
+        println!("skipped: the memory cannot be taken");
+        return;
+    };
+    group.shuffle_into(&f, &source, &mut out).unwrap();
+    assert!(group.bytes() < held + each, "{} bytes, and {held} before", group.bytes());
+    let mut got = Vec::new();
+    for (engine, out) in engines.iter().zip(&out) {
+        got.extend(engine.stream().clone_dtoh(out).unwrap());
+        engine.stream().synchronize().unwrap();
+    }
+    assert!(got == Cpu.shuffled(&f, &items).unwrap());
     drop(hoard);
 }
 

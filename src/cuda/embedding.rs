@@ -7,8 +7,7 @@ use super::runtime::nvrtc::{Nvrtc, Target};
 use super::runtime::program;
 use crate::error::Error;
 
-/// All kernels that are brought along for an architecture, such as 90, in the order of their
-/// groups.
+/// All embedded kernels for an architecture, such as 90, in the order of their groups.
 ///
 /// # Errors
 ///
@@ -24,7 +23,7 @@ pub fn kernels(architecture: u32) -> Result<Vec<Promised>, Error> {
 /// [`Error::BackendUnavailable`] without NVRTC; [`GpuError::Compile`](crate::GpuError::Compile).
 pub fn compile(text: &str, architecture: u32, ptx: bool) -> Result<Vec<u8>, Error> {
     let target = if ptx { Target::Ptx(architecture) } else { Target::Cubin(architecture) };
-    program::compile(text, "a kernel that is brought along", target)
+    program::compile(text, "an embedded kernel", target)
 }
 
 /// The version of NVRTC, major and minor.

@@ -19,7 +19,7 @@ use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::link::{LINK_BYTES, Link, copy_bits};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Address;
-use crate::cuda::runtime::stream::failed;
+use crate::cuda::runtime::stream::{failed, finish};
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::Error;
 use crate::word::Word;
@@ -333,5 +333,5 @@ fn bind(cuda: &Cuda) -> Result<(), Error> {
 }
 
 fn wait(cuda: &Cuda) -> Result<(), Error> {
-    cuda.stream.synchronize().map_err(|error| failed(error, "wait for the device"))
+    finish(&cuda.stream).map_err(|error| failed(error, "wait for the device"))
 }

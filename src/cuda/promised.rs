@@ -1,5 +1,5 @@
-//! What the GPU engine runs without NVRTC: the calls whose kernels the crate brings along, as the
-//! plans of jobs that together need all of these kernels.
+//! What the GPU engine runs without NVRTC: the calls whose kernels are embedded in the crate, as
+//! the plans of jobs that together need all of these kernels.
 //!
 //! The crate `bijective-shuffle-kernels` holds the kernels' images. What makes them, and what
 //! checks that they are those of this tree, gets the list of programs from here.
@@ -24,7 +24,7 @@ use crate::compact::Direction;
 use crate::compact::batch::Batch;
 use crate::error::{Error, GpuError};
 
-/// The strategies whose kernels are brought along.
+/// The strategies whose kernels are embedded.
 const STRATEGIES: [CudaStrategy; 2] = [CudaStrategy::Auto, CudaStrategy::SinglePass];
 
 const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
@@ -51,6 +51,9 @@ const fn device(
     }
 }
 
+/// A length whose indexes fit 32 bits in a domain whose points do not.
+const FEW: u64 = 1 << 32;
+
 /// More MiB than any device has, so that `Auto` never partitions.
 const NEVER: u64 = 1 << 30;
 
@@ -65,9 +68,9 @@ const GEFORCE: Limits = device(84, 1536, (99, 100), 3);
 /// Compute capabilities 9.0, 10.0, 10.3 and 11.0.
 const HOPPER: Limits = device(132, 2048, (227, 228), 48);
 
-/// The devices whose kernels are brought along for an architecture: those on which its machine code
-/// runs or, for compute capability 7.0, whose PTX every device can run, those that have no machine
-/// code of their own.
+/// The devices whose kernels are embedded for an architecture: those on which its machine code runs
+/// or, for compute capability 7.0, whose PTX every device can run, those that have no machine code
+/// of their own.
 pub(crate) fn devices(architecture: u32) -> &'static [Limits] {
     match architecture {
         70 => &[VOLTA, TURING, GEFORCE, HOPPER],
@@ -76,7 +79,7 @@ pub(crate) fn devices(architecture: u32) -> &'static [Limits] {
     }
 }
 
-/// A kernel that is brought along.
+/// An embedded kernel.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Promised {
     /// The function that it calls, and what it evaluates. Kernels of a group are much alike.
@@ -144,14 +147,18 @@ fn shuffles(
     // one, and from a half of the points on in steps of a 32nd.
     let steps = (0..16).map(|step| last / 2 + 1 + last / 32 * step);
     let mut lens: Vec<u64> = steps.chain([last, last.saturating_add(1)]).collect();
+    // The indexes of a few of many points may have 32 bits.
+    if last > FEW {
+        lens.push(FEW);
+    }
     lens.retain(|&len| len > 0);
     lens.dedup();
     for movement in movements {
-        // Indexes of 32 bits are for as many items as have them.
-        if matches!(movement, Movement::Indices { word: WordType::U32, .. }) && last > 1 << 32 {
-            continue;
-        }
         for &len in &lens {
+            // Indexes of 32 bits are for as many items as have them.
+            if matches!(movement, Movement::Indices { word: WordType::U32, .. }) && len > 1 << 32 {
+                continue;
+            }
             let job = Job::new(f, len, movement.clone())?;
             for strategy in STRATEGIES {
                 match strategy::plan(&job, strategy, limits) {

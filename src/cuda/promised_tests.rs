@@ -1,4 +1,4 @@
-//! Tests that the kernels that are brought along are those of this tree, and all that are promised.
+//! Tests that the embedded kernels are those of this tree, and all that are promised.
 
 use std::collections::BTreeSet;
 
@@ -25,9 +25,9 @@ fn images_are_those_of_the_kernels_of_this_tree() {
         let code = target.code();
         let kernels = kernels(devices(architecture(target))).unwrap();
         let promised: BTreeSet<u128> = kernels.iter().map(|kernel| kernel.key).collect();
-        let brought: BTreeSet<u128> = target.keys().collect();
+        let embedded: BTreeSet<u128> = target.keys().collect();
         let (missing, stale) =
-            (promised.difference(&brought).count(), brought.difference(&promised).count());
+            (promised.difference(&embedded).count(), embedded.difference(&promised).count());
         assert!(
             missing == 0 && stale == 0,
             "{code:?}: {missing} kernels have no image and {stale} images no kernel; \
@@ -85,8 +85,8 @@ fn images_are_small() {
     assert!(bytes <= 2_000_000, "{bytes}");
 }
 
-/// Asserts that all kernels of a plan are brought along for a device.
-fn assert_brought(plan: &Plan<'_>, target: &Images) {
+/// Asserts that all kernels of a plan are embedded for a device.
+fn assert_embedded(plan: &Plan<'_>, target: &Images) {
     for program in Program::all(plan) {
         let text = program.full_text();
         assert!(target.has(key(&text)), "{}", program.group());
@@ -120,7 +120,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn shuffles_by_the_default_family_are_brought_along(
+    fn shuffles_by_the_default_family_are_embedded(
         len in length(),
         movement in movement(),
         device in 0..PARTITIONING.len(),
@@ -133,12 +133,12 @@ proptest! {
         if fits {
             let job = Job::new(&f, len, movement).unwrap();
             let plan = strategy::plan(&job, STRATEGIES[strategy], limits).unwrap();
-            targets_for(limits).for_each(|target| assert_brought(&plan, target));
+            targets_for(limits).for_each(|target| assert_embedded(&plan, target));
         }
     }
 
     #[test]
-    fn batches_are_brought_along(
+    fn batches_are_embedded(
         len in (0..32_u32).prop_flat_map(|bits| (1_usize << bits)..=(2 << bits)),
         rows in (0..30_u32).prop_flat_map(|bits| (1_u64 << bits)..=(2 << bits)),
         wide: bool,
@@ -148,7 +148,7 @@ proptest! {
         let job = RowsJob { batch, first: 0, rows: 1, at_once: rows, out: Address::Given(256), word };
         for limits in [&VOLTA, &TURING, &AMPERE, &GEFORCE, &HOPPER] {
             rows::each_plan(&job, limits, |plan| {
-                targets_for(limits).for_each(|target| assert_brought(plan, target));
+                targets_for(limits).for_each(|target| assert_embedded(plan, target));
                 Ok(())
             })
             .unwrap();
@@ -156,18 +156,35 @@ proptest! {
     }
 
     #[test]
-    fn affine_maps_are_brought_along(bits in 1..34_u32, item in 1..70_usize, at in 0..4_u64) {
+    fn affine_maps_are_embedded(bits in 1..34_u32, item in 1..70_usize, at in 0..4_u64) {
         let map = Affine::reversal(bits).unwrap();
         let at = 256 + at * (item as u64 & item.wrapping_neg() as u64);
         for limits in [&VOLTA, &TURING, &AMPERE, &GEFORCE, &HOPPER] {
             let plan = affine::permute(&map, Array::given(at, at, item), limits).unwrap();
-            targets_for(limits).for_each(|target| assert_brought(&plan, target));
+            targets_for(limits).for_each(|target| assert_embedded(&plan, target));
         }
     }
 }
 
+/// Also where the domain is wider than the words of its indexes.
 #[test]
-fn a_device_that_seldom_is_met_has_the_single_pass() {
+fn indexes_of_32_bits_are_embedded_for_all_domains() {
+    let limits = &HOPPER;
+    for (bits, len) in [(32, 1 << 32), (33, 1000), (33, 1 << 32), (40, 1 << 20), (64, 1)] {
+        let f = Standard::from_seed(points(bits), 1);
+        let movement = Movement::Indices { out: Address::Given(256), word: WordType::U32 };
+        let job = Job::new(&f, len, movement).unwrap();
+        let plan = strategy::plan(&job, CudaStrategy::Auto, limits);
+        if matches!(plan, Err(Error::Gpu(GpuError::DomainTooWide))) {
+            continue;
+        }
+        let plan = plan.unwrap();
+        targets_for(limits).for_each(|target| assert_embedded(&plan, target));
+    }
+}
+
+#[test]
+fn an_unlisted_device_has_the_single_pass() {
     // Half of a Hopper's shared memory, which no device in the list has.
     let odd =
         Limits { shared_per_block: 113 << 10, shared_per_multiprocessor: 114 << 10, ..HOPPER };
@@ -175,5 +192,5 @@ fn a_device_that_seldom_is_met_has_the_single_pass() {
     let movement = Movement::items(vec![Array::given(256, 512, 8)], Direction::Shuffle).unwrap();
     let job = Job::new(&f, 1 << 30, movement).unwrap();
     let plan = strategy::plan(&job, CudaStrategy::SinglePass, &odd).unwrap();
-    TARGETS.iter().for_each(|target| assert_brought(&plan, target));
+    TARGETS.iter().for_each(|target| assert_embedded(&plan, target));
 }

@@ -4,18 +4,19 @@
 //! They are plans of the direct kernels, for bijections that begin at another slot or look a slot
 //! up. Those are in gpu/view.cuh.
 
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::ops::Range;
 
-use cudarc::driver::DeviceRepr;
+use cudarc::driver::{DeviceRepr, result};
 
 use super::group::movement::{OwnMovement, Sharded};
 use super::group::shards::Shards;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::plan::{Address, Evaluated, Grid, Launch, Plan};
-use super::runtime::stream::{check_device, check_slices, failed};
+use super::runtime::stream::{check_device, check_slices, enter, failed, finish};
 use super::runtime::word_type::WordType;
 use super::shuffle::direct::{self, Slots};
+use super::shuffle::job::check_params;
 use super::shuffle::kernels;
 use super::shuffle::movement::Movement;
 use super::shuffle::tuning::Shape;
@@ -26,9 +27,6 @@ use crate::word::Word;
 
 /// The text of the bijections for parts of others.
 const TEXT: &str = include_str!("../../gpu/view.cuh");
-
-/// The offset of the number of survivors in `TileStates` of gpu/runtime/lookback.cuh.
-const TOTAL: u64 = 16;
 
 /// The threads that count the survivors of a block of slots.
 const COUNT_THREADS: u32 = 64;
@@ -60,11 +58,18 @@ impl Part {
         (source, Slots { last: last - first, len: self.len, index })
     }
 
+    /// The number of blocks of `2^bits` slots.
+    fn blocks(&self, bits: u32) -> u64 {
+        let [first, last] = self.slots;
+        ((last - first) >> bits) + 1
+    }
+
     /// The plan that writes the survivors of a range, counted from the part's first survivor, to
     /// memory with room for as many words.
     fn survivors(&self, places: &Range<u64>, word: WordType, out: u64) -> Result<Plan<'_>, Error> {
+        check_params(&self.source)?;
         let (source, slots) = self.evaluated();
-        // What comes before belongs to somebody else, who does not write it.
+        // What comes before has another owner, who does not write it.
         let runs = [(0, places.start as usize), (out, (places.end - places.start) as usize)];
         let out = Shards::new(runs, word.bytes());
         let movement = OwnMovement::new(Sharded::Indices { out: &out, word }, 1);
@@ -75,9 +80,10 @@ impl Part {
 
     /// The plan that counts the survivors of each block of `2^bits` slots, at least 64.
     fn counts(&self, bits: u32, out: Address) -> Result<Plan<'_>, Error> {
+        check_params(&self.source)?;
         let (source, Slots { last, len, index }) = self.evaluated();
         let shape = Shape { threads: COUNT_THREADS, slots: (1 << bits) / COUNT_THREADS, blocks: 1 };
-        let grid = Grid::blocks((last >> bits) + 1)?;
+        let grid = Grid::blocks(self.blocks(bits))?;
         let mut plan = Plan::new();
         let launch = Launch::new(kernels::count_survivors(index, shape), grid, move |at| {
             kernels::CountSurvivors { last, len, counts: at.at(out) }
@@ -97,6 +103,7 @@ fn values<'a>(
     word: WordType,
     out: u64,
 ) -> Result<Plan<'a>, Error> {
+    check_params(&source)?;
     let index = WordType::for_indexes(last);
     let source = from_slot(&source, first);
     let movement = Movement::Indices { out: Address::Given(out), word };
@@ -113,6 +120,7 @@ fn at_points<'a>(
     count: u64,
     out: u64,
 ) -> Result<Plan<'a>, Error> {
+    check_params(&source)?;
     let source = source.wrapped("AtPoints", TEXT, [points, count, len]);
     let movement = Movement::Indices { out: Address::Given(out), word: WordType::U64 };
     let mut plan = Plan::new();
@@ -134,7 +142,7 @@ impl CudaWorkspace {
         let len = out.len() as u64;
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         if len == 0 {
             return Ok(());
         }
@@ -145,50 +153,55 @@ impl CudaWorkspace {
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// Writes the survivors from number `from` of a part on, as many as `out` has room for. With
-    /// `is_counted`, it waits for the device, and answers whether the part has so many.
+    /// Writes the survivors from number `from` of a part on, until `out` is full. With `is_counted`
+    /// it waits for the device and returns the number of the part's survivors.
     pub(crate) fn write_survivors<N: Word + DeviceRepr>(
         &mut self,
         part: &Part,
         from: u64,
         is_counted: bool,
         out: &mut impl DeviceArrayMut<N>,
-    ) -> Result<bool, Error> {
+    ) -> Result<Option<u64>, Error> {
         check_device(&self.stream, out.stream())?;
         let len = out.len() as u64;
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         if len == 0 {
-            return Ok(true);
+            return Ok(None);
         }
         let places = from..from + len;
-        let total = RefCell::new([u64::MAX]);
+        let total = Cell::new(None);
         let mut plan = part.survivors(&places, WordType::of_index::<N>(), address)?;
         if is_counted {
             plan.check(|reader, at| {
-                // SAFETY: this plan has taken the memory of a look-back, which has a 64-bit total
-                // at this offset.
-                unsafe { reader.read(at.tile_states + TOTAL, &mut total.borrow_mut()[..]) }
+                let mut survivors = [0_u64];
+                // SAFETY: this plan has taken the memory of a look-back, in which the address is
+                // that of a 64-bit number.
+                unsafe { reader.read(at.survivors(), &mut survivors) }?;
+                total.set(Some(survivors[0]));
+                Ok(())
             });
         }
         // SAFETY: the slice belongs to the context and has room for the words of these places, and
         // the kernel writes no others. It is borrowed mutably, and the guard ensures that it is
         // neither freed nor otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }?;
-        drop(plan);
-        let [total] = total.into_inner();
-        Ok(total >= places.end)
+        Ok(total.get())
     }
 
-    /// Counts the survivors of each block of `2^bits` slots of a part, of which there are as many
-    /// as `counts`. It waits for the device.
+    /// Counts the survivors of each block of `2^bits` slots of a part; there must be as many blocks
+    /// as counts. It waits for the device.
     pub(crate) fn count_survivors(
         &mut self,
         part: &Part,
         bits: u32,
         counts: &mut [u32],
     ) -> Result<(), Error> {
+        let (expected, actual) = (part.blocks(bits), counts.len() as u64);
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
         self.enter()?;
         let bytes = size_of_val(counts) as u64;
         let counts = RefCell::new(counts);
@@ -198,20 +211,33 @@ impl CudaWorkspace {
             // SAFETY: the plan has taken working memory for as many words as there are counts.
             unsafe { reader.read(at.at(Address::Scratch(0)), &mut counts.borrow_mut()) }
         });
-        // SAFETY: the plan uses only its working memory, which has a word for each block.
+        // SAFETY: the plan uses only its working memory, which has a word for each count, and there
+        // are as many blocks.
         unsafe { self.executor.execute(&plan) }
     }
 
-    /// Writes words that the host has.
+    /// Writes words that the host has, as many as `out` has room for, and waits for the device. It
+    /// cannot be captured in a graph, which would keep the words' address and not the words.
     pub(crate) fn write_words<N: Word + DeviceRepr>(
         &mut self,
         words: &[N],
         out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
         check_device(&self.stream, out.stream())?;
-        self.enter()?;
-        let copied = self.stream.memcpy_htod(words, out);
-        copied.map_err(|error| failed(error, "copy to the device"))
+        let (expected, actual) = (out.len() as u64, words.len() as u64);
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        enter(&self.stream, false)?;
+        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        check_slices(&self.stream, false)?;
+        // SAFETY: the slice belongs to the context and has room for as many words. It is borrowed
+        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
+        // stream has finished with it. The words are borrowed, and this function waits for the
+        // stream before it returns; if the driver refuses the copy, it never runs.
+        unsafe { result::memcpy_htod_async(address, words, self.stream.cu_stream()) }
+            .map_err(|error| failed(error, "copy to the device"))?;
+        finish(&self.stream).map_err(|error| failed(error, "copy to the device"))
     }
 
     /// Writes a bijection's values at points, for its first `len` slots, and all ones elsewhere.
@@ -231,7 +257,7 @@ impl CudaWorkspace {
         self.enter()?;
         let (read, _reading) = points.device_ptr(&self.stream);
         let (written, _writing) = out.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         if expected == 0 {
             return Ok(());
         }

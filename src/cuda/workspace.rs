@@ -10,7 +10,7 @@ use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::executor::Executor;
 use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
-use super::runtime::stream::{check_device, check_slices};
+use super::runtime::stream::check_device;
 use super::runtime::word_type::WordType;
 use super::shuffle::job::{Job, there_and_back};
 use super::shuffle::movement::{Array, Movement};
@@ -153,7 +153,7 @@ impl CudaWorkspace {
         let len = out.len() as u64;
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         let movement =
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
         let job = Job::new(bijection, len, movement)?;
@@ -198,7 +198,7 @@ impl CudaWorkspace {
         let rows = out.len().checked_div(batch.len).unwrap_or(0) as u64;
         self.enter()?;
         let (address, _guard) = out.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the slice belongs to the context and has room for the job's rows. It is borrowed
@@ -425,7 +425,7 @@ impl<'a> CudaArrays<'a> {
         let (out, writing) = out.device_ptr_mut(self.stream);
         self.arrays.push(Array::given(source, out, size_of::<T>()));
         self.guards.extend([reading, writing]);
-        check_slices(self.stream)?;
+        self.executor.check_slices()?;
         Ok(self)
     }
 

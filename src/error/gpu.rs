@@ -71,8 +71,8 @@ pub enum GpuError {
     },
     /// The bijection's domain has more slots than the GPU engine can count.
     DomainTooWide,
-    /// The engine's stream is being captured in a CUDA graph, but the engine was not made by
-    /// `Cuda::with_capture`.
+    /// A stream is being captured in a CUDA graph, but the engine was not made by
+    /// `Cuda::with_capture`, or the call cannot be captured. Those of a group never can.
     Captured,
     /// The GPU does not have enough memory. The items to be shuffled are unchanged.
     OutOfMemory,
@@ -96,7 +96,10 @@ impl fmt::Display for GpuError {
                 write!(f, "the device text of {type_name} does not compile:\n{log}")
             }
             Self::Params { type_name, bytes, most } => {
-                write!(f, "the parameters of {type_name} are {bytes} bytes: at most {most} are allowed")
+                write!(
+                    f,
+                    "the parameters of {type_name} are {bytes} bytes: at most {most} are allowed"
+                )
             }
             Self::Overlap => f.write_str("an array to be written overlaps an array to be read"),
             Self::WrongDevice { expected, actual } => write!(
@@ -113,7 +116,10 @@ impl fmt::Display for GpuError {
                  member needs one"
             ),
             Self::NoPeerAccess { from, to } => {
-                write!(f, "device {from} cannot use the memory of device {to}: shuffle on one of them")
+                write!(
+                    f,
+                    "device {from} cannot use the memory of device {to}: shuffle on one of them"
+                )
             }
             Self::TooManyArrays { arrays, most } => {
                 write!(f, "{arrays} arrays are too many for one call: at most {most} are allowed")
@@ -125,7 +131,8 @@ impl fmt::Display for GpuError {
                 "the bijection's domain has more slots than the GPU can count: use a narrower one",
             ),
             Self::Captured => f.write_str(
-                "the stream is being captured in a graph: use an engine made by `Cuda::with_capture`",
+                "the stream is being captured in a graph, which takes an engine made by \
+                 `Cuda::with_capture` and a call on one GPU that does not need the host",
             ),
             Self::OutOfMemory => f.write_str("the GPU does not have enough memory"),
             Self::Driver { code, during } => {

@@ -7,9 +7,10 @@ use cudarc::driver::DeviceRepr;
 
 use super::{Permutation, SurvivorIndex};
 
+use crate::base::check::try_with_capacity;
 use crate::bijection::{Bijection, DeviceSource, Inverse};
 use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
-use crate::error::{Error, GpuError, ViewError};
+use crate::error::{Defect, Error, GpuError, ViewError};
 use crate::word::Word;
 
 /// Views of a permutation, in device memory.
@@ -22,7 +23,13 @@ impl CudaWorkspace {
     /// Otherwise the permutation's [`SurvivorIndex`] tells where the range begins and ends, so that
     /// only its blocks are evaluated. If there is none, [`build_index`](Self::build_index) builds
     /// it, up to [`SurvivorIndex::UNASKED_SLOTS`]; for a range that begins at place 0, the slots
-    /// are evaluated from the first on instead, and the call waits for the GPU.
+    /// are evaluated from the first on instead, and the call waits for the GPU. Where the index
+    /// lists the slots of survivors, with 64 points or more for each item, the host evaluates them,
+    /// and the call copies the values to the GPU and waits for it.
+    ///
+    /// The values of a bijection that is not [trusted](crate::TrustedBijection) are not checked one
+    /// by one, as they are when items are moved. Where some slots do not survive, the number of
+    /// survivors is checked, for which the call waits for the GPU.
     ///
     /// # Errors
     ///
@@ -31,10 +38,17 @@ impl CudaWorkspace {
     /// * [`Error::IndexTooWide`] if `N` cannot hold the permutation's indexes.
     /// * [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), and the errors of
     ///   [`build_index`](Self::build_index).
+    /// * [`Error::NotABijection`] if the number of survivors is wrong, after which `out` holds
+    ///   unspecified values.
     /// * [`GpuError::NoSource`](crate::GpuError::NoSource) if the bijection has no device text, or
     ///   if the permutation is the inverse of one whose length does not fill its domain.
+    /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
+    ///   kernels for views, and [`GpuError::Compile`](crate::GpuError::Compile).
+    /// * [`Error::OutOfMemory`] if the host evaluates the range and has too little memory.
+    /// * [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured in a
+    ///   graph and the engine was not made by [`with_capture`](crate::Cuda::with_capture), or if
+    ///   the host evaluates the range.
     /// * [`GpuError::Params`](crate::GpuError::Params),
-    ///   [`GpuError::Compile`](crate::GpuError::Compile),
     ///   [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
     ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
     ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
@@ -56,7 +70,11 @@ impl CudaWorkspace {
     /// let p = Permutation::walk(1 << 41, 42);
     /// let places = (1 << 40)..(1 << 40) + 100_000;
     /// let mut part = cuda.stream().alloc_zeros::<u64>(100_000)?;
-    /// CudaWorkspace::new(&cuda).range(&p, places.clone(), &mut part)?;
+    /// match CudaWorkspace::new(&cuda).range(&p, places.clone(), &mut part) {
+    ///     // NVRTC, which compiles the kernels of views, is not installed.
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+    ///     written => written?,
+    /// }
     /// let part = cuda.stream().clone_dtoh(&part)?;
     /// cuda.stream().synchronize()?;
     /// assert!(part.into_iter().eq(p.range(places)?));
@@ -88,10 +106,14 @@ impl CudaWorkspace {
         }
         let source = p.bijection.device_source().ok_or(GpuError::NoSource)?;
         let last = p.bijection.last();
+        if p.slots().is_some() || (p.is_built_unasked() && p.is_listed_sooner(end)) {
+            return self.write_listed(p, start..end, out);
+        }
         if p.index().is_none() && start == 0 && end < p.len {
             return self.head_without_index(p, source, out);
         }
-        let (mut slots, mut before) = ([0, last], 0);
+        // The first slot that is evaluated, and the last; the survivors before, and up to the last.
+        let (mut slots, mut bounds) = ([0, last], [0, p.len]);
         if end - start < p.len {
             if p.index().is_none() && !p.is_built_unasked() {
                 return Err(ViewError::IndexNotBuilt { last }.into());
@@ -99,19 +121,37 @@ impl CudaWorkspace {
             self.build_index(p)?;
             let landmark = |of: fn(&SurvivorIndex, u64) -> _, place| of(p.index()?, place);
             let Some(first) = landmark(SurvivorIndex::before, start) else {
-                // So few of the slots survive that the index lists them, and the host has the
-                // values.
-                let indexes: Vec<N> = p.range(start..end)?.map(N::wrap).collect();
-                return self.write_words(&indexes, out);
+                return self.write_listed(p, start..end, out);
             };
-            before = first.place;
-            slots[0] = first.slot;
+            (slots[0], bounds[0]) = (first.slot, first.place);
             if let Some(after) = landmark(SurvivorIndex::after, end - 1) {
-                slots[1] = after.slot - 1;
+                (slots[1], bounds[1]) = (after.slot - 1, after.place);
             }
         }
         let part = Part { source, last, len: p.len, slots };
-        self.write_survivors(&part, start - before, false, out).map(drop)
+        let is_counted = p.bijection.trusted().is_none();
+        let found = self.write_survivors(&part, start - bounds[0], is_counted, out)?;
+        let expected = bounds[1] - bounds[0];
+        match found {
+            Some(found) if found != expected => {
+                Err(wrong_count(p.len, (p.len - expected).saturating_add(found)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes a range of a permutation whose survivors an index lists: so few slots survive that
+    /// the host evaluates them.
+    fn write_listed<B: Bijection, N: Word + DeviceRepr>(
+        &mut self,
+        p: &Permutation<B>,
+        places: Range<u64>,
+        out: &mut impl DeviceArrayMut<N>,
+    ) -> Result<(), Error> {
+        p.build_index()?;
+        let mut indexes = try_with_capacity(out.len())?;
+        indexes.extend(p.range(places)?.map(N::wrap));
+        self.write_words(&indexes, out)
     }
 
     /// Writes the first places of a permutation of which nothing has been counted.
@@ -129,7 +169,11 @@ impl CudaWorkspace {
             // A number that is too large for the word becomes the largest.
             let end = (slots as u64).min(last);
             let part = Part { source: source.clone(), last, len: p.len, slots: [0, end] };
-            if self.write_survivors(&part, 0, true, out)? || end == last {
+            let found = self.write_survivors(&part, 0, true, out)?.unwrap_or(u64::MAX);
+            if end == last && found != p.len {
+                return Err(wrong_count(p.len, found));
+            }
+            if found >= out.len() as u64 {
                 return Ok(());
             }
             // It is not random. All survivors may be at the other end.
@@ -168,15 +212,18 @@ impl CudaWorkspace {
     }
 
     /// Looks up many places at once: `out[k] = p[places[k]]`, and `u64::MAX` where `places[k]` is
-    /// no place. It does not wait for the GPU.
+    /// no place. It does not wait for the GPU, and does not check the values of a bijection that is
+    /// not [trusted](crate::TrustedBijection).
     ///
     /// # Errors
     ///
     /// [`Error::LengthMismatch`]; [`GpuError::NoSource`](crate::GpuError::NoSource) if the length
     /// does not fill the bijection's domain ([`Permutation::walk`] always does) or if the bijection
-    /// has no device text; [`GpuError::Params`](crate::GpuError::Params),
+    /// has no device text; [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has
+    /// no compiled kernels for views; [`GpuError::Params`](crate::GpuError::Params),
     /// [`GpuError::Compile`](crate::GpuError::Compile),
     /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    /// [`GpuError::Captured`](crate::GpuError::Captured),
     /// [`GpuError::Driver`](crate::GpuError::Driver).
     ///
     /// # Examples
@@ -217,6 +264,14 @@ impl CudaWorkspace {
         let inverse = Inverse::new(p).device_source().ok_or(GpuError::NoSource)?;
         self.write_points(inverse, p.len, indexes, out)
     }
+}
+
+/// The error for a permutation of `len` items in which another number of slots survives.
+fn wrong_count(len: u64, survivors: u64) -> Error {
+    // How many there are beyond that depends on how many are counted together, so at most one more
+    // is reported.
+    let actual = survivors.min(len.saturating_add(1));
+    Error::NotABijection(Defect::Survivors { expected: len, actual })
 }
 
 /// The device text of a permutation whose length fills its bijection's domain.

@@ -63,7 +63,7 @@ impl<B: Bijection> Permutation<B> {
 
     /// Whether listing the slots of all items takes less time than evaluating the slots between
     /// `places` places: there may be any number of slots for each item.
-    fn is_listed_sooner(&self, places: u64) -> bool {
+    pub(super) fn is_listed_sooner(&self, places: u64) -> bool {
         let all = u128::from(self.len) * u128::from(tuning::SPARSE);
         self.is_sparse() && self.slots_between(places) > all
     }

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use bijective_shuffle::GpuError;
-use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use bijective_shuffle::cudarc::driver::{CudaContext, CudaGraph, CudaStream};
+use bijective_shuffle::cudarc::driver::sys::{
+    CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode,
+};
+use bijective_shuffle::cudarc::driver::{
+    CudaContext, CudaGraph, CudaSlice, CudaStream, DriverError,
+};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{Philox4x32Rng, Streams, Xorwow};
-use bijective_shuffle::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceSource};
+use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceSource};
 
 use super::{STRATEGIES, cuda, reference};
 
@@ -172,6 +176,111 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
     // And it goes on as before.
     assert_eq!(workspace.indices(&f, &mut out.slice_mut(..1000)), Ok(()));
     stream.synchronize().unwrap();
+}
+
+/// A graph would keep the host's address, and not what is there.
+#[test]
+fn what_the_host_evaluates_is_not_captured() {
+    let Some(_) = cuda() else { return };
+    // SAFETY: there is no graph that could be launched.
+    let cuda = unsafe { alone().with_capture() };
+    let stream = cuda.stream();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let p = Permutation::with_bijection(100, Standard::from_seed(1 << 20, 1)).unwrap();
+    let mut out = stream.alloc_zeros::<u64>(100).unwrap();
+    let (answer, graph) = capture(stream, || workspace.range(&p, .., &mut out));
+    assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
+    assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
+    workspace.range(&p, .., &mut out).unwrap();
+    let got = stream.clone_dtoh(&out).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(got, p.to_vec());
+}
+
+/// Waiting for a slice that was written in another stream's capture would make the engine's stream
+/// part of that capture.
+#[test]
+fn a_slice_of_another_streams_capture_is_refused() {
+    let Some(_) = cuda() else { return };
+    let context = CudaContext::new_non_primary(0, 0).unwrap();
+    let (ours, theirs) = (context.new_stream().unwrap(), context.new_stream().unwrap());
+    let cuda = Cuda::on_stream(ours.clone()).unwrap();
+    let mut group = CudaGroup::new(core::slice::from_ref(&cuda)).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let f = Standard::from_seed(1000, 1);
+    let mut ready = ours.alloc_zeros::<u64>(1000).unwrap();
+    workspace.indices(&f, &mut ready).unwrap();
+    group.indices(&f, core::slice::from_mut(&mut ready)).unwrap();
+    for by_group in [false, true] {
+        // SAFETY: nobody reads it before it is written.
+        let mut out = unsafe { theirs.alloc::<u64>(1000) }.unwrap();
+        context.synchronize().unwrap();
+        theirs.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
+        theirs.memset_zeros(&mut out).unwrap();
+        let answer = if by_group {
+            group.indices(&f, core::slice::from_mut(&mut out))
+        } else {
+            workspace.indices(&f, &mut out)
+        };
+        assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
+        // The engine's stream has not joined again what it was drawn into.
+        let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        assert!(theirs.end_capture(flags).is_err());
+        // The slice's events belong to the capture that has failed.
+        let _ = context.check_err();
+        core::mem::forget(out);
+    }
+    workspace.indices(&f, &mut ready).unwrap();
+    ours.synchronize().unwrap();
+}
+
+/// cudarc keeps an error that it cannot return, and its `synchronize` returns that before it waits.
+#[test]
+fn a_group_waits_although_an_error_has_been_kept() {
+    let Some(_) = cuda() else { return };
+    let context = CudaContext::new_non_primary(0, 0).unwrap();
+    let engines = [(); 2].map(|()| Cuda::on_stream(context.new_stream().unwrap()).unwrap());
+    let group = CudaGroup::new(&engines).unwrap();
+    let mut ballast: Vec<CudaSlice<u8>> =
+        engines.iter().map(|engine| engine.stream().alloc_zeros(1 << 28).unwrap()).collect();
+    let mut ends = Vec::new();
+    for (engine, ballast) in engines.iter().zip(&mut ballast) {
+        for _ in 0..100 {
+            engine.stream().memset_zeros(ballast).unwrap();
+        }
+        ends.push(engine.stream().record_event(None).unwrap());
+    }
+    context.record_err::<()>(Err(DriverError(CUresult::CUDA_ERROR_UNKNOWN)));
+    let kept = group.synchronize();
+    assert!(matches!(kept, Err(Error::Gpu(GpuError::Driver { code: 999, .. }))), "{kept:?}");
+    assert!(ends.iter().all(|end| end.is_complete()));
+    assert_eq!(group.synchronize(), Ok(()));
+}
+
+#[test]
+fn a_group_is_not_captured() {
+    let Some(_) = cuda() else { return };
+    // SAFETY: there is no graph that could be launched.
+    let cuda = unsafe { alone().with_capture() };
+    let stream = cuda.stream();
+    let mut group = CudaGroup::new(core::slice::from_ref(&cuda)).unwrap();
+    let f = Standard::from_seed(1000, 1);
+    let source = [stream.alloc_zeros::<u64>(1000).unwrap()];
+    let mut out = [stream.alloc_zeros::<u64>(1000).unwrap()];
+    let captured = [const { Err(Error::Gpu(GpuError::Captured)) }; 4];
+    let mut calls = || {
+        [
+            group.shuffle_into(&f, &source, &mut out),
+            group.unshuffle_into(&f, &source, &mut out),
+            group.shuffle_in_place(&f, &mut out),
+            group.indices(&f, &mut out),
+        ]
+    };
+    assert_eq!(calls(), [const { Ok(()) }; 4]);
+    let (answers, graph) = capture(stream, &mut calls);
+    assert_eq!(answers, captured);
+    assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
+    assert_eq!(calls(), [const { Ok(()) }; 4]);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
-use bijective_shuffle::cudarc::driver::{CudaContext, CudaSlice, DeviceRepr};
+use bijective_shuffle::cudarc::driver::{
+    CudaContext, CudaSlice, CudaView, CudaViewMut, DeviceRepr,
+};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, GpuError};
 
@@ -181,6 +183,89 @@ fn what_is_reserved_is_enough() {
     }
 }
 
+/// What has been reserved is neither compiled nor kept again.
+#[test]
+fn nothing_is_compiled_after_a_reservation() {
+    if cuda().is_none() {
+        return;
+    }
+    // Kernels are those of a context, and no other test has this one.
+    let context = CudaContext::new_non_primary(0, 0).unwrap();
+    let engine = || Cuda::on_stream(context.new_stream().unwrap()).unwrap();
+    let engines = [engine(), engine()];
+    let folder = tempfile::tempdir().unwrap();
+    engines[0].keep_kernels_in(folder.path());
+    let kept = || std::fs::read_dir(folder.path()).unwrap().count();
+    for strategy in [CudaStrategy::SinglePass, CudaStrategy::Partitioned] {
+        let mut group = CudaGroup::new(&engines).unwrap().with_strategy(strategy);
+        let len = 300_001;
+        let f = Standard::from_seed(len as u64, 3);
+        let lens = [100_000, 200_001];
+        let before = kept();
+        group.reserve::<u64>(&f, &lens, &lens).unwrap();
+        let compiled = kept();
+        assert!(compiled > before, "{strategy:?}");
+        let items: Vec<u64> = (0..len as u64).collect();
+        for back in [false, true] {
+            let done =
+                guarded(&mut group, u64::MAX, &items, [&lens, &lens], |group, source, out| {
+                    if back {
+                        group.unshuffle_into(&f, source, out)
+                    } else {
+                        group.shuffle_into(&f, source, out)
+                    }
+                });
+            done.unwrap();
+        }
+        assert_eq!(kept(), compiled, "{strategy:?}");
+    }
+}
+
+/// Slices that begin at multiples of 8 bytes have items of 16.
+#[test]
+fn slices_of_any_alignment() {
+    for strategy in STRATEGIES {
+        let Some(mut group) = logical(2, strategy) else { return };
+        let streams: Vec<_> = group.streams().cloned().collect();
+        let each = 150_001;
+        let f = Standard::from_seed(2 * each as u64, 4);
+        let item = |index: u64| [index, !index];
+        let (mut sources, mut outs) = (Vec::new(), Vec::new());
+        for (stream, first) in streams.iter().zip((0..).step_by(each)) {
+            let words = (first as u64..(first + each) as u64).flat_map(item);
+            let words: Vec<u64> = core::iter::once(7).chain(words).collect();
+            sources.push(stream.clone_htod(&words).unwrap());
+            outs.push(stream.alloc_zeros::<u64>(2 * each + 2).unwrap());
+        }
+        let views: Vec<_> = sources.iter().map(|run| run.slice(1..)).collect();
+        let views: Vec<CudaView<'_, [u64; 2]>> = views
+            .iter()
+            .map(|view| {
+                // SAFETY: any two words are an item.
+                unsafe { view.transmute(each) }.unwrap()
+            })
+            .collect();
+        let mut places: Vec<_> = outs.iter_mut().map(|run| run.slice_mut(1..)).collect();
+        let mut places: Vec<CudaViewMut<'_, [u64; 2]>> = places
+            .iter_mut()
+            .map(|view| {
+                // SAFETY: any two words are an item.
+                unsafe { view.transmute_mut(each) }.unwrap()
+            })
+            .collect();
+        group.shuffle_into(&f, &views, &mut places).unwrap();
+        drop((views, places));
+        let expected = reference(&f, 2 * each);
+        for ((stream, out), expected) in streams.iter().zip(&outs).zip(expected.chunks(each)) {
+            let words = stream.clone_dtoh(out).unwrap();
+            stream.synchronize().unwrap();
+            assert_eq!([words[0], words[2 * each + 1]], [0, 0], "{strategy:?}");
+            let expected = expected.iter().flat_map(|&index| item(index));
+            assert!(words[1..=2 * each].iter().copied().eq(expected), "{strategy:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_array_of_the_group_is_refused() {
     let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
@@ -206,6 +291,18 @@ fn what_is_no_array_of_the_group_is_refused() {
         group.shuffle_into(&f, &source, &mut short),
         Err(Error::LengthMismatch { expected: 200, actual: 199 })
     );
+    let uncounted = Err(Error::LengthExceedsDomain { len: u64::MAX, last: f.last() });
+    assert_eq!(group.reserve::<u64>(&f, &[usize::MAX, 1], &[1, usize::MAX]), uncounted);
+    // What is too large is refused before copies take memory.
+    let held = group.bytes();
+    let mut large = [engine.stream().alloc_zeros::<[[u8; 512]; 256]>(1).unwrap()];
+    let large = core::slice::from_mut(&mut large[0]);
+    let mut alone = logical(1, CudaStrategy::Auto).unwrap();
+    assert_eq!(
+        alone.shuffle_in_place(&f, large),
+        Err(Error::Gpu(GpuError::ItemTooLarge { bytes: 1 << 17, most: 1 << 16 }))
+    );
+    assert_eq!((group.bytes(), alone.bytes()), (held, 0));
     let narrow = VariablePhilox::<24>::from_keys(7, [1; 24]);
     let mut out = [run(50), run(150)];
     assert_eq!(

@@ -1,9 +1,9 @@
 //! What cannot be done is refused with an error that says why, and nothing is lost.
 
-use bijective_shuffle::GpuError;
 use bijective_shuffle::cudarc::driver::CudaContext;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaWorkspace, DeviceSource};
+use bijective_shuffle::{Defect, GpuError};
 
 use super::cuda;
 
@@ -65,6 +65,38 @@ fn parameters_of_another_size_than_the_struct_are_refused() {
         assert!(log.contains("the parameters are the struct's bytes"), "{log}");
     }
     assert_eq!(items, [1, 2, 3]);
+}
+
+/// A bijection of which fewer slots survive on the device than on the host.
+#[test]
+fn views_count_the_survivors_of_a_bijection_that_is_not_trusted() {
+    let Some(cuda) = cuda() else { return };
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let wrong = Err(Error::NotABijection(Defect::Survivors { expected: 5, actual: 1 }));
+    let f = || Claims { last: 9, forward: "slot == 3 ? 2 : 8", words: 1, params: 1 };
+    for places in [0..5, 0..3, 1..4] {
+        let p = Permutation::with_bijection(5, f()).unwrap();
+        let mut out =
+            cuda.stream().alloc_zeros::<u64>((places.end - places.start) as usize).unwrap();
+        assert_eq!(workspace.range(&p, places.clone(), &mut out), wrong, "{places:?}");
+    }
+}
+
+#[test]
+fn views_have_room_for_the_same_parameters_as_shuffles() {
+    let Some(cuda) = cuda() else { return };
+    let mut workspace = CudaWorkspace::new(&cuda);
+    let mut out = cuda.stream().alloc_zeros::<u64>(5).unwrap();
+    for (words, fits) in [(400, true), (430, false), (600, false)] {
+        for last in [4, 9] {
+            let f = Claims { last, forward: "slot", words, params: words };
+            let answer = workspace.indices(&f, &mut out);
+            let refused = matches!(answer, Err(Error::Gpu(GpuError::Params { .. })));
+            assert!(if fits { answer.is_ok() } else { refused }, "{words} words: {answer:?}");
+            let p = Permutation::with_bijection(5, f).unwrap();
+            assert_eq!(workspace.range(&p, .., &mut out), answer, "{words} words, {last}");
+        }
+    }
 }
 
 #[test]

@@ -106,10 +106,26 @@ fn an_index_built_on_the_gpu_is_the_hosts() {
         let expected: Vec<u64> = theirs.range(places.clone()).unwrap().collect();
         assert!(range::<_, u64>(&mut workspace, &ours, places).unwrap() == expected, "{len}");
     }
-    // The host lists so few survivors, and checks whom nobody vouches for.
-    let few = Permutation::with_bijection(100, Standard::from_seed(1 << 20, 1)).unwrap();
-    let expected: Vec<u64> = few.range(20..70).unwrap().collect();
-    assert!(range::<_, u64>(&mut workspace, &few, 20..70).unwrap() == expected);
+}
+
+/// Where few of the slots survive, however many slots there are, the host lists them.
+#[test]
+fn few_of_many_slots() {
+    let Some(cuda) = cuda() else { return };
+    let mut workspace = CudaWorkspace::new(&cuda);
+    for points in [1 << 20, 1 << 40, 1 << 63] {
+        let few = || Permutation::with_bijection(100, Standard::from_seed(points, 1)).unwrap();
+        for places in [0..100, 0..1, 0..99, 20..70, 99..100] {
+            let expected: Vec<u64> = few().range(places.clone()).unwrap().collect();
+            let got = range::<_, u64>(&mut workspace, &few(), places.clone()).unwrap();
+            assert!(got == expected, "{places:?} of 100 in {points}");
+        }
+    }
+    // Two out of sixteen million are found sooner than all can be listed.
+    let p = Permutation::with_bijection(1 << 24, Standard::from_seed(1 << 31, 1)).unwrap();
+    let expected: Vec<u64> = p.head(2).collect();
+    assert!(range::<_, u64>(&mut workspace, &p, 0..2).unwrap() == expected);
+    assert!(p.index().is_none());
 }
 
 #[test]

@@ -4,16 +4,16 @@
 
 use std::error::Error;
 
-use bijective_shuffle::cudarc::driver::sys::CUevent_flags;
 use bijective_shuffle::cudarc::driver::{
-    CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig,
-    PushKernelArg,
+    CudaFunction, CudaSlice, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
 };
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
+use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource};
 
-use crate::arguments::{Common, GpuLengths};
+use crate::arguments::{Common, GpuBetween};
+use crate::contender::Choice;
 use crate::gpu_rows::Given;
+use crate::gpu_time;
 use crate::machine::{self, Origin};
 use crate::measure::median;
 
@@ -75,15 +75,16 @@ type Call<'a> = dyn FnMut(&mut CudaSlice<u64>) -> Result<(), Box<dyn Error>> + '
 type Contender<'a> = (String, Box<Call<'a>>);
 
 /// Measures the lengths, and prints rows.
-pub(crate) fn run(lengths: &GpuLengths, common: &Common) -> Result<(), Box<dyn Error>> {
+pub(crate) fn run(lengths: &GpuBetween, common: &Common) -> Result<(), Box<dyn Error>> {
     let cuda = Cuda::new()?;
     let origin = Origin::new(&cuda.stream().context().name()?)?;
     println!("# $ {}", machine::command());
     let repeats = common.effort().repeats;
     println!("# seconds: of one call, median of {repeats} samples of {CALLS} calls in a row");
     println!("{}", origin.head(&["name", "item_bytes", "length", "seconds"]));
-    for power in (lengths.from.max(9)..=lengths.to.min(24)).step_by(lengths.step) {
-        at_length(&cuda, &origin, (1 << power) + 1, repeats)?;
+    let choice = Choice { only: &lengths.only, skip: &common.skip };
+    for power in (lengths.from..=lengths.to).step_by(lengths.step) {
+        at_length(&cuda, &origin, (1 << power) + 1, repeats, choice)?;
     }
     Ok(())
 }
@@ -93,6 +94,7 @@ fn at_length(
     origin: &Origin,
     len: usize,
     repeats: usize,
+    choice: Choice<'_>,
 ) -> Result<(), Box<dyn Error>> {
     let stream = cuda.stream();
     let f = Standard::from_seed(len as u64, 1);
@@ -115,6 +117,7 @@ fn at_length(
             contenders.push(contender);
         }
     }
+    contenders.retain(|(name, _)| choice.takes(name));
     let expected = Cpu.shuffled(&f, &items)?;
     for (name, call) in &mut contenders {
         let mut out = stream.alloc_zeros::<u64>(len)?;
@@ -127,28 +130,15 @@ fn at_length(
         if got != expected {
             return Err(format!("{name} is wrong at {len} items").into());
         }
-        let times: Result<Vec<f64>, _> =
-            (0..repeats).map(|_| time(stream, call, &mut out)).collect();
+        let sample = || gpu_time::by_events(stream, CALLS, || call(&mut out));
+        let times: Result<Vec<f64>, _> = core::iter::repeat_with(sample)
+            .take(repeats)
+            .map(|time| Ok::<_, Box<dyn Error>>(time? / CALLS as f64))
+            .collect();
         let seconds = format!("{:e}", median(times?));
         println!("{}", origin.row(&[name, "8", &len.to_string(), &seconds]));
     }
     Ok(())
-}
-
-/// Seconds of one call of some in a row.
-fn time(
-    stream: &CudaStream,
-    call: &mut Call<'_>,
-    out: &mut CudaSlice<u64>,
-) -> Result<f64, Box<dyn Error>> {
-    let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-    let start = event()?;
-    for _ in 0..CALLS {
-        call(out)?;
-    }
-    let end = event()?;
-    end.synchronize()?;
-    Ok(f64::from(start.elapsed_ms(&end)?) / 1e3 / CALLS as f64)
 }
 
 /// A kernel of a shape; `None` if the device cannot hold all of its blocks at once, or the slots
@@ -159,28 +149,15 @@ fn all_at_once<'a>(
     f: &Standard,
     source: &'a CudaSlice<u64>,
 ) -> Result<Option<Contender<'a>>, Box<dyn Error>> {
-    let Shape { threads, slots, blocks, cluster } = shape;
+    let Shape { threads, slots, cluster, .. } = shape;
     let points = u32::try_from(f.last())? + 1;
     let (grid, rest) = (points / (threads * slots), points % (threads * slots));
     if rest != 0 || grid < cluster {
         return Ok(None);
     }
     let device = f.device_source().ok_or("the default family has a text")?;
-    let text = format!(
-        "#define THREADS {threads}\n#define SLOTS {slots}\n#define BLOCKS {blocks}\n\
-         #define CLUSTER {cluster}\n{}\nusing F = {};\n{TEXT}",
-        device.text(),
-        device.type_name()
-    );
-    let kernel = match cuda.kernel(&text, "between") {
-        Ok(kernel) => kernel,
-        Err(error) if cluster > 1 => {
-            println!("# clusters of {cluster}: {error}");
-            return Ok(None);
-        }
-        Err(error) => return Err(error.into()),
-    };
-    if grid > held(&kernel, threads, cuda)? {
+    let Some(kernel) = compiled(cuda, shape, &device)? else { return Ok(None) };
+    if grid > held(&kernel, shape, cuda)? {
         return Ok(None);
     }
     let params =
@@ -216,10 +193,40 @@ fn all_at_once<'a>(
     Ok(Some((name, Box::new(call))))
 }
 
-/// How many blocks the device holds at the same time.
-fn held(kernel: &CudaFunction, threads: u32, cuda: &Cuda) -> Result<u32, Box<dyn Error>> {
+/// The kernel of a shape; `None` if the device has no clusters.
+fn compiled(
+    cuda: &Cuda,
+    shape: Shape,
+    device: &DeviceSource,
+) -> Result<Option<CudaFunction>, Box<dyn Error>> {
+    let Shape { threads, slots, blocks, cluster } = shape;
+    let text = format!(
+        "#define THREADS {threads}\n#define SLOTS {slots}\n#define BLOCKS {blocks}\n\
+         #define CLUSTER {cluster}\n{}\nusing F = {};\n{TEXT}",
+        device.text(),
+        device.type_name()
+    );
+    match cuda.kernel(&text, "between") {
+        Ok(kernel) => Ok(Some(kernel)),
+        Err(error) if cluster > 1 => {
+            println!("# clusters of {cluster}: {error}");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How many blocks of a kernel with whole clusters the device holds at the same time.
+fn held(kernel: &CudaFunction, shape: Shape, cuda: &Cuda) -> Result<u32, Box<dyn Error>> {
     use bijective_shuffle::cudarc::driver::sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 
+    let Shape { threads, cluster, .. } = shape;
+    if cluster > 1 {
+        // The kernel itself says of how many blocks its clusters are.
+        let (grid_dim, block_dim) = ((cluster, 1, 1), (threads, 1, 1));
+        let config = LaunchConfig { grid_dim, block_dim, shared_mem_bytes: 0 };
+        return Ok(cluster * kernel.occupancy_max_active_clusters(config, cuda.stream())?);
+    }
     let each = kernel.occupancy_max_active_blocks_per_multiprocessor(threads, 0, None)?;
     let all = cuda.stream().context().attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
     Ok(each * u32::try_from(all)?)

@@ -27,9 +27,9 @@ pub(crate) const COLUMNS: [&str; 4] = ["kernels", "ms", "ms after `Cuda::new`", 
 pub(crate) enum Kernels {
     /// There are none: what the driver takes to open the device and to copy
     Driver,
-    /// Machine code that the crate brings along
+    /// Embedded machine code
     Machine,
-    /// PTX that the crate brings along, translated by the driver
+    /// Embedded PTX, translated by the driver
     Ptx,
     /// The run-time compiler
     Compiler,

@@ -3,7 +3,6 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Instant;
 
 use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result};
 use bijective_shuffle::prelude::*;
@@ -11,10 +10,13 @@ use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, CudaWorkspace};
 use rayon::prelude::*;
 
 use crate::arguments::{Common, GpuGroups};
+use crate::gpu_time;
 use crate::machine::{self, Origin};
 
 /// How long the calls of a sample take, at least.
 const SAMPLE_SECONDS: f64 = 0.05;
+/// The most calls of a sample.
+const MOST_CALLS: usize = 1000;
 /// How many items are compared with the CPU's, in several places of each GPU.
 const COMPARED: usize = 20_000;
 
@@ -84,8 +86,14 @@ impl Bench<'_> {
             group = group.with_strategy(strategy);
             if self.wants(name) {
                 let all = || streams.iter().try_for_each(|stream| stream.synchronize());
-                self.measure(name, self.len(), all, || group.shuffle_into(&f, &source, &mut out))?;
-                self.compare(&f, &streams, &out, name)?;
+                // What another contender has written must not pass as this one's.
+                for (stream, run) in streams.iter().zip(&mut out) {
+                    stream.memset_zeros(run)?;
+                }
+                let call = || group.shuffle_into(&f, &source, &mut out);
+                if self.measure(name, self.len(), all, call)? {
+                    self.compare(&f, &streams, &out, name)?;
+                }
             }
             let name = format!("back, {name}");
             if self.wants(&name) {
@@ -96,8 +104,9 @@ impl Bench<'_> {
                     back.push(stream.alloc_zeros(self.each)?);
                 }
                 let call = || group.unshuffle_into(&f, &out, &mut back);
-                self.measure(&name, self.len(), all, call)?;
-                self.compare_in_order(&streams, &back, &name)?;
+                if self.measure(&name, self.len(), all, call)? {
+                    self.compare_in_order(&streams, &back, &name)?;
+                }
             }
         }
         Ok(())
@@ -126,7 +135,8 @@ impl Bench<'_> {
         self.measure(name, self.each as u64, wait, || workspace.shuffle_into(&f, source, out))?;
         self.measure(&format!("back, {name}"), self.each as u64, wait, || {
             workspace.unshuffle_into(&f, source, out)
-        })
+        })?;
+        Ok(())
     }
 
     /// Copies from each device to each, of as many bytes as a shuffle exchanges, all at once.
@@ -173,47 +183,37 @@ impl Bench<'_> {
                 .expect(fits);
             }
             Ok(())
-        })
+        })?;
+        Ok(())
     }
 
     fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| name.contains(&**only))
     }
 
-    /// Prints the median time of a call.
+    /// Prints the median time of a call. Returns whether it runs; if it does not, the reason is
+    /// printed.
     fn measure<E: Error + 'static>(
         &self,
         name: &str,
         len: u64,
         wait: impl Fn() -> Result<(), E>,
         mut call: impl FnMut() -> Result<(), bijective_shuffle::Error>,
-    ) -> Result<(), Box<dyn Error>> {
+    ) -> Result<bool, Box<dyn Error>> {
         if let Err(error) = call() {
             println!("# {name}, {len} items: {error}");
-            return Ok(());
+            return Ok(false);
         }
-        let mut timed = |calls: usize| -> Result<f64, Box<dyn Error>> {
-            wait()?;
-            let start = Instant::now();
-            for _ in 0..calls {
-                call()?;
-            }
-            wait()?;
-            Ok(start.elapsed().as_secs_f64() / calls as f64)
-        };
-        let calls = (SAMPLE_SECONDS / timed(1)?).ceil().clamp(1.0, 1000.0) as usize;
-        let mut times = Vec::new();
-        for _ in 0..self.repeats {
-            times.push(timed(calls)?);
-        }
-        times.sort_by(f64::total_cmp);
+        let seconds = gpu_time::of_calls(self.repeats, (SAMPLE_SECONDS, MOST_CALLS), |calls| {
+            gpu_time::by_clock(calls, &wait, &mut call)
+        })?;
         let (members, mut devices) = (self.ordinals.len(), self.ordinals.clone());
         devices.dedup();
         let cells = [members, devices.len(), size_of::<u64>()].map(|number| number.to_string());
         let [members, devices, bytes] = &cells;
-        let (length, seconds) = (len.to_string(), format!("{:e}", times[times.len() / 2]));
+        let (length, seconds) = (len.to_string(), format!("{seconds:e}"));
         println!("{}", self.origin.row(&[name, members, devices, bytes, &length, &seconds]));
-        Ok(())
+        Ok(true)
     }
 
     /// The places where comparisons of a few items begin.

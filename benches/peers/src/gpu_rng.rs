@@ -6,17 +6,18 @@ mod sweep;
 use std::error::Error;
 
 use bijective_shuffle::Cuda;
-use bijective_shuffle::cudarc::driver::sys::CUevent_flags;
 use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
 
 use crate::arguments::{Common, GpuNumbers};
 use crate::curand;
+use crate::gpu_time;
 use crate::machine::{self, Origin};
+use crate::measure::median;
 
 pub(crate) use sweep::run as sweep;
 
 /// How long the calls between two events take, at least.
-const MEASURED_MS: f32 = 3.0;
+const MEASURED_SECONDS: f64 = 3e-3;
 /// The most calls between two events.
 const MOST_CALLS: usize = 1000;
 /// How many numbers at the beginning and at the end have their mean and variance looked at.
@@ -100,9 +101,8 @@ impl Bench<'_> {
                 times.push(time(self.cuda.stream(), contender, &mut out)?);
             }
         }
-        for (contender, mut times) in contenders.iter().zip(times) {
-            times.sort_by(f64::total_cmp);
-            let seconds = format!("{:e}", times[times.len() / 2]);
+        for (contender, times) in contenders.iter().zip(times) {
+            let seconds = format!("{:e}", median(times));
             let row = [&contender.name, K::NAME, &len.to_string(), &seconds];
             println!("{}", self.origin.row(&row));
         }
@@ -158,17 +158,8 @@ pub(crate) fn time<N>(
     contender: &mut Contender<'_, N>,
     out: &mut CudaViewMut<'_, N>,
 ) -> Result<f64, Box<dyn Error>> {
-    let mut timed = |calls: usize| -> Result<f32, Box<dyn Error>> {
-        let event = || stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-        let start = event()?;
-        for _ in 0..calls {
-            (contender.fill)(out)?;
-        }
-        let end = event()?;
-        end.synchronize()?;
-        Ok(start.elapsed_ms(&end)? / calls as f32)
-    };
-    let one = timed(1)?;
-    let calls = ((MEASURED_MS / one).ceil() as usize).clamp(1, MOST_CALLS);
-    Ok(f64::from(timed(calls)?) / 1e3)
+    // One sample, since contenders take turns.
+    gpu_time::of_calls(1, (MEASURED_SECONDS, MOST_CALLS), |calls| {
+        gpu_time::by_events(stream, calls, || (contender.fill)(out))
+    })
 }

@@ -3,10 +3,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use bijective_shuffle::cudarc::driver::sys::CUevent_flags;
-use bijective_shuffle::cudarc::driver::{
-    CudaSlice, CudaStream, DevicePtr, DeviceRepr, ValidAsZeroBits,
-};
+use bijective_shuffle::cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource, Trusted};
 
@@ -14,10 +11,12 @@ use rayon::prelude::*;
 
 use crate::arguments::{Common, GpuLengths};
 use crate::gpu;
+use crate::gpu_time;
 use crate::machine::{self, Origin};
+use crate::measure::median;
 
 /// How long the calls between two events take, at least.
-const MEASURED_MS: f32 = 2.0;
+const MEASURED_SECONDS: f64 = 2e-3;
 /// The most calls between two events.
 const MOST_CALLS: usize = 1000;
 /// How many items at the beginning are compared with the CPU's.
@@ -215,7 +214,9 @@ impl Bench<'_> {
         let mut workspace = CudaWorkspace::new(&direct);
         workspace.indices(order, &mut indices)?;
         let given = Given { address: indices.device_ptr(stream).0, last: self.len as u64 - 1 };
-        self.measure::<T>(name, || workspace.shuffle_into(&given, source, out))?;
+        if !self.measure::<T>(name, || workspace.shuffle_into(&given, source, out))? {
+            return Ok(());
+        }
         self.compare(order, out, "gather")
     }
 
@@ -232,7 +233,9 @@ impl Bench<'_> {
         }
         self.cuda.stream().memset_zeros(out)?;
         let mut workspace = CudaWorkspace::new(&self.cuda.clone().with_strategy(strategy));
-        self.measure::<T>(name, || workspace.shuffle_into(f, source, out))?;
+        if !self.measure::<T>(name, || workspace.shuffle_into(f, source, out))? {
+            return Ok(());
+        }
         self.compare(f, out, name)
     }
 
@@ -248,7 +251,9 @@ impl Bench<'_> {
             return Ok(());
         }
         let mut workspace = CudaWorkspace::new(&self.cuda.clone().with_strategy(strategy));
-        self.measure::<T>(name, || workspace.unshuffle_into(f, source, out))?;
+        if !self.measure::<T>(name, || workspace.unshuffle_into(f, source, out))? {
+            return Ok(());
+        }
         // Shuffled again it must be what it was.
         let mut again = self.cuda.stream().alloc_zeros::<T>(self.len)?;
         workspace.shuffle_into(f, out, &mut again)?;
@@ -266,7 +271,9 @@ impl Bench<'_> {
             return Ok(());
         }
         let mut workspace = CudaWorkspace::new(self.cuda);
-        self.measure::<u32>(name, || workspace.indices(f, out))?;
+        if !self.measure::<u32>(name, || workspace.indices(f, out))? {
+            return Ok(());
+        }
         let few = self.len.min(COMPARED);
         let got = self.cuda.stream().clone_dtoh(&out.slice(..few))?;
         self.cuda.stream().synchronize()?;
@@ -297,8 +304,7 @@ impl Bench<'_> {
                 shuffle(&mut items)?;
                 times.push(start.elapsed().as_secs_f64());
             }
-            times.sort_by(f64::total_cmp);
-            self.print(name, 8, times[times.len() / 2]);
+            self.print(name, 8, median(times));
         }
         Ok(())
     }
@@ -313,38 +319,22 @@ impl Bench<'_> {
         self.only.is_empty() || self.only.iter().any(|only| name.contains(&**only))
     }
 
-    /// Prints the median time of a call, by events.
+    /// Prints the median time of a call, by events. Returns whether it runs; if it does not, the
+    /// reason is printed.
     fn measure<T: Numbered>(
         &self,
         name: &str,
         mut call: impl FnMut() -> Result<(), bijective_shuffle::Error>,
-    ) -> Result<(), Box<dyn Error>> {
-        let stream = self.cuda.stream();
+    ) -> Result<bool, Box<dyn Error>> {
         if let Err(error) = call() {
             println!("# {name}, {} items of {} bytes: {error}", self.len, T::BYTES);
-            return Ok(());
+            return Ok(false);
         }
-        let mut timed = |calls: usize| -> Result<f32, Box<dyn Error>> {
-            let event =
-                |stream: &CudaStream| stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-            let start = event(stream)?;
-            for _ in 0..calls {
-                call()?;
-            }
-            let end = event(stream)?;
-            end.synchronize()?;
-            Ok(start.elapsed_ms(&end)? / calls as f32)
-        };
-        let one = timed(1)?;
-        let calls = ((MEASURED_MS / one).ceil() as usize).clamp(1, MOST_CALLS);
-        let mut times = Vec::new();
-        for _ in 0..self.repeats {
-            times.push(timed(calls)?);
-        }
-        times.sort_by(f32::total_cmp);
-        let seconds = f64::from(times[times.len() / 2]) / 1e3;
+        let seconds = gpu_time::of_calls(self.repeats, (MEASURED_SECONDS, MOST_CALLS), |calls| {
+            gpu_time::by_events(self.cuda.stream(), calls, &mut call)
+        })?;
         self.print(name, T::BYTES, seconds);
-        Ok(())
+        Ok(true)
     }
 
     fn compare<T: Numbered>(

@@ -9,12 +9,18 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaWorkspace};
 
 use crate::arguments::{Common, GpuViews};
+use crate::gpu_time;
 use crate::machine::{self, Origin};
 
 /// How long the calls of a sample take, at least.
 const SAMPLE_SECONDS: f64 = 0.05;
 /// How many indexes are compared with the host's.
 const COMPARED: usize = 100_000;
+/// In how many places an index is tried, and how many items are between two of its counts there.
+const LOOKED_UP: u64 = 1000;
+const APART: u64 = 10_000;
+/// The most calls of a sample.
+const MOST_CALLS: usize = 10_000;
 
 /// The columns after the origin.
 const COLUMNS: [&str; 4] = ["name", "length", "indexes", "seconds"];
@@ -72,8 +78,10 @@ impl Bench {
     fn whole(&mut self, len: u64) -> Result<(), Box<dyn Error>> {
         let f = Standard::from_seed(len, 1);
         let mut out = self.cuda.stream().alloc_zeros::<u64>(len as usize)?;
+        let (name, p) = ("all, compacted", Permutation::new(len, 1));
         let seconds = self.time(|workspace| workspace.indices(&f, &mut out))?;
-        self.print("all, compacted", len, len, seconds);
+        self.compare(name, &p, 0..len, &out)?;
+        self.print(name, len, len, seconds);
         Ok(())
     }
 
@@ -83,7 +91,16 @@ impl Bench {
         self.workspace.build_index(&Permutation::new(p.len(), 2))?;
         let start = Instant::now();
         self.workspace.build_index(p)?;
-        self.print("the index", p.len(), p.len(), start.elapsed().as_secs_f64());
+        let (name, seconds) = ("the index", start.elapsed().as_secs_f64());
+        // The slots between one block's count and that of another, some blocks on, are evaluated
+        // one by one.
+        for first in (0..p.len() - APART).step_by((p.len() / LOOKED_UP) as usize + 1) {
+            let there = p.range(first..=first + APART)?.fold(None, |_, index| Some(index));
+            if there.and_then(|index| p.position(index)) != Some(first + APART) {
+                return Err(format!("{name} is wrong at {} items", p.len()).into());
+            }
+        }
+        self.print(name, p.len(), p.len(), seconds);
         Ok(())
     }
 
@@ -167,20 +184,12 @@ impl Bench {
         &mut self,
         mut call: impl FnMut(&mut CudaWorkspace) -> Result<(), bijective_shuffle::Error>,
     ) -> Result<f64, Box<dyn Error>> {
-        call(&mut self.workspace)?;
-        let mut timed = |calls: usize| -> Result<f64, Box<dyn Error>> {
-            self.cuda.stream().synchronize()?;
-            let start = Instant::now();
-            for _ in 0..calls {
-                call(&mut self.workspace)?;
-            }
-            self.cuda.stream().synchronize()?;
-            Ok(start.elapsed().as_secs_f64() / calls as f64)
-        };
-        let calls = (SAMPLE_SECONDS / timed(1)?).ceil().clamp(1.0, 10_000.0) as usize;
-        let mut times = (0..self.repeats).map(|_| timed(calls)).collect::<Result<Vec<_>, _>>()?;
-        times.sort_by(f64::total_cmp);
-        Ok(times[times.len() / 2])
+        let Self { workspace, cuda, repeats, .. } = self;
+        call(workspace)?;
+        let wait = || cuda.stream().synchronize();
+        gpu_time::of_calls(*repeats, (SAMPLE_SECONDS, MOST_CALLS), |calls| {
+            gpu_time::by_clock(calls, wait, || call(workspace))
+        })
     }
 
     /// Prints a row.

@@ -19,6 +19,7 @@ mod gpu_cold;
 mod gpu_group;
 mod gpu_rng;
 mod gpu_rows;
+mod gpu_time;
 mod gpu_views;
 mod headlines;
 mod indexes;

@@ -10,7 +10,7 @@ use crate::affine::{BitMatrix, Network, check_length, index_bits};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Address;
-use crate::cuda::runtime::stream::{check_device, check_slices};
+use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::movement::Array;
 use crate::cuda::workspace::CudaWorkspace;
 use crate::error::{Error, GpuError};
@@ -69,7 +69,7 @@ impl CudaWorkspace {
         self.enter()?;
         let (source, _reading) = source.device_ptr(&self.stream);
         let (out, _writing) = out.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         let array = Array::given(source, out, size_of::<T>());
         let plan = plan::permute(map, array, &self.executor.device.limits)?;
         // SAFETY: both slices belong to the context and have as many items as the map has points,
@@ -98,7 +98,7 @@ impl CudaWorkspace {
         check_device(&self.stream, items.stream())?;
         self.enter()?;
         let (items, _guard) = items.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         let (items, limits) = (Address::Given(items), &self.executor.device.limits);
         let plan = plan::permute_in_place(map, items, size_of::<T>(), limits)?;
         // SAFETY: the slice belongs to the context and has as many items as the map has points,
@@ -189,7 +189,7 @@ impl CudaWorkspace {
         check_device(&self.stream, items.stream())?;
         self.enter()?;
         let (items, _guard) = items.device_ptr_mut(&self.stream);
-        check_slices(&self.stream)?;
+        self.executor.check_slices()?;
         let items = (Address::Given(items), size_of::<T>());
         let limits = &self.executor.device.limits;
         let plan = plan::order_by_network(network.maps(), items, T::NAME, bits, limits)?;

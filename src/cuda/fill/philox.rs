@@ -135,7 +135,7 @@ impl Cuda {
         }
         enter(stream, *may_be_captured)?;
         let (address, _guard) = out.device_ptr_mut(stream);
-        check_slices(stream)?;
+        check_slices(stream, *may_be_captured)?;
         let words = D::words(len);
         let places = Places::new(rng, address, words, D::WORDS);
         let mut plan = Plan::new();

@@ -12,7 +12,7 @@ use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
-use crate::cuda::runtime::stream::{check_device, check_slices, enter, failed};
+use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
 use crate::error::{Error, GpuError};
 use crate::rng::Streams;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
@@ -124,7 +124,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         let stream = &self.executor.stream;
         let copied = stream.memcpy_dtoh(&self.states, &mut states);
         copied.map_err(|error| failed(error, "copy states from the device"))?;
-        stream.synchronize().map_err(|error| failed(error, "wait for the device"))?;
+        finish(stream).map_err(|error| failed(error, "wait for the device"))?;
         scatter(&layout, &states)
     }
 
@@ -155,7 +155,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         self.executor.enter()?;
         let (states, _states) = self.states.device_ptr_mut(&stream);
         let (address, _out) = out.device_ptr_mut(&stream);
-        check_slices(&stream)?;
+        self.executor.check_slices()?;
         let multiprocessors = self.executor.device.limits.multiprocessors;
         let job = StreamsJob { states, count, out: address, len, multiprocessors };
         let plan = plan::<G, D>(job)?;

@@ -1,14 +1,17 @@
-//! The direct strategy over a group: every member evaluates every slot, and moves the items of the
-//! places that it holds itself.
+//! The direct strategy over a group: every member moves the items of the places that it holds
+//! itself. It evaluates their slots or, where some slots do not survive, all slots, to find them.
 //!
 //! It serves all lengths, items and domains. Items come one by one from wherever they are, so on
 //! long arrays the links between the GPUs are its limit.
+
+use core::ops::Range;
 
 use super::movement::{OwnMovement, Sharded};
 use crate::cuda::runtime::plan::{Address, Evaluated, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::direct::{self, Slots};
 use crate::cuda::shuffle::job::Job;
+use crate::cuda::view;
 use crate::error::Error;
 
 /// The plan of a member.
@@ -16,8 +19,12 @@ pub(super) fn plan<'a>(job: &'a Job, of: Sharded<'_>, member: usize) -> Result<P
     let mut plan = Plan::new();
     if job.is_dense() {
         let index = WordType::for_indexes(job.last);
-        let movement = OwnMovement::new(of, member);
-        plan.launch(direct::dense((&job.source).into(), job.len, index, &movement)?);
+        let movement = OwnMovement::from_own(of, member);
+        let Range { start, end } = movement.places();
+        if start < end {
+            let source = view::from_slot(&job.source, start);
+            plan.launch(direct::dense(source.into(), end - start, index, &movement)?);
+        }
     } else {
         survivors(&mut plan, job, of, member, None)?;
     }
@@ -38,15 +45,18 @@ pub(super) fn survivors<'a>(
     direct::survivors(plan, (&job.source).into(), slots, &movement, only_if)
 }
 
-/// The plan of a member where the permutation's `len` indexes are at an address, in 64 bits.
+/// The plan of a member where the permutation's indexes are at an address, in 64 bits.
 pub(super) fn by_table<'a>(
     indexes: u64,
-    len: u64,
     of: Sharded<'_>,
     member: usize,
 ) -> Result<Plan<'a>, Error> {
     let mut plan = Plan::new();
-    let lookup = Evaluated::Lookup(WordType::U64, Address::Given(indexes));
-    plan.launch(direct::dense(lookup, len, WordType::U64, &OwnMovement::new(of, member))?);
+    let movement = OwnMovement::from_own(of, member);
+    let Range { start, end } = movement.places();
+    if start < end {
+        let lookup = Evaluated::Lookup(WordType::U64, Address::Given(indexes + 8 * start));
+        plan.launch(direct::dense(lookup, end - start, WordType::U64, &movement)?);
+    }
     Ok(plan)
 }

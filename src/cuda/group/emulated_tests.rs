@@ -1,25 +1,17 @@
 //! Whole shuffles over a group, with all kernels compiled as plain C++: the same plans and the same
 //! arguments as on devices, in memory at fixed addresses, compared with algorithm 1.
 
+use super::direct;
+use super::given::nowhere;
+use super::movement::Sharded;
 use super::partitioned::Exchange;
 use super::shards::Shards;
-use super::sizes::{Layout, Sizes};
+use super::sizes::{Layout, Sizes, tests::LIMITS};
 use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift};
 use crate::compact::Direction;
 use crate::cuda::emulation::Emulation;
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
-use crate::cuda::shuffle::movement::Movement;
-
-const LIMITS: Limits = Limits {
-    multiprocessors: 132,
-    threads_per_multiprocessor: 2048,
-    shared_per_block: 227 << 10,
-    shared_per_multiprocessor: 228 << 10,
-    l2_bytes: 50 << 20,
-};
 
 /// The bytes of each member's memory.
 const MEMORY: u64 = 1 << 26;
@@ -42,9 +34,20 @@ fn array(lens: &[usize], part: usize) -> Shards {
     Shards::new(lens.iter().enumerate().map(|(member, &len)| (memory(member, part), len)), 8)
 }
 
+/// The words of all items, some of 8 bytes for each, in their new order.
+fn expected(f: &dyn Bijection, len: u64, direction: Direction, words: u64) -> Vec<u64> {
+    let order = (0..=f.last()).map(|slot| f.forward(slot)).filter(|&index| index < len);
+    let mut from: Vec<u64> = order.collect();
+    if direction == Direction::Unshuffle {
+        let mut places = vec![0; from.len()];
+        (0..).zip(&from).for_each(|(rank, &index)| places[index as usize] = rank);
+        from = places;
+    }
+    from.iter().flat_map(|index| (0..words).map(move |word| item(index * words + word))).collect()
+}
+
 fn job(f: &dyn Bijection, len: u64) -> Job {
-    let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
-    Job::new(f, len, nowhere).unwrap()
+    Job::new(f, len, nowhere()).unwrap()
 }
 
 /// Moves an array by the phases of an exchange whose sizes a function may change, and compares.
@@ -96,17 +99,7 @@ fn check(
     let lines = emulation.run(&job.source);
     let overflows: u64 = lines.iter().step_by(2).map(|line| line[0]).sum();
     let got = lines[1..].iter().step_by(2).cloned().collect::<Vec<_>>().concat();
-    let order: Vec<u64> =
-        (0..=f.last()).map(|slot| f.forward(slot)).filter(|&index| index < len).collect();
-    let expected: Vec<u64> = match direction {
-        Direction::Shuffle => order.iter().map(|&index| item(index)).collect(),
-        Direction::Unshuffle => {
-            let mut all = vec![0; len as usize];
-            (0..).zip(&order).for_each(|(rank, &index)| all[index as usize] = item(rank));
-            all
-        }
-    };
-    assert!(got == expected, "{from:?} to {to:?}, {direction:?}");
+    assert!(got == expected(f, len, direction, 1), "{from:?} to {to:?}, {direction:?}");
     assert!(overflows == 0 || overflows == from.len() as u64, "all members decide alike");
     Some(overflows > 0)
 }
@@ -122,6 +115,64 @@ fn shuffles_over_three_members_are_those_of_one() {
             assert_ne!(check(&f, lens, direction, |_| {}), Some(true), "{lens:?}, {direction:?}");
         }
     }
+}
+
+/// The direct strategy, with items of one word and of three, and the indexes.
+#[test]
+fn members_fetch_their_own_items() {
+    let f = MulXorshift::<10>::from_seed(1 << 13, 6);
+    let gaps: [&[usize]; 2] = [&[2500, 0, 2501], &[1700, 1701, 1600]];
+    let dense: [&[usize]; 2] = [&[1 << 12, 4000, 96], &[0, 1 << 12, 1 << 12]];
+    for [from, to] in [gaps, dense] {
+        let len = from.iter().sum::<usize>() as u64;
+        let job = job(&f, len);
+        for words in [1, 3] {
+            let array = |lens: &[usize], part| {
+                let runs = lens.iter().enumerate();
+                Shards::new(runs.map(|(member, &len)| (memory(member, part), len)), 8 * words)
+            };
+            let (source, out) = (array(from, 0), array(to, 1));
+            for direction in [Direction::Shuffle, Direction::Unshuffle] {
+                let of = Sharded::Items { source: &source, out: &out, direction };
+                let Some(got) = moved_directly(&job, of, &source, &out) else { return };
+                let expected = expected(&f, len, direction, words as u64);
+                assert!(got == expected, "{from:?} to {to:?}, {direction:?}, {words} words");
+            }
+        }
+        let out = array(to, 1);
+        let of = Sharded::Indices { out: &out, word: WordType::U64 };
+        let got = moved_directly(&job, of, &out, &out).unwrap();
+        let order = (0..=f.last()).map(|slot| f.forward(slot)).filter(|&index| index < len);
+        assert!(got.into_iter().eq(order), "indexes in {to:?}");
+    }
+}
+
+/// The words that all members have afterwards, and nothing behind them is written.
+fn moved_directly(job: &Job, of: Sharded<'_>, source: &Shards, out: &Shards) -> Option<Vec<u64>> {
+    let mut emulation = Emulation::new()?;
+    let words = source.item() as u64 / 8;
+    let members = 0..source.members();
+    let plans: Vec<_> =
+        members.clone().map(|member| direct::plan(job, of, member).unwrap()).collect();
+    for member in members.clone() {
+        let places = source.places(member);
+        emulation.map(memory(member, 0), MEMORY);
+        emulation.fill(memory(member, 0), places.start * words, places.end * words, ITEM);
+        emulation.make_tile_states(memory(member, 3));
+    }
+    for (member, plan) in plans.iter().enumerate() {
+        emulation.execute(plan, memory(member, 3));
+    }
+    for member in members {
+        let places = out.places(member);
+        emulation.print("uint64_t", memory(member, 1), (places.end - places.start) * words + 1);
+    }
+    let lines = emulation.run(&job.source);
+    let of_members = lines.into_iter().flat_map(|mut line| {
+        assert_eq!(line.pop(), Some(0xA5A5_A5A5_A5A5_A5A5), "behind a member's run");
+        line
+    });
+    Some(of_members.collect())
 }
 
 /// Slots of 64 bits, as domains of more than 2^32 points have them.

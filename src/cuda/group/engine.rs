@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
+use cudarc::driver::{CudaStream, DeviceRepr};
 
+use super::given::{job_of_items, nowhere, reading, total, writing};
 use super::members::Members;
 use super::movement::Sharded;
 use super::partitioned::Exchange;
@@ -17,11 +18,9 @@ use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, Plan};
-use crate::cuda::runtime::stream::check_slices;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
-use crate::cuda::shuffle::job::Job;
-use crate::cuda::shuffle::movement::{LARGEST_ITEM, Movement};
+use crate::cuda::shuffle::job::{Job, any_address};
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::error::{Error, GpuError};
 use crate::word::Word;
@@ -42,8 +41,9 @@ use crate::word::Word;
 /// only if the bijection is not [trusted](crate::TrustedBijection), because its values must then be
 /// checked, which the first member does.
 ///
-/// Kernels are compiled and working memory is allocated on all members before anything is moved.
-/// If one of them does not have enough memory, all take a strategy that needs none.
+/// Kernels are compiled, by NVRTC, and working memory is allocated on all members before anything
+/// is moved. If one of them does not have enough memory, [`Auto`](CudaStrategy::Auto) takes a
+/// strategy that needs hardly any.
 ///
 /// Members may be on one device, each with a stream of its own. That gains nothing, except that a
 /// program for several GPUs can be tried on one.
@@ -59,12 +59,12 @@ use crate::word::Word;
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::{Cuda, CudaGroup};
+/// use bijective_shuffle::CudaGroup;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut group = match CudaGroup::of_all_devices() {
 ///     Ok(group) => group,
-///     // No GPU, no driver or no compiler is an ordinary state.
+///     // No GPU or no driver is an ordinary state.
 ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
 ///     Err(error) => return Err(error.into()),
 /// };
@@ -75,7 +75,11 @@ use crate::word::Word;
 ///     source.push(stream.clone_htod(&(first..first + 1000_u64).collect::<Vec<_>>())?);
 ///     out.push(stream.alloc_zeros::<u64>(1000)?);
 /// }
-/// group.shuffle_into(&Standard::from_seed(len, 42), &source, &mut out)?;
+/// match group.shuffle_into(&Standard::from_seed(len, 42), &source, &mut out) {
+///     // NVRTC, which compiles the kernels of groups, is not installed.
+///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+///     shuffled => shuffled?,
+/// }
 ///
 /// let mut shuffled = Vec::new();
 /// for (stream, part) in group.streams().zip(&out) {
@@ -99,6 +103,12 @@ type Then<'t> = dyn FnMut(&mut CudaGroup, &[Vec<Plan<'_>>]) -> Result<(), Error>
 
 impl CudaGroup {
     /// Makes a group of engines, one for each member, with the strategy of the first one.
+    ///
+    /// That gives each GPU access to the memory of the others, for the whole process and for as
+    /// long as it runs: to what the driver allocates in their contexts, and to the memory pool from
+    /// which the driver now takes their stream-ordered allocations, as cudarc's are. Slices that
+    /// come from another pool are out of reach: moving them fails with a
+    /// [`GpuError::Driver`](crate::GpuError::Driver), and the contexts cannot be used any more.
     ///
     /// # Errors
     ///
@@ -134,9 +144,12 @@ impl CudaGroup {
         Self::on_devices(&(0..Cuda::devices()?).collect::<Vec<_>>())
     }
 
-    /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) and
-    /// [`Auto`](CudaStrategy::Auto) are as for one GPU; all others stand for the direct strategy,
-    /// in which every member evaluates every slot and fetches its items one by one.
+    /// The same group with another strategy. [`Partitioned`](CudaStrategy::Partitioned) serves
+    /// items of 1, 2, 4, 8 or 16 bytes, in slices that begin at multiples of that, and trusted
+    /// bijections with less than eight times as many points as items, also more than 2^32;
+    /// [`Auto`](CudaStrategy::Auto) takes it for 2^18 items a member or more. Elsewhere, and for
+    /// all other strategies, members fetch their items one by one. Where some slots do not survive,
+    /// each member then evaluates all of them.
     #[must_use]
     pub fn with_strategy(mut self, strategy: CudaStrategy) -> Self {
         self.strategy = strategy;
@@ -175,14 +188,17 @@ impl CudaGroup {
     /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
     ///   [`Error::LengthExceedsDomain`].
     /// * [`Error::NotABijection`]; nothing was moved.
+    /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
+    ///   kernels for groups; nothing was moved.
     /// * [`GpuError::NoSource`](crate::GpuError::NoSource),
     ///   [`GpuError::Params`](crate::GpuError::Params),
     ///   [`GpuError::Compile`](crate::GpuError::Compile),
     ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
     ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
     ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if a member has too little memory
-    ///   even for the direct strategy, and [`GpuError::Captured`](crate::GpuError::Captured) if a
-    ///   stream is being captured in a graph, which a group does not support; nothing was moved.
+    ///   for the strategy, and with [`Auto`](CudaStrategy::Auto) also for the direct one, and
+    ///   [`GpuError::Captured`](crate::GpuError::Captured) if a stream is being captured in a
+    ///   graph, which a group does not support; nothing was moved.
     /// * [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
@@ -218,26 +234,18 @@ impl CudaGroup {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(source.iter().map(|slice| slice.stream()))?;
         self.members.check(out.iter().map(|slice| slice.stream()))?;
-        let expected = source.iter().map(|slice| slice.len() as u64).sum();
-        let actual = out.iter().map(|slice| slice.len() as u64).sum();
+        let expected = total(source.iter().map(|slice| slice.len()), bijection)?;
+        let actual = total(out.iter().map(|slice| slice.len()), bijection)?;
         if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
+        let Some(job) = job_of_items(bijection, expected, size_of::<T>())? else { return Ok(()) };
         self.members.enter()?;
         let mut guards = Vec::with_capacity(2 * streams.len());
-        let mut read = Vec::with_capacity(streams.len());
-        for (slice, stream) in source.iter().zip(&streams) {
-            read.push((keep(slice.device_ptr(stream), &mut guards), slice.len()));
-        }
-        let mut written = Vec::with_capacity(streams.len());
-        for (slice, stream) in out.iter_mut().zip(&streams) {
-            let len = slice.len();
-            written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
-        }
-        streams.iter().try_for_each(|stream| check_slices(stream))?;
-        let item = size_of::<T>();
-        let (source, out) = (Shards::new(read, item), Shards::new(written, item));
-        let moved = self.plan_items(bijection, &source, &out, direction, &mut |group, phases| {
+        let source = reading(source, &streams, &mut guards);
+        let out = writing(out, &streams, &mut guards);
+        self.members.check_slices()?;
+        let moved = self.plan_items(&job, &source, &out, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each array has as many items
             // as the other. Sources are borrowed and targets borrowed mutably, so no target
             // overlaps anything else, and the guards ensure that none is freed or otherwise used
@@ -255,7 +263,9 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// As [`shuffle_into`](Self::shuffle_into).
+    /// As [`shuffle_into`](Self::shuffle_into). After a
+    /// [`GpuError::Driver`](crate::GpuError::Driver) some members may have their new items, and
+    /// others still their old ones, so that items are lost.
     pub fn shuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -268,7 +278,7 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// As [`shuffle_into`](Self::shuffle_into).
+    /// As [`shuffle_in_place`](Self::shuffle_in_place).
     pub fn unshuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -285,28 +295,29 @@ impl CudaGroup {
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(items.iter().map(|slice| slice.stream()))?;
-        self.members.enter()?;
-        let (mut guards, mut there) = (Vec::new(), Vec::new());
-        for (slice, stream) in items.iter_mut().zip(&streams) {
-            let len = slice.len();
-            there.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
-        }
-        streams.iter().try_for_each(|stream| check_slices(stream))?;
+        let len = total(items.iter().map(|slice| slice.len()), bijection)?;
         let item = size_of::<T>();
-        let mut copies = Vec::new();
-        for (member, &(_, len)) in there.iter().enumerate() {
-            copies.push((self.members.copies(member, len * item)?, len));
-        }
-        let back = there.iter().zip(&copies).map(|(&(to, len), &(from, _))| {
+        let Some(job) = job_of_items(bijection, len, item)? else { return Ok(()) };
+        self.members.enter()?;
+        let mut guards = Vec::with_capacity(streams.len());
+        let items = writing(items, &streams, &mut guards);
+        self.members.check_slices()?;
+        let mut copies = Vec::with_capacity(streams.len());
+        let mut back = Vec::with_capacity(streams.len());
+        for member in 0..streams.len() {
+            let places = items.places(member);
+            let len = (places.end - places.start) as usize;
+            let copy = self.members.copies(member, len * item)?;
+            copies.push((copy, len));
             let mut plan = Plan::new();
-            if len * item > 0 {
-                plan.copy(Address::Given(from), Address::Given(to), (len * item) as u64);
+            if len > 0 {
+                let (from, to) = (Address::Given(copy), Address::Given(items.address(member)));
+                plan.copy(from, to, (len * item) as u64);
             }
-            plan
-        });
-        let back: Vec<_> = back.collect();
-        let (items, copies) = (Shards::new(there, item), Shards::new(copies, item));
-        let moved = self.plan_items(bijection, &items, &copies, direction, &mut |group, phases| {
+            back.push(plan);
+        }
+        let copies = Shards::new(copies, item);
+        let moved = self.plan_items(&job, &items, &copies, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each member's copies are
             // working memory with room for as many items. The slices are borrowed mutably, and the
             // guards ensure that none is freed or otherwise used before its member's stream has
@@ -341,16 +352,18 @@ impl CudaGroup {
                 return Err(GpuError::Members { members, slices }.into());
             }
         }
-        // A slice may begin at any address that is aligned for its items.
-        let at = align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64;
-        let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), size_of::<T>());
-        let (from, to) = (of(from), of(to));
-        if from.len() != to.len() {
-            let (expected, actual) = (from.len(), to.len());
+        let expected = total(from.iter().copied(), bijection)?;
+        let actual = total(to.iter().copied(), bijection)?;
+        if actual != expected {
             return Err(Error::LengthMismatch { expected, actual });
         }
+        let item = size_of::<T>();
+        let Some(job) = job_of_items(bijection, expected, item)? else { return Ok(self.bytes()) };
+        let at = any_address::<T>();
+        let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), item);
+        let (from, to) = (of(from), of(to));
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
-            self.plan_items(bijection, &from, &to, direction, &mut |group, phases| {
+            self.plan_items(&job, &from, &to, direction, &mut |group, phases| {
                 phases.iter().try_for_each(|phase| group.members.reserve_all(phase))
             })?;
         }
@@ -359,7 +372,8 @@ impl CudaGroup {
 
     /// Writes the permutation, whose length is that of all slices together: `out[k] = p[k]`.
     ///
-    /// Every member evaluates every slot, so this is no faster than one GPU.
+    /// Where some slots do not survive, every member evaluates all of them, so that this is no
+    /// faster than one GPU.
     ///
     /// # Errors
     ///
@@ -372,20 +386,15 @@ impl CudaGroup {
     ) -> Result<(), Error> {
         let streams: Vec<_> = self.streams().cloned().collect();
         self.members.check(out.iter().map(|slice| slice.stream()))?;
-        check_word::<N>(out.iter().map(|slice| slice.len()).sum())?;
+        let len = total(out.iter().map(|slice| slice.len()), bijection)?;
+        // CUDA has no driver for 32 bits, so no bit is lost.
+        check_word::<N>(len as usize)?;
+        let job = Job::new(bijection, len, nowhere())?;
         self.members.enter()?;
         let mut guards = Vec::with_capacity(streams.len());
-        let mut written = Vec::with_capacity(streams.len());
-        for (slice, stream) in out.iter_mut().zip(&streams) {
-            let len = slice.len();
-            written.push((keep(slice.device_ptr_mut(stream), &mut guards), len));
-        }
-        streams.iter().try_for_each(|stream| check_slices(stream))?;
-        let out = Shards::new(written, size_of::<N>());
-        // Nothing is moved: the job says only what is evaluated.
-        let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
+        let out = writing(out, &streams, &mut guards);
+        self.members.check_slices()?;
         let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
-        let job = Job::new(bijection, out.len(), nowhere)?;
         let done = self.plan_directly(&job, of, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
             // guard ensures that it is neither freed nor otherwise used before its member's stream
@@ -397,39 +406,35 @@ impl CudaGroup {
     }
 
     /// Plans the movement of an array, and calls a function with the phases. All working memory is
-    /// there when it is called. It is not called if there is nothing to move.
+    /// there when it is called.
     fn plan_items(
         &mut self,
-        bijection: &dyn Bijection,
+        job: &Job,
         source: &Shards,
         out: &Shards,
         direction: Direction,
         then: &mut Then<'_>,
     ) -> Result<(), Error> {
-        let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
-        let job = Job::new(bijection, source.len(), nowhere)?;
-        // Items of size zero cannot be told apart, so they need not be moved.
-        if job.len == 0 || source.item() == 0 {
-            return Ok(());
-        }
-        if source.item() > LARGEST_ITEM {
-            let (bytes, most) = (source.item(), LARGEST_ITEM);
-            return Err(GpuError::ItemTooLarge { bytes, most }.into());
-        }
-        if let Some(sizes) = self.partitioned(&job, source, out, direction) {
+        if let Some(sizes) = self.partitioned(job, source, out, direction) {
             let layouts: Vec<_> = (0..self.members.len()).map(|m| sizes.layout(m)).collect();
             match self.members.memory(layouts.iter().map(|layout| layout.bytes)) {
                 Ok(memory) => {
-                    let (job, sizes, layouts, memory) = (&job, &sizes, &layouts[..], &memory[..]);
+                    let (sizes, layouts, memory) = (&sizes, &layouts[..], &memory[..]);
                     let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
                     return then(self, &exchange.phases()?);
                 }
-                // The direct strategy needs none.
-                Err(Error::Gpu(GpuError::OutOfMemory)) if self.strategy == CudaStrategy::Auto => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // Members that had enough would keep for nothing what they have taken.
+                    self.members.give_up_memory();
+                    let is_short = error == Error::Gpu(GpuError::OutOfMemory);
+                    // The direct strategy needs none.
+                    if !is_short || self.strategy != CudaStrategy::Auto {
+                        return Err(error);
+                    }
+                }
             }
         }
-        self.plan_directly(&job, Sharded::Items { source, out, direction }, then)
+        self.plan_directly(job, Sharded::Items { source, out, direction }, then)
     }
 
     /// The sizes of the partitioned strategy, if it is to be used.
@@ -479,13 +484,7 @@ impl CudaGroup {
         // The first member writes and checks the permutation, before anything is moved.
         let mut first = vec![checked::plan(&checked)?];
         first.resize_with(self.members.len(), Plan::new);
-        let plans = members.map(|member| direct::by_table(indexes, job.len, of, member));
+        let plans = members.map(|member| direct::by_table(indexes, of, member));
         then(self, &[first, plans.collect::<Result<_, _>>()?])
     }
-}
-
-/// Keeps the guard of a slice, and returns its address.
-fn keep<'a>((address, guard): (u64, SyncOnDrop<'a>), guards: &mut Vec<SyncOnDrop<'a>>) -> u64 {
-    guards.push(guard);
-    address
 }

@@ -10,7 +10,7 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Plan;
-use crate::cuda::runtime::stream::{check_device, failed};
+use crate::cuda::runtime::stream::{check_device, failed, finish};
 use crate::error::{Error, GpuError};
 
 /// The GPUs of a group, at least one.
@@ -63,19 +63,27 @@ impl Members {
         self.all.iter().map(|member| member.executor.bytes() + member.copies.held()).sum()
     }
 
-    /// The address of so many bytes for a member's items in a shuffle in place.
+    /// The address of memory for a member's items in a shuffle in place, of this size.
     pub(super) fn copies(&mut self, member: usize, bytes: usize) -> Result<u64, Error> {
         let member = &mut self.all[member];
         // An empty run needs an address too.
         Ok(member.copies.room(&member.stream, bytes.max(1) as u64)?.0)
     }
 
-    /// Waits until all have finished what is in their streams.
+    /// Waits until all have finished what is in their streams, also those after one that fails.
+    /// Returns the first error.
+    pub(super) fn finish(&self) -> Result<(), Error> {
+        let finished = self.streams().map(|stream| finish(stream));
+        let finished = finished.fold(Ok(()), Result::and);
+        finished.map_err(|error| failed(error, "wait for the device"))
+    }
+
+    /// As [`finish`](Self::finish), and reports errors that could not be reported before.
     pub(super) fn synchronize(&self) -> Result<(), Error> {
-        let mut streams = self.streams();
-        streams.try_for_each(|stream| {
-            stream.synchronize().map_err(|error| failed(error, "wait for the device"))
-        })
+        let finished = self.finish();
+        let kept = self.streams().map(|stream| stream.context().check_err());
+        let kept = kept.fold(Ok(()), Result::and);
+        finished.and(kept.map_err(|error| failed(error, "finish what was done before")))
     }
 
     /// Checks that there is a slice for each member, in its context.
@@ -96,10 +104,20 @@ impl Members {
         self.all.iter_mut().try_for_each(|member| member.executor.enter())
     }
 
-    /// The address of so many bytes of working memory on each member.
+    /// Reports what went wrong when cudarc gave out the addresses of slices.
+    pub(super) fn check_slices(&mut self) -> Result<(), Error> {
+        self.all.iter_mut().try_for_each(|member| member.executor.check_slices())
+    }
+
+    /// The address of working memory on each member, of these sizes.
     pub(super) fn memory(&mut self, bytes: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
         let members = self.all.iter_mut().zip(bytes);
         members.map(|(member, bytes)| member.executor.working_memory(bytes)).collect()
+    }
+
+    /// Frees the working memory of all members.
+    pub(super) fn give_up_memory(&mut self) {
+        self.all.iter_mut().for_each(|member| member.executor.give_up_memory());
     }
 
     /// Compiles the kernels of all members' plans, and allocates their memory.
@@ -121,15 +139,16 @@ impl Members {
             self.reserve_all(phase)?;
         }
         // SAFETY: the caller vouches for the arrays. Each member has got as much working memory as
-        // the plans were made for. In one phase no member uses what another writes, and between
-        // phases all wait for each other: members clear only what others have not read since the
-        // last call, and all places are written before anybody moves an item again because a bucket
-        // has overflowed.
+        // the plans were made for, and members read and write each other's. In one phase no member
+        // uses what another writes, and between phases all wait for each other, by `meet`. What a
+        // member clears was last read by others in an earlier call, which ended with `meet`. All
+        // places have been written before a member moves an item again because a bucket has
+        // overflowed.
         let done = unsafe { self.launch(phases) };
         if done.is_err() {
             // Some streams may not wait for others that use the memory, so the host does. There is
             // an error to report already.
-            let _ = self.synchronize();
+            let _ = self.finish();
         }
         done
     }

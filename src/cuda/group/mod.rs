@@ -6,12 +6,14 @@
 //! shards     an array over the members       sizes        the sizes of the partitioned strategy
 //! movement   what one member moves           peers        access to each other's memory
 //! kernels    the kernels and arguments       tuning       sizes and thresholds
+//! given      slices and jobs of calls
 //! ```
 
 mod direct;
 #[cfg(test)]
 mod emulated_tests;
 mod engine;
+mod given;
 mod kernels;
 mod members;
 pub(in crate::cuda) mod movement;

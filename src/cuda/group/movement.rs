@@ -1,6 +1,8 @@
 //! [`OwnMovement`]: what one member moves where all members find each survivor's rank, and each
 //! moves the items of its own places.
 
+use core::ops::Range;
+
 use super::shards::{Shards, ShardsArgument};
 use crate::compact::Direction;
 use crate::cuda::runtime::kernel::{Value, device_struct};
@@ -22,11 +24,25 @@ pub(in crate::cuda) enum Sharded<'a> {
 pub(in crate::cuda) struct OwnMovement<'a> {
     of: Sharded<'a>,
     member: usize,
+    /// Whether ranks are counted from the member's first place.
+    from_own: bool,
 }
 
 impl<'a> OwnMovement<'a> {
+    /// The movement of a member that finds the ranks of all survivors.
     pub(in crate::cuda) fn new(of: Sharded<'a>, member: usize) -> Self {
-        Self { of, member }
+        Self { of, member, from_own: false }
+    }
+
+    /// The movement of a member that finds those of its own places only, the first of which has
+    /// rank 0.
+    pub(in crate::cuda) fn from_own(of: Sharded<'a>, member: usize) -> Self {
+        Self { of, member, from_own: true }
+    }
+
+    /// The member's places, on the side of the ranks.
+    pub(super) fn places(&self) -> Range<u64> {
+        self.sides().0.places(self.member)
     }
 
     /// The array on the side of the ranks, and the other, if there is one.
@@ -48,9 +64,15 @@ impl<'a> OwnMovement<'a> {
         )
     }
 
-    fn own(&self) -> OwnPlaces {
-        let places = self.sides().0.places(self.member);
-        OwnPlaces { first: places.start, count: places.end - places.start }
+    /// The ranks of the member's places, and the address of rank 0.
+    fn own(&self) -> (OwnPlaces, u64) {
+        let (places, mine) = (self.places(), self.sides().0);
+        let count = places.end - places.start;
+        if self.from_own {
+            (OwnPlaces { first: 0, count }, mine.address(self.member))
+        } else {
+            (OwnPlaces { first: places.start, count }, mine.origin(self.member))
+        }
     }
 }
 
@@ -117,9 +139,8 @@ impl Moves for OwnMovement<'_> {
     }
 
     fn visit<V: Visit>(&self, visitor: V) -> V::Output {
-        let (own, unit) = (self.own(), self.unit());
-        let (ranked, others) = self.sides();
-        let mine = ranked.origin(self.member);
+        let ((own, mine), unit) = (self.own(), self.unit());
+        let (_, others) = self.sides();
         let (Sharded::Items { direction, .. }, Some(others)) = (self.of, others) else {
             return visitor.visit(move |_: &Ground| IndicesArgument { own, out: mine });
         };

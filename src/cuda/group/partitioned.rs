@@ -23,7 +23,7 @@ use crate::cuda::shuffle::tuning::{self as of_one_tuning, Shape};
 use crate::cuda::view;
 use crate::error::Error;
 
-/// A movement by the partitioned strategy, with everybody's memory.
+/// A movement by the partitioned strategy, with the memory of all members.
 pub(super) struct Exchange<'a> {
     pub(super) job: &'a Job,
     pub(super) source: &'a Shards,

@@ -80,7 +80,8 @@ impl Sizes {
             tuning::FIRST_BITS.min(above - 1).max(above.saturating_sub(tuning::MOST_SECOND_BITS));
         let second_bits = above - first_bits;
         let shift = bucket_bits + second_bits;
-        if first_bits > tuning::MOST_FIRST_BITS || shift > 32 {
+        // The second pass leaves `shift` at most 16 + 9 bits, so a key below the bucket fits 32.
+        if first_bits > tuning::MOST_FIRST_BITS {
             return None;
         }
         let slot = WordType::for_indexes(last.max(last_slot));
@@ -318,7 +319,8 @@ fn send_shared(item: usize, slot: usize, records: u32, bits: u32) -> usize {
 pub(super) mod tests {
     use super::*;
 
-    pub(super) const LIMITS: Limits = Limits {
+    /// Those of an H100.
+    pub(crate) const LIMITS: Limits = Limits {
         multiprocessors: 132,
         threads_per_multiprocessor: 2048,
         shared_per_block: 227 << 10,

@@ -1,37 +1,89 @@
 //! Compiles every kernel of a group for the oldest and the newest architecture.
 
 use super::direct;
+use super::given::nowhere;
 use super::movement::Sharded;
 use super::partitioned::Exchange;
 use super::shards::Shards;
-use super::sizes::Sizes;
-use crate::bijection::{FromSeed, Lcg};
+use super::sizes::{Sizes, tests::LIMITS};
+use crate::bijection::{Bijection, DeviceSource, FromSeed, Lcg};
 use crate::compact::Direction;
-use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::plan::Address;
+use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::program::tests::compile_plans;
 use crate::cuda::runtime::word_type::WordType;
-use crate::cuda::shuffle::job::Job;
-use crate::cuda::shuffle::movement::Movement;
-
-const LIMITS: Limits = Limits {
-    multiprocessors: 132,
-    threads_per_multiprocessor: 2048,
-    shared_per_block: 227 << 10,
-    shared_per_multiprocessor: 228 << 10,
-    l2_bytes: 50 << 20,
-};
+use crate::cuda::shuffle::job::{Job, MOST_PARAMS};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
 
-/// An array of so many items in two halves.
+/// An array of `len` items in two halves.
 fn halves(len: u64, item: usize) -> Shards {
     Shards::new([(256, (len / 2) as usize), (512, (len - len / 2) as usize)], item)
 }
 
+/// A bijection with the most parameters.
+struct Heavy {
+    last: u64,
+}
+
+impl Bijection for Heavy {
+    fn last(&self) -> u64 {
+        self.last
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        // SAFETY: it is never compiled.
+        Some(unsafe { DeviceSource::new("Heavy", "", vec![0; MOST_PARAMS]) })
+    }
+}
+
+#[test]
+fn the_largest_bijection_leaves_room_for_all_arguments() {
+    let mut largest = 0;
+    let mut check = |plan: &Plan<'_>| {
+        for launch in plan.launches() {
+            let [bijection, arguments] = launch.parameter_bytes();
+            assert!(bijection <= MOST_PARAMS + 24 && bijection + arguments <= 4096);
+            largest = largest.max(arguments);
+        }
+    };
+    let len = 1 << 20;
+    for last in [len - 1, 2 * len - 1] {
+        let job = Job::new(&Heavy { last }, len, nowhere()).unwrap();
+        for item in [8, 12] {
+            let (source, out) = (halves(len, item), halves(len, item));
+            for direction in DIRECTIONS {
+                let of = Sharded::Items { source: &source, out: &out, direction };
+                check(&direct::plan(&job, of, 1).unwrap());
+                check(&direct::by_table(256, of, 1).unwrap());
+            }
+        }
+        let array = halves(len, 8);
+        for direction in DIRECTIONS {
+            let end = if direction == Direction::Shuffle { last } else { len - 1 };
+            let sizes = Sizes::new(&LIMITS, WordType::U64, [end, last], &array, &array).unwrap();
+            let exchange = Exchange {
+                job: &job,
+                source: &array,
+                out: &array,
+                direction,
+                layouts: &[sizes.layout(0), sizes.layout(1)],
+                sizes: &sizes,
+                memory: &[1 << 40, 1 << 41],
+            };
+            exchange.phases().unwrap().iter().flatten().for_each(&mut check);
+        }
+    }
+    // As `MOST_PARAMS` says.
+    assert_eq!(largest, 704);
+}
+
 fn job(points: u64, len: u64) -> Job {
-    let nowhere = Movement::Indices { out: Address::Given(256), word: WordType::U64 };
-    Job::new(&Lcg::from_seed(points, 1), len, nowhere).unwrap()
+    Job::new(&Lcg::from_seed(points, 1), len, nowhere()).unwrap()
 }
 
 #[test]
@@ -44,7 +96,7 @@ fn kernels_of_the_direct_strategy_compile() {
             for direction in DIRECTIONS {
                 let of = Sharded::Items { source: &source, out: &out, direction };
                 plans.push(direct::plan(job, of, 1).unwrap());
-                plans.push(direct::by_table(256, job.len, of, 1).unwrap());
+                plans.push(direct::by_table(256, of, 1).unwrap());
             }
         }
         for word in [WordType::U32, WordType::U64] {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::CudaContext;
-use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 
 use super::embedded;
 use super::loaded::LoadedKernel;
@@ -78,7 +78,7 @@ impl Device {
         let major = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         let architecture = major * 10 + minor;
-        // The compiler is needed only for what the crate does not bring along. A path that the user
+        // The compiler is needed only for kernels that are not embedded. A path that the user
         // has named is an error right away if there is no compiler at it.
         if Nvrtc::is_named() || !embedded::serve(architecture) {
             target(architecture)?;
@@ -106,8 +106,8 @@ impl Device {
         *self.folder.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder);
     }
 
-    /// A program's kernel, which is loaded at first use: machine code that the crate brings along,
-    /// PTX that it brings along, or else what the compiler makes.
+    /// A program's kernel, which is loaded at first use: embedded machine code, embedded PTX, or
+    /// else what the compiler makes.
     ///
     /// # Errors
     ///
@@ -128,8 +128,10 @@ impl Device {
             |image: &[u8]| LoadedKernel::load(&self.context, image, self.limits.shared_per_block);
         for image in embedded::images(&program.full_text(), self.architecture) {
             match load(&image) {
-                // The driver is older than the compiler that made the image.
-                Err(Error::Gpu(GpuError::Driver { code, .. })) if REFUSED.contains(&code) => {}
+                // The driver is older than the compiler that made the image, or lacks the compiler
+                // of PTX.
+                Err(Error::Gpu(GpuError::Driver { code, .. }))
+                    if REFUSED.iter().any(|&refused| refused as u32 == code) => {}
                 loaded => return loaded,
             }
         }
@@ -147,10 +149,17 @@ impl Device {
     }
 }
 
-/// The driver's answers to an image that it does not understand: no image, one without code for the
-/// device, PTX that is wrong or too new, and an architecture, or a kind of code, that it does not
-/// know.
-const REFUSED: [u32; 5] = [200, 209, 218, 222, 223];
+/// The driver's answers to an image that it cannot use: to one that is none, or has no code for the
+/// device, and to PTX that is wrong or too new, that it has no compiler for, or that the user has
+/// told it not to compile, by `CUDA_DISABLE_PTX_JIT`.
+const REFUSED: [CUresult; 6] = [
+    CUresult::CUDA_ERROR_INVALID_IMAGE,
+    CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUresult::CUDA_ERROR_INVALID_PTX,
+    CUresult::CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+    CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+    CUresult::CUDA_ERROR_JIT_COMPILATION_DISABLED,
+];
 
 /// What the compiler compiles to for a device of this architecture.
 ///

@@ -1,4 +1,4 @@
-//! Kernels that the crate brings along, found by their text.
+//! The embedded kernels, which the crate holds compiled, found by their text.
 
 use std::hash::Hasher;
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ pub(crate) fn key(text: &str) -> u128 {
     hasher.finish128().as_u128()
 }
 
-/// Which of the kernels that the crate brings along are used.
+/// Which of the embedded kernels are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     All,
@@ -45,7 +45,13 @@ pub(crate) fn serve(architecture: u32) -> bool {
 pub(crate) fn images(text: &str, architecture: u32) -> impl Iterator<Item = Vec<u8>> {
     let targets = targets(architecture, Use::get());
     let key = if targets.is_empty() { 0 } else { key(text) };
-    targets.into_iter().filter_map(move |target| target.find(key))
+    targets.into_iter().filter_map(move |target| target.find(key)).filter(|image| has_end(image))
+}
+
+/// Whether the driver finds the end of an image: machine code has its length in its header, and PTX
+/// must end with a zero byte.
+fn has_end(image: &[u8]) -> bool {
+    image.starts_with(b"\x7FELF") || image.ends_with(&[0])
 }
 
 #[cfg(feature = "kernels")]
@@ -70,7 +76,7 @@ fn targets(architecture: u32, which: Use) -> Vec<&'static Target> {
     targets
 }
 
-/// Nothing was brought along.
+/// Nothing is embedded.
 #[cfg(not(feature = "kernels"))]
 enum Target {}
 
@@ -84,4 +90,17 @@ impl Target {
 #[cfg(not(feature = "kernels"))]
 fn targets(_: u32, _: Use) -> Vec<&'static Target> {
     Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_without_an_end_are_not_given_to_the_driver() {
+        assert!(has_end(b"\x7FELF\x02\x01"));
+        assert!(has_end(b".version 8.0\n\0"));
+        assert!(!has_end(b".version 8.0\n"));
+        assert!(!has_end(b""));
+    }
 }

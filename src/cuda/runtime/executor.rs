@@ -2,7 +2,9 @@
 //!
 //! An executor serves one stream. A look-back leaves its ticket and its epoch ready for the next
 //! launch on the same memory, and working memory is reused without waiting for earlier launches.
-//! Both are correct only because all of these launches are in one stream, in order.
+//! Both are correct only because all of these launches are in one stream, in order. In a group, the
+//! streams of other members use an executor's working memory too; there every stream waits for all
+//! others before the first phase of a call and after each, by `Members::meet`.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,10 +16,12 @@ use super::kernel::{BijectionUse, Instance};
 use super::loaded::{Division, LoadedKernel};
 use super::memory::Memory;
 use super::own;
-use super::plan::{ArgumentBytes, Evaluated, Grid, Ground, Launch, Plan, Step};
+use super::plan::{
+    Address, ArgumentBytes, CheckWritten, Evaluated, Grid, Ground, Launch, Plan, Step,
+};
 use super::program::Program;
 use super::reader::Reader;
-use super::stream::{enter, failed};
+use super::stream::{check_slices, enter, failed};
 use crate::error::{Error, GpuError};
 
 /// The bytes before the status words of `TileStates` in gpu/runtime/lookback.cuh.
@@ -27,7 +31,7 @@ const TILE_STATES_HEADER: u64 = 24;
 struct Ready {
     program: Program,
     kernel: Arc<LoadedKernel>,
-    /// For so many bytes of shared memory a block.
+    /// The bytes of shared memory of a block for which that was asked, and the answer.
     held: Option<(usize, u32)>,
 }
 
@@ -70,11 +74,28 @@ impl Executor {
     /// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured and the
     /// engine was not made by `with_capture`; [`GpuError::Driver`](crate::GpuError::Driver).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
-        if enter(&self.stream, self.may_be_captured)? {
+        let is_captured = enter(&self.stream, self.may_be_captured)?;
+        self.keep_if(is_captured);
+        Ok(())
+    }
+
+    /// Reports what went wrong when cudarc gave out the addresses of slices, and enters again,
+    /// since waiting for their other users may have made the stream part of a capture.
+    ///
+    /// # Errors
+    ///
+    /// As [`enter`](Self::enter).
+    pub(crate) fn check_slices(&mut self) -> Result<(), Error> {
+        let is_captured = check_slices(&self.stream, self.may_be_captured)?;
+        self.keep_if(is_captured);
+        Ok(())
+    }
+
+    fn keep_if(&mut self, is_captured: bool) {
+        if is_captured {
             self.tile_states.keep();
             self.scratch.keep();
         }
-        Ok(())
     }
 
     /// Whether calls may be captured in graphs.
@@ -117,6 +138,11 @@ impl Executor {
         Ok(self.scratch.room(&self.stream, bytes)?.0)
     }
 
+    /// Frees the working memory, if no graph holds its address.
+    pub(crate) fn give_up_memory(&mut self) {
+        self.scratch.give_up();
+    }
+
     /// Executes the plan: puts its kernels and copies in the stream. It waits only where the plan
     /// has a check. All kernels are compiled and all memory is allocated before anything is
     /// launched, so that the plan's alternative can take over if something is missing.
@@ -128,24 +154,23 @@ impl Executor {
     /// has finished, and no memory that the job writes overlaps any other memory that it was given.
     pub(crate) unsafe fn execute(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
         self.bind()?;
-        let Prepared { plan, mut ground, kernels } = self.prepare(plan)?;
-        let mut kernels = kernels.into_iter();
-        for step in &plan.steps {
+        let Prepared { steps, mut ground } = self.prepare(plan)?;
+        for step in steps {
             match step {
-                Step::Launch(launch) => {
-                    let Some(kernel) = kernels.next() else { break };
+                PreparedStep::Launch(kernel, launch) => {
                     // SAFETY: the caller vouches for the memory that was given to the job. All
                     // other memory is working memory, of which `prepare` has allocated as much as
-                    // the plan takes, and which only this stream uses, one kernel after the other.
+                    // the plan takes. Kernels of this stream use it one after the other, and other
+                    // members of a group only while this stream waits for them.
                     unsafe { self.launch(kernel, launch, &mut ground) }?;
                 }
-                &Step::Copy { from, to, bytes } => {
+                PreparedStep::Copy { from, to, bytes } => {
                     // SAFETY: both addresses have `bytes` bytes that the stream may use. For memory
                     // that was given to the job the caller promises it; for working memory
                     // `prepare` has allocated as much as the plan takes.
                     unsafe { self.copy(ground.at(from), ground.at(to), bytes) }?;
                 }
-                Step::Check(check) => check(&Reader::new(&self.stream), &ground)?,
+                PreparedStep::Check(check) => check(&Reader::new(&self.stream), &ground)?,
             }
         }
         Ok(())
@@ -169,19 +194,24 @@ impl Executor {
     }
 
     fn prepare_one<'p, 'a>(&mut self, plan: &'p Plan<'a>) -> Result<Prepared<'p, 'a>, Error> {
-        let mut kernels = Vec::with_capacity(plan.steps.len());
+        let mut steps = Vec::with_capacity(plan.steps.len());
         for step in &plan.steps {
-            let Step::Launch(launch) = step else { continue };
-            let number = self.ready(&launch.evaluated, &launch.kernel)?;
-            if matches!(launch.grid, Grid::Resident(_) | Grid::Shared(..)) {
-                self.kernels[number].ask(launch.kernel.threads(), launch.shared)?;
-            }
-            kernels.push(number);
+            steps.push(match step {
+                Step::Launch(launch) => {
+                    let number = self.ready(&launch.evaluated, &launch.kernel)?;
+                    if matches!(launch.grid, Grid::Resident(_) | Grid::Shared(..)) {
+                        self.kernels[number].ask(launch.kernel.threads(), launch.shared)?;
+                    }
+                    PreparedStep::Launch(number, launch)
+                }
+                &Step::Copy { from, to, bytes } => PreparedStep::Copy { from, to, bytes },
+                Step::Check(check) => PreparedStep::Check(check),
+            });
         }
         let tile_states = if plan.tiles > 0 { self.tile_states(plan.tiles)? } else { 0 };
         let scratch =
             if plan.scratch > 0 { self.scratch.room(&self.stream, plan.scratch)?.0 } else { 0 };
-        Ok(Prepared { plan, ground: Ground { scratch, tile_states, block_bits: 0 }, kernels })
+        Ok(Prepared { steps, ground: Ground { scratch, tile_states, block_bits: 0 } })
     }
 
     /// The number of a kernel in `kernels`. The kernel is compiled and loaded at first use.
@@ -300,12 +330,17 @@ impl Ready {
     }
 }
 
-/// A plan with all that it needs.
+/// The steps of a plan or of its alternative, with all that they need.
 struct Prepared<'p, 'a> {
-    plan: &'p Plan<'a>,
+    steps: Vec<PreparedStep<'p, 'a>>,
     ground: Ground,
-    /// The numbers of the kernels that the plan launches, in order.
-    kernels: Vec<usize>,
+}
+
+/// A [`Step`], with the number of its kernel.
+enum PreparedStep<'p, 'a> {
+    Launch(usize, &'p Launch<'a>),
+    Copy { from: Address, to: Address, bytes: u64 },
+    Check(&'p CheckWritten<'a>),
 }
 
 impl std::fmt::Debug for Executor {

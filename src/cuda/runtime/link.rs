@@ -2,11 +2,11 @@
 //! copies one piece while the host's threads fill or empty the other.
 
 use cudarc::driver::sys::{self, CUevent_flags};
-use cudarc::driver::{CudaEvent, CudaStream, PinnedHostSlice};
+use cudarc::driver::{CudaEvent, CudaStream, PinnedHostSlice, result};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-use super::stream::failed;
+use super::stream::{failed, finish, finish_event};
 use crate::base::memory::SharedPtr;
 use crate::error::Error;
 
@@ -54,7 +54,7 @@ impl Piece {
 
     /// Waits until the device has finished with the memory.
     fn wait(&self) -> Result<(), Error> {
-        self.done.synchronize().map_err(|error| failed(error, "wait for a copy"))
+        finish_event(&self.done).map_err(|error| failed(error, "wait for a copy"))
     }
 }
 
@@ -155,15 +155,25 @@ impl Link {
         Ok(())
     }
 
+    /// Records the event that says when the device has finished with a piece.
     fn record(&self, piece: &Piece) -> Result<(), Error> {
-        piece.done.record(&self.stream).map_err(|error| failed(error, "mark a copy"))
+        // SAFETY: the event and the stream exist, since they are borrowed, and are of one context,
+        // in which the piece was made. cudarc's own function would not record the event if there
+        // were an error that it has kept for later.
+        let recorded =
+            unsafe { result::event::record(piece.done.cu_event(), self.stream.cu_stream()) };
+        recorded.map_err(|error| {
+            // Nothing else says when the copy has finished. There is an error to report already.
+            let _ = finish(&self.stream);
+            failed(error, "mark a copy")
+        })
     }
 }
 
 impl Drop for Link {
     fn drop(&mut self) {
         for piece in &self.pieces {
-            // If this fails, so has the driver, and it will copy nothing more.
+            // If the driver cannot wait, it copies nothing any more.
             let _ = piece.wait();
         }
     }

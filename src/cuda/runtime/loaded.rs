@@ -47,9 +47,10 @@ impl LoadedKernel {
     ) -> Result<Self, Error> {
         let failed = |error| failed(error, "load a program");
         context.bind_to_thread().map_err(failed)?;
-        // SAFETY: the image is what the compiler has made, now or, if it was read from the user's
-        // folder, earlier: machine code, whose header has its length, or PTX text that ends with a
-        // zero byte.
+        // SAFETY: the image is what the compiler has made: now, earlier, if it was read from the
+        // user's folder, or before the crate was published, if it is an embedded one. It is machine
+        // code, whose header has its length, or PTX text that ends with a zero byte, which
+        // `embedded::images` checks, and the compiler adds.
         let module = unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(failed)?;
         let name = CString::new(ENTRY).unwrap_or_default();
         // SAFETY: the module has just been loaded, and nothing ever unloads it.

@@ -11,7 +11,8 @@ use crate::error::{Error, GpuError};
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
 const CAPTURE_UNSUPPORTED: u32 = 900;
 
-/// Device memory that one stream uses, aligned to 256 bytes.
+/// Device memory that is used in the order of one stream, aligned to 256 bytes. In a group the
+/// streams of other members use it too, while this one waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     bytes: Option<CudaSlice<u8>>,
@@ -88,8 +89,10 @@ impl Memory {
             // The old memory is freed first, so that the two need not exist together.
             self.give_up();
             // SAFETY: `alloc` returns uninitialised bytes, which must be written before they are
-            // read. Kernels and copies in the stream are the only users of the address, and each
-            // reads only what an earlier one, or itself, has written.
+            // read. Only kernels and copies of plans use the address, and each reads only what an
+            // earlier one, or itself, has written. Those of one plan are in the stream, in order;
+            // those of a group's other members are between two points at which all streams wait
+            // for each other.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
             self.address = memory.device_ptr(stream).0;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! probe     is there a driver?            nvrtc     is there a compiler?
-//! embedded  kernels that the crate brings along
+//! embedded  kernels that the crate holds compiled
 //! device    a context and its limits      program   a text, compiled and kept
 //! kernel    a function and its arguments  plan      what a job takes and does
 //! loaded    a kernel on a device          executor  compile, reserve, execute

@@ -10,6 +10,8 @@
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
+#[cfg(test)]
+use super::kernel::BijectionUse;
 use super::kernel::{Arguments, Instance, Kernel};
 use super::own;
 use super::reader::Reader;
@@ -74,6 +76,12 @@ impl Ground {
         Self { tile_states, ..self }
     }
 
+    /// The address of the number of survivors that a look-back has found, in 64 bits: `total` of
+    /// `TileStates`.
+    pub(crate) const fn survivors(&self) -> u64 {
+        self.tile_states + 16
+    }
+
     /// The address as a number.
     pub(crate) const fn at(&self, address: Address) -> u64 {
         match address {
@@ -112,11 +120,13 @@ impl Grid {
     ///
     /// As [`blocks`](Self::blocks).
     pub(crate) fn rows(number: u64, rows: u64) -> Result<Self, Error> {
-        Ok(Self::Blocks(block_number(number)?, block_number(rows)?))
+        let blocks = block_number(number)?;
+        let rows = u16::try_from(rows).map_err(|_| Error::Gpu(GpuError::DomainTooWide))?;
+        Ok(Self::Blocks(blocks, rows.into()))
     }
 }
 
-/// A number of blocks, if the driver accepts it.
+/// A number of blocks, if the driver accepts it: up to 2^31 - 1 of them, in up to 65535 rows.
 pub(crate) fn block_number(number: u64) -> Result<u32, Error> {
     i32::try_from(number)
         .map(|number| number as u32)
@@ -175,7 +185,7 @@ impl ArgumentBytes {
 type WriteArguments<'a> = dyn Fn(&Ground, &mut ArgumentBytes) + 'a;
 
 /// Checks what a stream has written.
-type CheckWritten<'a> = dyn Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a;
+pub(super) type CheckWritten<'a> = dyn Fn(&Reader<'_>, &Ground) -> Result<(), Error> + 'a;
 
 /// A kernel, with everything that determines what it does.
 pub(crate) struct Launch<'a> {
@@ -233,6 +243,14 @@ impl<'a> Launch<'a> {
         let mut all: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
         all.truncate(self.kernel.size());
         (&self.kernel, grid, all)
+    }
+
+    /// The bytes of the kernel's parameters: those of a bijection, and the arguments.
+    #[cfg(test)]
+    pub(crate) fn parameter_bytes(&self) -> [usize; 2] {
+        let source = self.bijection().map_or(8, |source| source.params().len());
+        let is_passed = self.kernel.bijection() == BijectionUse::Value;
+        [if is_passed { source } else { 0 }, self.kernel.size()]
     }
 
     /// The same launch with `bytes` bytes of dynamic shared memory.
@@ -327,5 +345,20 @@ impl<'a> Plan<'a> {
         });
         let otherwise = self.otherwise.as_ref().map_or(Vec::new(), |plan| plan.launches());
         own.chain(otherwise).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_those_that_the_driver_accepts() {
+        let wide = Err(Error::Gpu(GpuError::DomainTooWide));
+        assert_eq!(Grid::blocks((1 << 31) - 1), Ok(Grid::Blocks((1 << 31) - 1, 1)));
+        assert_eq!(Grid::blocks(1 << 31), wide);
+        assert_eq!(Grid::rows(7, 65_535), Ok(Grid::Blocks(7, 65_535)));
+        assert_eq!(Grid::rows(7, 65_536), wide);
+        assert_eq!(Grid::rows(1 << 31, 1), wide);
     }
 }

@@ -2,7 +2,7 @@
 
 use cudarc::driver::{CudaStream, result};
 
-use super::stream::failed;
+use super::stream::{failed, finish};
 use crate::error::Error;
 
 /// Reads what a stream has written.
@@ -25,9 +25,10 @@ impl<'e> Reader<'e> {
         let failed = |error| failed(error, "read from the device");
         // SAFETY: the caller promises as many numbers at the address as `out` has, and that any
         // bits are a valid N. `out` is borrowed until the copy has finished, since this function
-        // waits for the stream.
+        // waits for the stream, whatever errors cudarc has kept. If the driver cannot wait, it
+        // copies nothing any more.
         unsafe { result::memcpy_dtoh_async(out, address, self.stream.cu_stream()) }
             .map_err(failed)?;
-        self.stream.synchronize().map_err(failed)
+        finish(self.stream).map_err(failed)
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaStream, DriverError};
+use cudarc::driver::{CudaEvent, CudaStream, DriverError, result};
 
 use crate::error::{Error, GpuError};
 
@@ -43,9 +43,49 @@ pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, 
 }
 
 /// Reports an error that occurred when cudarc gave out the addresses of slices, which it also keeps
-/// for later.
-pub(crate) fn check_slices(stream: &CudaStream) -> Result<(), Error> {
-    stream.context().check_err().map_err(|error| failed(error, "wait for the slices' other users"))
+/// for later. Returns whether the stream is now being captured.
+///
+/// For each slice, the stream waits for an event after the slice's last use. If that use was
+/// captured in another stream, waiting for it has made this stream part of the capture, which may
+/// not have been one when the call was entered.
+///
+/// # Errors
+///
+/// As [`enter`].
+pub(crate) fn check_slices(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
+    let waited = stream.context().check_err();
+    waited.map_err(|error| failed(error, "wait for the slices' other users"))?;
+    enter(stream, may_be_captured)
+}
+
+/// Waits until a stream has finished.
+///
+/// cudarc's `CudaStream::synchronize` first looks for an error that it has kept for later, and
+/// returns that instead of waiting. This waits in any case, and leaves such an error to the next
+/// call.
+///
+/// # Errors
+///
+/// That of the driver. A stream that is being captured cannot be waited for, which also ends the
+/// capture without a graph; any other error means that the context executes nothing any more.
+pub(crate) fn finish(stream: &CudaStream) -> Result<(), DriverError> {
+    // SAFETY: the context exists as long as the stream, which is borrowed.
+    unsafe { result::ctx::set_current(stream.context().cu_ctx()) }?;
+    // SAFETY: the stream exists, since it is borrowed, and its context is current.
+    unsafe { result::stream::synchronize(stream.cu_stream()) }
+}
+
+/// As [`finish`], until what came before an event was recorded has finished.
+///
+/// # Errors
+///
+/// That of the driver, after which the context executes nothing any more. The event must not have
+/// been recorded in a stream that was being captured.
+pub(crate) fn finish_event(event: &CudaEvent) -> Result<(), DriverError> {
+    // SAFETY: the context exists as long as the event, which is borrowed.
+    unsafe { result::ctx::set_current(event.context().cu_ctx()) }?;
+    // SAFETY: the event exists, since it is borrowed, and its context is current.
+    unsafe { result::event::synchronize(event.cu_event()) }
 }
 
 /// Checks that a slice belongs to the engine's context. A slice of another `CudaContext` is refused

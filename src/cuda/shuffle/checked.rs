@@ -14,9 +14,6 @@ use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Defect, Error, GpuError};
 use crate::word::Word;
 
-/// The offset of the number of survivors in `TileStates` of gpu/runtime/lookback.cuh.
-const TOTAL: u64 = 16;
-
 /// Writes the indexes first, then checks them, and then moves the items, if there are any.
 pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
     if job.len > MOST_POINTS {
@@ -67,9 +64,9 @@ struct Found {
 /// Checks that there are exactly `len` survivors, each once.
 fn verdict(reader: &Reader<'_>, at: &Ground, len: u64, found: Found) -> Result<(), Error> {
     let (mut survivors, mut repeated) = ([0_u64], [0_u32]);
-    // SAFETY: this plan has taken the memory of a look-back, which has a 64-bit total at this
-    // offset.
-    unsafe { reader.read(at.tile_states + TOTAL, &mut survivors) }?;
+    // SAFETY: this plan has taken the memory of a look-back, in which the address is that of a
+    // 64-bit number.
+    unsafe { reader.read(at.survivors(), &mut survivors) }?;
     // SAFETY: the plan's working memory has a 32-bit word there, behind the bitmap of the indexes
     // that have been seen.
     unsafe { reader.read(at.at(found.repeats), &mut repeated) }?;

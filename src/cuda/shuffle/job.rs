@@ -10,9 +10,24 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
 
-/// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, and has
-/// other arguments too.
-const MOST_PARAMS: usize = 4096 - 512;
+/// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, the
+/// largest arguments of any kernel are the 704 bytes of `SendSurvivors` in gpu/group/exchange.cuh,
+/// and a part of a permutation adds up to 24 bytes to the bijection's own.
+pub(in crate::cuda) const MOST_PARAMS: usize = 4096 - 768;
+
+/// Checks that a kernel has room for a bijection's parameters beside its other arguments.
+///
+/// # Errors
+///
+/// [`GpuError::Params`](crate::GpuError::Params).
+pub(in crate::cuda) fn check_params(source: &DeviceSource) -> Result<(), Error> {
+    let bytes = source.params().len();
+    if bytes > MOST_PARAMS {
+        let type_name = source.type_name().into();
+        return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
+    }
+    Ok(())
+}
 
 /// A permutation to be applied.
 pub(crate) struct Job {
@@ -39,11 +54,7 @@ impl Job {
         };
         check_length(len, last)?;
         let source = source.ok_or(Error::Gpu(GpuError::NoSource))?;
-        let bytes = source.params().len();
-        if bytes > MOST_PARAMS {
-            let type_name = source.type_name().into();
-            return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
-        }
+        check_params(&source)?;
         Ok(Self { source, last, len, trusted: vouched.is_some(), movement })
     }
 
@@ -60,6 +71,12 @@ impl Job {
     }
 }
 
+/// A number with the alignment that any slice of type T has: slices begin at multiples of their
+/// items' size from the beginning of an allocation.
+pub(in crate::cuda) fn any_address<T>() -> u64 {
+    align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64
+}
+
 /// The jobs of shuffling and unshuffling items of type T.
 pub(crate) fn there_and_back<T: DeviceRepr>(
     bijection: &dyn Bijection,
@@ -70,8 +87,7 @@ pub(crate) fn there_and_back<T: DeviceRepr>(
     }
     let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
     both.map(|direction| {
-        // A slice may begin at any address that is aligned for its items.
-        let at = align_of::<T>().next_multiple_of(size_of::<T>()) as u64;
+        let at = any_address::<T>();
         let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
         Job::new(bijection, len as u64, movement)
     })

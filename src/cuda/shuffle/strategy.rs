@@ -28,7 +28,8 @@ pub enum CudaStrategy {
     /// sequential access to memory only, and one evaluation for each item.
     ///
     /// It serves one array of items of 1, 2, 4, 8 or 16 bytes, and domains of at most 2^32 points,
-    /// less than eight times as many as items. Elsewhere the single pass is used instead.
+    /// less than eight times as many as items. Elsewhere the single pass is used instead. Over a
+    /// [group](crate::CudaGroup) of GPUs domains may have more points.
     Partitioned,
     /// Of the paper, for comparison: counts the survivors, sums the counts, and evaluates
     /// everything again to move the items, `Bijective1` of Mitchell et al. (2022), section 5. It

@@ -149,7 +149,15 @@ fn image(kernel: &Promised, target: Target, folder: Option<&Path>) -> Result<Vec
     let image = embedding::compile(&kernel.text, target.architecture(), target == Target::Ptx70)
         .map_err(|error| error.to_string())?;
     if let Some(path) = path {
-        fs::write(path, &image).map_err(|error| error.to_string())?;
+        keep(&path, &image).map_err(|error| error.to_string())?;
     }
     Ok(image)
+}
+
+/// Writes a file that is there as a whole or not at all, even if this program is stopped or runs
+/// twice at a time.
+fn keep(path: &Path, image: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension(std::process::id().to_string());
+    fs::write(&unfinished, image)?;
+    fs::rename(unfinished, path)
 }
