@@ -1,6 +1,6 @@
 // The partitioned strategy over the GPUs of a group. In the first pass each member reads its items
-// in order, and stores them in the memory of the members that own their buckets. What comes then is
-// each owner's own affair.
+// in order, and stores them in the memory of the members that own their buckets. Each owner does
+// the rest alone.
 #ifndef BIJECTIVE_SHUFFLE_EXCHANGE
 #define BIJECTIVE_SHUFFLE_EXCHANGE
 

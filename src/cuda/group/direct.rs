@@ -9,8 +9,8 @@ use core::ops::Range;
 use super::movement::{OwnMovement, Sharded};
 use crate::cuda::runtime::plan::{Address, Evaluated, Plan};
 use crate::cuda::runtime::word_type::WordType;
-use crate::cuda::shuffle::direct::{self, Slots};
-use crate::cuda::shuffle::job::Job;
+use crate::cuda::shuffle::direct;
+use crate::cuda::shuffle::job::{Job, Slots};
 use crate::cuda::view;
 use crate::error::Error;
 

@@ -1,7 +1,7 @@
 //! The plan for a bijection that is not trusted.
 
-use super::direct::{self, Slots};
-use super::job::Job;
+use super::direct;
+use super::job::{Job, Slots};
 use super::kernels;
 use super::movement::{Movement, Moves};
 use crate::base::check::check_in_order;

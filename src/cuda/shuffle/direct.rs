@@ -1,7 +1,7 @@
 //! The strategies that evaluate every slot.
 
 use super::at_once;
-use super::job::Job;
+use super::job::{Job, Slots};
 use super::kernels::{self, MoveCountedSurvivors, MoveDense, MoveSurvivors};
 use super::movement::{Movement, Moves, Visit};
 use super::tuning::{self, Shape};
@@ -60,15 +60,6 @@ impl Visit for Dense {
         let kernel = kernels::move_dense::<M>(self.index, self.shape, self.movement);
         Launch::new(kernel, self.grid, move |at| MoveDense { len, movement: movement(at) })
     }
-}
-
-/// The slots up to `last`, of which `len` survive. The kernels compute with them in words of type
-/// `index`, which may be wider than needed.
-#[derive(Clone, Copy)]
-pub(in crate::cuda) struct Slots {
-    pub(in crate::cuda) last: u64,
-    pub(in crate::cuda) len: u64,
-    pub(in crate::cuda) index: WordType,
 }
 
 /// Adds the kernel that moves survivors, whose places come from a look-back. With `only_if`, the

@@ -77,6 +77,15 @@ pub(in crate::cuda) fn any_address<T>() -> u64 {
     align_of::<T>().next_multiple_of(size_of::<T>().max(1)) as u64
 }
 
+/// The slots up to `last`, of which `len` survive. The kernels compute with them in words of type
+/// `index`, which may be wider than needed.
+#[derive(Clone, Copy)]
+pub(in crate::cuda) struct Slots {
+    pub(in crate::cuda) last: u64,
+    pub(in crate::cuda) len: u64,
+    pub(in crate::cuda) index: WordType,
+}
+
 /// The jobs of shuffling and unshuffling items of type T.
 pub(crate) fn there_and_back<T: DeviceRepr>(
     bijection: &dyn Bijection,

@@ -10,8 +10,8 @@
 //! nothing unless a bucket has overflowed. So a trusted shuffle never waits for the GPU, and can be
 //! captured in a CUDA graph.
 
-use super::direct::{self, Slots};
-use super::job::Job;
+use super::direct;
+use super::job::{Job, Slots};
 use super::kernels::{self, Buckets};
 use super::movement::Array;
 use super::partition::{Layout, Level, Partition};
