@@ -70,8 +70,8 @@ fn exchange<'p, T: Copy + Send + Sync, B: Bijection + 'p>(
 ) -> Result<Vec<T>, TestCaseError> {
     let mut workspace = Workspace::new();
     let rounds = plan(0).rounds();
-    // What each rank sends to each, round after round.
-    let mut sent = vec![vec![Vec::new(); ranks]; ranks * rounds];
+    // What the ranks send to each, round after round.
+    let mut sent = vec![Vec::new(); ranks * rounds];
     for rank in 0..ranks {
         let plan = plan(rank);
         let places = plan.source_places();
@@ -84,7 +84,7 @@ fn exchange<'p, T: Copy + Send + Sync, B: Bijection + 'p>(
         for (message, count) in counts.into_iter().enumerate() {
             let items;
             (items, rest) = rest.split_at(count as usize);
-            sent[message][rank] = items.to_vec();
+            sent[message].push(items.to_vec());
         }
         prop_assert_eq!(rest.len(), 0);
     }

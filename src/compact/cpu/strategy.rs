@@ -52,9 +52,9 @@ pub enum Strategy {
     /// bytes, such as [`Rows`](crate::Rows) and several columns with as many bytes at one place,
     /// are moved along the cycles of the permutation, each once, if there are at most 2^32. That
     /// takes four bytes an item and a 64th of the items. Elsewhere the direct strategy is used
-    /// instead. Narrow columns are not moved in place: they would be moved one after the other, each
-    /// with an evaluation of its own, and if memory ran out before the last one, they would not be in
-    /// one order.
+    /// instead. Narrow columns are not moved in place: they would be moved one after the other,
+    /// each with an evaluation of its own, and if memory ran out before the last one, they would
+    /// not be in one order.
     InPlace,
 }
 

@@ -77,8 +77,9 @@ fn fastest<'a>(job: &'a Job, limits: &Limits) -> Result<Plan<'a>, Error> {
         Direction::Unshuffle => tuning::PARTITION_BACK_CACHES,
     };
     // Short calls do not pay for working out the sizes of a strategy that they do not use.
-    let is_large =
-        |(array, _): &(Array, WordType)| job.len * array.item as u64 >= caches * limits.l2_bytes;
+    let is_large = |(array, _): &(Array, WordType)| {
+        job.len.saturating_mul(array.item as u64) >= caches * limits.l2_bytes
+    };
     let partitioning = match job.movement.word().filter(is_large) {
         Some(_) => Partitioning::new(job, limits),
         None => None,
