@@ -55,9 +55,6 @@ pub(crate) enum Command {
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
     GpuRngSweep(GpuNumbers),
-    /// Time kernels that add up the counts of all tiles at once, beside the single pass: rows as
-    /// CSV, for lengths 2^w + 1
-    GpuBetween(GpuBetween),
     /// Time the first call on a GPU in fresh processes: rows as CSV
     GpuCold,
     /// One sample of `gpu-cold`, in this process
@@ -108,25 +105,6 @@ pub(crate) struct GpuLengths {
 
     /// The last length is one above 2 to this power
     #[arg(long, value_name = "POWER", default_value_t = 29, value_parser = clap::value_parser!(u32).range(0..=40))]
-    pub(crate) to: u32,
-
-    /// From one power to the next
-    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
-    pub(crate) step: usize,
-
-    /// Only contenders whose name contains this; may be given several times
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) only: Vec<String>,
-}
-
-#[derive(Args)]
-pub(crate) struct GpuBetween {
-    /// The first length is one above 2 to this power
-    #[arg(long, value_name = "POWER", default_value_t = 9, value_parser = clap::value_parser!(u32).range(9..=24))]
-    pub(crate) from: u32,
-
-    /// The last length is one above 2 to this power
-    #[arg(long, value_name = "POWER", default_value_t = 24, value_parser = clap::value_parser!(u32).range(9..=24))]
     pub(crate) to: u32,
 
     /// From one power to the next
@@ -340,8 +318,8 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     seed: u64,
 
-    /// Leave out contenders whose name contains this; may be given several times; of the
-    /// commands that time a GPU for `gpu-between` only
+    /// Leave out contenders whose name contains this; may be given several times; not for commands
+    /// that time a GPU
     #[arg(long, global = true, value_name = "TEXT")]
     pub(crate) skip: Vec<String>,
 
