@@ -80,8 +80,9 @@ template <bool WHOLE, class Index, int PER_THREAD, class F>
 __device__ __forceinline__ uint32_t survivors(const F& f, Index first, uint32_t slots, Index greatest, Index* packed) {
     const uint32_t lane = threadIdx.x % 32, before = (1u << lane) - 1;
     uint32_t count = 0;
-    // Unrolling by eight keeps the pipelines full. A part of a tile comes once at most, at the end.
-#pragma unroll (WHOLE ? 8 : 1)
+    // Unrolling by four keeps the pipelines full, and by eight where only indexes are written. A
+    // part of a tile comes once at most, at the end.
+#pragma unroll (!WHOLE ? 1 : PER_THREAD < 32 ? 4 : 8)
     for (int k = 0; k < PER_THREAD; ++k) {
         const uint32_t j = 32 * k + lane;
         const bool inside = WHOLE || j < slots;

@@ -36,16 +36,14 @@ const ITEMS: &[(u64, Shape)] = &[
     (0, Shape { threads: THREADS, slots: 1, blocks: 4 }),
 ];
 
-/// Shapes for tiles that add up the counts of all tiles before them, by the least last slot; the
-/// others are slower at every power of two, or equal within 2 percent. A call of `m = 2^17 + 1`,
-/// `2^18 + 1`, .. `2^20 + 1` items by the default family takes 4.0, 5.3, 7.7 and 12.3 us in a
-/// graph of 50, where the look-back takes 6.3, 7.9, 10.0 and 14.7 and a gather by a given index
-/// 2.4, 3.4, 5.4 and 9.2.
+/// Shapes for tiles that add up the counts of all tiles before them, by the least last slot. Of 128
+/// to 1024 threads with 1 to 16 slots none is faster by more than 2 percent, but for 2 slots below
+/// 2^15, which are by up to 6, and are not embedded. docs/results/gpu.md compares this with the
+/// look-back.
 const AT_ONCE: &[(u64, Shape)] = &[
     (1 << 20, Shape { threads: THREADS, slots: 16, blocks: 4 }),
     (1 << 17, Shape { threads: THREADS, slots: 8, blocks: 4 }),
-    (1 << 15, Shape { threads: THREADS, slots: 4, blocks: 4 }),
-    (0, Shape { threads: THREADS, slots: 2, blocks: 4 }),
+    (0, Shape { threads: THREADS, slots: 4, blocks: 4 }),
 ];
 
 /// For indexes of many slots, where evaluating and packing is the bottleneck. The default family at
