@@ -19,7 +19,7 @@ use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr, assume_init_mut};
 use crate::base::parallel;
 use crate::base::simd::SimdLevel;
-use crate::base::stream::Publish;
+use crate::base::stream::{LINE, Publish};
 use crate::bijection::Trusted;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::places::{Places, Span, Target};
@@ -92,7 +92,10 @@ pub(crate) fn working_bytes<T>(last: u64, mine: u64, rank: usize, shapes: &[Shap
     let all = received.fold(sorted.saturating_add(own), u64::saturating_add);
     let bucket = (1_u64 << Low::BITS) * size_of::<T>() as u64 + TAKEN_BYTES;
     let threads = rayon::current_num_threads() as u64;
-    all.saturating_mul(BLOCK_BYTES as u64).saturating_add(threads.saturating_mul(bucket))
+    // Each of a dozen buffers at most begins on a line.
+    let lines = 12 * LINE as u64;
+    let buckets = threads.saturating_mul(bucket);
+    all.saturating_mul(BLOCK_BYTES as u64).saturating_add(buckets).saturating_add(lines)
 }
 
 /// The buckets of the points up to `last`, or `None` if they are too many.
