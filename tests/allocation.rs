@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Requests of so many bytes may be refused.
 const LARGE: usize = 4096;
@@ -113,19 +113,27 @@ impl Bijection for Plain {
     }
 }
 
+fn pool(threads: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+}
+
 /// Refuses each request of a call that moves items.
+///
+/// On threads of its own, as threads keep little memory for the next call.
 fn moves(
+    threads: usize,
     what: &str,
     len: usize,
     expected: &[u64],
-    mut call: impl FnMut(&mut [u64], &mut [u8]) -> Result<(), Error>,
+    mut call: impl FnMut(&mut [u64], &mut [u8]) -> Result<(), Error> + Send,
 ) -> usize {
+    let pool = pool(threads);
     let texts = |items: &[u64]| items.iter().map(|&x| x as u8).collect::<Vec<u8>>();
     let original: Vec<u64> = (0..len as u64).collect();
     let columns = std::cell::RefCell::new((original.clone(), texts(&original)));
     let run = || {
         let (items, more) = &mut *columns.borrow_mut();
-        call(items, more)
+        pool.install(|| call(items, more))
     };
     refuse_each(what, run, |succeeded| {
         let (items, more) = &mut *columns.borrow_mut();
@@ -137,7 +145,7 @@ fn moves(
     })
 }
 
-fn everything_that_moves(len: usize) {
+fn everything_that_moves(threads: usize, len: usize) {
     let f = Standard::from_seed(len as u64, 1);
     let plain = Plain(f.clone());
     let mut there: Vec<u64> = (0..len as u64).collect();
@@ -146,23 +154,33 @@ fn everything_that_moves(len: usize) {
     Serial.unshuffle(&f, &mut back).unwrap();
 
     let mut requests = vec![
-        moves("shuffle", len, &there, |items, _| items.try_par_bijective_shuffle(1)),
-        moves("unshuffle", len, &back, |items, _| items.try_par_bijective_unshuffle(1)),
-        moves("shuffle_with", len, &there, |items, _| items.par_bijective_shuffle_with(&plain)),
-        moves("unshuffle_with", len, &back, |items, _| items.par_bijective_unshuffle_with(&plain)),
-        moves("together", len, &there, |a, b| (a, b).try_par_bijective_shuffle_together(1)),
-        moves("back", len, &back, |a, b| (a, b).try_par_bijective_unshuffle_together(1)),
-        moves("with", len, &there, |a, b| (a, b).par_bijective_shuffle_together_with(&plain)),
-        moves("serial", len, &there, |items, _| Serial.shuffle(&f, items)),
-        moves("serial, back", len, &back, |items, _| Serial.unshuffle(&f, items)),
+        moves(threads, "shuffle", len, &there, |items, _| items.try_par_bijective_shuffle(1)),
+        moves(threads, "unshuffle", len, &back, |items, _| items.try_par_bijective_unshuffle(1)),
+        moves(threads, "shuffle_with", len, &there, |items, _| {
+            items.par_bijective_shuffle_with(&plain)
+        }),
+        moves(threads, "unshuffle_with", len, &back, |items, _| {
+            items.par_bijective_unshuffle_with(&plain)
+        }),
+        moves(threads, "together", len, &there, |a, b| {
+            (a, b).try_par_bijective_shuffle_together(1)
+        }),
+        moves(threads, "back", len, &back, |a, b| (a, b).try_par_bijective_unshuffle_together(1)),
+        moves(threads, "with", len, &there, |a, b| {
+            (a, b).par_bijective_shuffle_together_with(&plain)
+        }),
+        moves(threads, "serial", len, &there, |items, _| Serial.shuffle(&f, items)),
+        moves(threads, "serial, back", len, &back, |items, _| Serial.unshuffle(&f, items)),
     ];
     for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned, Strategy::InPlace] {
         let fresh = || Workspace::new().with_strategy(strategy);
         requests.extend([
-            moves("by seed", len, &there, |items, _| fresh().shuffle_by_seed(1, items)),
-            moves("by seed, back", len, &back, |items, _| fresh().unshuffle_by_seed(1, items)),
-            moves("columns", len, &there, |a, b| fresh().shuffle_together(&f, (a, b))),
-            moves("rows", len, &there, |a, b| {
+            moves(threads, "by seed", len, &there, |items, _| fresh().shuffle_by_seed(1, items)),
+            moves(threads, "by seed, back", len, &back, |items, _| {
+                fresh().unshuffle_by_seed(1, items)
+            }),
+            moves(threads, "columns", len, &there, |a, b| fresh().shuffle_together(&f, (a, b))),
+            moves(threads, "rows", len, &there, |a, b| {
                 fresh().shuffle_together(&f, (Rows::new(a, 1)?, Rows::new(b, 1)?))
             }),
         ]);
@@ -203,20 +221,16 @@ fn everything_that_copies(len: usize) {
 #[test]
 fn every_request_may_be_refused() {
     for threads in [1, 2, 16] {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         // Below and above the lengths from which there are threads.
         for len in [3000, 140_000] {
-            pool.install(|| {
-                everything_that_moves(len);
-                everything_that_copies(len);
-            });
+            everything_that_moves(threads, len);
+            pool(threads).install(|| everything_that_copies(len));
         }
     }
 
     // So many threads that a list of their tiles is large.
-    let pool = ThreadPoolBuilder::new().num_threads(16).build().unwrap();
     let mut bytes = vec![0_u8; (1 << 22) + 1];
-    pool.install(|| {
+    pool(16).install(|| {
         let fresh = |strategy| Workspace::new().with_strategy(strategy);
         let direct = || fresh(Strategy::Direct).shuffle_by_seed(1, &mut bytes);
         // The copy, the list of tiles and that of their places.
