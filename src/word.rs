@@ -104,9 +104,6 @@ impl Word for u64 {
 /// An unsigned integer that holds an index within the engine: a [`Word`], or one of 16 bits, which
 /// is enough for short lengths and lets a vector hold twice as many.
 pub(crate) trait Index: PrimInt + WrappingAdd + Send + Sync + 'static {
-    /// The number of bits.
-    const WIDTH: u32;
-
     /// Keeps a value's low bits and drops the rest.
     fn truncate(value: u64) -> Self;
 
@@ -115,8 +112,6 @@ pub(crate) trait Index: PrimInt + WrappingAdd + Send + Sync + 'static {
 }
 
 impl<N: Word> Index for N {
-    const WIDTH: u32 = N::BITS;
-
     #[inline(always)]
     fn truncate(value: u64) -> Self {
         Self::wrap(value)
@@ -129,8 +124,6 @@ impl<N: Word> Index for N {
 }
 
 impl Index for u16 {
-    const WIDTH: u32 = u16::BITS;
-
     #[inline(always)]
     fn truncate(value: u64) -> Self {
         value as Self

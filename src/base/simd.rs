@@ -38,6 +38,7 @@ pub(crate) trait SimdKernel {
 
     /// Whether [`run_vbmi2`](Self::run_vbmi2) is other code than [`run_avx512`](Self::run_avx512).
     /// Where it is not, no more code is compiled for that level.
+    #[cfg(target_arch = "x86_64")]
     const USES_VBMI2: bool = false;
 
     /// Runs the code. Implementations must be `#[inline(always)]`.

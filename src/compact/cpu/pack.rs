@@ -70,7 +70,8 @@ impl<V: Value, N: Index> SimdKernel for Pack<'_, V, N> {
     type Output = usize;
 
     /// Whether the words are of 16 bits and stay so.
-    const USES_VBMI2: bool = size_of::<V>() == 2 && N::WIDTH == 16;
+    #[cfg(target_arch = "x86_64")]
+    const USES_VBMI2: bool = size_of::<V>() == 2 && size_of::<N>() == 2;
 
     #[inline(always)]
     fn run(self) -> usize {
@@ -185,11 +186,11 @@ mod avx512 {
             // SAFETY: at most as many words were packed as there were values before, and `out` has
             // room for 16 more.
             let place = unsafe { out.as_mut_ptr().add(count) };
-            if N::WIDTH == 16 {
+            if size_of::<N>() == 2 {
                 let packed = _mm512_cvtepi32_epi16(packed);
                 // SAFETY: room for 16 words of 16 bits, which N is; it has no invalid values.
                 unsafe { _mm256_storeu_si256(place.cast(), packed) };
-            } else if N::WIDTH == 32 {
+            } else if size_of::<N>() == 4 {
                 // SAFETY: room for 16 words of 32 bits, which N is; it has no invalid values.
                 unsafe { _mm512_storeu_si512(place.cast(), packed) };
             } else {
@@ -319,11 +320,11 @@ mod avx2 {
             // SAFETY: at most as many words were packed as there were values before, and `out` has
             // room for 4 more.
             let place = unsafe { out.as_mut_ptr().add(count) };
-            if N::WIDTH == 16 {
+            if size_of::<N>() == 2 {
                 let packed = _mm_packus_epi32(packed, packed);
                 // SAFETY: room for 4 words of 16 bits, which N is; it has no invalid values.
                 unsafe { _mm_storel_epi64(place.cast(), packed) };
-            } else if N::WIDTH == 32 {
+            } else if size_of::<N>() == 4 {
                 // SAFETY: room for 4 words of 32 bits, which N is; it has no invalid values.
                 unsafe { _mm_storeu_si128(place.cast(), packed) };
             } else {
@@ -360,7 +361,7 @@ mod tests {
                 assert!(same(&out[..count], 0), "{}, {last}, {short:?}", level.name());
             }
         }
-        if N::WIDTH == 64 {
+        if size_of::<N>() == 8 {
             let mut out = vec![MaybeUninit::new(N::zero()); values.len() + SLACK];
             let count = pack_wide(&wide, u64::from(last) << 20, &mut out);
             assert!(same(&out[..count], 20), "one by one, {last}, {values:?}");
