@@ -74,7 +74,7 @@ pub use rayon;
 
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 #[doc(hidden)]
-pub use cuda::embedding;
+pub use cuda::make_kernels;
 
 /// Re-exported in the version that this crate uses: [`CudaWorkspace`] takes its device memory and
 /// streams.

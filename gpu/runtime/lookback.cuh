@@ -1,5 +1,5 @@
 // Decoupled look-back (Merrill & Garland, 2016): the tiles of one kernel find out how many
-// survivors there are before them, without a second pass. gpu/README.md argues that it is correct.
+// survivors there are before them, without a second pass. lookback.md argues that it is correct.
 #ifndef BIJECTIVE_SHUFFLE_LOOKBACK
 #define BIJECTIVE_SHUFFLE_LOOKBACK
 

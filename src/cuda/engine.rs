@@ -9,9 +9,9 @@ use cudarc::nvrtc::Ptx;
 
 use super::runtime::device::Device;
 use super::runtime::executor::Executor;
-use super::runtime::link::Link;
 use super::runtime::probe;
 use super::runtime::program::Program;
+use super::runtime::staging::Link;
 use super::runtime::stream::failed;
 use super::shuffle::job::there_and_back;
 use super::shuffle::strategy::CudaStrategy;

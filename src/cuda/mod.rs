@@ -8,7 +8,7 @@
 //! fill       filling arrays with random numbers; gpu/fill.cuh
 //! group      arrays that are divided among several GPUs; gpu/group
 //! view       parts of a permutation; gpu/view.cuh
-//! promised   what runs without the compiler; `embedding` hands it to crates/kernels/make
+//! promised   what runs without the compiler; `make_kernels` hands it to crates/kernels/make
 //! engine     `Cuda`: a device, a stream and a strategy
 //! workspace  the engine on device memory, with methods from several rooms
 //! host       the engine on slices in host memory, copied to the device and back
@@ -25,11 +25,11 @@
 
 mod affine;
 mod batch;
-pub mod embedding;
 mod engine;
 mod fill;
 mod group;
 mod host;
+pub mod make_kernels;
 mod promised;
 mod runtime;
 mod shuffle;

@@ -1,4 +1,5 @@
-//! [`CudaWorkspace`]: the GPU engine on device memory.
+//! [`CudaWorkspace`]: the GPU engine on device memory. Its working memory is kept by
+//! `runtime/executor.rs`.
 
 use std::sync::Arc;
 

@@ -66,7 +66,7 @@ pub(crate) enum Command {
     },
     /// Write tables, ratios and quoted figures into the documents, as the rows in benches/results
     /// say
-    Headlines(Documents),
+    Documents(Documents),
     /// Run everything once at small lengths, check the results, and print nothing
     Test,
 }

@@ -77,7 +77,7 @@ const PYARROW_TAKE: Contender = Contender {
 };
 
 /// What pyarrow has to do with Parquet files.
-const TABLES: &str = include_str!("../tables.py");
+const TABLES: &str = include_str!("../parquet_peer.py");
 
 impl Contender {
     /// Whether it keeps within the memory that is given.

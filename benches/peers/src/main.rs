@@ -10,6 +10,7 @@ mod bounds;
 mod cold;
 mod contender;
 mod curand;
+mod documents;
 mod exchange;
 mod figure;
 mod files;
@@ -20,7 +21,6 @@ mod gpu_rng;
 mod gpu_rows;
 mod gpu_time;
 mod gpu_views;
-mod headlines;
 mod indexes;
 mod item;
 mod machine;
@@ -35,7 +35,7 @@ mod sizes;
 mod small;
 mod standings;
 mod std_shuffle;
-mod table;
+mod table3;
 mod trial;
 
 use std::error::Error;
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The global pool: so that calls come from outside of it, as those of most programs do.
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     match &arguments.command {
-        Command::Table(lengths) => table::run(lengths, common),
+        Command::Table(lengths) => table3::run(lengths, common),
         Command::Sizes(amount) => sizes::run(amount, common),
         Command::Small => small::run(common),
         Command::Cold(calls) => cold::run(calls, common),
@@ -83,8 +83,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuViews(views) => gpu_views::run(views, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),
-        Command::Headlines(documents) => {
-            headlines::run(&documents.root, documents.check).map_err(|error| {
+        Command::Documents(files) => {
+            documents::run(&files.root, files.check).map_err(|error| {
                 // A line for each document, which the answer of `main` would be printed without.
                 eprintln!("{error}");
                 "the documents are not as the rows are".into()

@@ -22,7 +22,7 @@ pub(crate) fn publish(
         let origin = Origin::new(&machine::name())?;
         fs::write(file, csv(standings, item_bytes, &machine::conditions(common), &origin))
             .map_err(failed)?;
-        eprintln!("written to {}; `peers headlines` brings it into the documents", file.display());
+        eprintln!("written to {}; `peers documents` brings it into the documents", file.display());
     }
     Ok(())
 }

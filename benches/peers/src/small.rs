@@ -8,7 +8,7 @@ use crate::contender::{Choice, Contender, Label};
 use crate::ours::{self, DEFAULT_GIVEN, PHILOX_GIVEN, WHOLE_CALL};
 use crate::peers::{self, FASTRAND, RAND};
 use crate::standings::{Over, Ratio};
-use crate::{report, std_shuffle, table};
+use crate::{report, std_shuffle, table3};
 
 /// Lengths are one above 2 to these powers.
 const POWERS: RangeInclusive<u32> = 8..=17;
@@ -23,8 +23,8 @@ pub(crate) const RATIOS: [Ratio; 4] = [
 /// Measures, prints, and writes what was asked for.
 pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     let contenders = Choice { skip: &common.skip, ..Choice::default() }.of(contenders());
-    let standings = table::measure(contenders, POWERS, common.effort());
-    report::publish(&standings, &RATIOS, |_| table::ITEM_BYTES.into(), common)
+    let standings = table3::measure(contenders, POWERS, common.effort());
+    report::publish(&standings, &RATIOS, |_| table3::ITEM_BYTES.into(), common)
 }
 
 /// What all contenders are called.

@@ -11,7 +11,7 @@ use crate::cold::{self, ItemType};
 use crate::contender::Choice;
 use crate::measure::Effort;
 use crate::pages::Pages;
-use crate::{exchange, files, indexes, sizes, small, table};
+use crate::{exchange, files, indexes, sizes, small, table3};
 
 /// One sample each.
 const ONCE: Effort = Effort { repeats: 1, budget: Duration::ZERO, seed: 1 };
@@ -19,10 +19,10 @@ const ONCE: Effort = Effort { repeats: 1, budget: Duration::ZERO, seed: 1 };
 /// Runs it all.
 pub(crate) fn run(common: &Common) -> Result<(), Box<dyn Error>> {
     // The longest are shared among threads by all the parallel contenders.
-    let standings = table::measure(table::contenders(), [0, 1, 4, 8, 9, 16, 18], ONCE);
-    standings.markdown(&table::RATIOS);
-    table::FIGURE.svg(&standings)?;
-    table::measure(small::contenders(), [8, 13], ONCE);
+    let standings = table3::measure(table3::contenders(), [0, 1, 4, 8, 9, 16, 18], ONCE);
+    standings.markdown(&table3::RATIOS);
+    table3::FIGURE.svg(&standings)?;
+    table3::measure(small::contenders(), [8, 13], ONCE);
     sizes::measure(
         &Amount { bytes: 0, len: vec![1000, (1 << 12) + 1], item: Vec::new() },
         &[],

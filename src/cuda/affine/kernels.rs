@@ -3,7 +3,7 @@
 use super::arguments::{MapArgument, RowArgument, TilesArgument};
 use super::tuning::AffineShape;
 use crate::cuda::runtime::kernel::{Kernel, Value, arguments};
-use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
 arguments! {

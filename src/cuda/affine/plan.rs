@@ -5,7 +5,7 @@ use super::kernels;
 use super::tuning::{AffineShape, LONG_ITEM, shape_for};
 use crate::affine::{Affine, BitMatrix};
 use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::movement::{Array, LARGEST_ITEM};

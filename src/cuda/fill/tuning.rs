@@ -3,7 +3,7 @@
 //!
 //! Measured on an NVIDIA H200 with CUDA 13.0.
 
-use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::kernels::THREADS;
 
 /// How a kernel that fills arrays with random numbers divides its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::sizes::Sizes;
 use super::tuning;
 use crate::compact::Direction;
 use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
-use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::kernels::Buckets;
 use crate::cuda::shuffle::tuning as of_one;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream};
 
-use super::peers;
+use super::peer_access;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
@@ -36,7 +36,7 @@ impl Members {
     /// The GPUs of some engines, of which this is the first, with access to each other's memory.
     pub(super) fn new(first: &Cuda, engines: &[Cuda]) -> Result<Self, Error> {
         for (from, to) in engines.iter().flat_map(|from| engines.iter().map(move |to| (from, to))) {
-            peers::allow(from.stream.context(), to.stream.context())?;
+            peer_access::allow(from.stream.context(), to.stream.context())?;
         }
         let limits = engines.iter().map(|engine| engine.device.limits);
         let limits = limits.fold(first.device.limits, smaller);

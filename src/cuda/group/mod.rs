@@ -18,7 +18,7 @@ mod kernels;
 mod members;
 pub(in crate::cuda) mod movement;
 mod partitioned;
-mod peers;
+mod peer_access;
 pub(in crate::cuda) mod shards;
 mod sizes;
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::tuning;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::MOST_BYTES;
 use crate::cuda::runtime::word_type::WordType;
-use crate::cuda::shuffle::partition::{
+use crate::cuda::shuffle::sizes::{
     Partition, Pass, aligned, capacity, most_bucket_bits, pass_shared, place_fixed, place_shared,
 };
 use crate::cuda::shuffle::tuning as of_one;

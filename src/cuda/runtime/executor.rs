@@ -13,9 +13,9 @@ use cudarc::driver::{CudaStream, sys};
 
 use super::device::Device;
 use super::kernel::{BijectionUse, Instance};
+use super::kernels;
 use super::loaded::{Division, LoadedKernel};
 use super::memory::Memory;
-use super::own;
 use super::plan::{
     Address, ArgumentBytes, CheckWritten, Evaluated, Grid, Ground, Launch, Plan, Step,
 };
@@ -114,7 +114,7 @@ impl Executor {
 
     fn compile_one(&mut self, plan: &Plan<'_>) -> Result<(), Error> {
         if plan.tiles > 0 {
-            self.ready(&Evaluated::Nothing, &own::new_tile_states().erase())?;
+            self.ready(&Evaluated::Nothing, &kernels::new_tile_states().erase())?;
         }
         for step in &plan.steps {
             if let Step::Launch(launch) = step {
@@ -228,15 +228,15 @@ impl Executor {
 
     /// The address of the memory for a look-back over `tiles` tiles.
     fn tile_states(&mut self, tiles: u32) -> Result<u64, Error> {
-        let kernel = own::new_tile_states();
+        let kernel = kernels::new_tile_states();
         let number = self.ready(&Evaluated::Nothing, &kernel.erase())?;
         let bytes = TILE_STATES_HEADER + u64::from(tiles) * 8;
         let (states, new) = self.tile_states.room(&self.stream, bytes)?;
         if new {
-            self.kernels[number].ask(own::THREADS, 0)?;
-            let arguments = move |_: &Ground| own::NewTileStates { states, capacity: tiles };
-            let work = u64::from(tiles.div_ceil(own::THREADS));
-            let launch = Launch::new(own::new_tile_states(), Grid::Resident(work), arguments);
+            self.kernels[number].ask(kernels::THREADS, 0)?;
+            let arguments = move |_: &Ground| kernels::NewTileStates { states, capacity: tiles };
+            let work = u64::from(tiles.div_ceil(kernels::THREADS));
+            let launch = Launch::new(kernels::new_tile_states(), Grid::Resident(work), arguments);
             let mut ground = Ground { scratch: 0, tile_states: states, block_bits: 0 };
             // SAFETY: the kernel writes the header and the status words of `tiles` tiles, and this
             // memory has just been allocated with that size. Nothing else has its address yet.

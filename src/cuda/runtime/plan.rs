@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 #[cfg(test)]
 use super::kernel::BijectionUse;
 use super::kernel::{Arguments, Instance, Kernel};
-use super::own;
+use super::kernels;
 use super::reader::Reader;
 use super::word_type::WordType;
 use crate::bijection::DeviceSource;
@@ -319,9 +319,10 @@ impl<'a> Plan<'a> {
     /// Adds a kernel that sets `bytes` bytes at an address to zero. `bytes` is a multiple of 4.
     pub(crate) fn clear(&mut self, at: Address, bytes: u64) {
         let words = bytes / 4;
-        let grid = Grid::Resident(words.div_ceil(u64::from(own::THREADS)));
-        let arguments = move |ground: &Ground| own::ClearWords { words: ground.at(at), len: words };
-        self.launch(Launch::new(own::clear_words(), grid, arguments));
+        let grid = Grid::Resident(words.div_ceil(u64::from(kernels::THREADS)));
+        let arguments =
+            move |ground: &Ground| kernels::ClearWords { words: ground.at(at), len: words };
+        self.launch(Launch::new(kernels::clear_words(), grid, arguments));
     }
 
     /// Adds a check by the host of what the stream has written. It waits for the stream, so a plan

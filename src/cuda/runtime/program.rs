@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::kernel::{BijectionUse, Instance, Library};
+use super::kernels;
 use super::nvrtc::{Nvrtc, Target};
-use super::own;
 use super::plan::{Evaluated, Plan};
 use super::word_type::WordType;
 use crate::bijection::DeviceSource;
@@ -81,7 +81,7 @@ impl Program {
     pub(crate) fn all(plan: &Plan<'_>) -> Vec<Self> {
         let launched = plan.launches().into_iter();
         let launched = launched.map(|launch| Self::new(&launch.evaluated, &launch.kernel));
-        let initialised = Self::new(&Evaluated::Nothing, &own::new_tile_states().erase());
+        let initialised = Self::new(&Evaluated::Nothing, &kernels::new_tile_states().erase());
         launched.chain([initialised]).collect()
     }
 

@@ -65,13 +65,13 @@ pub(crate) fn compile_plans<'p>(plans: impl IntoIterator<Item = &'p Plan<'p>>) {
 
 #[test]
 fn kernels_of_the_runtime_compile() {
-    compile_all(&Evaluated::Nothing, &own::all());
+    compile_all(&Evaluated::Nothing, &kernels::all());
 }
 
 #[test]
 fn arguments_that_are_not_the_hosts_do_not_compile() {
     let Some(nvrtc) = compiler() else { return };
-    let [clear, _] = own::all();
+    let [clear, _] = kernels::all();
     let text = clear.text("entry");
     let moved = text.replace("uint64_t len;", "uint32_t len;");
     assert_ne!(text, moved);
@@ -166,7 +166,7 @@ fn programs_are_kept_on_disk() {
     let Some(nvrtc) = compiler() else { return };
     let folder = tempfile::tempdir().unwrap();
     let target = targets(nvrtc)[0];
-    let program = Program::new(&Evaluated::Nothing, &own::all()[0]);
+    let program = Program::new(&Evaluated::Nothing, &kernels::all()[0]);
     let image = program.image_on_disk(target, folder.path()).unwrap();
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().path()).collect();
     assert_eq!(files.len(), 1);

@@ -7,7 +7,7 @@ use super::movement::{Movement, Moves};
 use crate::base::check::check_in_order;
 use crate::base::check::try_with_capacity;
 use crate::compact::wrong_count;
-use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::reader::Reader;
 use crate::cuda::runtime::word_type::WordType;

@@ -1,10 +1,10 @@
 //! The kernels of gpu/shuffle, with their arguments.
 
-use super::partition::Pass;
+use super::sizes::Pass;
 use super::tuning::{self, Shape};
 use crate::compact::Direction;
 use crate::cuda::runtime::kernel::{DeviceType, Kernel, Template, Value, arguments, device_struct};
-use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 
 arguments! {

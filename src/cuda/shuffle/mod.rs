@@ -18,7 +18,7 @@ pub(in crate::cuda) mod direct;
 pub(crate) mod job;
 pub(crate) mod kernels;
 pub(crate) mod movement;
-pub(crate) mod partition;
 mod partitioned;
+pub(crate) mod sizes;
 pub(crate) mod strategy;
 pub(crate) mod tuning;

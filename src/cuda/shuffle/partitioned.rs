@@ -14,7 +14,7 @@ use super::direct;
 use super::job::{Job, Slots};
 use super::kernels::{self, Buckets};
 use super::movement::Array;
-use super::partition::{Layout, Level, Partition};
+use super::sizes::{Layout, Level, Partition};
 use super::tuning;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;

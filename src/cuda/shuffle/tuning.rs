@@ -4,7 +4,7 @@
 //! bytes and `VariablePhilox` with 24 rounds; docs/results/gpu.md has the tables.
 
 use crate::cuda::runtime::device::Limits;
-use crate::cuda::runtime::own::THREADS;
+use crate::cuda::runtime::kernels::THREADS;
 
 /// How a kernel of the direct strategies divides its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::{fs, io, thread};
 
-use bijective_shuffle::embedding::{self, Promised};
+use bijective_shuffle::make_kernels::{self, Promised};
 use clap::{Parser, ValueEnum};
 use file::{Content, file};
 
@@ -78,14 +78,14 @@ fn main() -> ExitCode {
 }
 
 fn run(options: &Options) -> Result<(), Box<dyn std::error::Error>> {
-    let version = embedding::compiler()?;
+    let version = make_kernels::compiler()?;
     for &target in &options.targets {
         if version != target.compiler() {
             let ((major, minor), name) = (target.compiler(), target.name());
             let message = format!("{name} is made by NVRTC {major}.{minor}, and not {version:?}");
             return Err(message.into());
         }
-        let kernels = embedding::kernels(target.architecture())?;
+        let kernels = make_kernels::kernels(target.architecture())?;
         let folder = options.compiled.join(target.name());
         let known = (!options.check).then_some(&*folder);
         let images = compiled(&kernels, target, known)?;
@@ -146,7 +146,7 @@ fn image(kernel: &Promised, target: Target, folder: Option<&Path>) -> Result<Vec
     if let Ok(image) = known {
         return Ok(image);
     }
-    let image = embedding::compile(&kernel.text, target.architecture(), target == Target::Ptx70)
+    let image = make_kernels::compile(&kernel.text, target.architecture(), target == Target::Ptx70)
         .map_err(|error| error.to_string())?;
     if let Some(path) = path {
         keep(&path, &image).map_err(|error| error.to_string())?;

@@ -24,12 +24,12 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         let text = conditions(&measured.sources);
         Ok(text + &standings(measured, ITEM)?.markdown(ratios))
     };
-    computed.block("table", report(&files.table, &crate::table::RATIOS)?);
-    let figure = crate::table::FIGURE;
+    computed.block("table", report(&files.table, &crate::table3::RATIOS)?);
+    let figure = crate::table3::FIGURE;
     computed.drawings.push((figure.file, figure.svg(&standings(&files.table, ITEM)?)?));
     for (block, files) in [("table-3", PAPER), ("table-3 two cores", PAPER_TWO)] {
         let paper = match results.measured_beginning(files)? {
-            Some(measured) => report(&measured, &crate::table::RATIOS)?,
+            Some(measured) => report(&measured, &crate::table3::RATIOS)?,
             None => NOT_MEASURED.into(),
         };
         computed.block(block, paper);
@@ -115,7 +115,7 @@ pub(super) fn cipher_speeds(mean: &Sheet, instructions: &str) -> Result<Vec<f64>
 
 /// The speeds of all that was measured with items of a size, by contenders that are known.
 fn standings(measured: &Measured, item_bytes: &str) -> Result<Standings, String> {
-    let known = crate::table::labels().into_iter().chain(small::labels());
+    let known = crate::table3::labels().into_iter().chain(small::labels());
     let known: Vec<Label> = known.collect();
     let label = |name: &str| {
         let label = known.iter().find(|label| label.name == name).cloned();
@@ -144,7 +144,7 @@ fn by_pages(huge: &Measured, small: &Measured) -> Result<String, String> {
     }
     (both.leads, both.rows) = (vec!["pages", "length"], rows);
     let sources = [&huge.sources[..], &small.sources].concat();
-    Ok(conditions(&sources) + &both.markdown(&crate::table::RATIOS))
+    Ok(conditions(&sources) + &both.markdown(&crate::table3::RATIOS))
 }
 
 fn by_size(measured: &Measured) -> Result<String, String> {

@@ -6,13 +6,13 @@ mod affine;
 mod between;
 mod cold;
 mod cpu;
-mod documents;
 mod exchange;
 mod files;
 mod fills;
 mod gpu;
 mod group;
 mod ising;
+mod markers;
 mod rng;
 mod summary;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     if stale.is_empty() {
         return Ok(());
     }
-    let advice = "the rows in benches/results say something else; `peers headlines` writes it";
+    let advice = "the rows in benches/results say something else; `peers documents` writes it";
     Err(format!("{}\n{advice}", stale.join("\n")).into())
 }
 
@@ -60,7 +60,7 @@ fn files(root: &Path) -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
     let results = Results::new(root.join(RESULTS));
     let computed = Computed::of(&results)?;
     results.all_were_read()?;
-    let mut files = documents::filled(root, &computed)?;
+    let mut files = markers::filled(root, &computed)?;
     let drawings = computed.drawings.into_iter();
     files.extend(drawings.map(|(file, svg)| (Path::new(DOCS).join(file), svg)));
     Ok(files)
