@@ -378,4 +378,16 @@ fn items_that_differ_are_found() {
         plan.sort(&mut workspace, &items[1..]).map(drop).unwrap_err(),
         Error::LengthMismatch { expected: len, actual: len - 1 }
     );
+
+    // Another rank's shape that no rank can have.
+    let even = Division::even(len, 2);
+    let plan = TaggedExchange::shuffle(&p, None, &even, &even, 0).unwrap();
+    let items = &items[..len as usize / 2];
+    for stride in [0, 1] {
+        let sorted = plan.sort(&mut workspace, items).unwrap().unwrap();
+        let totals: Vec<u64> = sorted.counts().iter().map(|count| 2 * count).collect();
+        let shapes = [sorted.shape(), [1, stride]];
+        let error = sorted.deliver(&totals, &shapes).map(drop).unwrap_err();
+        assert_eq!(error, ExchangeError::ItemsDiffer.into());
+    }
 }
