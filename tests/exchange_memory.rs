@@ -4,7 +4,7 @@
 //! or more is mapped and not allocated; that of a workspace is what the workspace says.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use bijective_shuffle::exchange::{Census, Division, Exchange, items_of_round};
 use bijective_shuffle::prelude::*;
@@ -97,4 +97,36 @@ fn rounds_take_the_memory_that_they_are_given() {
             }
         });
     }
+    a_domain_that_shrinks_takes_no_more_memory();
+}
+
+/// A bijection whose domain has a single point from some time on, against its requirements.
+struct Shrinks<'a>(&'a AtomicBool);
+
+impl Bijection for Shrinks<'_> {
+    fn last(&self) -> u64 {
+        if self.0.load(SeqCst) { 0 } else { (1 << 24) - 1 }
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        slot
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        index
+    }
+}
+
+/// Where slots are looked up, the table is as long as the domain is then.
+fn a_domain_that_shrinks_takes_no_more_memory() {
+    let shrinks = AtomicBool::new(false);
+    let p = Permutation::with_bijection(1 << 24, Shrinks(&shrinks)).unwrap();
+    let census = Census::new(&p).unwrap();
+    let division = Division::from_counts(&[10, 1 << 23, (1 << 23) - 10]).unwrap();
+    let plan = Exchange::shuffle(&p, &census, &division, &division, 0).unwrap();
+    assert_eq!(plan.send_counts(), Ok(vec![10, 0, 0]));
+    shrinks.store(true, SeqCst);
+    let (counts, peak) = peak_of(|| plan.send_counts());
+    assert_eq!(counts.unwrap().iter().sum::<u64>(), 10);
+    assert!(peak < 1 << 20, "{peak} bytes");
 }

@@ -183,11 +183,10 @@ impl FromSeed for Table {
     /// The places are drawn in batches from one 64-bit word (Brackett-Rozinsky and Lemire, *Batched
     /// ranged random integer generation*, 2024): as many ranges as have a product of at most
     /// `2^56`, without bias.
-    /// `2^56`, without bias.
     ///
     /// # Panics
+    ///
     /// If the table does not fit the address space.
-    /// If the table does not fit the memory's addresses.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
         let len = usize::try_from(len.max(1)).expect("a table must fit the address space");
         let mut values: Vec<u64> = (0..len as u64).collect();

@@ -239,7 +239,8 @@ impl<'p, B: Bijection> Exchange<'p, B> {
             // Behind the last place there may be slots, but no items.
             let is_place = place < p.len();
             bounds.push(if is_place {
-                self.census.slot(p, place)?
+                // A map that is no bijection may have another domain by now.
+                self.census.slot(p, place)?.min(last)
             } else {
                 last.saturating_add(1)
             });

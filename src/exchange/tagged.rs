@@ -311,8 +311,8 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::ItemsDiffer`] if the sums are not those of as many items as there are, and
-    /// [`Error::OutOfMemory`].
+    /// [`ExchangeError::ItemsDiffer`] if the sums are not those of as many items as there are, or no
+    /// rank's buckets lie in such a shape; and [`Error::OutOfMemory`].
     pub fn deliver(self, totals: &[u64], shapes: &[[u64; 2]]) -> Result<Delivery<'s, T>, Error> {
         let Self { outbox, to, rank } = self;
         let differ = || Error::from(ExchangeError::ItemsDiffer);
@@ -338,14 +338,15 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
             let (Ok(parts), Ok(stride)) = (parts, stride) else { return Err(differ()) };
             own.push(Shape { parts, stride });
         }
-        if own[rank] != outbox.shape() {
+        if own[rank] != outbox.shape() || !own.iter().all(|shape| shape.has_spare()) {
             return Err(differ());
         }
-        let skipped = to.places(rank).start - starts[buckets[rank].start];
+        let Range { start, end } = to.places(rank);
+        let (places, skipped) = (end - start, start - starts[buckets[rank].start]);
         let mut kept = try_with_capacity(totals.len())?;
         kept.extend_from_slice(totals);
         let mailbox = outbox.exchange(own, rank, buckets[rank].clone())?;
-        Ok(Delivery { mailbox, totals: kept, buckets, rank, skipped })
+        Ok(Delivery { mailbox, totals: kept, buckets, rank, places, skipped })
     }
 }
 
@@ -372,6 +373,8 @@ pub struct Delivery<'s, T> {
     /// The buckets that each rank gets. Where a bucket has items of several ranks, each gets it.
     buckets: Vec<Range<usize>>,
     rank: usize,
+    /// The places that this rank holds after the exchange.
+    places: u64,
     /// The items in this rank's first bucket that belong to ranks before.
     skipped: u64,
 }
@@ -445,7 +448,8 @@ impl<T: Copy + Send + Sync> Delivery<'_, T> {
     /// For each part, the room that [`exchange`](Self::exchange) gave for each rank holds the
     /// blocks that this rank's delivery gave to send, for items of the same type.
     pub unsafe fn place(self, out: &mut [T]) -> Result<(), Error> {
-        let Self { mailbox, totals, skipped, .. } = self;
+        let Self { mailbox, totals, places, skipped, .. } = self;
+        check(places, [out.len()])?;
         // SAFETY: the caller promises that these blocks have been received.
         let is_complete = unsafe { mailbox.place(&totals, skipped, out) }?;
         if is_complete { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }

@@ -319,6 +319,35 @@ fn tags_are_for_many_items_of_random_order() {
     assert_eq!(tagged(&plans, &vec![0_u8; len as usize]).unwrap(), None);
 }
 
+/// Neither fewer places than the rank holds nor more, not even where its last bucket has items of
+/// the next rank.
+#[test]
+fn items_are_put_in_as_many_places_as_the_rank_holds() {
+    let p = Permutation::new(100_000, 1);
+    let items = vec![1_u16; 100_000];
+    for counts in [&[100_000, 0][..], &[60_000, 0, 40_000]] {
+        let to = Division::from_counts(counts).unwrap();
+        let mut from = vec![0; counts.len()];
+        from[0] = p.len();
+        let from = Division::from_counts(&from).unwrap();
+        let plan = TaggedExchange::shuffle(&p, None, &from, &to, 0).unwrap();
+        let held = counts[0] as usize;
+        for len in [0, 1, held - 1, held + 1, held + 10] {
+            let mut workspace = Workspace::new();
+            let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
+            let totals = sorted.counts().to_vec();
+            let mut shapes = vec![sorted.shape(); counts.len()];
+            // The others have sorted nothing.
+            shapes[1..].fill([0, 2]);
+            let delivery = sorted.deliver(&totals, &shapes).unwrap();
+            // SAFETY: no other rank has a part, so nothing is received.
+            let placed = unsafe { delivery.place(&mut vec![0; len]) };
+            let (expected, actual) = (held as u64, len as u64);
+            assert_eq!(placed, Err(Error::LengthMismatch { expected, actual }));
+        }
+    }
+}
+
 /// A rank that is sent other items than its buckets count says so.
 #[test]
 fn items_that_differ_are_found() {
@@ -349,4 +378,16 @@ fn items_that_differ_are_found() {
         plan.sort(&mut workspace, &items[1..]).map(drop).unwrap_err(),
         Error::LengthMismatch { expected: len, actual: len - 1 }
     );
+
+    // Another rank's shape that no rank can have.
+    let even = Division::even(len, 2);
+    let plan = TaggedExchange::shuffle(&p, None, &even, &even, 0).unwrap();
+    let items = &items[..len as usize / 2];
+    for stride in [0, 1] {
+        let sorted = plan.sort(&mut workspace, items).unwrap().unwrap();
+        let totals: Vec<u64> = sorted.counts().iter().map(|count| 2 * count).collect();
+        let shapes = [sorted.shape(), [1, stride]];
+        let error = sorted.deliver(&totals, &shapes).map(drop).unwrap_err();
+        assert_eq!(error, ExchangeError::ItemsDiffer.into());
+    }
 }

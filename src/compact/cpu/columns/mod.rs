@@ -85,8 +85,9 @@ impl Workspace {
         self.reorder_together(bijection, &mut ColumnSet::new(columns)?, Direction::Unshuffle)
     }
 
-    /// Shuffles several columns by the permutation of a seed, the one that
-    /// [`par_bijective_shuffle_together`](crate::ParBijectiveShuffleTogether::par_bijective_shuffle_together).
+    /// Shuffles several columns by the permutation of a seed, as
+    /// [`par_bijective_shuffle_together`](crate::ParBijectiveShuffleTogether::par_bijective_shuffle_together)
+    /// does.
     ///
     /// # Errors
     ///

@@ -73,50 +73,56 @@ impl Exchange {
         }
     }
 
-    /// `Collector::run`, with up to `most` blocks to be read at a time.
+    /// `Collector::run`, with up to `most` steps at a time.
     fn run(&self, most: usize) {
         let (mut full, mut steps) = (Vec::new(), Vec::new());
         loop {
             while steps.len() < most && self.plan(&mut full, &mut steps) {}
             if steps.is_empty() {
-                if full.is_empty() {
-                    return;
-                }
-                thread::yield_now();
+                return;
             }
-            for (bucket, block, is_claimed) in steps.drain(..) {
-                if !is_claimed && self.variant == Variant::SaysSoFirst {
-                    self.claims.has_read(bucket);
-                }
-                full.push(self.read(bucket, block));
-                if is_claimed {
-                    self.write(bucket, block);
-                } else if self.variant != Variant::SaysSoFirst {
-                    self.claims.has_read(bucket);
+            for step in steps.drain(..) {
+                match step {
+                    Step::Claimed { bucket, block } => {
+                        full.push(self.read(bucket, block));
+                        self.write(bucket, block);
+                    }
+                    Step::Taken { item } => full.push(item),
                 }
             }
         }
     }
 
     /// `Collector::plan`.
-    fn plan(&self, full: &mut Vec<usize>, steps: &mut Vec<(usize, usize, bool)>) -> bool {
-        while let Some(&bucket) = full.last() {
-            if self.variant != Variant::DoesNotWait && !self.claims.are_read(bucket) {
-                return false;
-            }
-            full.pop();
+    fn plan(&self, full: &mut Vec<usize>, steps: &mut Vec<Step>) -> bool {
+        while let Some(bucket) = full.pop() {
             let Claim { block, is_unread } = self.claims.claim(bucket);
             if is_unread {
-                steps.push((bucket, block, true));
+                steps.push(Step::Claimed { bucket, block });
                 return true;
             }
             self.wait(bucket);
             self.write(bucket, block);
         }
         let Some((bucket, block)) = self.claims.take() else { return false };
-        steps.push((bucket, block, false));
+        if self.variant == Variant::SaysSoFirst {
+            self.claims.has_read(bucket);
+        }
+        let item = self.read(bucket, block);
+        if self.variant != Variant::SaysSoFirst {
+            self.claims.has_read(bucket);
+        }
+        steps.push(Step::Taken { item });
         true
     }
+}
+
+/// What a thread does with a block.
+enum Step {
+    /// It has claimed the block, and reads it before it writes there.
+    Claimed { bucket: usize, block: usize },
+    /// It has taken a block and read it.
+    Taken { item: usize },
 }
 
 /// Runs two threads on items that are in these buckets, where those of each bucket belong together.

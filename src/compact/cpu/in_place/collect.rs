@@ -27,7 +27,7 @@ pub(super) struct Exchange<'a, T, L> {
     pub(super) destinations: &'a Destinations<'a>,
 }
 
-/// A block that a thread is about to read.
+/// A block whose items a thread is about to collect.
 #[derive(Clone, Copy)]
 struct Step {
     first: usize,
@@ -45,19 +45,20 @@ impl Step {
     }
 }
 
-/// What a thread does when it has read a block.
+/// Where a block's items are, and what the thread does when it has collected them.
 #[derive(Clone, Copy)]
 enum Then {
-    /// It has claimed the block, and writes a full one there.
+    /// It has claimed the block, reads it in the array, and writes this full one there.
     Write(u32),
-    /// It has taken the block from a bucket.
-    Leave(usize),
+    /// It has taken the block, whose items are in this one of its own, which is free then.
+    Free(u32),
 }
 
 /// One thread's blocks.
 pub(super) struct Collector<'a, T, L> {
     exchange: &'a Exchange<'a, T, L>,
-    /// Blocks of items, and of their low bits: open ones, full ones and free ones.
+    /// Blocks of items, and of their low bits: open ones, full ones and free ones; and, without low
+    /// bits, those that have been taken.
     items: &'a mut [MaybeUninit<T>],
     lows: &'a mut [MaybeUninit<L>],
     /// For each bucket, where the next item goes in its open block. That block is never full.
@@ -85,10 +86,10 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
 
     /// The number of blocks that a thread needs.
     ///
-    /// Each bucket has an open one. The others are full, and they are never more than the buckets,
-    /// the steps and one: a thread takes a block only while no full one waits, so the items that it
-    /// then holds are in open blocks or in those of its steps; and where it has claimed a block, it
-    /// reads no more items than it writes, after it has read them.
+    /// Each bucket has an open one. The others are full or taken, and they are never more than the
+    /// buckets, the steps and one: a thread takes a block only while no full one waits, so the items
+    /// that it then holds are in open blocks or in those of its steps; and where it has claimed a
+    /// block, it reads no more items than it writes, after it has read them.
     pub(super) const fn blocks(buckets: Buckets) -> usize {
         2 * buckets.count + Self::STEPS + 1
     }
@@ -137,48 +138,40 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             // SAFETY: the caller's promise is that of `plan`.
             while self.steps.len() < Self::STEPS && unsafe { self.plan() } {}
             if self.steps.is_empty() {
-                if self.full.is_empty() {
-                    return;
-                }
-                // Another thread has not read a block yet that this one is to write.
-                std::thread::yield_now();
-                continue;
+                return;
             }
+            // A bijection may wait for tasks of its own here, and this thread do others meanwhile,
+            // such as that of another collector. So nobody ever waits for a thread that is here: it
+            // has read all blocks that it has taken.
             let runs = self.steps.iter().map(Step::places);
             self.exchange.destinations.list(runs, &mut self.to);
             let mut done = 0;
             for number in 0..self.steps.len() {
-                let Step { first, count, then } = self.steps[number];
-                // SAFETY: nobody has written to the block's places yet, since they are this
-                // thread's until it says that it has read them, or writes them.
-                unsafe { self.collect(first, done..done + count) };
-                done += count;
-                match then {
+                let step = self.steps[number];
+                // SAFETY: `plan` has made the step, which is done once.
+                unsafe { self.collect(step, done..done + step.count) };
+                done += step.count;
+                match step.then {
                     // SAFETY: this thread has claimed the block, and has now read it.
-                    Then::Write(full) => unsafe { self.write(full, first) },
-                    Then::Leave(bucket) => self.exchange.claims.has_read(bucket),
+                    Then::Write(full) => unsafe { self.write(full, step.first) },
+                    Then::Free(block) => self.free.push(block),
                 }
             }
             self.steps.clear();
         }
     }
 
-    /// Finds one more block to read, and writes full blocks where nothing has to be read first.
-    /// Returns `false` if there is none, or none yet.
+    /// Finds one more block whose items are to be collected, and writes full blocks where nothing
+    /// has to be read first. Returns `false` if there is none; then no full block is left either.
     ///
     /// # Safety
     ///
     /// As [`run`](Self::run).
     #[inline(always)]
     unsafe fn plan(&mut self) -> bool {
-        let Exchange { grid, claims, .. } = self.exchange;
-        while let Some(&(full, bucket)) = self.full.last() {
+        let Exchange { items, grid, claims, .. } = self.exchange;
+        while let Some((full, bucket)) = self.full.pop() {
             let bucket = bucket as usize;
-            if !claims.are_read(bucket) {
-                // Perhaps this thread has taken a block of the bucket itself.
-                return false;
-            }
-            self.full.pop();
             let Claim { block, is_unread } = claims.claim(bucket);
             let places = grid.block(bucket, block);
             assert_eq!(places.len(), Self::BLOCK, "a bucket has room for its items");
@@ -186,10 +179,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
                 self.step(Step::new(places, Then::Write(full)));
                 return true;
             }
-            // Somebody may have taken a block since the check above. There is no circle of threads
-            // that wait for each other here. A thread that is waited for has taken its block after
-            // the other's check, and, if it waits as well, before its own: it takes none in
-            // between. So in a circle each check would come before the next, all the way around.
+            // Another thread has taken the block, and is about to say that it has read it: it waits
+            // for nobody before it does.
             while !claims.are_read(bucket) {
                 std::thread::yield_now();
             }
@@ -197,47 +188,62 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             unsafe { self.write(full, places.start) };
         }
         let Some((bucket, block)) = claims.take() else { return false };
-        self.step(Step::new(grid.block(bucket, block), Then::Leave(bucket)));
+        let places = grid.block(bucket, block);
+        let room = self.free.pop().expect("`blocks` counts all that can be taken");
+        let to = self.items[room as usize * Self::BLOCK..][..places.len()].as_mut_ptr();
+        // SAFETY: the caller promises that this is a place of the array.
+        let from = unsafe { items.at(places.start) };
+        // SAFETY: the block is this thread's alone until it says that it has read it, and its items
+        // are initialised. There is room for as many, outside of the array.
+        unsafe { ptr::copy_nonoverlapping(from, to.cast(), places.len()) };
+        claims.has_read(bucket);
+        self.step(Step::new(places, Then::Free(room)));
         true
     }
 
     /// Adds a step, and prefetches what it will use.
     #[inline(always)]
     fn step(&mut self, step: Step) {
-        let Exchange { items, lows, .. } = self.exchange;
-        // A block need not begin with a line.
-        let lines = |bytes: usize| bytes.div_ceil(LINE) + 1;
-        prefetch_lines(items.wrapping_at(step.first).cast(), lines(step.count * size_of::<T>()));
         if let Then::Write(_) = step.then {
-            prefetch_lines(lows.wrapping_at(step.first).cast(), lines(step.count * size_of::<L>()));
+            let Exchange { items, lows, .. } = self.exchange;
+            // A block need not begin with a line.
+            let lines = |bytes: usize| bytes.div_ceil(LINE) + 1;
+            let Step { first, count, .. } = step;
+            prefetch_lines(items.wrapping_at(first).cast(), lines(count * size_of::<T>()));
+            prefetch_lines(lows.wrapping_at(first).cast(), lines(count * size_of::<L>()));
         }
         self.steps.push(step);
     }
 
-    /// Moves the items from `first` on to the open blocks of the buckets that some of the listed
+    /// Moves the items of a step to the open blocks of the buckets that some of the listed
     /// destinations are in, one for each item.
     ///
     /// # Safety
     ///
-    /// There are as many items, and nobody writes to them meanwhile.
+    /// [`plan`](Self::plan) has made the step, and its items have not been collected.
     #[inline(always)]
-    unsafe fn collect(&mut self, first: usize, to: Range<usize>) {
+    unsafe fn collect(&mut self, step: Step, to: Range<usize>) {
         // Each of these in a variable of its own: behind `self` they would be loaded again for
         // every item.
         let Self { exchange, items, lows, nexts, full, free, to: all, .. } = self;
-        let (items, lows, nexts) = (&mut **items, &mut **lows, &mut **nexts);
+        let (items, lows, nexts) = (items.as_mut_ptr(), &mut **lows, &mut **nexts);
         let (bits, mask) = (exchange.buckets.bits, exchange.buckets.len() as u64 - 1);
-        // SAFETY: the caller promises that the items begin there.
-        let from = unsafe { exchange.items.at(first) };
+        let from: *const T = match step.then {
+            // SAFETY: `plan` has got the first place of a block of the array from the grid.
+            Then::Write(_) => unsafe { exchange.items.at(step.first) },
+            // SAFETY: the number is that of one of this thread's blocks.
+            Then::Free(block) => unsafe { items.add(block as usize * Self::BLOCK) }.cast(),
+        };
         for (k, &to) in all[to].iter().enumerate() {
             let bucket = (to >> bits) as usize;
             let next = &mut nexts[bucket];
             let place = *next as usize;
             // SAFETY: `nexts` holds places of open blocks, which are among `items`.
-            let open = unsafe { items.get_unchecked_mut(place) };
-            // SAFETY: the caller promises that there is an item for each destination, and that
-            // nobody writes to it. The open block is elsewhere.
-            unsafe { ptr::copy_nonoverlapping(from.wrapping_add(k), open.as_mut_ptr(), 1) };
+            let open = unsafe { items.add(place) };
+            // SAFETY: there is an item for each destination: in the array, where nobody else uses a
+            // block that this thread has claimed, or in the block to which `plan` has copied it.
+            // The open block is another one.
+            unsafe { ptr::copy_nonoverlapping(from.wrapping_add(k), open.cast(), 1) };
             // SAFETY: there are as many low bits as items.
             unsafe { lows.get_unchecked_mut(place) }.write(L::of(to & mask));
             *next = place as u32 + 1;

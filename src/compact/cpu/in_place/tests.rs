@@ -1,12 +1,18 @@
 //! Tests of the strategy by itself, with buckets of both kinds and in pools of several sizes.
 
 use std::fmt::Debug;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::claims::Claim;
 use super::*;
-use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
+use crate::bijection::{
+    CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, TrustedBijection, VariablePhilox,
+};
 use crate::compact::{Compactor, Serial};
 
 /// Few enough buckets that they are large ones for more than `2^17` slots or indexes.
@@ -143,6 +149,59 @@ fn what_cannot_be_moved_is_refused() {
     assert!(InPlace::new::<[u64; 33]>(&f, 1 << 20, Direction::Shuffle, 1 << 13).is_none());
     assert!(InPlace::new::<u64>(&f, 0, Direction::Unshuffle, 1 << 13).is_none());
     assert!(!serves(&Trusted::new(&f), 1 << 20, 1 << 13), "it may panic");
+}
+
+/// A bijection may use the pool in which the items are moved. While it waits for its tasks, its
+/// thread may begin another collector, and nobody must wait for the one below that.
+#[test]
+fn a_bijection_may_have_tasks_of_its_own() {
+    struct InTasks(MulXorshift<10>);
+
+    impl Bijection for InTasks {
+        fn last(&self) -> u64 {
+            self.0.last()
+        }
+
+        fn forward(&self, slot: u64) -> u64 {
+            self.0.forward(slot)
+        }
+
+        fn inverse(&self, index: u64) -> u64 {
+            self.0.inverse(index)
+        }
+
+        fn inverse_each(&self, indexes: &mut [u64]) {
+            indexes.par_chunks_mut(128).for_each(|indexes| self.0.inverse_each(indexes));
+        }
+    }
+
+    // SAFETY: all values are those of a trusted bijection.
+    unsafe impl TrustedBijection for InTasks {}
+
+    let len = 300_000;
+    let (done, is_done) = mpsc::channel();
+    let moves = thread::spawn(move || {
+        let f = InTasks(MulXorshift::from_seed(len as u64, 1));
+        let p = permutation(&f, len);
+        let shuffled: Vec<u64> = p.iter().map(|&index| mix(index)).collect();
+        let f = Trusted::new(&f).panic_free();
+        let in_place = InPlace::new::<u64>(&f, len, Direction::Shuffle, 1 << 13).unwrap();
+        let pool = ThreadPoolBuilder::new().num_threads(7).build().unwrap();
+        let mut buffers = Buffers::new();
+        for _ in 0..100 {
+            let mut items: Vec<u64> = (0..len as u32).map(mix).collect();
+            let moved = pool.install(|| {
+                let start = SharedPtr::new(items.as_mut_ptr());
+                // SAFETY: there are `len` items from the start on, which are borrowed meanwhile.
+                unsafe { in_place.run(start, &mut buffers) }
+            });
+            assert!(moved.is_ok() && items == shuffled);
+        }
+        let _ = done.send(());
+    });
+    let waited = is_done.recv_timeout(Duration::from_secs(120));
+    assert_ne!(waited, Err(RecvTimeoutError::Timeout), "threads wait for each other");
+    moves.join().unwrap();
 }
 
 #[test]

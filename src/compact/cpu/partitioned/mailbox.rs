@@ -244,6 +244,13 @@ pub(crate) struct Shape {
     pub(crate) stride: usize,
 }
 
+impl Shape {
+    /// Whether there are the blocks that every bucket has beside the full ones.
+    pub(crate) fn has_spare(self) -> bool {
+        self.stride >= SPARE
+    }
+}
+
 /// A rank's buckets, and room for those that other ranks send.
 pub(crate) struct Mailbox<'a, T> {
     buckets: Buckets,
