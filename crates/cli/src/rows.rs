@@ -12,6 +12,7 @@ use crate::output::Output;
 pub(crate) struct Rows<'a> {
     pub(crate) files: &'a [PathBuf],
     /// How many row groups make a window, if groups are shuffled and then rows in windows of them.
+    #[cfg_attr(not(feature = "tables"), expect(dead_code))]
     pub(crate) blocks: Option<NonZeroU64>,
 }
 

@@ -230,10 +230,11 @@ impl Executor {
     fn tile_states(&mut self, tiles: u32) -> Result<u64, Error> {
         let kernel = kernels::new_tile_states();
         let number = self.ready(&Evaluated::Nothing, &kernel.erase())?;
+        // Before there is memory, which a failure after that would leave uninitialised.
+        self.kernels[number].ask(kernels::THREADS, 0)?;
         let bytes = TILE_STATES_HEADER + u64::from(tiles) * 8;
         let (states, new) = self.tile_states.room(&self.stream, bytes)?;
         if new {
-            self.kernels[number].ask(kernels::THREADS, 0)?;
             let arguments = move |_: &Ground| kernels::NewTileStates { states, capacity: tiles };
             let work = u64::from(tiles.div_ceil(kernels::THREADS));
             let launch = Launch::new(kernels::new_tile_states(), Grid::Resident(work), arguments);

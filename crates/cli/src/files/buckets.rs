@@ -42,22 +42,58 @@ fn key_bytes(shift: u32) -> usize {
     shift.div_ceil(8) as usize
 }
 
+/// Where full blocks go: to the end of a store, at once or soon.
+///
+/// `'m` is the lifetime of the memory that blocks are collected in.
+pub(super) trait Sink<'m> {
+    type Error;
+
+    /// Takes the first `len` bytes of a slot, and returns another slot, or the same.
+    fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], Self::Error>;
+
+    /// Takes one item that is longer than a slot, and waits until it is written: there is memory
+    /// for one.
+    fn take_long(&mut self, item: Vec<u8>) -> Result<(), Self::Error>;
+}
+
+impl Split {
+    /// Memory for the open block of each bucket, and for `more` blocks that are being written.
+    ///
+    /// All of it is one piece, which an allocator gets from the system and gives back to it. As
+    /// pieces for each block, it might keep them all for the sake of what lies between.
+    pub(super) fn memory(self, more: usize) -> Vec<u8> {
+        vec![0; self.block * (self.buckets as usize + more)]
+    }
+}
+
+/// The block of a bucket that items are being copied to.
+struct Open<'m> {
+    slot: &'m mut [u8],
+    len: usize,
+}
+
 /// Copies items to the open blocks of their buckets, and hands on each block that is full.
-pub(super) struct Distributor<F> {
+pub(super) struct Distributor<'m, S> {
     keys: Range<u64>,
     split: Split,
     buckets: Vec<Bucket>,
-    open: Vec<Vec<u8>>,
+    open: Vec<Open<'m>>,
     /// Where the next block begins in the store.
     end: u64,
-    /// Takes a full block, and returns an empty one.
-    flush: F,
+    sink: S,
 }
 
-impl<E, F: FnMut(Vec<u8>) -> Result<Vec<u8>, E>> Distributor<F> {
-    /// Items with keys in a range go to as many buckets as the split says. Blocks are appended to a
-    /// store, in order, which has `end` bytes already.
-    pub(super) fn new(keys: Range<u64>, split: Split, end: u64, flush: F) -> Self {
+impl<'m, S: Sink<'m>> Distributor<'m, S> {
+    /// Items with keys in a range go to as many buckets as the split says, which collects their
+    /// blocks in `slots`, one a bucket. Blocks are appended to a store, in order, which has `end`
+    /// bytes already.
+    pub(super) fn new(
+        keys: Range<u64>,
+        split: Split,
+        slots: impl Iterator<Item = &'m mut [u8]>,
+        end: u64,
+        sink: S,
+    ) -> Self {
         let key_bytes = key_bytes(split.shift);
         let bucket = |number: u64| {
             let first = keys.start + (number << split.shift);
@@ -67,69 +103,72 @@ impl<E, F: FnMut(Vec<u8>) -> Result<Vec<u8>, E>> Distributor<F> {
             Bucket { keys, key_bytes, items: 0, bytes: 0, extents: Vec::new() }
         };
         let buckets: Vec<Bucket> = (0..split.buckets).map(bucket).collect();
-        let open = buckets.iter().map(|_| Vec::new()).collect();
-        Self { keys, split, buckets, open, end, flush }
+        let open: Vec<_> = slots.take(buckets.len()).map(|slot| Open { slot, len: 0 }).collect();
+        assert_eq!(open.len(), buckets.len(), "a slot for each bucket");
+        Self { keys, split, buckets, open, end, sink }
     }
 
     /// Brings an item to its bucket, unless its key is out of the range.
     #[inline]
-    pub(super) fn push(&mut self, key: u64, item: &[u8]) -> Result<(), E> {
+    pub(super) fn push(&mut self, key: u64, item: &[u8]) -> Result<(), S::Error> {
         if !self.keys.contains(&key) {
             return Ok(());
         }
         let relative = key - self.keys.start;
         let number = (relative >> self.split.shift) as usize;
         let key_bytes = key_bytes(self.split.shift);
-        let size = key_bytes + item.len();
-        if self.open[number].len() + size > self.split.block {
-            self.make_room(number, size)?;
-        }
-        let open = &mut self.open[number];
         // The bits above belong to the bucket's number, or are not there.
-        let low = relative & (1_u64 << self.split.shift).wrapping_sub(1);
-        open.extend_from_slice(&low.to_le_bytes()[..key_bytes]);
-        open.extend_from_slice(item);
+        let low = (relative & (1_u64 << self.split.shift).wrapping_sub(1)).to_le_bytes();
+        let low = &low[..key_bytes];
+        let size = key_bytes + item.len();
         self.buckets[number].items += 1;
         if size > self.split.block {
-            // A long item does not wait for others: each bucket could hold one then.
-            self.empty(number)?;
+            return self.write_long(number, [low, item].concat());
         }
+        if self.open[number].len + size > self.split.block {
+            self.write(number)?;
+        }
+        let Open { slot, len } = &mut self.open[number];
+        let (start, end) = (*len, *len + size);
+        let (for_key, for_item) = slot[start..end].split_at_mut(key_bytes);
+        for_key.copy_from_slice(low);
+        for_item.copy_from_slice(item);
+        *len = end;
         Ok(())
     }
 
-    /// Flushes a bucket's block. A block has more than the usual size only for one long item.
+    /// Hands on a bucket's block, if there is anything in it.
     #[cold]
-    fn make_room(&mut self, number: usize, size: usize) -> Result<(), E> {
-        self.empty(number)?;
-        self.open[number].reserve_exact(size.max(self.split.block));
-        Ok(())
-    }
-
-    /// Flushes a bucket's block if there is anything in it.
-    fn empty(&mut self, number: usize) -> Result<(), E> {
-        let block = mem::take(&mut self.open[number]);
-        if !block.is_empty() {
-            self.open[number] = self.flush(number, block)?;
+    fn write(&mut self, number: usize) -> Result<(), S::Error> {
+        let Open { slot, len } = &mut self.open[number];
+        if *len > 0 {
+            let (full, len) = (mem::take(slot), mem::take(len));
+            self.open[number].slot = self.sink.take(full, len)?;
+            self.note(number, len);
         }
         Ok(())
     }
 
-    fn flush(&mut self, number: usize, block: Vec<u8>) -> Result<Vec<u8>, E> {
+    #[cold]
+    fn write_long(&mut self, number: usize, item: Vec<u8>) -> Result<(), S::Error> {
+        let bytes = item.len();
+        self.sink.take_long(item)?;
+        self.note(number, bytes);
+        Ok(())
+    }
+
+    /// Notes where a bucket's bytes are.
+    fn note(&mut self, number: usize, bytes: usize) {
         let bucket = &mut self.buckets[number];
-        bucket.bytes += block.len() as u64;
-        bucket.extents.push(Extent { offset: self.end, bytes: block.len() });
-        self.end += block.len() as u64;
-        let mut empty = (self.flush)(block)?;
-        empty.clear();
-        empty.shrink_to(self.split.block);
-        Ok(empty)
+        bucket.bytes += bytes as u64;
+        bucket.extents.push(Extent { offset: self.end, bytes });
+        self.end += bytes as u64;
     }
 
     /// Hands on the blocks that are not full, and returns the buckets that have any items.
-    pub(super) fn finish(mut self) -> Result<Vec<Bucket>, E> {
+    pub(super) fn finish(mut self) -> Result<Vec<Bucket>, S::Error> {
         for number in 0..self.open.len() {
-            self.empty(number)?;
-            self.open[number] = Vec::new();
+            self.write(number)?;
         }
         self.buckets.retain(|bucket| bucket.items > 0);
         Ok(self.buckets)
@@ -149,36 +188,55 @@ mod tests {
         assert_eq!([0, 1, 8, 9, 24, 63].map(key_bytes), [0, 1, 1, 2, 3, 8]);
     }
 
+    /// Keeps what it takes.
+    #[derive(Default)]
+    struct Kept {
+        store: Vec<u8>,
+        longest: usize,
+    }
+
+    impl<'m> Sink<'m> for &mut Kept {
+        type Error = ();
+
+        fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], ()> {
+            self.store.extend_from_slice(&slot[..len]);
+            Ok(slot)
+        }
+
+        fn take_long(&mut self, item: Vec<u8>) -> Result<(), ()> {
+            self.longest = self.longest.max(item.len());
+            self.store.extend(item);
+            Ok(())
+        }
+    }
+
     #[test]
-    fn long_items_are_not_held() {
+    fn long_items_do_not_wait_for_others() {
         let split = Split { shift: 0, buckets: 50, block: 100 };
-        let mut flushed = 0;
-        let mut distributor = Distributor::new(0..50, split, 0, |block: Vec<u8>| {
-            flushed += block.len();
-            Ok::<_, ()>(block)
-        });
+        let mut kept = Kept::default();
+        let mut memory = split.memory(0);
+        let slots = memory.chunks_exact_mut(split.block);
+        let mut distributor = Distributor::new(0..50, split, slots, 0, &mut kept);
         for key in 0..50 {
             distributor.push(key, &[0; 10]).unwrap();
             distributor.push(key, &[0; 5000]).unwrap();
+            assert_eq!(distributor.sink.store.len(), 5000 * (key as usize + 1));
         }
-        let held: usize = distributor.open.iter().map(Vec::capacity).sum();
-        assert!(held <= 50 * 100, "{held}");
         let buckets = distributor.finish().unwrap();
         assert!(buckets.iter().all(|bucket| bucket.items == 2 && bucket.bytes == 5010));
-        assert_eq!(flushed, 50 * 5010);
+        assert_eq!((kept.longest, kept.store.len()), (5000, 50 * 5010));
     }
 
     #[test]
     fn items_come_to_their_buckets() {
         let split = Split { shift: 4, buckets: 3, block: 10 };
-        let mut store: Vec<u8> = Vec::new();
-        let flush = |block: Vec<u8>| {
-            store.extend_from_slice(&block);
-            Ok::<_, ()>(block)
-        };
-        let mut distributor = Distributor::new(100..140, split, 0, flush);
+        let mut kept = Kept::default();
+        let mut memory = split.memory(0);
+        let slots = memory.chunks_exact_mut(split.block);
+        let mut distributor = Distributor::new(100..140, split, slots, 0, &mut kept);
+        let length = |key| key as usize % 7 * 5;
         let items: Vec<(u64, Vec<u8>)> =
-            (90..150).map(|key| (key, vec![key as u8; key as usize % 7 * 5])).collect();
+            (90..150).map(|key| (key, vec![key as u8; length(key)])).collect();
         for (key, item) in &items {
             distributor.push(*key, item).unwrap();
         }
@@ -187,18 +245,22 @@ mod tests {
         for bucket in buckets {
             let parts = bucket.extents.iter().map(|extent| {
                 let start = extent.offset as usize;
-                &store[start..start + extent.bytes]
+                &kept.store[start..start + extent.bytes]
             });
-            let expected: Vec<u8> = items
-                .iter()
-                .filter(|(key, _)| bucket.keys.contains(key))
-                .flat_map(|(key, item)| {
-                    let key = [(key - bucket.keys.start) as u8];
-                    [&key[..], item].concat()
-                })
-                .collect();
-            assert_eq!(parts.collect::<Vec<_>>().concat(), expected);
-            assert_eq!(bucket.bytes, expected.len() as u64);
+            let stored = parts.collect::<Vec<_>>().concat();
+            let mut rest = stored.as_slice();
+            let mut found = Vec::new();
+            while let [low, others @ ..] = rest {
+                let key = bucket.keys.start + u64::from(*low);
+                let (item, others) = others.split_at(length(key));
+                found.push((key, item.to_vec()));
+                rest = others;
+            }
+            // Long items are stored before others that came earlier.
+            found.sort();
+            let expected = items.iter().filter(|(key, _)| bucket.keys.contains(key));
+            assert!(found.iter().eq(expected));
+            assert_eq!(bucket.bytes, stored.len() as u64);
             assert_eq!(bucket.item_bytes(), bucket.bytes - bucket.items);
         }
     }

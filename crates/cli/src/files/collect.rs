@@ -1,10 +1,10 @@
 //! [`collect`]: pass 1, items to their buckets.
 
 use std::io::Read;
-use std::sync::mpsc::{channel, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
-use super::buckets::{Bucket, Distributor};
+use super::buckets::{Bucket, Distributor, Sink};
 use super::budget::{Budget, Split};
 use super::chunks::{End, Stopped, read_chunks};
 use super::error::FilesError;
@@ -16,6 +16,9 @@ use super::watch::Watch;
 /// How many full blocks may wait to be written.
 const WAITING: usize = 4;
 
+/// How many blocks may be on their way: those that wait, and one that is written.
+const MOVING: usize = WAITING + 1;
+
 /// What the items are, and what may be used for them.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
@@ -23,8 +26,37 @@ pub(super) struct Job {
     pub(super) budget: Budget,
 }
 
+/// A block for the writer.
+enum Block<'m> {
+    Slot(&'m mut [u8], usize),
+    Long(Vec<u8>),
+}
+
+/// The way to the writer and back.
+struct ToWriter<'m> {
+    blocks: SyncSender<Block<'m>>,
+    /// Slots whose blocks were written, and others that were not used yet.
+    spare: Receiver<&'m mut [u8]>,
+    /// Says that a long item was written.
+    long: Receiver<()>,
+}
+
 /// The writer has gone: only it knows why.
 struct Gone;
+
+impl<'m> Sink<'m> for ToWriter<'m> {
+    type Error = Gone;
+
+    fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], Gone> {
+        self.blocks.send(Block::Slot(slot, len)).map_err(|_| Gone)?;
+        self.spare.recv().map_err(|_| Gone)
+    }
+
+    fn take_long(&mut self, item: Vec<u8>) -> Result<(), Gone> {
+        self.blocks.send(Block::Long(item)).map_err(|_| Gone)?;
+        self.long.recv().map_err(|_| Gone)
+    }
+}
 
 /// Reads a source and appends its items to a store, bucket by bucket. One thread reads, one
 /// writes, and the calling one distributes.
@@ -38,32 +70,38 @@ pub(super) fn collect(
     watch: &dyn Watch,
 ) -> Result<Vec<Bucket>, FilesError> {
     let end = store.bytes();
+    let mut memory = split.memory(MOVING);
     let mut items = 0;
     let (buckets, read, written) = thread::scope(|scope| {
         let (full, chunks) = sync_channel(1);
         let (used, empty) = channel();
         let reader = scope.spawn(move || read_chunks(source, job.items, job.budget, &full, &empty));
-        let (blocks, waiting) = sync_channel::<Vec<u8>>(WAITING);
+        let (blocks, waiting) = sync_channel(WAITING);
         let (written, spare) = channel();
+        let (long_written, long) = channel();
+        let mut slots = memory.chunks_exact_mut(split.block);
+        for slot in slots.by_ref().take(MOVING) {
+            let _ = written.send(slot);
+        }
         let writer = scope.spawn(move || {
             for block in waiting {
-                store.append(&block)?;
-                // If it is not wanted any more, it is freed.
-                let _ = written.send(block);
+                // What nobody wants any more may go.
+                match block {
+                    Block::Slot(slot, len) => {
+                        store.append(&slot[..len])?;
+                        let _ = written.send(slot);
+                    }
+                    Block::Long(item) => {
+                        store.append(&item)?;
+                        drop(item);
+                        let _ = long_written.send(());
+                    }
+                }
             }
             Ok(())
         });
-        let flush = |block: Vec<u8>| -> Result<Vec<u8>, Gone> {
-            let is_long = block.len() > split.block;
-            blocks.send(block).map_err(|_| Gone)?;
-            // There is memory for one long item only, so it has to be written before the next.
-            if is_long {
-                while spare.recv().map_err(|_| Gone)?.len() <= split.block {}
-                return Ok(Vec::new());
-            }
-            Ok(spare.try_recv().unwrap_or_default())
-        };
-        let mut distributor = Distributor::new(keys.wanted(), split, end, flush);
+        let sink = ToWriter { blocks, spare, long };
+        let mut distributor = Distributor::new(keys.wanted(), split, slots, end, sink);
         let distribute = || {
             for chunk in chunks {
                 let mut rest = chunk.as_slice();
@@ -81,8 +119,8 @@ pub(super) fn collect(
             Ok(())
         };
         let distributed = distribute();
+        // Either way the distributor is gone after this, and the writer stops waiting for it.
         let buckets = distributed.and_then(|()| distributor.finish());
-        drop(blocks);
         (buckets, joined(reader), joined(writer))
     });
     let End { is_terminated, bytes } = read.map_err(|stopped| job.error(stopped, items))?;

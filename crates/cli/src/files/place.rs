@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::io::{self, ErrorKind, Write};
 use std::mem;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::buckets::{Bucket, Distributor, read_key};
+use super::buckets::{Bucket, Distributor, Sink, read_key};
 use super::budget::bucket_cost;
 use super::collect::Job;
 use super::error::FilesError;
@@ -20,14 +21,46 @@ const NONE: u32 = u32::MAX;
 
 /// Puts buckets in order and writes them.
 pub(super) struct Placer<'a, S> {
-    pub(super) job: Job,
-    pub(super) store: &'a mut S,
-    pub(super) watch: &'a dyn Watch,
-    /// How many buckets were split because they were too large.
-    pub(super) splits: u64,
+    job: Job,
+    store: &'a mut S,
+    watch: &'a dyn Watch,
+    splits: u64,
+    desks: Spare<Desk>,
+    blocks: Spare<Vec<u8>>,
 }
 
-impl<S: Store> Placer<'_, S> {
+/// Where a bucket is put in order: what was read of it, and where its items are in that.
+#[derive(Default)]
+struct Desk {
+    stored: Vec<u8>,
+    offsets: Vec<u32>,
+}
+
+/// Memory for reuse. An allocator that is given back large pieces in another order than that in
+/// which it gave them out may hold half as much again as is used.
+struct Spare<T>(Mutex<Vec<T>>);
+
+impl<T: Default> Spare<T> {
+    fn take(&self) -> T {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give(&self, memory: T) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+    }
+}
+
+impl<'a, S: Store> Placer<'a, S> {
+    pub(super) fn new(job: Job, store: &'a mut S, watch: &'a dyn Watch) -> Self {
+        let (desks, blocks) = (Spare(Mutex::default()), Spare(Mutex::default()));
+        Self { job, store, watch, splits: 0, desks, blocks }
+    }
+
+    /// How many buckets were split because they were too large.
+    pub(super) fn splits(&self) -> u64 {
+        self.splits
+    }
+
     /// Writes the items of buckets, which are in the order of their keys. While the buckets of one
     /// round are written, those of the next are read and put in order.
     pub(super) fn write(
@@ -44,12 +77,12 @@ impl<S: Store> Placer<'_, S> {
             if round.is_empty() && full.is_empty() {
                 return Ok(());
             }
-            let (store, job, watch) = (&*self.store, self.job, self.watch);
+            let this = &*self;
             let (written, ordered): (_, Result<Vec<_>, _>) = rayon::join(
-                || write_all(mem::take(&mut full), output, watch),
+                || this.write_all(mem::take(&mut full), output),
                 || {
                     let ordered = round.into_par_iter().with_max_len(1);
-                    ordered.map(|bucket| in_order(&bucket, store, job)).collect()
+                    ordered.map(|bucket| this.in_order(&bucket)).collect()
                 },
             );
             written.map_err(FilesError::Write)?;
@@ -87,10 +120,10 @@ impl<S: Store> Placer<'_, S> {
         let end = self.store.bytes();
         // Blocks are read and appended in turns.
         let store = RefCell::new(&mut *self.store);
-        let mut parts = Distributor::new(bucket.keys.clone(), split, end, |block| {
-            store.borrow_mut().append(&block).map_err(FilesError::Temporary)?;
-            Ok(block)
-        });
+        let mut memory = split.memory(0);
+        let slots = memory.chunks_exact_mut(split.block);
+        let keys = bucket.keys.clone();
+        let mut parts = Distributor::new(keys, split, slots, end, ToStore(&store));
         let mut block = Vec::new();
         for extent in &bucket.extents {
             block.resize(extent.bytes, 0);
@@ -100,6 +133,80 @@ impl<S: Store> Placer<'_, S> {
             })?;
         }
         parts.finish()
+    }
+
+    /// Reads a bucket and returns its items in the order of their keys.
+    fn in_order(&self, bucket: &Bucket) -> Result<Vec<u8>, FilesError> {
+        let mut desk = self.desks.take();
+        let bytes = bucket.bytes as usize;
+        if desk.stored.len() < bytes {
+            desk.stored.resize(bytes, 0);
+        }
+        let stored = &mut desk.stored[..bytes];
+        let mut rest = &mut *stored;
+        for extent in &bucket.extents {
+            let (block, others) = rest.split_at_mut(extent.bytes);
+            self.store.read_at(block, extent.offset).map_err(FilesError::Temporary)?;
+            rest = others;
+        }
+        let stored = &*stored;
+        let offsets = &mut desk.offsets;
+        offsets.clear();
+        offsets.resize(width(bucket) as usize, NONE);
+        for_each_item(stored, bucket.key_bytes, self.job.items, |key, item| {
+            // Below `NONE`, as the bucket is.
+            let offset = item.start as u32;
+            match offsets.get_mut(key as usize) {
+                Some(place) if *place == NONE => *place = offset,
+                _ => return Err(garbled()),
+            }
+            Ok(())
+        })?;
+        let mut ordered = self.blocks.take();
+        ordered.reserve_exact(bucket.item_bytes() as usize);
+        for &offset in offsets.iter().filter(|&&offset| offset != NONE) {
+            let rest = &stored[offset as usize..];
+            let length = self.job.items.first(rest).ok_or_else(garbled)?;
+            ordered.extend_from_slice(&rest[..length]);
+        }
+        if self.keeps(desk.stored.capacity() + 4 * desk.offsets.capacity()) {
+            self.desks.give(desk);
+        }
+        Ok(ordered)
+    }
+
+    fn write_all(&self, blocks: Vec<Vec<u8>>, output: &mut impl Write) -> io::Result<()> {
+        for mut block in blocks {
+            output.write_all(&block)?;
+            self.watch.advance(block.len() as u64);
+            if self.keeps(2 * block.capacity()) {
+                block.clear();
+                self.blocks.give(block);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether so much memory is kept for the next bucket. What an unusually full one took is not,
+    /// as it would come on top of a whole round.
+    fn keeps(&self, bytes: usize) -> bool {
+        bytes as u64 <= self.job.budget.round() / rayon::current_num_threads() as u64
+    }
+}
+
+/// Appends blocks to the store at once.
+struct ToStore<'s, 'a, S>(&'s RefCell<&'a mut S>);
+
+impl<'m, S: Store> Sink<'m> for ToStore<'_, '_, S> {
+    type Error = FilesError;
+
+    fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], FilesError> {
+        self.0.borrow_mut().append(&slot[..len]).map_err(FilesError::Temporary)?;
+        Ok(slot)
+    }
+
+    fn take_long(&mut self, item: Vec<u8>) -> Result<(), FilesError> {
+        self.0.borrow_mut().append(&item).map_err(FilesError::Temporary)
     }
 }
 
@@ -125,43 +232,7 @@ fn for_each_item(
     Ok(())
 }
 
-/// Reads a bucket and returns its items in the order of their keys.
-fn in_order(bucket: &Bucket, store: &impl Store, job: Job) -> Result<Vec<u8>, FilesError> {
-    let mut stored = vec![0; bucket.bytes as usize];
-    let mut rest = stored.as_mut_slice();
-    for extent in &bucket.extents {
-        let (block, others) = rest.split_at_mut(extent.bytes);
-        store.read_at(block, extent.offset).map_err(FilesError::Temporary)?;
-        rest = others;
-    }
-    let mut offsets = vec![NONE; width(bucket) as usize];
-    for_each_item(&stored, bucket.key_bytes, job.items, |key, item| {
-        // Below `NONE`, as the bucket is.
-        let offset = item.start as u32;
-        match offsets.get_mut(key as usize) {
-            Some(place) if *place == NONE => *place = offset,
-            _ => return Err(garbled()),
-        }
-        Ok(())
-    })?;
-    let mut ordered = Vec::with_capacity(bucket.item_bytes() as usize);
-    for offset in offsets.into_iter().filter(|&offset| offset != NONE) {
-        let rest = &stored[offset as usize..];
-        let length = job.items.first(rest).ok_or_else(garbled)?;
-        ordered.extend_from_slice(&rest[..length]);
-    }
-    Ok(ordered)
-}
-
 /// The store returned something that was not written to it.
 fn garbled() -> FilesError {
     FilesError::Temporary(ErrorKind::InvalidData.into())
-}
-
-fn write_all(blocks: Vec<Vec<u8>>, output: &mut impl Write, watch: &dyn Watch) -> io::Result<()> {
-    for block in blocks {
-        output.write_all(&block)?;
-        watch.advance(block.len() as u64);
-    }
-    Ok(())
 }

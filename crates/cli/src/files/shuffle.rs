@@ -139,9 +139,9 @@ impl FileShuffle {
             (buckets.len() as u64, buckets.iter().map(|bucket| bucket.item_bytes()).sum());
         watch.begin(Pass::Place, Some(bytes));
         let mut output = Last { output, last: None, bytes: 0 };
-        let mut placer = Placer { job, store, watch, splits: 0 };
+        let mut placer = Placer::new(job, store, watch);
         placer.write(buckets, &mut output)?;
-        let splits = placer.splits;
+        let splits = placer.splits();
         output.finish(count.is_terminated).map_err(FilesError::Write)?;
         let temporary_bytes = store.bytes() - before;
         let bytes = output.bytes;
