@@ -48,8 +48,12 @@ fn key_bytes(shift: u32) -> usize {
 pub(super) trait Sink<'m> {
     type Error;
 
-    /// Takes the first `len` bytes of a slot, and returns another slot, or the same.
-    fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], Self::Error>;
+    /// Takes these bytes of a slot, and returns another slot, or the same.
+    fn take(
+        &mut self,
+        slot: &'m mut [u8],
+        block: Range<usize>,
+    ) -> Result<&'m mut [u8], Self::Error>;
 
     /// Takes one item that is longer than a slot, and waits until it is written: there is memory
     /// for one.
@@ -69,7 +73,9 @@ impl Split {
 /// The block of a bucket that items are being copied to.
 struct Open<'m> {
     slot: &'m mut [u8],
-    len: usize,
+    start: usize,
+    end: usize,
+    items: usize,
 }
 
 /// Copies items to the open blocks of their buckets, and hands on each block that is full.
@@ -103,7 +109,13 @@ impl<'m, S: Sink<'m>> Distributor<'m, S> {
             Bucket { keys, key_bytes, items: 0, bytes: 0, extents: Vec::new() }
         };
         let buckets: Vec<Bucket> = (0..split.buckets).map(bucket).collect();
-        let open: Vec<_> = slots.take(buckets.len()).map(|slot| Open { slot, len: 0 }).collect();
+        // The first blocks are of all lengths. As all blocks fill at about the same speed, items
+        // would otherwise go to the same place of each slot, and these share few sets of a cache.
+        let open = slots.take(buckets.len()).enumerate().map(|(number, slot)| {
+            let start = (split.block as u128 * number as u128 / buckets.len() as u128) as usize;
+            Open { slot, start, end: start, items: 0 }
+        });
+        let open: Vec<_> = open.collect();
         assert_eq!(open.len(), buckets.len(), "a slot for each bucket");
         Self { keys, split, buckets, open, end, sink }
     }
@@ -119,32 +131,44 @@ impl<'m, S: Sink<'m>> Distributor<'m, S> {
         let key_bytes = key_bytes(self.split.shift);
         // The bits above belong to the bucket's number, or are not there.
         let low = (relative & (1_u64 << self.split.shift).wrapping_sub(1)).to_le_bytes();
-        let low = &low[..key_bytes];
         let size = key_bytes + item.len();
-        self.buckets[number].items += 1;
         if size > self.split.block {
-            return self.write_long(number, [low, item].concat());
+            return self.write_long(number, [&low[..key_bytes], item].concat());
         }
-        if self.open[number].len + size > self.split.block {
+        if self.open[number].end + size > self.split.block {
             self.write(number)?;
         }
-        let Open { slot, len } = &mut self.open[number];
-        let (start, end) = (*len, *len + size);
-        let (for_key, for_item) = slot[start..end].split_at_mut(key_bytes);
-        for_key.copy_from_slice(low);
-        for_item.copy_from_slice(item);
-        *len = end;
+        let Open { slot, end, items, .. } = &mut self.open[number];
+        let place = &mut slot[*end..];
+        *end += size;
+        *items += 1;
+        // Copies of a size that is known take an instruction, and others a call.
+        match (place.first_chunk_mut(), item.first_chunk()) {
+            (Some(place), Some(&first)) if item.len() == 8 => {
+                let place: &mut [u8; 16] = place;
+                let (key, item) = (u64::from_le_bytes(low), u64::from_le_bytes(first));
+                let both = u128::from(key) | u128::from(item) << (8 * key_bytes);
+                *place = both.to_le_bytes();
+            }
+            _ => {
+                let (for_key, for_item) = place[..size].split_at_mut(key_bytes);
+                for_key.copy_from_slice(&low[..key_bytes]);
+                for_item.copy_from_slice(item);
+            }
+        }
         Ok(())
     }
 
     /// Hands on a bucket's block, if there is anything in it.
     #[cold]
     fn write(&mut self, number: usize) -> Result<(), S::Error> {
-        let Open { slot, len } = &mut self.open[number];
-        if *len > 0 {
-            let (full, len) = (mem::take(slot), mem::take(len));
-            self.open[number].slot = self.sink.take(full, len)?;
-            self.note(number, len);
+        let Open { slot, start, end, items } = &mut self.open[number];
+        let (slot, block, items) = (mem::take(slot), *start..*end, *items);
+        let bytes = block.len();
+        let slot = if bytes > 0 { self.sink.take(slot, block)? } else { slot };
+        self.open[number] = Open { slot, start: 0, end: 0, items: 0 };
+        if bytes > 0 {
+            self.note(number, items, bytes);
         }
         Ok(())
     }
@@ -153,13 +177,14 @@ impl<'m, S: Sink<'m>> Distributor<'m, S> {
     fn write_long(&mut self, number: usize, item: Vec<u8>) -> Result<(), S::Error> {
         let bytes = item.len();
         self.sink.take_long(item)?;
-        self.note(number, bytes);
+        self.note(number, 1, bytes);
         Ok(())
     }
 
-    /// Notes where a bucket's bytes are.
-    fn note(&mut self, number: usize, bytes: usize) {
+    /// Notes where a bucket's items are.
+    fn note(&mut self, number: usize, items: usize, bytes: usize) {
         let bucket = &mut self.buckets[number];
+        bucket.items += items as u64;
         bucket.bytes += bytes as u64;
         bucket.extents.push(Extent { offset: self.end, bytes });
         self.end += bytes as u64;
@@ -198,8 +223,8 @@ mod tests {
     impl<'m> Sink<'m> for &mut Kept {
         type Error = ();
 
-        fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], ()> {
-            self.store.extend_from_slice(&slot[..len]);
+        fn take(&mut self, slot: &'m mut [u8], block: Range<usize>) -> Result<&'m mut [u8], ()> {
+            self.store.extend_from_slice(&slot[block]);
             Ok(slot)
         }
 

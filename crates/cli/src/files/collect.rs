@@ -1,6 +1,7 @@
 //! [`collect`]: pass 1, items to their buckets.
 
 use std::io::Read;
+use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, ScopedJoinHandle};
 
@@ -28,7 +29,7 @@ pub(super) struct Job {
 
 /// A block for the writer.
 enum Block<'m> {
-    Slot(&'m mut [u8], usize),
+    Slot(&'m mut [u8], Range<usize>),
     Long(Vec<u8>),
 }
 
@@ -47,8 +48,8 @@ struct Gone;
 impl<'m> Sink<'m> for ToWriter<'m> {
     type Error = Gone;
 
-    fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], Gone> {
-        self.blocks.send(Block::Slot(slot, len)).map_err(|_| Gone)?;
+    fn take(&mut self, slot: &'m mut [u8], block: Range<usize>) -> Result<&'m mut [u8], Gone> {
+        self.blocks.send(Block::Slot(slot, block)).map_err(|_| Gone)?;
         self.spare.recv().map_err(|_| Gone)
     }
 
@@ -87,8 +88,8 @@ pub(super) fn collect(
             for block in waiting {
                 // What nobody wants any more may go.
                 match block {
-                    Block::Slot(slot, len) => {
-                        store.append(&slot[..len])?;
+                    Block::Slot(slot, block) => {
+                        store.append(&slot[block])?;
                         let _ = written.send(slot);
                     }
                     Block::Long(item) => {

@@ -200,8 +200,12 @@ struct ToStore<'s, 'a, S>(&'s RefCell<&'a mut S>);
 impl<'m, S: Store> Sink<'m> for ToStore<'_, '_, S> {
     type Error = FilesError;
 
-    fn take(&mut self, slot: &'m mut [u8], len: usize) -> Result<&'m mut [u8], FilesError> {
-        self.0.borrow_mut().append(&slot[..len]).map_err(FilesError::Temporary)?;
+    fn take(
+        &mut self,
+        slot: &'m mut [u8],
+        block: Range<usize>,
+    ) -> Result<&'m mut [u8], FilesError> {
+        self.0.borrow_mut().append(&slot[block]).map_err(FilesError::Temporary)?;
         Ok(slot)
     }
 
