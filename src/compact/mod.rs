@@ -32,9 +32,9 @@
 //! The GPU engine is in `crate::cuda`.
 
 pub(crate) mod batch;
-mod check;
 pub(crate) mod columns;
 pub(crate) mod cpu;
+mod defects;
 mod direction;
 mod serial;
 
@@ -42,13 +42,13 @@ pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 pub use serial::Serial;
 
-pub(crate) use check::{with_slots, wrong_count};
 pub(crate) use columns::{ColumnSet, StaticRow};
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::mailbox::{
     BLOCK_BYTES, Key, Mailbox, Outbox, Shape, bucket_count, fits, shape_of, working_bytes,
 };
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
+pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;
 
 use crate::bijection::Bijection;

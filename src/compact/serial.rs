@@ -1,6 +1,6 @@
 //! [`Serial`]: the compaction algorithm in its simplest form.
 
-use super::check::{with_slots, wrong_count};
+use super::defects::{with_slots, wrong_count};
 use super::{Compactor, sealed};
 use crate::base::check::{check_in_order, check_length, check_word, try_with_capacity};
 use crate::bijection::Bijection;

@@ -6,7 +6,7 @@ use super::Batch;
 use super::rows::{SEQUENTIAL_ITEMS, task_rows};
 use crate::base::parallel;
 use crate::bijection::{FromSeed, Standard};
-use crate::compact::cpu::exchanges::{exchange, is_exact};
+use crate::compact::cpu::exact::{exchange, is_exact};
 use crate::compact::{Direction, Workspace};
 use crate::error::Error;
 

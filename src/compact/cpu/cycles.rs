@@ -18,8 +18,8 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr;
 
+use super::checked_permutation::{CheckedPermutation, fits_u32};
 use super::direct::MoveRun;
-use super::permutation::{CheckedPermutation, fits_u32};
 use super::places::Places;
 use super::tuning;
 use crate::base::abort::AbortOnUnwind;

@@ -16,7 +16,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::check::check_permutation;
+use super::check_permutation::check_permutation;
 use super::places::Places;
 use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;

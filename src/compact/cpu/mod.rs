@@ -3,36 +3,36 @@
 //! Each line uses those above it, and none below:
 //!
 //! ```text
-//! tuning       sizes and thresholds, with the measurements that chose them
-//! pack         packing survivors, with vector instructions
-//! survivors    evaluating runs of slots and keeping the survivors
-//! places       where items are read from and written to
-//! buckets      runs of slots, or of indexes, that fit the cache
-//! exchanges    lengths drawn exactly: exchanges of the items themselves
-//! taken        which slots of a bucket are taken, and how many before each
-//! check        checking that indexes are a permutation
-//! direct       the direct strategy: survivors in order, in runs
-//! partitioned  the partitioned strategy: items sorted into buckets, and then in the cache
-//! in_place     the strategy in place: blocks of items exchanged within the array
-//! permutation  permutations that items may be moved by
-//! cycles       wide items moved within the array, along the permutation's cycles
-//! strategy     which strategy moves the items
-//! workspace    working memory
-//! slices       moving the items of a slice: the way from a call to the store
-//! columns      moving the items of several columns
-//! (mod)        the engine
+//! tuning               sizes and thresholds, with the measurements that chose them
+//! pack                 packing survivors, with vector instructions
+//! survivors            evaluating runs of slots and keeping the survivors
+//! places               where items are read from and written to
+//! buckets              runs of slots, or of indexes, that fit the cache
+//! exact                lengths drawn exactly: exchanges of the items themselves
+//! taken                which slots of a bucket are taken, and how many before each
+//! check_permutation    checking that indexes are a permutation
+//! direct               the direct strategy: survivors in order, in runs
+//! partitioned          the partitioned strategy: items sorted into buckets, and then in the cache
+//! in_place             the strategy in place: blocks of items exchanged within the array
+//! checked_permutation  permutations that items may be moved by
+//! cycles               wide items moved within the array, along the permutation's cycles
+//! strategy             which strategy moves the items
+//! workspace            working memory
+//! slices               moving the items of a slice: the way from a call to the store
+//! columns              moving the items of several columns
+//! (mod)                the engine
 //! ```
 
 mod buckets;
-mod check;
+mod check_permutation;
+mod checked_permutation;
 mod columns;
 mod cycles;
 pub(crate) mod direct;
-pub(crate) mod exchanges;
+pub(crate) mod exact;
 mod in_place;
 mod pack;
 pub(crate) mod partitioned;
-mod permutation;
 mod places;
 mod slices;
 mod strategy;
@@ -46,7 +46,7 @@ pub use workspace::Workspace;
 
 use rayon::prelude::*;
 
-use self::permutation::{fits_u32, uncompacted};
+use self::checked_permutation::{fits_u32, uncompacted};
 use super::{Compactor, Direction, sealed};
 use crate::base::check::{check_length, try_with_capacity};
 use crate::bijection::Bijection;
@@ -66,7 +66,8 @@ use crate::word::Word;
 /// 2^32 items), and one bit an item for the check. So does a shuffled copy, except one of many
 /// items by a trusted bijection, for which the items are copied first and then shuffled. Each
 /// thread has some 4 MiB besides. Every call allocates all of this anew; a [`Workspace`] keeps it.
-/// Only for short lengths the calling thread keeps some memory until it ends: at most 4 MiB.
+/// Only for short lengths the calling thread keeps some memory until it ends: at most 4 MiB, with
+/// copies of the last items in it.
 ///
 /// # Examples
 ///

@@ -10,10 +10,11 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::direct::MoveRun;
-use super::exchanges::{exchange, is_exact};
-use super::permutation::CheckedPermutation;
+use super::exact::{exchange, is_exact};
+use super::partitioned::mailbox;
 use super::places::Span;
 use super::strategy::{Strategy, Way};
 use super::tuning;
@@ -21,7 +22,7 @@ use super::workspace::Workspace;
 use crate::base::check::check_length;
 use crate::base::memory::{Buffer, SharedPtr};
 use crate::base::parallel;
-use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::bijection::{Bijection, FromSeed, Standard, Trusted};
 use crate::compact::Direction;
 use crate::compact::columns::Column;
 use crate::error::Error;
@@ -162,7 +163,7 @@ impl Workspace {
             // SAFETY: the places are those of `out`, which is borrowed mutably. Only copies of
             // items are written to them, so every item of `out` is initialised at any time.
             let places = unsafe { &mut *places };
-            let p = p.listed(&mut self.partition)?;
+            let p = p.listed(&mut self.partition);
             p.for_each_run(places, &mut self.partition.tiles, &Gather(source))
         };
         if is_parallel { parallel::inside(reorder) } else { reorder() }
@@ -244,7 +245,7 @@ impl Workspace {
             if self.follow_cycles(&p, direction, items)? {
                 return Ok(());
             }
-            let p = p.listed(&mut self.partition)?;
+            let p = p.listed(&mut self.partition);
             let moving = Relocation::new(items, &mut self.scratch)?;
             let tiles = &mut self.partition.tiles;
             match direction {
@@ -324,7 +325,19 @@ impl Workspace {
         let tiles = &mut self.partition.tiles;
         // SAFETY: the column is the slice, which is borrowed mutably, of the permutation's length,
         // and not longer than the strategy allows.
-        unsafe { cycles::reorder(p, direction, &[column], tiles, &mut self.cycles) }
+        let moved = unsafe { cycles::reorder(p, direction, &[column], tiles, &mut self.cycles) };
+        self.settle_cycles(moved)
+    }
+
+    /// Sorts copies of a rank's items into buckets that can be sent; see [`mailbox::sort_to_send`].
+    pub(crate) fn sort_to_send<T: Copy + Send + Sync>(
+        &mut self,
+        f: &Trusted,
+        key: mailbox::Key,
+        last: u64,
+        items: &[T],
+    ) -> Result<Option<mailbox::Outbox<'_, T>>, Error> {
+        mailbox::sort_to_send(&mut self.partition, &mut self.scratch, f, key, last, items)
     }
 }
 

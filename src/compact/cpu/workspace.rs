@@ -131,6 +131,15 @@ impl Workspace {
         self.in_place = in_place::Buffers::new();
         Ok(false)
     }
+
+    /// Returns whether items have been moved along cycles. If not, the memory for that is freed.
+    pub(super) fn settle_cycles(&mut self, moved: Result<bool, Error>) -> Result<bool, Error> {
+        let moved = moved?;
+        if !moved {
+            self.cycles = cycles::Buffers::new();
+        }
+        Ok(moved)
+    }
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //! arguments as on devices, in memory at fixed addresses, compared with algorithm 1.
 
 use super::direct;
+use super::exchange::Exchange;
 use super::given::nowhere;
 use super::movement::Sharded;
-use super::partitioned::Exchange;
 use super::shards::Shards;
 use super::sizes::{Layout, Sizes, tests::LIMITS};
 use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, DeviceRepr};
 
+use super::exchange::Exchange;
 use super::given::{job_of_items, nowhere, reading, total, writing};
 use super::members::Members;
 use super::movement::Sharded;
-use super::partitioned::Exchange;
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
 use super::{direct, tuning};

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! engine     `CudaGroup`                     members      the GPUs, and what they do together
-//! direct     each member moves its items     partitioned  items are sent to the owners of buckets
+//! direct     each member moves its items     exchange     items are sent to the owners of buckets
 //! shards     an array over the members       sizes        the sizes of the partitioned strategy
-//! movement   what one member moves           peers        access to each other's memory
+//! movement   what one member moves           peer_access  access to each other's memory
 //! kernels    the kernels and arguments       tuning       sizes and thresholds
 //! given      slices and jobs of calls
 //! ```
@@ -13,11 +13,11 @@ mod direct;
 #[cfg(test)]
 mod emulated_tests;
 mod engine;
+mod exchange;
 mod given;
 mod kernels;
 mod members;
 pub(in crate::cuda) mod movement;
-mod partitioned;
 mod peer_access;
 pub(in crate::cuda) mod shards;
 mod sizes;

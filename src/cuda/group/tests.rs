@@ -1,9 +1,9 @@
 //! Compiles every kernel of a group for the oldest and the newest architecture.
 
 use super::direct;
+use super::exchange::Exchange;
 use super::given::nowhere;
 use super::movement::Sharded;
-use super::partitioned::Exchange;
 use super::shards::Shards;
 use super::sizes::{Sizes, tests::LIMITS};
 use crate::bijection::{Bijection, DeviceSource, FromSeed, Lcg};

@@ -23,7 +23,74 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         tables.push(conditions(&[source]) + &table(&HEAD, &rows));
     }
     computed.block("files", tables.join("\n"));
+    computed.block("files in short", in_short(results)?);
     Ok(())
+}
+
+/// What was aimed at, and what the rows say.
+fn in_short(results: &Results) -> Result<String, String> {
+    const LIMITED: &str = "bshuf, limited";
+    const NEW: &str = "new file";
+    const NULL: &str = "/dev/null";
+    let of = |file: &str, output, name, column| -> Result<f64, String> {
+        let sheet = results.sheet(file)?;
+        cell(&sheet, output, name, column).map_err(|why| format!("{file}.csv: {why}"))
+    };
+    let over = |file, output, name, other| -> Result<String, String> {
+        let (all, one) = (of(file, output, name, "seconds")?, of(file, output, other, "seconds")?);
+        number(all / one, 2)
+    };
+    let both = |file, name| -> Result<String, String> {
+        let [new, null] = [NEW, NULL].map(|output| over(file, output, name, OURS));
+        Ok(format!("{}; {}", new?, null?))
+    };
+    let [to_file, to_nothing] = [NEW, NULL].map(|output| {
+        of("files-peak", output, LIMITED, "peak_mib").and_then(|peak| number(peak, 0))
+    });
+    let rows = [
+        [
+            "lines of 1 GiB in memory, to a file; to /dev/null: `shuf` / ours",
+            "3; 5 or more",
+            &both("files-memory", "shuf")?,
+        ],
+        ["the same: terashuf / ours", "3 or more", &both("files-memory", "terashuf")?],
+        ["the same: `sort -R` / ours", "50 or more", &both("files-sort", "sort -R")?],
+        [
+            "lines of 8 GiB in 1 GiB of memory, to a file: ours / two runs of `cat`",
+            "2.2 or less",
+            &over("files-disk", NEW, LIMITED, "two cats")?,
+        ],
+        [
+            "the same: terashuf, in as much memory / ours",
+            "2 or more",
+            &over("files-disk", NEW, "terashuf", LIMITED)?,
+        ],
+        [
+            "peak for lines of 8 GiB in 256 MiB, to a file; to /dev/null, MiB",
+            "320 or less",
+            &format!("{}; {}", to_file?, to_nothing?),
+        ],
+        [
+            "10^9 records of 8 bytes, to a file: in 1 GiB / without a limit",
+            "2 or less",
+            &over("files-records", NEW, LIMITED, OURS)?,
+        ],
+        [
+            "Parquet of 2 GiB in 512 MiB: ours / pyarrow's reading and writing",
+            "2 or less",
+            &over("files-table", NEW, LIMITED, "pyarrow, read and write")?,
+        ],
+    ];
+    Ok(table(&["", "aimed at", "measured"], &rows.map(|row| row.map(str::to_owned))))
+}
+
+/// A number in the row of a program and an output.
+fn cell(sheet: &Sheet, output: &str, name: &str, column: &str) -> Result<f64, String> {
+    let [of_output, of_name, column] =
+        [sheet.column("output")?, sheet.column("name")?, sheet.column(column)?];
+    let row = sheet.rows.iter().find(|row| row[of_output] == output && row[of_name] == name);
+    let row = row.ok_or_else(|| format!("no row of {name} to {output}"))?;
+    row[column].parse().map_err(|_| format!("`{}` is no number", row[column]))
 }
 
 /// The rows of a file, each beside ours of the same input and output.

@@ -13,6 +13,7 @@ mod gpu;
 mod group;
 mod ising;
 mod markers;
+mod python;
 mod rng;
 mod summary;
 
@@ -99,6 +100,7 @@ impl Computed {
         fills::compute(results, &mut computed)?;
         affine::compute(results, &mut computed)?;
         ising::compute(results, &mut computed)?;
+        python::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
         summary::compute(results, &mut computed)?;
         Ok(computed)

@@ -134,7 +134,7 @@ macro_rules! with_size {
 /// Copies the items at the indexes of a [`CheckedPermutation`] of the columns' length to
 /// consecutive places of the copies.
 ///
-/// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
+/// [`CheckedPermutation`]: crate::compact::cpu::checked_permutation::CheckedPermutation
 pub(super) struct Gather<'a>(pub(super) &'a Copies<'a>);
 
 impl<N: Index> MoveRun<RowRange, N> for Gather<'_> {
@@ -162,7 +162,7 @@ impl<N: Index> MoveRun<RowRange, N> for Gather<'_> {
 /// Copies consecutive items to the places of the copies at the indexes of a [`CheckedPermutation`]
 /// of the columns' length.
 ///
-/// [`CheckedPermutation`]: crate::compact::cpu::permutation::CheckedPermutation
+/// [`CheckedPermutation`]: crate::compact::cpu::checked_permutation::CheckedPermutation
 pub(super) struct Scatter<'a>(pub(super) &'a Copies<'a>);
 
 impl<N: Index> MoveRun<RowRange, N> for Scatter<'_> {

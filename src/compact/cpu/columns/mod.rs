@@ -19,8 +19,8 @@ mod partitioned;
 mod record;
 
 use self::direct::{Copies, Gather, Scatter};
+use super::checked_permutation::CheckedPermutation;
 use super::cycles;
-use super::permutation::CheckedPermutation;
 use super::workspace::Workspace;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::Direction;
@@ -166,7 +166,8 @@ impl Workspace {
                 let buffers = &mut self.cycles;
                 // SAFETY: the set borrows its columns mutably, all of which have the permutation's
                 // length, and the strategy has checked that this is at most 2^32.
-                if unsafe { cycles::reorder(&p, direction, listed, tiles, buffers) }? {
+                let moved = unsafe { cycles::reorder(&p, direction, listed, tiles, buffers) };
+                if self.settle_cycles(moved)? {
                     return Ok(());
                 }
             }

@@ -16,7 +16,7 @@ use crate::compact::cpu::tuning;
 use crate::error::Error;
 
 /// What all threads share.
-pub(super) struct Exchange<'a, T, L> {
+pub(super) struct BlockExchange<'a, T, L> {
     /// The array.
     pub(super) items: SharedPtr<T>,
     /// The low bits of the items that have been written, each at its item's place.
@@ -56,7 +56,7 @@ enum Then {
 
 /// One thread's blocks.
 pub(super) struct Collector<'a, T, L> {
-    exchange: &'a Exchange<'a, T, L>,
+    exchange: &'a BlockExchange<'a, T, L>,
     /// Blocks of items, and of their low bits: open ones, full ones and free ones; and, without low
     /// bits, those that have been taken.
     items: &'a mut [MaybeUninit<T>],
@@ -100,7 +100,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     ///
     /// [`Error::OutOfMemory`].
     pub(super) fn new(
-        exchange: &'a Exchange<'a, T, L>,
+        exchange: &'a BlockExchange<'a, T, L>,
         items: &'a mut [MaybeUninit<T>],
         lows: &'a mut [MaybeUninit<L>],
     ) -> Result<Self, Error> {
@@ -169,7 +169,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// As [`run`](Self::run).
     #[inline(always)]
     unsafe fn plan(&mut self) -> bool {
-        let Exchange { items, grid, claims, .. } = self.exchange;
+        let BlockExchange { items, grid, claims, .. } = self.exchange;
         while let Some((full, bucket)) = self.full.pop() {
             let bucket = bucket as usize;
             let Claim { block, is_unread } = claims.claim(bucket);
@@ -205,7 +205,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     #[inline(always)]
     fn step(&mut self, step: Step) {
         if let Then::Write(_) = step.then {
-            let Exchange { items, lows, .. } = self.exchange;
+            let BlockExchange { items, lows, .. } = self.exchange;
             // A block need not begin with a line.
             let lines = |bytes: usize| bytes.div_ceil(LINE) + 1;
             let Step { first, count, .. } = step;

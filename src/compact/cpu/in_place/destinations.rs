@@ -78,7 +78,7 @@ impl<'a> Survivors<'a> {
         let mut cells = try_with_capacity(count)?;
         cells.resize(count, 0_u8);
         cells.par_chunks_mut(CELLS).enumerate().with_min_len(CELLS).for_each(|(run, cells)| {
-            let first = (run * CELLS * CELL) as u64;
+            let first = run as u64 * (CELLS * CELL) as u64;
             let slots = (last - first).min((CELLS * CELL - 1) as u64) as usize + 1;
             for_each_word(f, len as u64 - 1, first, slots, |cell, bits| {
                 cells[cell] = bits.count_ones() as u8;

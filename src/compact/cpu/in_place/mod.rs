@@ -35,7 +35,7 @@ mod tests;
 use core::sync::atomic;
 
 use claims::Claims;
-use collect::{Collector, Exchange, Run};
+use collect::{BlockExchange, Collector, Run};
 use destinations::Destinations;
 use grid::Grid;
 use marks::Marks;
@@ -165,7 +165,7 @@ impl<'a> InPlace<'a> {
         };
         let destinations = Destinations::new(f, len, direction)?;
         let grid = Grid::new(&counts, tuning::exchanged_items::<T>())?;
-        let exchange = Exchange {
+        let exchange = BlockExchange {
             items,
             lows: SharedPtr::new(lows.room::<L>(len)?.as_mut_ptr().cast::<L>()),
             buckets,

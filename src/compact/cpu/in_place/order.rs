@@ -5,7 +5,7 @@ use core::ptr;
 use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::collect::{Collector, Exchange};
+use super::collect::{BlockExchange, Collector};
 use super::marks::Marks;
 use crate::base::memory::assume_init_mut;
 use crate::base::parallel;
@@ -25,7 +25,7 @@ pub(super) type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<T
 /// The collectors are all those of the exchange, and they have run. The array and its low bits have
 /// as many places as the grid, and nobody else uses them.
 pub(super) unsafe fn all<T: Send, L: LowBits>(
-    exchange: &Exchange<T, L>,
+    exchange: &BlockExchange<T, L>,
     collectors: &[Collector<T, L>],
     marks: Option<&Marks>,
     stages: Vec<Stage<T>>,
@@ -64,7 +64,7 @@ fn fill(room: &mut [MaybeUninit<TakenSlots>]) -> &mut [TakenSlots] {
 /// Copies a bucket's items to the stage, in order. It is compiled for each instruction set, since
 /// most machines have an instruction that counts bits.
 struct OrderBucket<'a, 'e, T, L> {
-    exchange: &'a Exchange<'e, T, L>,
+    exchange: &'a BlockExchange<'e, T, L>,
     collectors: &'a [Collector<'e, T, L>],
     bucket: usize,
     /// The bucket's first place.

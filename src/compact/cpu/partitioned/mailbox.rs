@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::block::{Block, Part, SPARE, items_per_block};
 use super::place::{Order, OrderBucket};
-use super::sort;
+use super::{Buffers, sort};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr, assume_init_mut};
 use crate::base::parallel;
@@ -22,19 +22,19 @@ use crate::base::simd::SimdLevel;
 use crate::base::stream::{LINE, Publish};
 use crate::bijection::Trusted;
 use crate::compact::cpu::buckets::Buckets;
+use crate::compact::cpu::pack::SLACK;
 use crate::compact::cpu::places::{Places, Span, Target};
 use crate::compact::cpu::survivors::Values;
 use crate::compact::cpu::taken::TakenSlots;
 use crate::compact::cpu::tuning;
-use crate::compact::cpu::workspace::Workspace;
 use crate::error::Error;
 
 /// The bytes of a block, the unit in which buckets are sent.
 pub(crate) const BLOCK_BYTES: usize = size_of::<Block>();
 
 /// The bytes of a bitmap of a bucket's taken slots, and of the rest of what a thread needs besides
-/// its items: a tile of slots.
-const TAKEN_BYTES: u64 = (1 << 14) + tuning::LONG_TILE as u64 * size_of::<u32>() as u64;
+/// its items: a tile of slots, and what packing it may write beyond its end.
+const TAKEN_BYTES: u64 = (1 << 14) + (tuning::LONG_TILE + SLACK) as u64 * size_of::<u32>() as u64;
 
 /// The low bits of a slot or an index, which travel with an item.
 type Low = u16;
@@ -121,66 +121,65 @@ struct Rest<'a> {
     taken: &'a mut Buffer,
 }
 
-impl Workspace {
-    /// Sorts copies of a rank's items into buckets of the points up to `last`. `None` if a bucket
-    /// overflows, as it may if the bijection is nothing like random.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    ///
-    /// # Panics
-    ///
-    /// If there are too many buckets, or the items do not fit blocks, or there are not as many as
-    /// the key tells.
-    pub(crate) fn sort_to_send<T: Copy + Send + Sync>(
-        &mut self,
-        f: &Trusted,
-        key: Key,
-        last: u64,
-        items: &[T],
-    ) -> Result<Option<Outbox<'_, T>>, Error> {
-        let buckets = buckets_of(last).expect("few buckets");
-        assert!(fits::<T>());
-        let Shape { parts: part_count, stride } = shape_with::<T>(items.len(), last, buckets);
-        let blocks = stride - SPARE;
-        let partition = &mut self.partition;
-        let open = partition.open.room(part_count * buckets.count)?;
-        let full = partition.full.room(part_count * buckets.count * stride)?;
-        let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * stride));
-        let mut parts = try_with_capacity(part_count)?;
-        for (open, full) in rooms {
-            parts.push(Part::<T, Low>::new(buckets, open, full, blocks, SPARE)?);
-        }
-        let source = SharedPtr::new(items.as_ptr().cast_mut());
-        match key {
-            _ if items.is_empty() => {}
-            // SAFETY: there are as many items as is said, and they are borrowed, so nobody writes
-            // to them. The source is only read.
-            Key::Slot => unsafe { sort::by_slot(f, items.len(), &source, &mut parts) },
-            Key::Index { first, last, len } => {
-                let values = Values::unchecked(f, len);
-                let (slots, tiles) = ([first, last], &mut partition.tiles);
-                // SAFETY: as many items as is said are borrowed here too, and only read.
-                unsafe { sort::by_index(&values, slots, items.len(), &source, &mut parts, tiles) }?;
-            }
-        }
-        let mut counts = try_with_capacity(buckets.count)?;
-        let count = |bucket| parts.iter().map(|part| part.count(bucket) as u64).sum::<u64>();
-        counts.extend((0..buckets.count).map(count));
-        let is_complete = counts.iter().sum::<u64>() == items.len() as u64;
-        if parts.iter().any(Part::overflows) || !is_complete {
-            return Ok(None);
-        }
-        let parts = parts.into_par_iter().with_max_len(1).map(seal).collect();
-        let rest = Rest {
-            received: &mut self.scratch,
-            tails: &mut partition.cells,
-            stages: &mut partition.stages,
-            taken: &mut partition.taken,
-        };
-        Ok(Some(Outbox { buckets, stride, parts, counts, rest, items: core::marker::PhantomData }))
+/// Sorts copies of a rank's items into buckets of the points up to `last`. What other ranks send is
+/// to come to `received`. `None` if a bucket
+/// overflows, as it may if the bijection is nothing like random.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+///
+/// # Panics
+///
+/// If there are too many buckets, or the items do not fit blocks, or there are not as many as
+/// the key tells.
+pub(in crate::compact::cpu) fn sort_to_send<'a, T: Copy + Send + Sync>(
+    partition: &'a mut Buffers,
+    received: &'a mut Buffer,
+    f: &Trusted,
+    key: Key,
+    last: u64,
+    items: &[T],
+) -> Result<Option<Outbox<'a, T>>, Error> {
+    let buckets = buckets_of(last).expect("few buckets");
+    assert!(fits::<T>());
+    let Shape { parts: part_count, stride } = shape_with::<T>(items.len(), last, buckets);
+    let blocks = stride - SPARE;
+    let open = partition.open.room(part_count * buckets.count)?;
+    let full = partition.full.room(part_count * buckets.count * stride)?;
+    let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * stride));
+    let mut parts = try_with_capacity(part_count)?;
+    for (open, full) in rooms {
+        parts.push(Part::<T, Low>::new(buckets, open, full, blocks, SPARE)?);
     }
+    let source = SharedPtr::new(items.as_ptr().cast_mut());
+    match key {
+        _ if items.is_empty() => {}
+        // SAFETY: there are as many items as is said, and they are borrowed, so nobody writes
+        // to them. The source is only read.
+        Key::Slot => unsafe { sort::by_slot(f, items.len(), &source, &mut parts) },
+        Key::Index { first, last, len } => {
+            let values = Values::unchecked(f, len);
+            let (slots, tiles) = ([first, last], &mut partition.tiles);
+            // SAFETY: as many items as is said are borrowed here too, and only read.
+            unsafe { sort::by_index(&values, slots, items.len(), &source, &mut parts, tiles) }?;
+        }
+    }
+    let mut counts = try_with_capacity(buckets.count)?;
+    let count = |bucket| parts.iter().map(|part| part.count(bucket) as u64).sum::<u64>();
+    counts.extend((0..buckets.count).map(count));
+    let is_complete = counts.iter().sum::<u64>() == items.len() as u64;
+    if parts.iter().any(Part::overflows) || !is_complete {
+        return Ok(None);
+    }
+    let parts = parts.into_par_iter().with_max_len(1).map(seal).collect();
+    let rest = Rest {
+        received,
+        tails: &mut partition.cells,
+        stages: &mut partition.stages,
+        taken: &mut partition.taken,
+    };
+    Ok(Some(Outbox { buckets, stride, parts, counts, rest, items: core::marker::PhantomData }))
 }
 
 /// Seals a part, so that other threads see all of it.

@@ -70,19 +70,28 @@ impl<'a> CheckedPermutation<'a> {
     }
 
     /// The same permutation, with its indexes listed if the items are few for the slots: sorting
-    /// them costs less than evaluating every slot.
+    /// them costs less than evaluating every slot. If there is no memory for the list, it is the
+    /// permutation as it was.
+    pub(super) fn listed(self, buffers: &mut Buffers) -> Self {
+        match self.list(buffers) {
+            Ok(Some(indices)) => Self { len: self.len, indices: Indices::Narrow(indices) },
+            Ok(None) | Err(_) => self,
+        }
+    }
+
+    /// The indexes in the order of their places, if the items are few for the slots.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(super) fn listed(self, buffers: &mut Buffers) -> Result<Self, Error> {
+    fn list(&self, buffers: &mut Buffers) -> Result<Option<Vec<u32>>, Error> {
         let Some(trusted) = self.trusted().filter(|_| self.is_sparse() && fits_u32(self.len))
         else {
-            return Ok(self);
+            return Ok(None);
         };
         let most = tuning::MOST_BUCKETS;
         let Some(sorting) = Sorting::new::<u32>(trusted, self.len, Direction::Shuffle, most) else {
-            return Ok(self);
+            return Ok(None);
         };
         let mut indices = try_with_capacity(self.len)?;
         indices.resize(self.len, 0_u32);
@@ -90,7 +99,7 @@ impl<'a> CheckedPermutation<'a> {
         let span = unsafe { Span::new(core::ptr::from_mut(&mut *indices) as *mut _) };
         // SAFETY: there is a number for each item.
         let is_sorted = unsafe { sorting.run(&Numbers, span, buffers) }?;
-        Ok(if is_sorted { Self { len: self.len, indices: Indices::Narrow(indices) } } else { self })
+        Ok(is_sorted.then_some(indices))
     }
 
     /// Whether any step of moving items of `item_bytes` uses several threads. The caller then

@@ -1,4 +1,4 @@
-//! The partitioned strategy over a group.
+//! [`Exchange`]: the partitioned strategy over a group.
 //!
 //! 1. Each member reads its items in order and stores them in their buckets, in the memory of the
 //!    members that own these. That is the whole exchange.
