@@ -1,19 +1,31 @@
 // Emulates CUDA's threads in plain C++, as far as the kernels that are tested without a GPU need
-// them. Blocks run one after the other. Each thread of a block is a thread of the system, with
-// barriers where the threads of a warp or a block wait for each other. It precedes the prelude.
-#include <condition_variable>
+// them. Blocks run one after the other. The threads of a block take turns: each runs until it has
+// to wait for others of its warp or its block. It precedes the prelude.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <vector>
+
+#if defined(__linux__)
+#include <csetjmp>
+#include <sys/mman.h>
+#include <ucontext.h>
+// All threads of a block are one thread of the system, each with a stack of its own. A change from
+// one to the next takes nanoseconds, and there is one at every shuffle.
+#define OF_EACH_THREAD static
+#else
+#include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <vector>
+// Each thread of a block is a thread of the system.
+#define OF_EACH_THREAD static thread_local
+#endif
 
 struct Place {
     unsigned x, y;
 };
-static thread_local Place threadIdx, blockIdx;
+OF_EACH_THREAD Place threadIdx, blockIdx;
 static Place gridDim, blockDim;
 
 struct uint4 {
@@ -40,6 +52,101 @@ void __stcs(T* place, T value) {
 // Blocks run one after the other, so shared memory can be static.
 #define __shared__ static
 
+struct Warp;
+OF_EACH_THREAD Warp* my_warp;
+
+#if defined(__linux__)
+// A thread of a block, while others run.
+struct Paused {
+    ucontext_t start;
+    std::jmp_buf at;
+    bool has_begun, has_ended;
+};
+static std::vector<Paused> paused;
+static std::jmp_buf all_have_ended;
+static const std::function<void(unsigned)>* body_of_all;
+static Warp* (*warp_of)(unsigned thread);
+
+// Runs the next thread that has not ended. The contexts of the C library would make a system call
+// at every change, so they only begin a thread.
+[[noreturn]] inline void resume_another() {
+    const unsigned threads = unsigned(paused.size());
+    for (unsigned by = 1; by <= threads; ++by) {
+        const unsigned next = (threadIdx.x + by) % threads;
+        if (paused[next].has_ended) continue;
+        threadIdx = {next, 0};
+        my_warp = warp_of(next);
+        if (paused[next].has_begun) _longjmp(paused[next].at, 1);
+        paused[next].has_begun = true;
+        setcontext(&paused[next].start);
+    }
+    _longjmp(all_have_ended, 1);
+}
+
+inline void run_to_the_end() {
+    (*body_of_all)(threadIdx.x);
+    paused[threadIdx.x].has_ended = true;
+    resume_another();
+}
+
+// Calls a function for each thread of a block; they take turns.
+inline void run_together(unsigned threads, Warp* (*warp)(unsigned), const std::function<void(unsigned)>& body) {
+    constexpr std::size_t STACK = 256 << 10;
+    static std::vector<void*> stacks;
+    while (stacks.size() < threads) {
+        const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+        stacks.push_back(mmap(nullptr, STACK, PROT_READ | PROT_WRITE, flags, -1, 0));
+        if (stacks.back() == MAP_FAILED) std::abort();
+    }
+    paused.assign(threads, Paused());
+    body_of_all = &body;
+    warp_of = warp;
+    for (unsigned t = 0; t < threads; ++t) {
+        if (getcontext(&paused[t].start) != 0) std::abort();
+        paused[t].start.uc_stack.ss_sp = stacks[t];
+        paused[t].start.uc_stack.ss_size = STACK;
+        makecontext(&paused[t].start, run_to_the_end, 0);
+    }
+    threadIdx = {threads - 1, 0};
+    if (_setjmp(all_have_ended) == 0) resume_another();
+}
+
+class Barrier {
+public:
+    explicit Barrier(unsigned threads) : threads(threads), waiting(0), round(0) {}
+
+    void wait() {
+        if (++waiting == threads) {
+            waiting = 0;
+            ++round;
+            return;
+        }
+        const unsigned long mine = round;
+        while (round == mine) {
+            if (_setjmp(paused[threadIdx.x].at) == 0) resume_another();
+        }
+    }
+
+private:
+    const unsigned threads;
+    unsigned waiting;
+    // Another thread changes it in the middle of a loop.
+    volatile unsigned long round;
+};
+#else
+// Calls a function for each thread of a block, all at the same time.
+inline void run_together(unsigned threads, Warp* (*warp)(unsigned), const std::function<void(unsigned)>& body) {
+    std::vector<std::thread> all;
+    for (unsigned t = 0; t < threads; ++t) {
+        all.emplace_back([&, t] {
+            threadIdx = {t, 0};
+            my_warp = warp(t);
+            body(t);
+        });
+    }
+    for (std::thread& thread : all) thread.join();
+}
+
 class Barrier {
 public:
     explicit Barrier(unsigned threads) : threads(threads), waiting(0), round(0) {}
@@ -63,13 +170,14 @@ private:
     unsigned waiting;
     unsigned long round;
 };
+#endif
 
 struct Warp {
     Barrier barrier{32};
     unsigned words[32] = {};
 };
 
-static thread_local Warp* my_warp;
+static std::vector<Warp>* all_warps;
 static Barrier* my_block;
 
 inline void __syncthreads() { my_block->wait(); }
@@ -151,19 +259,14 @@ inline void launch(unsigned grid, unsigned rows, unsigned block, bool together, 
     Barrier barrier(block);
     my_block = &barrier;
     std::vector<Warp> warps((block + 31) / 32);
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < block; ++t) {
-        threads.emplace_back([&, t] {
-            my_warp = &warps[t / 32];
-            each_block([&] {
-                threadIdx = {t, 0};
-                kernel();
-                // Shared memory is the next block's from here on.
-                barrier.wait();
-            });
+    all_warps = &warps;
+    run_together(block, [](unsigned t) { return &(*all_warps)[t / 32]; }, [&](unsigned) {
+        each_block([&] {
+            kernel();
+            // Shared memory is the next block's from here on.
+            barrier.wait();
         });
-    }
-    for (std::thread& thread : threads) thread.join();
+    });
 }
 inline void launch(unsigned grid, unsigned block, bool together, const std::function<void()>& kernel) {
     launch(grid, 1, block, together, kernel);
