@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ._native import Permutation
+from ._parts import bounds_of, part_of, within
 
 __all__ = ["dask_shuffle"]
 
-# Columns that are there only while rows are exchanged.
-_PLACE, _INDEX = "__bijective_shuffle_place__", "__bijective_shuffle_index__"
+# Columns that are there only while rows are exchanged: where a row goes, and by which key.
+_PLACE, _KEY = "__bijective_shuffle_place__", "__bijective_shuffle_key__"
 
 
 def dask_shuffle(
@@ -39,28 +42,62 @@ def dask_shuffle(
     if parts < 1:
         raise ValueError("a data frame has at least one partition")
     order = Permutation.walk(n, seed, epoch)
-    meta = _with_places(df._meta, starts, order)
-    numbered = df.map_partitions(_with_places, starts, order, meta=meta)
-    bounds = [n * part // parts for part in range(parts)] + [n - 1]
-    placed = numbered.set_index(_PLACE, divisions=bounds)
-    return placed.map_partitions(_in_order, df._meta.index.name, meta=df._meta)
+    bounds = bounds_of(n, parts)
+    keys = _keys(parts)
+    meta = _with_places(df._meta, starts, order, bounds, keys)
+    numbered = df.map_partitions(_with_places, starts, order, bounds, keys, meta=meta)
+    sent = numbered.shuffle(_KEY, npartitions=parts)
+    return sent.map_partitions(_in_order, bounds, meta=df._meta)
+
+
+def _keys(parts: int) -> NDArray[np.int64]:
+    """For each partition a number that Dask's shuffle sends there.
+
+    Dask sends a row by a hash of a column. To sort by the places instead, as `set_index` does, would
+    take as long as everything else: within a partition they are all numbers of a range.
+    """
+    count = 16 * parts
+    while True:
+        numbers = dd.from_pandas(pd.DataFrame({_KEY: np.arange(count)}), npartitions=1)
+        sent = numbers.shuffle(_KEY, npartitions=parts, shuffle_method="tasks").to_delayed()
+        found = dask.compute(*sent, scheduler="synchronous")
+        if all(len(part) for part in found):
+            keys = np.array([part[_KEY].iloc[0] for part in found])
+            return keys.astype(np.min_scalar_type(keys.max()))
+        count *= 2
 
 
 def _with_places(
     part: pd.DataFrame,
     starts: NDArray[np.int64],
     order: Permutation,
+    bounds: NDArray[np.int64],
+    keys: NDArray[np.int64],
     partition_info: dict[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Adds to each row the place that it moves to, and its index."""
+    """Adds to each row its place in the partition that it moves to, and the key that brings it
+    there."""
     # Without information it is Dask's example of a partition, which has no rows.
     start = 0 if partition_info is None else int(starts[partition_info["number"]])
     places = order.position(np.arange(start, start + len(part)))
-    return part.assign(**{_PLACE: places, _INDEX: part.index})
+    to = part_of(places, bounds)
+    return part.assign(**{_PLACE: within(places, to, bounds), _KEY: keys[to]})
 
 
-def _in_order(part: pd.DataFrame, name: Any) -> pd.DataFrame:
-    """Puts the rows of a partition in order, and gives them their index back."""
-    ordered = part.sort_index().set_index(_INDEX)
-    ordered.index.name = name
-    return ordered
+def _in_order(
+    part: pd.DataFrame,
+    bounds: NDArray[np.int64],
+    partition_info: dict[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Puts the rows of a partition in order."""
+    places = part[_PLACE].to_numpy()
+    part = part.drop(columns=[_PLACE, _KEY])
+    if partition_info is None:
+        return part
+    first, end = bounds[partition_info["number"] :][:2]
+    rows = np.full(end - first, -1)
+    if len(places) == len(rows) and (len(places) == 0 or places.max() < len(rows)):
+        rows[places] = np.arange(len(rows))
+    if (rows < 0).any():
+        raise RuntimeError("partitions have other rows than when they were counted")
+    return part.take(rows)

@@ -11,6 +11,7 @@ import ray.data
 from numpy.typing import NDArray
 
 from ._native import Permutation
+from ._parts import bounds_of, part_of, within
 
 __all__ = ["ray_shuffle"]
 
@@ -39,7 +40,7 @@ def ray_shuffle(
     if parts < 1:
         raise ValueError("a data set has at least one block")
     order = Permutation.walk(n, seed, epoch)
-    bounds = np.array([n * part // parts for part in range(parts + 1)])
+    bounds = bounds_of(n, parts)
     split: Any = ray.remote(num_returns=parts)(_split)
     pieces: list[Any] = [
         split.remote(table, int(start), order, bounds) for table, start in zip(tables, starts)
@@ -66,16 +67,21 @@ def _rows(table: pa.Table) -> int:
 
 
 def _split(table: pa.Table, start: int, order: Permutation, bounds: NDArray[np.int64]) -> Any:
-    """The rows that go to each part, in their order, each with its place."""
+    """The rows that go to each part, each with its place there."""
     places = order.position(np.arange(start, start + table.num_rows))
-    sort = np.argsort(places)
-    table, places = table.take(sort), places[sort]
-    cuts = np.searchsorted(places, bounds).tolist()
+    to = part_of(places, bounds)
+    # NumPy sorts narrow numbers by their digits, in a fraction of the time.
+    sort = np.argsort(to.astype(np.min_scalar_type(len(bounds))), kind="stable")
+    table, places = table.take(sort), within(places, to, bounds)[sort]
+    cuts = np.searchsorted(to[sort], np.arange(len(bounds))).tolist()
     pieces = [(table.slice(a, b - a), places[a:b]) for a, b in zip(cuts, cuts[1:])]
     return pieces[0] if len(pieces) == 1 else pieces
 
 
-def _merge(*pieces: tuple[pa.Table, NDArray[np.int64]]) -> pa.Table:
+def _merge(*pieces: tuple[pa.Table, NDArray[Any]]) -> pa.Table:
     """The rows of a part in their order."""
     tables, places = zip(*pieces)
-    return pa.concat_tables(tables).take(np.argsort(np.concatenate(places)))
+    to = np.concatenate(places)
+    rows = np.empty(len(to), dtype=np.int64)
+    rows[to] = np.arange(len(to))
+    return pa.concat_tables(tables).take(rows)

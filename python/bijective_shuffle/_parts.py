@@ -1,0 +1,27 @@
+"""Even parts of an order, for the adapters of clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def bounds_of(n: int, parts: int) -> NDArray[np.int64]:
+    """Where each of `parts` even parts of `n` places begins, and the end of the last."""
+    return np.array([n * part // parts for part in range(parts + 1)])
+
+
+def part_of(places: NDArray[np.int64], bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The part that each place is in."""
+    n, parts = int(bounds[-1]), len(bounds) - 1
+    if n * parts >= 2**63:
+        return np.searchsorted(bounds, places, side="right") - 1
+    return ((places + 1) * parts - 1) // n
+
+
+def within(places: NDArray[np.int64], to: NDArray[np.int64], bounds: NDArray[np.int64]) -> NDArray[Any]:
+    """The places within the parts that they are in, in the narrowest type for all of them, since they
+    travel with the rows."""
+    return (places - bounds[to]).astype(np.min_scalar_type(int(np.diff(bounds).max())))
