@@ -311,8 +311,8 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::ItemsDiffer`] if the sums are not those of as many items as there are, or no
-    /// rank's buckets lie in such a shape; and [`Error::OutOfMemory`].
+    /// [`ExchangeError::ItemsDiffer`] if the sums are not those of as many items as there are, or
+    /// no rank's buckets lie in such a shape; and [`Error::OutOfMemory`].
     pub fn deliver(self, totals: &[u64], shapes: &[[u64; 2]]) -> Result<Delivery<'s, T>, Error> {
         let Self { outbox, to, rank } = self;
         let differ = || Error::from(ExchangeError::ItemsDiffer);

@@ -87,9 +87,9 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// The number of blocks that a thread needs.
     ///
     /// Each bucket has an open one. The others are full or taken, and they are never more than the
-    /// buckets, the steps and one: a thread takes a block only while no full one waits, so the items
-    /// that it then holds are in open blocks or in those of its steps; and where it has claimed a
-    /// block, it reads no more items than it writes, after it has read them.
+    /// buckets, the steps and one: a thread takes a block only while no full one waits, so the
+    /// items that it then holds are in open blocks or in those of its steps; and where it has
+    /// claimed a block, it reads no more items than it writes, after it has read them.
     pub(super) const fn blocks(buckets: Buckets) -> usize {
         2 * buckets.count + Self::STEPS + 1
     }
