@@ -8,7 +8,10 @@ use crate::sheet::Sheet;
 const FILES: &str = "files-";
 
 /// How the name of what all others are compared with begins.
-const OURS: &str = "bshuf";
+pub(super) const OURS: &str = "bshuf";
+
+/// The output to which nothing is written.
+pub(super) const NOTHING: &str = "/dev/null";
 
 const HEAD: [&str; 8] =
     ["items", "bytes", "memory", "output", "program", "seconds", "/ ours", "peak, MiB"];
@@ -31,7 +34,6 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
 fn in_short(results: &Results) -> Result<String, String> {
     const LIMITED: &str = "bshuf, limited";
     const NEW: &str = "new file";
-    const NULL: &str = "/dev/null";
     let of = |file: &str, output, name, column| -> Result<f64, String> {
         let sheet = results.sheet(file)?;
         cell(&sheet, output, name, column).map_err(|why| format!("{file}.csv: {why}"))
@@ -41,10 +43,10 @@ fn in_short(results: &Results) -> Result<String, String> {
         number(all / one, 2)
     };
     let both = |file, name| -> Result<String, String> {
-        let [new, null] = [NEW, NULL].map(|output| over(file, output, name, OURS));
+        let [new, null] = [NEW, NOTHING].map(|output| over(file, output, name, OURS));
         Ok(format!("{}; {}", new?, null?))
     };
-    let [to_file, to_nothing] = [NEW, NULL].map(|output| {
+    let [to_file, to_nothing] = [NEW, NOTHING].map(|output| {
         of("files-peak", output, LIMITED, "peak_mib").and_then(|peak| number(peak, 0))
     });
     let rows = [
@@ -85,7 +87,7 @@ fn in_short(results: &Results) -> Result<String, String> {
 }
 
 /// A number in the row of a program and an output.
-fn cell(sheet: &Sheet, output: &str, name: &str, column: &str) -> Result<f64, String> {
+pub(super) fn cell(sheet: &Sheet, output: &str, name: &str, column: &str) -> Result<f64, String> {
     let [of_output, of_name, column] =
         [sheet.column("output")?, sheet.column("name")?, sheet.column(column)?];
     let row = sheet.rows.iter().find(|row| row[of_output] == output && row[of_name] == name);

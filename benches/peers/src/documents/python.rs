@@ -5,7 +5,7 @@ use crate::rows::Source;
 use crate::sheet::Sheet;
 
 /// The file with the rows, which `python/benches/shows.py` writes.
-const FILE: &str = "python";
+pub(super) const FILE: &str = "python";
 
 const COLUMNS: [&str; 4] = ["what", "ours", "theirs", "theirs / ours"];
 
@@ -101,7 +101,7 @@ fn in_short(sheet: &Sheet) -> Result<String, String> {
 }
 
 /// A number in the first row of a case whose description begins so.
-fn cell(sheet: &Sheet, case: &str, what: &str, column: &str) -> Result<f64, String> {
+pub(super) fn cell(sheet: &Sheet, case: &str, what: &str, column: &str) -> Result<f64, String> {
     let [of_case, of_what, column] =
         [sheet.column("case")?, sheet.column("what")?, sheet.column(column)?];
     let row = sheet.rows.iter().find(|row| row[of_case] == case && row[of_what].starts_with(what));

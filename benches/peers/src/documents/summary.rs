@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::{Computed, Results, affine, cpu, fills, gpu, number, range, rng, table};
+use super::{Computed, Results, affine, cpu, files, fills, gpu, number, python, range, rng, table};
 use crate::bounds;
 use crate::ours::DEFAULT;
 use crate::peers::{RAND, RIP_PARALLEL};
@@ -19,6 +19,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     evaluations(results, &mut lines)?;
     affine_maps(results, &mut lines)?;
     random_numbers(results, &mut lines)?;
+    files_of_lines(results, &mut lines)?;
+    numpy_arrays(results, &mut lines)?;
     let head = ["what", "speed", "times as fast as", "measured on", "all rows"];
     computed.block("figures that matter", table(&head, &lines.rows));
     Ok(())
@@ -116,6 +118,33 @@ fn shuffles_on_gpus(results: &Results, lines: &mut Lines) -> Result<(), String> 
         lines.add(subject, &peers)?;
     }
     Ok(())
+}
+
+fn files_of_lines(results: &Results, lines: &mut Lines) -> Result<(), String> {
+    let sheet = results.sheet("files-memory")?;
+    let seconds = |name| files::cell(&sheet, files::NOTHING, name, "seconds");
+    let ours = seconds(files::OURS)?;
+    let subject = Subject {
+        what: "lines of 80 bytes, a file of 1 GiB to /dev/null, 2 threads",
+        speed: format!("{} GiB/s", number(1.0 / ours, 1)?),
+        origins: sheet.origins(),
+        page: "lines",
+    };
+    let peers = [("`shuf`", seconds("shuf")? / ours), ("terashuf", seconds("terashuf")? / ours)];
+    lines.add(subject, &peers)
+}
+
+fn numpy_arrays(results: &Results, lines: &mut Lines) -> Result<(), String> {
+    let sheet = results.sheet(python::FILE)?;
+    let seconds = |column| python::cell(&sheet, "arrays", "67108864 int64", column);
+    let ours = seconds("ours")?;
+    let subject = Subject {
+        what: "2^26 `int64` of a NumPy array in place, 2 threads",
+        speed: format!("{} M/s", number(f64::from(1 << 26) / ours / 1e6, 0)?),
+        origins: sheet.origins(),
+        page: "python",
+    };
+    lines.add(subject, &[("`Generator.shuffle`", seconds("theirs")? / ours)])
 }
 
 fn evaluations(results: &Results, lines: &mut Lines) -> Result<(), String> {
