@@ -135,7 +135,9 @@ fn files_of_lines(results: &Results, lines: &mut Lines) -> Result<(), String> {
 }
 
 fn numpy_arrays(results: &Results, lines: &mut Lines) -> Result<(), String> {
-    let sheet = results.sheet(python::FILE)?;
+    let mut sheet = results.sheet(python::FILE)?;
+    let case = sheet.column("case")?;
+    sheet.rows.retain(|row| row[case] == "arrays");
     let seconds = |column| python::cell(&sheet, "arrays", "67108864 int64", column);
     let ours = seconds("ours")?;
     let subject = Subject {
