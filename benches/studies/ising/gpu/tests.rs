@@ -17,6 +17,7 @@ mod cplusplus;
 /// What the kernel needs of CUDA beyond what the crate's do.
 const MORE: &str = "
 #include <atomic>
+#include <mutex>
 #define __global__
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
