@@ -1,5 +1,5 @@
-//! [`Emulation`]: plans that run without a GPU. Their kernels are compiled as plain C++, with a
-//! thread of the system for each thread of a block, and get the arguments that a device would get.
+//! [`Emulation`]: plans that run without a GPU. Their kernels are compiled as plain C++, where the
+//! threads of a block take turns, and get the arguments that a device would get.
 
 use std::fmt::Write as _;
 

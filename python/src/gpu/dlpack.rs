@@ -122,7 +122,8 @@ impl Taken {
             // SAFETY: the pointer is that of a capsule of this struct's name, and stays valid until
             // its deleter is called, in `drop`.
             Self::Managed(managed) => unsafe { &(**managed).tensor },
-            // SAFETY: as above.
+            // SAFETY: a capsule of the versioned name has this struct, checked to be of version 0 or
+            // 1, and it stays valid until its deleter is called, in `drop`.
             Self::Versioned(versioned) => unsafe { &(**versioned).tensor },
         }
     }
@@ -130,7 +131,7 @@ impl Taken {
     fn is_read_only(&self) -> bool {
         match self {
             Self::Managed(_) => false,
-            // SAFETY: as in `tensor`.
+            // SAFETY: the struct stays valid until its deleter is called, in `drop`.
             Self::Versioned(versioned) => unsafe { (**versioned).flags & READ_ONLY != 0 },
         }
     }
@@ -140,16 +141,16 @@ impl Drop for Taken {
     fn drop(&mut self) {
         match *self {
             Self::Managed(managed) => {
-                // SAFETY: as in `tensor`.
+                // SAFETY: the struct stays valid until its deleter is called, below.
                 if let Some(deleter) = unsafe { (*managed).deleter } {
                     // SAFETY: whoever takes a tensor calls its deleter once, and this is that call.
                     unsafe { deleter(managed) };
                 }
             }
             Self::Versioned(versioned) => {
-                // SAFETY: as in `tensor`.
+                // SAFETY: the struct stays valid until its deleter is called, below.
                 if let Some(deleter) = unsafe { (*versioned).deleter } {
-                    // SAFETY: as above.
+                    // SAFETY: this tensor's deleter is called here and nowhere else.
                     unsafe { deleter(versioned) };
                 }
             }
@@ -167,9 +168,9 @@ fn take(
     if unsafe { ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) } == 0 {
         return Ok(None);
     }
-    // SAFETY: as above.
+    // SAFETY: the capsule has a pointer of this name, which was asked above.
     let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()) };
-    // SAFETY: as above. With its new name the capsule does not free the tensor any more.
+    // SAFETY: the capsule is valid, and its new name lives for ever. With that the capsule does not free the tensor any more.
     if pointer.is_null() || unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0
     {
         return Err(PyErr::fetch(capsule.py()));
