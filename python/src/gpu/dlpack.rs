@@ -122,8 +122,8 @@ impl Taken {
             // SAFETY: the pointer is that of a capsule of this struct's name, and stays valid until
             // its deleter is called, in `drop`.
             Self::Managed(managed) => unsafe { &(**managed).tensor },
-            // SAFETY: a capsule of the versioned name has this struct, checked to be of version 0 or
-            // 1, and it stays valid until its deleter is called, in `drop`.
+            // SAFETY: a capsule of the versioned name has this struct, checked to be of version 0
+            // or 1, and it stays valid until its deleter is called, in `drop`.
             Self::Versioned(versioned) => unsafe { &(**versioned).tensor },
         }
     }
@@ -170,7 +170,8 @@ fn take(
     }
     // SAFETY: the capsule has a pointer of this name, which was asked above.
     let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()) };
-    // SAFETY: the capsule is valid, and its new name lives for ever. With that the capsule does not free the tensor any more.
+    // SAFETY: the capsule is valid, and its new name lives for ever. With that name the capsule
+    // does not free the tensor any more.
     if pointer.is_null() || unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), used.as_ptr()) } != 0
     {
         return Err(PyErr::fetch(capsule.py()));
