@@ -211,25 +211,49 @@ mod tests {
     }
 
     fn check<T: Copy + Send + Sync + PartialEq>(bits: u32, item: impl Fn(u64) -> T) {
+        check_in(&[], bits, item);
+    }
+
+    /// In each of some pools, or without any.
+    fn check_in<T: Copy + Send + Sync + PartialEq>(
+        pools: &[rayon::ThreadPool],
+        bits: u32,
+        item: impl Fn(u64) -> T,
+    ) {
         let source: Vec<T> = (0..1 << bits).map(&item).collect();
+        let nothing = item(0);
         for map in maps(bits) {
             let mut expected = source.clone();
             for (x, &item) in source.iter().enumerate() {
                 expected[map.forward(x as u64) as usize] = item;
             }
-            let what = format!("{map:?}, items of {} bytes", size_of::<T>());
-            let mut out = vec![item(0); source.len() + 3];
-            // Over all widths, arrays start at every offset from a line.
-            let shift = bits as usize % 4;
-            permute(&map, &source, &mut out[shift..][..source.len()]).unwrap();
-            assert!(out[shift..][..source.len()] == expected[..], "{what}");
-            assert!(out[..shift].iter().all(|&other| other == item(0)), "{what}");
-            assert!(out[shift + source.len()..].iter().all(|&other| other == item(0)), "{what}");
-            assert!(permuted(&map, &source).unwrap() == expected, "{what}");
-            let mut items = source.clone();
-            permute_in_place(&map, &mut items).unwrap();
-            assert!(items == expected, "in place: {what}");
+            if pools.is_empty() {
+                check_map(&map, &source, &expected, nothing);
+            }
+            for pool in pools {
+                pool.install(|| check_map(&map, &source, &expected, nothing));
+            }
         }
+    }
+
+    fn check_map<T: Copy + Send + Sync + PartialEq>(
+        map: &Affine,
+        source: &[T],
+        expected: &[T],
+        nothing: T,
+    ) {
+        let what = format!("{map:?}, items of {} bytes", size_of::<T>());
+        let mut out = vec![nothing; source.len() + 3];
+        // Over all widths, arrays start at every offset from a line.
+        let shift = source.len().trailing_zeros() as usize % 4;
+        permute(map, source, &mut out[shift..][..source.len()]).unwrap();
+        assert!(out[shift..][..source.len()] == *expected, "{what}");
+        assert!(out[..shift].iter().all(|&other| other == nothing), "{what}");
+        assert!(out[shift + source.len()..].iter().all(|&other| other == nothing), "{what}");
+        assert!(permuted(map, source).unwrap() == expected, "{what}");
+        let mut items = source.to_vec();
+        permute_in_place(map, &mut items).unwrap();
+        assert!(items == expected, "in place: {what}");
     }
 
     #[test]
@@ -259,16 +283,18 @@ mod tests {
 
     #[test]
     fn arrays_that_are_shared_among_threads() {
-        for threads in [1, 3, 16] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pools = [1, 3, 16]
+            .map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+        for pool in &pools {
+            let several = if pool.current_num_threads() == 1 { 1 } else { 4 };
             pool.install(|| {
-                let several = if threads == 1 { 1 } else { 4 };
                 assert!(shares::<u64>(19) >= several && shares::<u8>(22) >= several);
-                check(19, |x| x);
-                check(22, |x| (x ^ x >> 8 ^ x >> 16) as u8);
-                check(18, |x| [x as u32, 1, 2]);
             });
         }
+        check_in(&pools, 19, |x| x);
+        // Bytes are shared from 2^22 on, where one thread has nothing new to show.
+        check_in(&pools[1..], 22, |x| (x ^ x >> 8 ^ x >> 16) as u8);
+        check_in(&pools, 18, |x| [x as u32, 1, 2]);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! One body of tests for every back end: the same laws, lengths, items, columns, lies and threads.
 //!
 //! Each line of `back_ends!` is a back end, and makes a module of tests, one for each law. A new
-//! back end is an implementation of [`UnderTest`](backend::UnderTest) and a line. The command
+//! back end is an implementation of [`UnderTest`](backend::UnderTest) and a line, both in
+//! [`back_ends`], or in [`gpu::back_ends`] if it needs a GPU. The command
 //! `cargo test --test conformance serial::` tests one of them by all laws, and
 //! `cargo test --test conformance every_length` all of them by one.
 //!
@@ -58,10 +59,10 @@ mod cplusplus;
 #[macro_use]
 mod items;
 mod agreement;
+mod back_ends;
 mod backend;
 mod batches;
 mod device_source;
-mod engines;
 mod far;
 // CUDA has no driver for 32 bits, nor for other systems.
 #[cfg(all(
@@ -79,20 +80,3 @@ mod refusals;
 mod sizes;
 mod together;
 mod verify;
-
-use bijective_shuffle::Strategy;
-use bijective_shuffle::prelude::*;
-
-use engines::{Engine, Seeded, Slices, View};
-
-back_ends! {
-    serial: Some(Engine(Serial));
-    cpu: Some(Engine(Cpu));
-    workspace: Some(Workspace::new());
-    workspace_direct: Some(Workspace::new().with_strategy(Strategy::Direct));
-    workspace_partitioned: Some(Workspace::new().with_strategy(Strategy::Partitioned));
-    workspace_in_place: Some(Workspace::new().with_strategy(Strategy::InPlace));
-    workspace_by_seed: Some(Seeded(Workspace::new()));
-    slices: Some(Slices);
-    view: Some(View(Backend::Cpu));
-}

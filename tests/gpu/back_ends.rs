@@ -1,5 +1,5 @@
-//! The GPU engine as a back end: on host memory, and in the middle of device memory whose ends are
-//! watched.
+//! The back ends that need a GPU: their lines, and the engine on host memory, and in the middle of
+//! device memory whose ends are watched.
 
 use std::sync::OnceLock;
 
@@ -7,9 +7,23 @@ use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
 
+use super::group;
+use crate::back_ends::{View, compact};
 use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
-use crate::engines::{View, compact};
 use crate::items::{Items, Table};
+
+back_ends! {
+    cuda_view: view();
+    cuda_host: host(CudaStrategy::Auto);
+    cuda_host_partitioned: host(CudaStrategy::Partitioned);
+    cuda_device: device(CudaStrategy::Auto);
+    cuda_device_unfused: device(CudaStrategy::Unfused);
+    cuda_device_two_pass: device(CudaStrategy::TwoPass);
+    cuda_device_single_pass: device(CudaStrategy::SinglePass);
+    cuda_device_partitioned: device(CudaStrategy::Partitioned);
+    cuda_group: group::of_three(CudaStrategy::Auto);
+    cuda_group_partitioned: group::of_three(CudaStrategy::Partitioned);
+}
 
 /// One engine for all of these tests, so that each kernel is compiled once.
 fn engine() -> Option<Cuda> {

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! (mod)    what the rows have in common
-//! exact    lengths that are drawn exactly: words and exchanges of many epochs side by side
+//! exact    lengths that are drawn exactly: words and swaps of many epochs side by side
 //! ciphers  longer ones: keys of many epochs side by side, then one compaction for each row
 //! drawer   one of the two, chosen by the length
 //! rows     sharing rows among threads

@@ -16,7 +16,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::check_permutation::check_permutation;
+use super::each_once::check_each_once;
 use super::places::Places;
 use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
@@ -64,7 +64,7 @@ pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) ->
     }
     // `last_slot` is that of the domain that was evaluated; a wrong bijection may return a
     // different one now.
-    check_permutation(out).map_err(|error| {
+    check_each_once(out).map_err(|error| {
         with_slots(error, values.last_slot(), |first, run| bijection.forward_run(first, run))
     })
 }

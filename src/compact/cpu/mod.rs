@@ -10,7 +10,7 @@
 //! buckets              runs of slots, or of indexes, that fit the cache
 //! exact                lengths drawn exactly: exchanges of the items themselves
 //! taken                which slots of a bucket are taken, and how many before each
-//! check_permutation    checking that indexes are a permutation
+//! each_once            checking that indexes are a permutation
 //! direct               the direct strategy: survivors in order, in runs
 //! partitioned          the partitioned strategy: items sorted into buckets, and then in the cache
 //! in_place             the strategy in place: blocks of items exchanged within the array
@@ -24,11 +24,11 @@
 //! ```
 
 mod buckets;
-mod check_permutation;
 mod checked_permutation;
 mod columns;
 mod cycles;
 pub(crate) mod direct;
+mod each_once;
 pub(crate) mod exact;
 mod in_place;
 mod pack;

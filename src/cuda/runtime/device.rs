@@ -8,7 +8,7 @@ use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{CUdevice_attribute as Attribute, CUresult};
 
 use super::embedded;
-use super::loaded::LoadedKernel;
+use super::launch::LoadedKernel;
 use super::nvrtc::{Nvrtc, Target};
 use super::probe;
 use super::program::Program;

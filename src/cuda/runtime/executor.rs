@@ -14,7 +14,7 @@ use cudarc::driver::{CudaStream, sys};
 use super::device::Device;
 use super::kernel::{BijectionUse, Instance};
 use super::kernels;
-use super::loaded::{Division, LoadedKernel};
+use super::launch::{Division, LoadedKernel};
 use super::memory::Memory;
 use super::plan::{
     Address, ArgumentBytes, CheckWritten, Evaluated, Grid, Ground, Launch, Plan, Step,

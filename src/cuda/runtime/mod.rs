@@ -5,10 +5,10 @@
 //! embedded  kernels that the crate holds compiled
 //! device    a context and its limits      program   a text, compiled and kept
 //! kernel    a function and its arguments  plan      what a job takes and does
-//! loaded    a kernel on a device          executor  compile, reserve, execute
+//! launch    a kernel on a device          executor  compile, reserve, execute
 //! memory    working memory                array     the caller's
-//! link      copies between host and device stream   what every call begins with
-//! reader    what a stream has written      own       kernels that prepare memory
+//! staging   copies between host and device stream   what every call begins with
+//! reader    what a stream has written      kernels   those that prepare memory
 //! word_type the words of the device
 //! ```
 
@@ -18,7 +18,7 @@ pub(crate) mod embedded;
 pub(crate) mod executor;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
-pub(crate) mod loaded;
+pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod nvrtc;
 pub(crate) mod plan;

@@ -47,7 +47,7 @@
 pub(crate) mod buckets;
 mod budget;
 mod chunks;
-pub(crate) mod collect;
+pub(crate) mod distribute;
 mod error;
 mod items;
 pub(crate) mod keys;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::buckets::{Bucket, Distributor, Sink, read_key};
 use super::budget::bucket_cost;
-use super::collect::Job;
+use super::distribute::Job;
 use super::error::FilesError;
 use super::items::Items;
 use super::store::Store;

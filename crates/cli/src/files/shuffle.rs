@@ -7,7 +7,7 @@ use std::thread;
 use memchr::memchr_iter;
 
 use super::budget::Budget;
-use super::collect::{Job, collect, joined};
+use super::distribute::{Job, distribute, joined};
 use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
@@ -133,7 +133,7 @@ impl FileShuffle {
         let split = self.budget.split(wanted.end - wanted.start, items, bytes, 1);
         let before = store.bytes();
         watch.begin(Pass::Collect, Some(count.bytes));
-        let buckets = collect(job, count, keys, split, source, store, watch)?;
+        let buckets = distribute(job, count, keys, split, source, store, watch)?;
 
         let (bucket_count, bytes) =
             (buckets.len() as u64, buckets.iter().map(|bucket| bucket.item_bytes()).sum());

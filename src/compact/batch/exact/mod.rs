@@ -2,18 +2,18 @@
 //!
 //! One row at a time, Fisher-Yates is bound by latency. 32 items take three random words. Each word
 //! costs some twenty multiplications that depend on one another, each pick that is taken from it is
-//! another multiplication in a chain, and the exchanges wait for stores. Rows in the lanes of a
-//! vector are independent, so both the words and, for short rows, the [exchanges](exchanges) are
+//! another multiplication in a chain, and the swaps wait for stores. Rows in the lanes of a
+//! vector are independent, so both the words and, for short rows, the [swaps](swaps) are
 //! computed side by side.
 //!
 //! A row with a word that has to be rejected (one in 257 rows of 32 items) is drawn again as a
 //! whole, alone.
 
-mod exchanges;
+mod swaps;
 
 use rand_core::Rng;
 
-use self::exchanges::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
+use self::swaps::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
 use crate::compact::batch::Batch;
@@ -28,12 +28,12 @@ const MANY: usize = 32;
 /// The same number for instruction sets with shorter and fewer vector registers.
 const FEW: usize = 8;
 
-/// The exchanges that one word of the key stream decides: those of consecutive places, from the
+/// The swaps that one word of the key stream decides: those of consecutive places, from the
 /// greatest down.
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// The number of places that the first exchange picks from (its own place and all below it),
-    /// and the number that the last exchange picks from.
+    /// The number of places that the first swap picks from (its own place and all below it),
+    /// and the number that the last swap picks from.
     ranges: (u16, u16),
     /// The word is rejected if what remains of it after the last pick is less than this.
     rejected: u64,
@@ -136,7 +136,7 @@ impl<N: Word> DrawRows<'_, N> {
 }
 
 impl ExactRows {
-    /// Draws the place with which each place is exchanged, for `LANES` of the rows from `first` on:
+    /// Draws the place with which each place is swapped, for `LANES` of the rows from `first` on:
     /// those that begin at a given lane. A row with a rejected word is marked by a value other than
     /// 0; its picks are then not to be used.
     #[inline(always)]

@@ -1,9 +1,22 @@
-//! The back ends that need no GPU.
+//! The back ends that need no GPU: their lines, and how each is called.
 
+use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 
 use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 use crate::items::{Call, Items, Table};
+
+back_ends! {
+    serial: Some(Engine(Serial));
+    cpu: Some(Engine(Cpu));
+    workspace: Some(Workspace::new());
+    workspace_direct: Some(Workspace::new().with_strategy(Strategy::Direct));
+    workspace_partitioned: Some(Workspace::new().with_strategy(Strategy::Partitioned));
+    workspace_in_place: Some(Workspace::new().with_strategy(Strategy::InPlace));
+    workspace_by_seed: Some(Seeded(Workspace::new()));
+    slices: Some(Slices);
+    view: Some(View(Backend::Cpu));
+}
 
 /// An engine on host memory by the trait that all of them have.
 pub(crate) struct Engine<C>(pub(crate) C);

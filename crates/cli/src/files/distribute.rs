@@ -1,4 +1,4 @@
-//! [`collect`]: pass 1, items to their buckets.
+//! [`distribute`]: pass 1, items to their buckets.
 
 use std::io::Read;
 use std::ops::Range;
@@ -61,7 +61,7 @@ impl<'m> Sink<'m> for ToWriter<'m> {
 
 /// Reads a source and appends its items to a store, bucket by bucket. One thread reads, one
 /// writes, and the calling one distributes.
-pub(super) fn collect(
+pub(super) fn distribute(
     job: Job,
     count: &Count,
     mut keys: Keys,

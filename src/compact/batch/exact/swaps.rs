@@ -1,10 +1,10 @@
-//! The exchanges of the Fisher-Yates shuffle, for many rows whose random picks have been drawn.
+//! The swaps of the Fisher-Yates shuffle, for many rows whose random picks have been drawn.
 //!
-//! From the last place down, each place is exchanged with the one that was picked for it. A row of
-//! up to 256 items is held as bytes. There are two ways to do it. Row by row, an exchange is two
+//! From the last place down, each place is swapped with the one that was picked for it. A row of
+//! up to 256 items is held as bytes. There are two ways to do it. Row by row, a swap is two
 //! loads and two stores, and takes 2 to 3 cycles. Side by side, each row has one byte lane of a
 //! vector. Since every row picks a different place, each place is compared with the pick and
-//! exchanged in the lanes where they are equal. That handles 64 rows at once but takes `len^2 / 2`
+//! swapped in the lanes where they are equal. That handles 64 rows at once but takes `len^2 / 2`
 //! steps, so it is faster for short rows only.
 
 use crate::base::simd::{PerLevel, SimdLevel};
@@ -18,13 +18,13 @@ const _: () = assert!(MOST <= 256);
 /// The number of rows that are drawn together: the byte lanes of an AVX-512 vector.
 pub(super) const ROWS: usize = 64;
 
-/// For each place, the place with which it is exchanged: one lane for each row.
+/// For each place, the place with which it is swapped: one lane for each row.
 pub(super) type Picks = [[u8; ROWS]; MOST];
 
 /// Rows of bytes. Only the first `len` bytes of each row are used.
 pub(super) type Bytes = [[u8; MOST]; ROWS];
 
-/// The most items for which rows are exchanged side by side; longer rows are exchanged row by row.
+/// The most items for which rows are swapped side by side; longer rows are swapped row by row.
 ///
 /// Nanoseconds for drawing a row, everything included, on one core of an AMD EPYC, side by side and
 /// row by row:
@@ -39,10 +39,10 @@ pub(super) type Bytes = [[u8; MOST]; ROWS];
 /// | 80 | 58 and 45 | 76 and 74 | 236 and 123 |
 const ASIDE: PerLevel = PerLevel { portable: 24, avx2: 64, avx512: 48 };
 
-/// The most items that are exchanged side by side with any instruction set.
+/// The most items that are swapped side by side with any instruction set.
 const MOST_ASIDE: usize = 64;
 
-/// Whether `rows` rows of `len` items are exchanged side by side. That always works on all lanes,
+/// Whether `rows` rows of `len` items are swapped side by side. That always works on all lanes,
 /// so it pays only if enough of them are in use.
 pub(super) fn is_aside(level: SimdLevel, len: usize, rows: usize) -> bool {
     len <= ASIDE.at(level) as usize && rows > ROWS / 4
@@ -51,21 +51,21 @@ pub(super) fn is_aside(level: SimdLevel, len: usize, rows: usize) -> bool {
 /// Exchanges the items of `rows` rows one row after the other. `len` is at most [`MOST`].
 #[inline(always)]
 pub(super) fn row_by_row(len: usize, rows: usize, picks: &Picks, out: &mut Bytes) {
-    /// The number of rows that are interleaved, so that their exchanges do not wait for each
-    /// other's stores. Nanoseconds for an exchange with 1, 2, 4 rows: 0.79, 0.73, 0.57 for 100
+    /// The number of rows that are interleaved, so that their swaps do not wait for each
+    /// other's stores. Nanoseconds for a swap with 1, 2, 4 rows: 0.79, 0.73, 0.57 for 100
     /// items, and 0.89, 0.83, 0.71 for 32.
     const TURNS: usize = 4;
     let (groups, rest) = out[..rows].as_chunks_mut::<TURNS>();
     for (group, out) in groups.iter_mut().enumerate() {
-        exchange(len, TURNS * group, picks, out);
+        swap_rows(len, TURNS * group, picks, out);
     }
     for (out, lane) in rest.iter_mut().zip(TURNS * groups.len()..) {
-        exchange(len, lane, picks, core::array::from_mut(out));
+        swap_rows(len, lane, picks, core::array::from_mut(out));
     }
 }
 
 #[inline(always)]
-fn exchange<const TURNS: usize>(
+fn swap_rows<const TURNS: usize>(
     len: usize,
     lane: usize,
     picks: &Picks,

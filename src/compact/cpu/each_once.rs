@@ -1,4 +1,4 @@
-//! Checking on several threads that indexes are a permutation.
+//! Checking on several threads that each index comes exactly once: that indexes are a permutation.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +16,7 @@ use crate::word::Word;
 /// [`Error::NotABijection`] with the first index, in order, that repeats an earlier one or is out
 /// of range; its slots are places in `indices`. [`Error::OutOfMemory`] if one bit for each index
 /// cannot be allocated.
-pub(super) fn check_permutation<N: Word>(indices: &[N]) -> Result<(), Error> {
+pub(super) fn check_each_once<N: Word>(indices: &[N]) -> Result<(), Error> {
     if tuning::is_sequential(indices.len(), size_of::<N>()) {
         return check_in_order(indices);
     }
@@ -51,18 +51,18 @@ mod tests {
 
     #[test]
     fn finds_what_is_wrong() {
-        assert_eq!(check_permutation::<u32>(&[]), Ok(()));
-        assert_eq!(check_permutation(&[2_u32, 0, 1]), Ok(()));
+        assert_eq!(check_each_once::<u32>(&[]), Ok(()));
+        assert_eq!(check_each_once(&[2_u32, 0, 1]), Ok(()));
         assert_eq!(
-            check_permutation(&[2_u64, 0, 2]),
+            check_each_once(&[2_u64, 0, 2]),
             Err(Error::NotABijection(Defect::Repeats { index: 2, slots: Some([0, 2]) }))
         );
         assert_eq!(
-            check_permutation(&[3_u64, 0, 1]),
+            check_each_once(&[3_u64, 0, 1]),
             Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: 3, last: 2 }))
         );
         assert_eq!(
-            check_permutation(&[u64::MAX]),
+            check_each_once(&[u64::MAX]),
             Err(Error::NotABijection(Defect::OutOfRange { slot: 0, index: u64::MAX, last: 0 }))
         );
     }
@@ -71,7 +71,7 @@ mod tests {
     fn one_wrong_index_among_many_is_found() {
         let len = 200_000_u32;
         let good: Vec<u32> = (0..len).map(|k| (k * 7 + 3) % len).collect();
-        assert_eq!(check_permutation(&good), Ok(()));
+        assert_eq!(check_each_once(&good), Ok(()));
         for place in [0, 1, 63, 64, 99_999, 199_999] {
             let mut bad = good.clone();
             bad[place] = good[(place + 12_345) % good.len()];
@@ -79,7 +79,7 @@ mod tests {
             let other = (place + 12_345) % good.len();
             let slots = Some([place.min(other) as u64, place.max(other) as u64]);
             assert_eq!(
-                check_permutation(&bad),
+                check_each_once(&bad),
                 Err(Error::NotABijection(Defect::Repeats { index, slots }))
             );
         }
