@@ -24,8 +24,6 @@ pub use par_iter::ParIter;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
-
 use crate::backend::Backend;
 use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
 use crate::base::parallel;
@@ -371,7 +369,7 @@ impl<B: Bijection> Permutation<B> {
             return engine.shuffled(&self.bijection, source);
         }
         let mut copy = try_with_capacity(source.len())?;
-        source.par_iter().cloned().collect_into_vec(&mut copy);
+        parallel::extend(&mut copy, source.len(), tuning::CLONES, |k| source[k].clone());
         engine.unshuffle(&self.bijection, &mut copy)?;
         Ok(copy)
     }

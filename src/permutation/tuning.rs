@@ -49,3 +49,6 @@ pub(super) const QUERY_PICOSECONDS: u32 = 300_000;
 /// microseconds or more (`compact/cpu/tuning.rs`), in which one thread clones about this many
 /// numbers from random places in the L2 cache. No other number was tried.
 pub(super) const SEQUENTIAL_CLONES: usize = 1 << 13;
+
+/// The number of items that a thread clones at a time. No other number was tried.
+pub(super) const CLONES: usize = SEQUENTIAL_CLONES;

@@ -212,6 +212,14 @@ pub(crate) fn in_pools(
     threads: &[usize],
     mut test: impl FnMut(&mut dyn UnderTest) + Send,
 ) {
+    in_each_pool(backend, threads, &mut test);
+}
+
+fn in_each_pool(
+    backend: &mut dyn UnderTest,
+    threads: &[usize],
+    test: &mut (dyn FnMut(&mut dyn UnderTest) + Send),
+) {
     if !backend.has_threads() {
         return test(backend);
     }

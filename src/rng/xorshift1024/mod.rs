@@ -3,13 +3,13 @@
 mod polynomial;
 
 use polynomial::Polynomial;
-use rayon::prelude::*;
 
 use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
+use crate::base::parallel;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::{Error, GeneratorError};
 use crate::seed::{KeyDomain, Seed};
@@ -216,7 +216,7 @@ impl Steps for XorShift1024Weyl {
         let base = Self::from_child(child, 0);
         streams.resize(streams.len() + count, base.clone());
         let new = streams.len() - count;
-        streams[new..].par_chunks_mut(tuning::JUMPS).enumerate().for_each(|(number, streams)| {
+        parallel::each_chunk(&mut streams[new..], tuning::JUMPS, |number, streams| {
             // Stream numbers are below 2^64, and ranges do not wrap, so neither do jumps.
             let mut next = base.clone();
             next.jump(first + (number * tuning::JUMPS) as u64);

@@ -13,7 +13,7 @@ use super::buckets::{Bucket, Distributor};
 use super::error::TableError;
 use super::place::{Placer, Produced};
 use super::table::{Table, TableWriter};
-use crate::files::collect::joined;
+use crate::files::distribute::joined;
 use crate::files::keys::Keys;
 use crate::files::{Order, Pass, Store, Summary, Watch};
 

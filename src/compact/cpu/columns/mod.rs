@@ -22,6 +22,7 @@ use self::direct::{Copies, Gather, Scatter};
 use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::workspace::Workspace;
+use crate::base::parallel;
 use crate::bijection::{Bijection, FromSeed, Standard};
 use crate::compact::Direction;
 use crate::compact::columns::{ColumnSet, Columns, StaticRow, item_bytes};
@@ -182,6 +183,6 @@ impl Workspace {
             unsafe { copies.commit() };
             Ok(())
         };
-        if p.is_parallel(bytes) { rayon::scope(|_| reorder()) } else { reorder() }
+        if p.is_parallel(bytes) { parallel::inside(reorder) } else { reorder() }
     }
 }
