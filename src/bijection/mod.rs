@@ -36,6 +36,8 @@ mod inverse;
 pub(crate) mod lanes;
 mod lcg;
 mod mul_xorshift;
+#[cfg(test)]
+mod plain;
 mod random_sign;
 mod standard;
 mod table;
@@ -54,6 +56,8 @@ pub use lcg::Lcg;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub(crate) use mul_xorshift::DeviceWidth;
 pub use mul_xorshift::MulXorshift;
+#[cfg(test)]
+pub(crate) use plain::Plain;
 pub use random_sign::RandomSign;
 pub use standard::Standard;
 pub(crate) use standard::StandardCipher;

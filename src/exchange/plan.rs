@@ -247,18 +247,19 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         }
         let owners = Owners::new(&bounds)?;
         for (run, counts) in self.runs.of_rank(self.rank).zip(counts.chunks_mut(ranks)) {
-            self.count_run(run, &owners, counts);
+            self.count_run(run, &owners, counts)?;
         }
         Ok(counts)
     }
 
     /// Adds up how many indexes of a run belong to each owner of slots.
-    fn count_run(&self, run: Range<u64>, owners: &Owners, counts: &mut [u64]) {
+    fn count_run(&self, run: Range<u64>, owners: &Owners, counts: &mut [u64]) -> Result<(), Error> {
         let bijection = self.permutation.bijection();
         let (len, last) = (run.end - run.start, bijection.last());
         let step = (len / MOST_PIECES + 1).max(RUN as u64);
         let count = |k: u32| {
-            let mut counts = vec![0_u64; counts.len()];
+            let mut sums = try_with_capacity(counts.len())?;
+            sums.resize(counts.len(), 0);
             let first = run.start + u64::from(k) * step;
             let end = run.end.min(first + step);
             let mut slots = [0; RUN];
@@ -266,19 +267,20 @@ impl<'p, B: Bijection> Exchange<'p, B> {
                 let slots = &mut slots[..(end - first).min(RUN as u64) as usize];
                 bijection.inverse_run(first, slots);
                 // A map that is no bijection may have any inverse.
-                slots.iter().for_each(|&slot| counts[owners.of(slot.min(last))] += 1);
+                slots.iter().for_each(|&slot| sums[owners.of(slot.min(last))] += 1);
             }
-            counts
+            Ok::<_, Error>(sums)
         };
         let add = |mut sums: Vec<u64>, counts: Vec<u64>| {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-            sums
+            Ok(sums)
         };
         // At most `MOST_PIECES`, and one.
         let pieces = (0..len.div_ceil(step) as u32).into_par_iter();
-        if let Some(sums) = pieces.map(count).reduce_with(add) {
-            counts.copy_from_slice(&sums);
+        if let Some(sums) = pieces.map(count).try_reduce_with(add) {
+            counts.copy_from_slice(&sums?);
         }
+        Ok(())
     }
 
     /// The division of the array where items are in the order of the slots.

@@ -372,25 +372,9 @@ mod tests {
     use rayon::ThreadPoolBuilder;
 
     use super::*;
-    use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift};
+    use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift, Plain};
     use crate::compact::columns::{ColumnSet, Rows};
     use crate::compact::{Compactor, Serial};
-
-    struct Untrusted(MulXorshift<10>);
-
-    impl Bijection for Untrusted {
-        fn last(&self) -> u64 {
-            self.0.last()
-        }
-
-        fn forward(&self, slot: u64) -> u64 {
-            self.0.forward(slot)
-        }
-
-        fn inverse(&self, index: u64) -> u64 {
-            self.0.inverse(index)
-        }
-    }
 
     /// Moves rows of a width, and a column of numbers with them, there and back. Returns whether
     /// they were moved.
@@ -442,7 +426,7 @@ mod tests {
         // One cycle, on which every 64th place is a leader.
         assert!(check(&Lcg::new(12, 5, 3).unwrap(), 4096, 200));
         // Not trusted, and so listed and checked before.
-        assert!(check(&Untrusted(MulXorshift::from_seed(3000, 5)), 3000, 200));
+        assert!(check(&Plain(MulXorshift::<10>::from_seed(3000, 5)), 3000, 200));
         // Nothing moves, and pairs are exchanged: there are no leaders on nearly all cycles.
         assert!(!check(&Lcg::new(12, 1, 0).unwrap(), 4096, 200));
         assert!(!check(&Lcg::new(12, 1, 2048).unwrap(), 4096, 200));

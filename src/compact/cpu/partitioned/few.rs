@@ -70,13 +70,81 @@ impl<'a> Cells<'a> {
                 unsafe { item.copy_to(&mut stage[place]) };
             });
         }
-        // The cells are in order, so an item is moved only past those of its own.
-        for end in 1..numbers.len() {
-            let mut place = end;
-            while place > 0 && numbers[place - 1] > numbers[place] {
-                numbers.swap(place - 1, place);
-                stage.swap(place - 1, place);
-                place -= 1;
+        sort_cells(numbers, stage);
+    }
+}
+
+/// How many swaps an item may take on average before its bucket is sorted in another way. With a
+/// random bijection, and at least twice as many cells as items, it is an eighth of a swap or less.
+const MOST_SWAPS: usize = 16;
+
+/// Sorts items by their numbers. Items whose numbers are in different cells are in order already,
+/// so an item is moved only past those of its own cell.
+#[inline(always)]
+fn sort_cells<T>(numbers: &mut [u32], items: &mut [T]) {
+    let mut swaps = MOST_SWAPS * numbers.len();
+    for end in 1..numbers.len() {
+        let mut place = end;
+        while place > 0 && numbers[place - 1] > numbers[place] {
+            if swaps == 0 {
+                return sort_heap(numbers, items);
+            }
+            swaps -= 1;
+            numbers.swap(place - 1, place);
+            items.swap(place - 1, place);
+            place -= 1;
+        }
+    }
+}
+
+/// Sorts items by their numbers, however few cells they are in, without more memory.
+#[cold]
+fn sort_heap<T>(numbers: &mut [u32], items: &mut [T]) {
+    let mut swap = |numbers: &mut [u32], a, b| {
+        numbers.swap(a, b);
+        items.swap(a, b);
+    };
+    // Moves the number at `place` down until none of its two children is larger.
+    let sink = |numbers: &mut [u32], mut place: usize, swap: &mut dyn FnMut(&mut [u32], _, _)| {
+        while let Some(&left) = numbers.get(2 * place + 1) {
+            let right = numbers.get(2 * place + 2).copied().unwrap_or(0);
+            let child = 2 * place + if right > left { 2 } else { 1 };
+            if numbers[place] >= numbers[child] {
+                break;
+            }
+            swap(numbers, place, child);
+            place = child;
+        }
+    };
+    for place in (0..numbers.len() / 2).rev() {
+        sink(numbers, place, &mut swap);
+    }
+    for end in (1..numbers.len()).rev() {
+        swap(numbers, 0, end);
+        sink(&mut numbers[..end], 0, &mut swap);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_sorted_however_few_cells_they_are_in() {
+        let orders: [fn(u32) -> u32; 5] =
+            [|k| k, |k| 2999 - k, |k| k * 1009 % 3000, |k| k ^ 1, |k| (k + 1500) % 3000];
+        for order in orders {
+            for len in [0, 1, 2, 3, 100, 3000] {
+                let mut numbers: Vec<u32> = (0..len).map(order).collect();
+                let mut items: Vec<String> = numbers.iter().map(u32::to_string).collect();
+                let mut expected = numbers.clone();
+                expected.sort_unstable();
+                sort_cells(&mut numbers, &mut items);
+                assert_eq!(numbers, expected);
+                assert!(items.iter().zip(&numbers).all(|(item, n)| *item == n.to_string()));
+                sort_heap(&mut numbers, &mut items);
+                assert_eq!(numbers, expected);
+                assert!(items.iter().zip(&numbers).all(|(item, n)| *item == n.to_string()));
             }
         }
     }

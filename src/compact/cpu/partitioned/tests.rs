@@ -8,7 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::*;
 use crate::base::memory::SharedPtr;
-use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
+use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, Plain, VariablePhilox};
 use crate::compact::cpu::places::Span;
 use crate::compact::{Compactor, Serial, Strategy, Workspace};
 
@@ -192,24 +192,6 @@ fn items_that_cannot_be_sorted_are_refused() {
     assert!(Sorting::new::<[u64; 9]>(&f, 1 << 20, Direction::Unshuffle, most).is_none());
     assert!(Sorting::new::<u64>(&f, 0, Direction::Unshuffle, most).is_none());
 }
-
-/// A bijection that nobody vouches for.
-struct Untrusted(Lcg);
-
-impl Bijection for Untrusted {
-    fn last(&self) -> u64 {
-        self.0.last()
-    }
-
-    fn forward(&self, slot: u64) -> u64 {
-        self.0.forward(slot)
-    }
-
-    fn inverse(&self, index: u64) -> u64 {
-        self.0.inverse(index)
-    }
-}
-
 /// Items that are few for the slots, in both directions, of several sizes, with all strategies.
 #[test]
 fn few_items_of_many_slots_are_moved() {
@@ -244,6 +226,6 @@ fn few_items_of_many_slots_are_moved() {
         // All survivors at the beginning, and a bijection that is not trusted.
         let counter = Lcg::new(20, 1, 0).unwrap();
         check(len, &counter, |k| k as u64);
-        check(len, &Untrusted(counter), |k| k as u64);
+        check(len, &Plain(counter), |k| k as u64);
     }
 }
