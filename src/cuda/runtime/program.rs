@@ -6,10 +6,11 @@
 //! the user names, since write access to it is control over what the GPU runs.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::kernel::{BijectionUse, Instance, Library};
@@ -163,14 +164,7 @@ impl Program {
         }
         let image = self.compile(target)?;
         let written = fs::create_dir_all(folder)
-            .and_then(|()| tempfile::NamedTempFile::new_in(folder))
-            .and_then(|mut new| {
-                new.write_all(key.as_bytes())?;
-                new.write_all(&seal(&image))?;
-                new.write_all(&image)?;
-                new.persist(&path)?;
-                Ok(())
-            });
+            .and_then(|()| write_whole(&path, &[key.as_bytes(), &seal(&image), &image]));
         drop(written);
         Ok(image)
     }
@@ -246,6 +240,24 @@ fn hash(value: impl Hash) -> u64 {
 /// The path of the file for a key.
 fn file(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{:016x}.bin", hash(key)))
+}
+
+/// Writes a file whole or not at all. Until it is whole it has a name beside its own, which other
+/// calls and other processes do not use; one that does, on another machine, finds it taken and
+/// leaves the file to this one.
+fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let call = CALLS.fetch_add(1, Ordering::Relaxed);
+    let unfinished = path.with_extension(format!("{}-{call}", std::process::id()));
+    let mut file = File::create_new(&unfinished)?;
+    let written = parts.iter().try_for_each(|part| file.write_all(part));
+    drop(file);
+    let moved = written.and_then(|()| fs::rename(&unfinished, path));
+    if moved.is_err() {
+        // The first error says more than one of removing the file.
+        let _ = fs::remove_file(&unfinished);
+    }
+    moved
 }
 
 #[cfg(test)]

@@ -162,6 +162,24 @@ fn what_does_not_compile_is_said_with_its_name_and_the_log() {
 }
 
 #[test]
+fn files_are_written_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = || fs::read_dir(folder.path()).unwrap().count();
+    let path = folder.path().join("a.bin");
+    write_whole(&path, &[b"one", b", two"]).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"one, two");
+    write_whole(&path, &[b"three"]).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"three");
+    assert_eq!(files(), 1);
+    // Nothing is left of a file that cannot get its name.
+    let taken = folder.path().join("folder.bin");
+    fs::create_dir(&taken).unwrap();
+    fs::write(taken.join("file"), b"").unwrap();
+    write_whole(&taken, &[b"four"]).unwrap_err();
+    assert_eq!(files(), 2);
+}
+
+#[test]
 fn programs_are_kept_on_disk() {
     let Some(nvrtc) = compiler() else { return };
     let folder = tempfile::tempdir().unwrap();
