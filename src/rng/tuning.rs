@@ -1,4 +1,4 @@
-//! The sizes and thresholds of fills, with the measurements that chose them.
+//! The sizes and thresholds of fills: what each is for, and what was measured where it was.
 
 /// How many words are drawn before they become numbers: 6 KiB, which stay in the first-level cache.
 /// It is a multiple of what each generator makes in parallel.

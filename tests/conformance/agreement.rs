@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use bijective_shuffle::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::backend::{Direction, Given, Indices, UnderTest};
 use crate::common::{self, Numbers, Plain, cases, lengths, long};
 use crate::items::{Items, KINDS, Kind, Ledger};
+use crate::under_test::{Direction, Given, Indices, UnderTest};
 
 /// Algorithm 1: the values below the length, in the order of their slots.
 pub(crate) fn reference(f: &dyn Bijection, len: usize) -> Vec<u64> {

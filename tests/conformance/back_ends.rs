@@ -3,8 +3,8 @@
 use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 
-use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 use crate::items::{Call, Items, Table};
+use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 
 back_ends! {
     serial: Some(Engine(Serial));

@@ -3,7 +3,7 @@
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::in_pools;
-use crate::backend::{Indices, UnderTest};
+use crate::under_test::{Indices, UnderTest};
 
 /// Rows one by one.
 fn expected(len: u64, seed: Seed, rows: std::ops::Range<u64>) -> Vec<u64> {

@@ -12,10 +12,10 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Defect, DeviceSource, Trusted};
 
 use crate::agreement::in_pools;
-use crate::backend::{Answer, DIRECTIONS, Direction, Given, Indices, UnderTest};
 use crate::common::hostile::{Counter, End, Liar};
 use crate::common::{Numbers, cases};
 use crate::items::{COUNTED_SHAPES, Items, Kind, Ledger, Shape, Table, mix, order_of};
+use crate::under_test::{Answer, DIRECTIONS, Direction, Given, Indices, UnderTest};
 
 /// How a [`Lies`] lies. `at` is a slot or the number of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One body of tests for every back end: the same laws, lengths, items, columns, lies and threads.
 //!
 //! Each line of `back_ends!` is a back end, and makes a module of tests, one for each law. A new
-//! back end is an implementation of [`UnderTest`](backend::UnderTest) and a line, both in
+//! back end is an implementation of [`UnderTest`](under_test::UnderTest) and a line, both in
 //! [`back_ends`], or in [`gpu::back_ends`] if it needs a GPU. The command
 //! `cargo test --test conformance serial::` tests one of them by all laws, and
 //! `cargo test --test conformance every_length` all of them by one.
@@ -36,7 +36,7 @@ macro_rules! back_ends {
 /// The tests of a back end: modules of this program and their laws.
 macro_rules! laws {
     ($backend:expr; $($module:ident: $($law:ident)+;)+) => {
-        fn test(law: fn(&mut dyn crate::backend::UnderTest)) {
+        fn test(law: fn(&mut dyn crate::under_test::UnderTest)) {
             let backend: Option<_> = $backend;
             if let Some(mut backend) = backend {
                 law(&mut backend);
@@ -60,7 +60,6 @@ mod cplusplus;
 mod items;
 mod agreement;
 mod back_ends;
-mod backend;
 mod batches;
 mod device_source;
 mod far;
@@ -79,4 +78,5 @@ mod permutations;
 mod refusals;
 mod sizes;
 mod together;
+mod under_test;
 mod verify;

@@ -7,8 +7,8 @@ use bijective_shuffle::Trusted;
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::{check, reference};
-use crate::backend::{DIRECTIONS, Given, Indices, UnderTest};
 use crate::items::{Items, Kind, Ledger, Shape, Table};
+use crate::under_test::{DIRECTIONS, Given, Indices, UnderTest};
 
 /// Counts the points that are evaluated; with its author's word, or without.
 struct Counting<B> {

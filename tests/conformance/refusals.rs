@@ -2,8 +2,8 @@
 
 use bijective_shuffle::prelude::*;
 
-use crate::backend::{DIRECTIONS, Given, Indices, UnderTest};
 use crate::items::{Items, KINDS, Kind, Ledger, SHAPES, Table};
+use crate::under_test::{DIRECTIONS, Given, Indices, UnderTest};
 
 pub(crate) fn what_does_not_fit_is_refused(backend: &mut dyn UnderTest) {
     let small = Lcg::new(3, 5, 3).unwrap();

@@ -8,9 +8,9 @@ use bijective_shuffle::Strategy;
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::{in_pools, reference};
-use crate::backend::{Direction, Given, UnderTest};
 use crate::common::{Plain, long};
 use crate::items::{Ledger, SHAPES, Shape, Table, mix};
+use crate::under_test::{Direction, Given, UnderTest};
 
 /// Moves columns of some shapes there and back.
 fn check(backend: &mut dyn UnderTest, given: &Given, len: usize, shapes: &[Shape], what: &str) {

@@ -9,8 +9,8 @@ use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
 
 use super::group;
 use crate::back_ends::{View, compact};
-use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 use crate::items::{Items, Table};
+use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 
 back_ends! {
     cuda_view: view();

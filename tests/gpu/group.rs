@@ -9,10 +9,10 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, GpuError};
 
 use crate::agreement::reference;
-use crate::backend::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 use crate::common::group::{check, guarded};
 use crate::common::{cuda, every_family, lengths, long};
 use crate::items::Items;
+use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 
 const STRATEGIES: [CudaStrategy; 3] =
     [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];

@@ -57,8 +57,8 @@ impl Indices {
 macro_rules! with_indices {
     ($indices:expr, $out:ident => $call:expr) => {
         match $indices {
-            $crate::backend::Indices::Narrow($out) => $call,
-            $crate::backend::Indices::Wide($out) => $call,
+            $crate::under_test::Indices::Narrow($out) => $call,
+            $crate::under_test::Indices::Wide($out) => $call,
         }
     };
 }
