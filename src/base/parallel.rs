@@ -86,7 +86,7 @@ pub(crate) fn extend<T: Send>(
     out.reserve(count);
     let len = out.len();
     let start = SharedPtr::new(out.spare_capacity_mut().as_mut_ptr().cast::<T>());
-    let made = Made { start, pieces: Mutex::new(Vec::new()) };
+    let mut made = Made { start, pieces: Mutex::new(Vec::new()) };
     each(count.div_ceil(piece), &|number| {
         let numbers = number * piece..count.min((number + 1) * piece);
         let mut part = Part { made: &made, piece: numbers.start..numbers.start };
@@ -99,8 +99,9 @@ pub(crate) fn extend<T: Send>(
             part.piece.end = number + 1;
         }
     });
-    core::mem::forget(made);
-    // SAFETY: no task has panicked, so each number below `count` has its value.
+    made.pieces.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    // SAFETY: no task has panicked, so each number below `count` has its value, and nobody else
+    // drops it any more.
     unsafe { out.set_len(len + count) };
 }
 
