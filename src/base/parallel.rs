@@ -88,9 +88,9 @@ pub(crate) fn extend<T: Send>(
     let start = SharedPtr::new(out.spare_capacity_mut().as_mut_ptr().cast::<T>());
     let mut made = Made { start, pieces: Mutex::new(Vec::new()) };
     each(count.div_ceil(piece), &|number| {
-        let numbers = number * piece..count.min((number + 1) * piece);
-        let mut part = Part { made: &made, piece: numbers.start..numbers.start };
-        for number in numbers {
+        let first = number * piece;
+        let mut part = Part { made: &made, piece: first..first };
+        for number in first..first + piece.min(count - first) {
             // SAFETY: the vector has room for `count` values more.
             let room = unsafe { made.start.at(number) };
             // SAFETY: pieces of different numbers, each of which is passed once, have no number in
@@ -181,6 +181,9 @@ mod tests {
 
     #[test]
     fn values_are_appended_in_order() {
+        let mut nothing = Vec::new();
+        extend(&mut nothing, 1000, usize::MAX, drop::<usize>);
+        assert_eq!(nothing.len(), 1000);
         for (count, piece) in [(0, 3), (1, 3), (9, 3), (10, 3), (1000, 7)] {
             let mut out = vec!["first".to_string()];
             extend(&mut out, count, piece, |number| number.to_string());

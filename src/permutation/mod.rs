@@ -369,7 +369,9 @@ impl<B: Bijection> Permutation<B> {
             return engine.shuffled(&self.bijection, source);
         }
         let mut copy = try_with_capacity(source.len())?;
-        parallel::extend(&mut copy, source.len(), tuning::CLONES, |k| source[k].clone());
+        parallel::extend(&mut copy, source.len(), tuning::clones(source.len()), |k| {
+            source[k].clone()
+        });
         engine.unshuffle(&self.bijection, &mut copy)?;
         Ok(copy)
     }

@@ -55,7 +55,7 @@ impl<B: Bijection> Permutation<B> {
         if count < tuning::SEQUENTIAL_CLONES {
             sample.extend((0..count).map(clone));
         } else {
-            parallel::extend(&mut sample, count, tuning::CLONES, clone);
+            parallel::extend(&mut sample, count, tuning::clones(count), clone);
         }
         Ok(sample)
     }

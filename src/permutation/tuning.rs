@@ -50,5 +50,8 @@ pub(super) const QUERY_PICOSECONDS: u32 = 300_000;
 /// numbers from random places in the L2 cache. No other number was tried.
 pub(super) const SEQUENTIAL_CLONES: usize = 1 << 13;
 
-/// The number of items that a thread clones at a time. No other number was tried.
-pub(super) const CLONES: usize = SEQUENTIAL_CLONES;
+/// The number of items that a thread clones at a time: fewer than [`SEQUENTIAL_CLONES`] where all
+/// threads would not get some, since cloning an item may take long.
+pub(super) fn clones(items: usize) -> usize {
+    (items / (4 * rayon::current_num_threads())).clamp(1, SEQUENTIAL_CLONES)
+}

@@ -48,7 +48,7 @@ pub(crate) fn columns_of_every_length(backend: &mut dyn UnderTest) {
     }
 }
 
-pub(crate) fn columns_in_every_pool(backend: &mut dyn UnderTest) {
+pub(crate) fn columns_in_pools(backend: &mut dyn UnderTest) {
     in_pools(backend, &[1, 3, 16], |backend| {
         for len in [1, 300, (1 << 17) - 1, 1 << 17, (1 << 17) + 1] {
             let shapes = if len == 1 << 17 { &SHAPES[..1] } else { SHAPES };

@@ -78,7 +78,7 @@ impl Watch for Progress {
     fn begin(&self, pass: Pass, bytes: Option<u64>) {
         let phase = match pass {
             Pass::Count => "counting",
-            Pass::Collect => "pass 1 of 2",
+            Pass::Distribute => "pass 1 of 2",
             _ => "pass 2 of 2",
         };
         self.start_bytes(phase, bytes);

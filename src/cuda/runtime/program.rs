@@ -7,10 +7,9 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::kernel::{BijectionUse, Instance, Library};
@@ -242,14 +241,16 @@ fn file(folder: &Path, key: &str) -> PathBuf {
     folder.join(format!("{:016x}.bin", hash(key)))
 }
 
-/// Writes a file whole or not at all. Until it is whole it has a name beside its own, which other
-/// calls and other processes do not use; one that does, on another machine, finds it taken and
-/// leaves the file to this one.
+/// Writes a file whole or not at all. Until it is whole it has a random name beside its own. Only
+/// its owner may read and write it, where files have such permissions.
 fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    static CALLS: AtomicU32 = AtomicU32::new(0);
-    let call = CALLS.fetch_add(1, Ordering::Relaxed);
-    let unfinished = path.with_extension(format!("{}-{call}", std::process::id()));
-    let mut file = File::create_new(&unfinished)?;
+    let random = RandomState::new().build_hasher().finish();
+    let unfinished = path.with_extension(format!("{random:016x}"));
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&unfinished)?;
     let written = parts.iter().try_for_each(|part| file.write_all(part));
     drop(file);
     let moved = written.and_then(|()| fs::rename(&unfinished, path));

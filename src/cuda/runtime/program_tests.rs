@@ -171,6 +171,11 @@ fn files_are_written_whole_or_not_at_all() {
     write_whole(&path, &[b"three"]).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"three");
     assert_eq!(files(), 1);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
     // Nothing is left of a file that cannot get its name.
     let taken = folder.path().join("folder.bin");
     fs::create_dir(&taken).unwrap();

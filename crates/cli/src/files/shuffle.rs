@@ -132,7 +132,7 @@ impl FileShuffle {
         };
         let split = self.budget.split(wanted.end - wanted.start, items, bytes, 1);
         let before = store.bytes();
-        watch.begin(Pass::Collect, Some(count.bytes));
+        watch.begin(Pass::Distribute, Some(count.bytes));
         let buckets = distribute(job, count, keys, split, source, store, watch)?;
 
         let (bucket_count, bytes) =

@@ -7,7 +7,7 @@ pub enum Pass {
     /// Lines are counted.
     Count,
     /// Items are read and brought to their buckets.
-    Collect,
+    Distribute,
     /// Buckets are read, put in order, and written.
     Place,
 }

@@ -78,7 +78,7 @@ impl TableShuffle {
         let mut keys = Keys::new(order)?;
         let wanted = keys.wanted();
         let bytes = table.bytes().saturating_add(order.len().saturating_mul(ROW_COST));
-        watch.begin(Pass::Collect, Some(bytes));
+        watch.begin(Pass::Distribute, Some(bytes));
         let rows = rows_at_once(self.memory, bytes, order.len());
         let groups: Vec<usize> = (0..table.groups().len()).collect();
         let buckets = bytes / (self.memory / 8).max(1) + 1;

@@ -48,7 +48,7 @@ pub(super) fn is_aside(level: SimdLevel, len: usize, rows: usize) -> bool {
     len <= ASIDE.at(level) as usize && rows > ROWS / 4
 }
 
-/// Exchanges the items of `rows` rows one row after the other. `len` is at most [`MOST`].
+/// Swaps the items of `rows` rows one row after the other. `len` is at most [`MOST`].
 #[inline(always)]
 pub(super) fn row_by_row(len: usize, rows: usize, picks: &Picks, out: &mut Bytes) {
     /// The number of rows that are interleaved, so that their swaps do not wait for each

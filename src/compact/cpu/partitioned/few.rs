@@ -129,22 +129,25 @@ fn sort_heap<T>(numbers: &mut [u32], items: &mut [T]) {
 mod tests {
     use super::*;
 
+    type Sort = fn(&mut [u32], &mut [String]);
+
     #[test]
     fn items_are_sorted_however_few_cells_they_are_in() {
         let orders: [fn(u32) -> u32; 5] =
             [|k| k, |k| 2999 - k, |k| k * 1009 % 3000, |k| k ^ 1, |k| (k + 1500) % 3000];
         for order in orders {
             for len in [0, 1, 2, 3, 100, 3000] {
-                let mut numbers: Vec<u32> = (0..len).map(order).collect();
-                let mut items: Vec<String> = numbers.iter().map(u32::to_string).collect();
+                let numbers: Vec<u32> = (0..len).map(order).collect();
+                let items: Vec<String> = numbers.iter().map(u32::to_string).collect();
                 let mut expected = numbers.clone();
                 expected.sort_unstable();
-                sort_cells(&mut numbers, &mut items);
-                assert_eq!(numbers, expected);
-                assert!(items.iter().zip(&numbers).all(|(item, n)| *item == n.to_string()));
-                sort_heap(&mut numbers, &mut items);
-                assert_eq!(numbers, expected);
-                assert!(items.iter().zip(&numbers).all(|(item, n)| *item == n.to_string()));
+                let sorts: [Sort; 2] = [sort_cells, sort_heap];
+                for sort in sorts {
+                    let (mut numbers, mut items) = (numbers.clone(), items.clone());
+                    sort(&mut numbers, &mut items);
+                    assert_eq!(numbers, expected);
+                    assert!(items.iter().zip(&numbers).all(|(item, n)| *item == n.to_string()));
+                }
             }
         }
     }

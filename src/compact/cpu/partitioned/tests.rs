@@ -192,6 +192,7 @@ fn items_that_cannot_be_sorted_are_refused() {
     assert!(Sorting::new::<[u64; 9]>(&f, 1 << 20, Direction::Unshuffle, most).is_none());
     assert!(Sorting::new::<u64>(&f, 0, Direction::Unshuffle, most).is_none());
 }
+
 /// Items that are few for the slots, in both directions, of several sizes, with all strategies.
 #[test]
 fn few_items_of_many_slots_are_moved() {
