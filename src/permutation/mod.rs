@@ -24,6 +24,8 @@ pub use par_iter::ParIter;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
+use rayon::prelude::*;
+
 use crate::backend::Backend;
 use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
 use crate::base::parallel;
@@ -369,9 +371,7 @@ impl<B: Bijection> Permutation<B> {
             return engine.shuffled(&self.bijection, source);
         }
         let mut copy = try_with_capacity(source.len())?;
-        parallel::extend(&mut copy, source.len(), tuning::clones(source.len()), |k| {
-            source[k].clone()
-        });
+        source.par_iter().cloned().collect_into_vec(&mut copy);
         engine.unshuffle(&self.bijection, &mut copy)?;
         Ok(copy)
     }

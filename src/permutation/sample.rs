@@ -1,8 +1,9 @@
 //! Samples without replacement: the first items of a shuffled slice.
 
+use rayon::prelude::*;
+
 use super::{Permutation, tuning};
 use crate::base::check::try_with_capacity;
-use crate::base::parallel;
 use crate::bijection::Bijection;
 use crate::error::{Defect, Error};
 
@@ -51,11 +52,11 @@ impl<B: Bijection> Permutation<B> {
         self.check_sample(&indexes, count)?;
         let mut sample = try_with_capacity(count)?;
         // `check_sample` has checked that every index is below the length.
-        let clone = |k: usize| source[indexes[k] as usize].clone();
+        let clone = |&index: &u64| source[index as usize].clone();
         if count < tuning::SEQUENTIAL_CLONES {
-            sample.extend((0..count).map(clone));
+            sample.extend(indexes.iter().map(clone));
         } else {
-            parallel::extend(&mut sample, count, tuning::clones(count), clone);
+            indexes.par_iter().map(clone).collect_into_vec(&mut sample);
         }
         Ok(sample)
     }

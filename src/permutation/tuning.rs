@@ -49,9 +49,3 @@ pub(super) const QUERY_PICOSECONDS: u32 = 300_000;
 /// microseconds or more (`compact/cpu/tuning.rs`), in which one thread clones about this many
 /// numbers from random places in the L2 cache. No other number was tried.
 pub(super) const SEQUENTIAL_CLONES: usize = 1 << 13;
-
-/// The number of items that a thread clones at a time: fewer than [`SEQUENTIAL_CLONES`] where all
-/// threads would not get some, since cloning an item may take long.
-pub(super) fn clones(items: usize) -> usize {
-    (items / (4 * rayon::current_num_threads())).clamp(1, SEQUENTIAL_CLONES)
-}

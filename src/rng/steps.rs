@@ -1,8 +1,9 @@
 //! [`Steps`]: what ensembles, fills and GPUs need of a generator.
 
+use rayon::prelude::*;
+
 use super::rectangle::Rectangle;
 use super::tuning;
-use crate::base::parallel;
 use crate::seed::Seed;
 
 /// The inner side of a [`Generator`](super::Generator). The crate does not export its name, so
@@ -29,9 +30,7 @@ pub trait Steps: Sized {
         if tuning::is_sequential(count * Self::STATE) {
             streams.extend((0..count as u64).map(start));
         } else {
-            parallel::extend(streams, count, (tuning::STARTS / Self::STATE).max(1), |k| {
-                start(k as u64)
-            });
+            streams.par_extend((0..count).into_par_iter().map(|k| start(k as u64)));
         }
     }
 

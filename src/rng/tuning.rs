@@ -34,9 +34,6 @@ pub(super) fn is_sequential(words: usize) -> bool {
 /// fewer if there are not enough streams for all threads.
 pub(super) const STREAMS: usize = 1 << 10;
 
-/// The words of state that a thread starts streams with at a time. No other number was tried.
-pub(super) const STARTS: usize = 1 << 12;
-
 /// The most words that a generator makes in parallel; see [`STREAMS`].
 pub(super) const LANES: usize = 64;
 

@@ -44,10 +44,11 @@ mod workspace;
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
+use rayon::prelude::*;
+
 use self::checked_permutation::{fits_u32, uncompacted};
 use super::{Compactor, Direction, sealed};
 use crate::base::check::{check_length, try_with_capacity};
-use crate::base::parallel;
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -116,7 +117,7 @@ impl Compactor for Cpu {
         let bijection = uncompacted(bijection, items.len())?;
         if tuning::is_far::<T>(items.len()) && bijection.trusted().is_some() {
             let mut copy = try_with_capacity(items.len())?;
-            parallel::extend(&mut copy, items.len(), tuning::MOVE_CHUNK, |k| items[k].clone());
+            items.par_iter().with_min_len(tuning::MOVE_CHUNK).cloned().collect_into_vec(&mut copy);
             self.shuffle(bijection, &mut copy)?;
             return Ok(copy);
         }
@@ -137,11 +138,11 @@ fn clone_in_order<T: Clone + Send + Sync, N: Word>(
     indices.resize(items.len(), N::zero());
     Cpu.indices(bijection, &mut indices)?;
     let mut out = try_with_capacity(items.len())?;
-    let pick = |k: usize| items[indices[k].widen() as usize].clone();
+    let pick = |index: &N| items[index.widen() as usize].clone();
     if tuning::is_sequential(items.len(), size_of::<T>()) {
-        out.extend((0..items.len()).map(pick));
+        out.extend(indices.iter().map(pick));
     } else {
-        parallel::extend(&mut out, items.len(), tuning::MOVE_CHUNK, pick);
+        indices.par_iter().with_min_len(tuning::MOVE_CHUNK).map(pick).collect_into_vec(&mut out);
     }
     Ok(out)
 }
