@@ -374,7 +374,13 @@ def spark(scale):
     session.stop()
 
 
-def machine():
+def machine(name):
+    """The machine that a case is about."""
+    if name == "gpu":
+        import torch
+
+        if torch.cuda.is_available():
+            return torch.cuda.get_device_name()
     model = platform.processor() or platform.machine()
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().split("\n")
@@ -385,6 +391,8 @@ def machine():
 
 
 def revision():
+    if "BIJECTIVE_SHUFFLE_REVISION" in os.environ:
+        return os.environ["BIJECTIVE_SHUFFLE_REVISION"]
     command = ["git", "rev-parse", "--short", "HEAD"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     return run.stdout.strip() or "unknown"
@@ -401,13 +409,13 @@ def main():
         for row in CASES[arguments.run][0](100 if arguments.quick else 1):
             print("ROW " + json.dumps(row), flush=True)
         return
-    common = [str(datetime.date.today()), revision(), machine()]
     rows = []
     for name in arguments.only:
         missing = [need for need in CASES[name][1] if importlib.util.find_spec(need) is None]
         if missing:
             print(f"{name}: left out, without {', '.join(missing)}")
             continue
+        common = [str(datetime.date.today()), revision(), machine(name)]
         command = [sys.executable, __file__, "--run", name] + ["--quick"] * arguments.quick
         run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         for line in run.stdout.split("\n"):

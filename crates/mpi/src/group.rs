@@ -150,7 +150,12 @@ impl Group {
         &self,
         numbers: &mut [u64; N],
     ) -> Result<(), MpiShuffleError> {
-        let mine = *numbers;
+        // MPICH 4.0 compares unsigned numbers of 64 bits as if they were signed. So they are sent
+        // as signed numbers in the same order.
+        const SIGN: u64 = 1 << 63;
+        let mine = numbers.map(|number| number ^ SIGN);
+        // SAFETY: a constant of the library.
+        let signed = unsafe { ffi::RSMPI_INT64_T };
         // SAFETY: a constant of the library.
         let min = unsafe { ffi::RSMPI_MIN };
         // SAFETY: both arrays have N numbers of 64 bits, and they do not overlap.
@@ -159,11 +164,12 @@ impl Group {
                 mine.as_ptr().cast(),
                 numbers.as_mut_ptr().cast(),
                 N as c_int,
-                numbers_of_64_bits(),
+                signed,
                 min,
                 self.communicator,
             )
         };
+        *numbers = numbers.map(|number| number ^ SIGN);
         check("MPI_Allreduce", code)
     }
 

@@ -96,6 +96,16 @@ fn in_short(sheet: &Sheet) -> Result<String, String> {
             "1.3 or less",
             &clusters,
         ],
+        [
+            "`randperm(2**29)` in `int32` on the GPU: PyTorch's / ours",
+            "20 or more",
+            &ratio("gpu", "randperm of 536870912 int32")?,
+        ],
+        [
+            "2^29 `float32` on the GPU: `x[randperm]` / `shuffled(x)`",
+            "6 or more",
+            &ratio("gpu", "536870912 float32 to another tensor")?,
+        ],
     ];
     Ok(table(&["", "aimed at", "measured"], &rows.map(|row| row.map(str::to_owned))))
 }
