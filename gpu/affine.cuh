@@ -17,6 +17,7 @@ namespace bijective_shuffle {
 template <class Item, int ITEM_BITS>
 struct Pack {
     static_assert(sizeof(Item) << ITEM_BITS == 16, "16 bytes or one item");
+    using Slot = Item;
     static constexpr int PER_WORD = sizeof(Item) < 4 ? 4 / sizeof(Item) : 1;
     uint32_t words[4];
 
@@ -59,6 +60,7 @@ struct Pack {
 
 template <class Item>
 struct Single {
+    using Slot = Item;
     Item item;
 
     __device__ __forceinline__ void load(const Item* address) { item = *address; }
@@ -67,11 +69,86 @@ struct Single {
     __device__ __forceinline__ void from_slot(int, const Item* slot) { item = *slot; }
 };
 
+// Four items of three short words each, such as colours of three bytes, which are loaded and stored
+// as three vectors of four words. In shared memory each has a slot of four words.
+template <class Word>
+struct Triples {
+    static constexpr int BITS = 24 * sizeof(Word), WORDS = 3 * sizeof(Word);
+    using Slot = typename Select<sizeof(Word) == 2, uint2, uint32_t>::type;
+    static_assert(sizeof(Slot) == 4 * sizeof(Word), "words of 1 or 2 bytes");
+    uint32_t words[WORDS];
+
+    __device__ __forceinline__ void load(const Word* address) {
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < 3; ++k) {
+            const Slot bits = __ldcs(reinterpret_cast<const Slot*>(address) + k);
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int j = 0; j < WORDS / 3; ++j) words[WORDS / 3 * k + j] = part(bits, j);
+        }
+    }
+
+    __device__ __forceinline__ void store(Word* address) const {
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < 3; ++k) {
+            Slot bits;
+            BIJECTIVE_SHUFFLE_UNROLL
+            for (int j = 0; j < WORDS / 3; ++j) part(bits, j) = words[WORDS / 3 * k + j];
+            __stcs(reinterpret_cast<Slot*>(address) + k, bits);
+        }
+    }
+
+    // What is in the last word of a slot does not matter.
+    __device__ __forceinline__ void to_slot(int k, Slot* slot) const {
+        Slot bits;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int j = 0; j < WORDS / 3; ++j) part(bits, j) = from_bit(BITS * k + 32 * j);
+        *slot = bits;
+    }
+
+    // The slots are asked for in order, so that each word is begun before it is added to.
+    __device__ __forceinline__ void from_slot(int k, const Slot* slot) {
+        const Slot bits = *slot;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int bit = 0; bit < BITS; bit += 32) {
+            const int at = (BITS * k + bit) / 32, shift = (BITS * k + bit) % 32;
+            const int rest = BITS - bit < 32 ? BITS - bit : 32;
+            const uint32_t own = part(bits, bit / 32) & uint32_t(low_mask(rest));
+            words[at] = shift == 0 ? own : words[at] | own << shift;
+            if (shift + rest > 32) words[at + 1] = own >> (32 - shift);
+        }
+    }
+
+  private:
+    // The 32 bits from a bit on, and 0 behind the last.
+    __device__ __forceinline__ uint32_t from_bit(int bit) const {
+        const int at = bit / 32, shift = bit % 32;
+        if (at >= WORDS) return 0;
+        const uint32_t high = shift == 0 || at + 1 == WORDS ? 0 : words[at + 1] << (32 - shift);
+        return words[at] >> shift | high;
+    }
+
+    static __device__ __forceinline__ uint32_t& part(uint32_t& bits, int) { return bits; }
+    static __device__ __forceinline__ uint32_t& part(uint2& bits, int j) { return j == 0 ? bits.x : bits.y; }
+    template <class Bits>
+    static __device__ __forceinline__ uint32_t part(const Bits& bits, int j) {
+        return part(const_cast<Bits&>(bits), j);
+    }
+};
+
+// The places of items of three words.
+struct TripleRow {
+    static constexpr bool HAS_GAPS = false;
+
+    __device__ __forceinline__ bool has(uint64_t) const { return true; }
+    __device__ __forceinline__ uint64_t place(uint64_t index) const { return 3 * index; }
+};
+
 // The places of words: an item is a row of words, and the lowest bits of an index number the words
 // of an item. With GAPS an item has fewer words than these bits can tell apart, such as three of 4
 // bytes.
 template <bool GAPS>
 struct Row {
+    static constexpr bool HAS_GAPS = GAPS;
     uint64_t bits, words;
 
     __device__ __forceinline__ bool has(uint64_t index) const { return !GAPS || (index & low_mask(int(bits))) < words; }
@@ -135,21 +212,27 @@ struct Tiles {
     }
 };
 
-template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
+// The threads of a block, and how they load and store: `Vector`s of 2^ITEM_BITS items.
+template <class Vector, class Places, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS>
 struct Permuter {
-    static_assert(!GAPS || ITEM_BITS == 0, "what has gaps is moved word by word");
     static_assert(ITEM_BITS <= 4 && THREAD_BITS <= 10 && ROUND_BITS <= 4, "there is room in Side");
-    using Vector = typename Select<(sizeof(Item) << ITEM_BITS == 16), Pack<Item, ITEM_BITS>, Single<Item>>::type;
+    using Slot = typename Vector::Slot;
     static constexpr int ITEMS = 1 << ITEM_BITS, ROUNDS = 1 << ROUND_BITS;
 
     const Tiles& tiles;
-    const Row<GAPS>& row;
-    Item* slots;
+    const Places& places;
+    Slot* slots;
     uint64_t source_index, target_index;
     uint32_t source_slot, target_slot;
 
-    __device__ __forceinline__ Permuter(const Tiles& tiles, const Row<GAPS>& row, Item* slots)
-        : tiles(tiles), row(row), slots(slots), source_index(0), target_index(0), source_slot(0), target_slot(0) {
+    __device__ __forceinline__ Permuter(const Tiles& tiles, const Places& places, Slot* slots)
+        : tiles(tiles),
+          places(places),
+          slots(slots),
+          source_index(0),
+          target_index(0),
+          source_slot(0),
+          target_slot(0) {
         BIJECTIVE_SHUFFLE_UNROLL
         for (int j = 0; j < THREAD_BITS; ++j) {
             if (threadIdx.x >> j & 1) {
@@ -161,13 +244,14 @@ struct Permuter {
         }
     }
 
-    __device__ __forceinline__ void load(Vector (&vectors)[ROUNDS], const Item* source, const TileStep& tile) const {
+    template <class Word>
+    __device__ __forceinline__ void load(Vector (&vectors)[ROUNDS], const Word* source, const TileStep& tile) const {
         const uint64_t index = renewed(source_index ^ tile.source);
         BIJECTIVE_SHUFFLE_UNROLL
         for (int round = 0; round < ROUNDS; ++round) {
             const uint64_t at = index ^ tiles.source.round[round];
-            if constexpr (GAPS) vectors[round] = Vector();
-            if (row.has(at)) vectors[round].load(source + row.place(at));
+            if constexpr (Places::HAS_GAPS) vectors[round] = Vector();
+            if (places.has(at)) vectors[round].load(source + places.place(at));
         }
     }
 
@@ -181,7 +265,8 @@ struct Permuter {
         }
     }
 
-    __device__ __forceinline__ void put(Item* out, uint64_t target) const {
+    template <class Word>
+    __device__ __forceinline__ void put(Word* out, uint64_t target) const {
         const uint32_t first = renewed(target_slot);
         const uint64_t index = renewed(target_index ^ target);
         BIJECTIVE_SHUFFLE_UNROLL
@@ -191,18 +276,18 @@ struct Permuter {
             BIJECTIVE_SHUFFLE_UNROLL
             for (int k = 0; k < ITEMS; ++k) vector.from_slot(k, slots + (slot ^ tiles.target.item_slot[k]));
             const uint64_t at = index ^ tiles.target.round[round];
-            if (row.has(at)) vector.store(out + row.place(at));
+            if (places.has(at)) vector.store(out + places.place(at));
         }
     }
 };
 
 // Moves the tiles of a block. The next tile is loaded while this one is stored.
-template <class Item, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
-__device__ __forceinline__ void permute_tiles(const Tiles& tiles, const Row<GAPS>& row, const Item* source, Item* out) {
+template <class Vector, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, class Places, class Word>
+__device__ __forceinline__ void move_tiles(const Tiles& tiles, const Places& places, const Word* source, Word* out) {
     extern __shared__ uint4 permute_shared[];
-    using Threads = Permuter<Item, ITEM_BITS, THREAD_BITS, ROUND_BITS, GAPS>;
-    const Threads permuter(tiles, row, reinterpret_cast<Item*>(permute_shared));
-    typename Threads::Vector vectors[1 << ROUND_BITS];
+    using Threads = Permuter<Vector, Places, ITEM_BITS, THREAD_BITS, ROUND_BITS>;
+    const Threads permuter(tiles, places, reinterpret_cast<typename Vector::Slot*>(permute_shared));
+    Vector vectors[1 << ROUND_BITS];
     TileStep tile = tiles.first(blockIdx.x);
     permuter.load(vectors, source, tile);
     const uint32_t last = (1u << tiles.block_bits) - 1;
@@ -218,6 +303,21 @@ __device__ __forceinline__ void permute_tiles(const Tiles& tiles, const Row<GAPS
         if (number == last) break;
         __syncthreads();
     }
+}
+
+// Moves an array whose words, or items of as many words as a power of two, the tiles number.
+template <class Word, int ITEM_BITS, int THREAD_BITS, int ROUND_BITS, bool GAPS>
+__device__ __forceinline__ void permute_tiles(const Tiles& tiles, const Row<GAPS>& row, const Word* source, Word* out) {
+    static_assert(!GAPS || ITEM_BITS == 0, "what has gaps is moved word by word");
+    using Vector = typename Select<(sizeof(Word) << ITEM_BITS == 16), Pack<Word, ITEM_BITS>, Single<Word>>::type;
+    move_tiles<Vector, ITEM_BITS, THREAD_BITS, ROUND_BITS>(tiles, row, source, out);
+}
+
+// Moves an array of items of three short words, which the tiles number. It has to be aligned to
+// four words.
+template <class Word, int THREAD_BITS, int ROUND_BITS>
+__device__ __forceinline__ void permute_triples(const Tiles& tiles, const Word* source, Word* out) {
+    move_tiles<Triples<Word>, 2, THREAD_BITS, ROUND_BITS>(tiles, TripleRow{}, source, out);
 }
 
 // An affine map, given by its columns.

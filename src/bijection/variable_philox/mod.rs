@@ -10,7 +10,7 @@ use rand_core::Rng;
 
 use self::lanes::{Narrow, Wide};
 use self::split::Split;
-use super::device::{pair, word_for};
+use super::device::pair;
 use super::lanes::{each, run};
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
@@ -182,16 +182,13 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
 
     fn device_source(&self) -> Option<DeviceSource> {
         let text = include_str!("../../../gpu/bijection/variable_philox.cuh");
-        let (left, right) = (self.bits / 2, self.bits.div_ceil(2));
-        let [left_mask, right_mask] = [left, right].map(|bits| u64::low_mask(bits) as u32);
         // Only these bits of a key are used, and the device text relies on the others being 0.
+        let left_mask = u64::low_mask(self.bits / 2) as u32;
         let keys = self.keys.map(|key| key & left_mask);
         let keys = keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
         let unused = (ROUNDS == 0).then_some(0);
-        let (word, odd) = (word_for(self.bits), left != right);
-        let type_name = format!("VariablePhilox<{word}, {odd}, {ROUNDS}>");
-        let width = [pair(left, right), pair(left_mask, right_mask)];
-        Some(DeviceSource::own(type_name, text, width.into_iter().chain(keys).chain(unused)))
+        let type_name = format!("VariablePhilox<{}, {ROUNDS}>", self.bits);
+        Some(DeviceSource::own(type_name, text, keys.chain(unused)))
     }
 }
 

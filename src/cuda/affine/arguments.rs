@@ -159,8 +159,7 @@ impl MapArgument {
 
 #[cfg(test)]
 mod tests {
-    use std::fmt::Write;
-
+    use super::super::tuning::Tiled;
     use super::*;
     use crate::affine::subspace::Echelon;
     use crate::bijection::{Bijection, DeviceSource, FromSeed};
@@ -169,7 +168,8 @@ mod tests {
 
     #[test]
     fn every_thread_of_a_phase_has_a_bank() {
-        for (word, shape) in tuning::all() {
+        for (tiled, shape) in tuning::all() {
+            let word = tiled.slot();
             for seed in 0..20 {
                 let map = Affine::from_seed(1 << 20, seed);
                 let tiling = tiling(&map, word, shape);
@@ -210,8 +210,8 @@ mod tests {
         struct __attribute__((may_alias, aligned(16))) uint4 { uint32_t x, y, z, w; };
         inline uint2 make_uint2(uint32_t x, uint32_t y) { return {x, y}; }
         inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return {x, y, z, w}; }
-        inline uint4 __ldcs(const uint4* address) { return *address; }
-        inline void __stcs(uint4* address, uint4 value) { *address = value; }
+        template <class T> inline T __ldcs(const T* address) { return *address; }
+        template <class T> inline void __stcs(T* address, T value) { *address = value; }
         inline void __syncthreads() {}
         inline int __ffsll(long long word) { return __builtin_ffsll(word); }
         inline int __ffs(int word) { return __builtin_ffs(word); }
@@ -234,12 +234,11 @@ mod tests {
             return value;
         }
 
-        template <class Item, int I, int T, int R, bool GAPS>
-        static void check(const Tiles& tiles, const Row<GAPS>& row, const AffineMap& map) {
-            using Threads = Permuter<Item, I, T, R, GAPS>;
-            using Vector = typename Threads::Vector;
+        template <class Vector, int I, int T, int R, class Word, class Places>
+        static void check(const Tiles& tiles, const Places& places, const AffineMap& map, int row_bits, size_t words) {
+            using Threads = Permuter<Vector, Places, I, T, R>;
             struct Vectors { Vector all[1 << R]; };
-            const size_t bytes = (row.words << map.bits) * sizeof(Item);
+            const size_t bytes = (words << map.bits) * sizeof(Word);
             // Whole vectors, so that their addresses are aligned.
             std::vector<uint4> source(bytes / 16 + 1), out(bytes / 16 + 1);
             unsigned char* random = reinterpret_cast<unsigned char*>(source.data());
@@ -248,60 +247,83 @@ mod tests {
                 state = state * 0x5851f42d4c957f2d + 1;
                 random[k] = (unsigned char)(state >> 56);
             }
-            const Item* from = reinterpret_cast<const Item*>(source.data());
-            Item* to = reinterpret_cast<Item*>(out.data());
-            Item* shared = reinterpret_cast<Item*>(permute_shared);
+            const Word* from = reinterpret_cast<const Word*>(source.data());
+            Word* to = reinterpret_cast<Word*>(out.data());
+            typename Vector::Slot* shared = reinterpret_cast<typename Vector::Slot*>(permute_shared);
             std::vector<Vectors> vectors(1 << T);
-            const uint64_t blocks = uint64_t(1) << (map.bits + row.bits) >> (I + T + R) >> tiles.block_bits;
+            const uint64_t blocks = uint64_t(1) << (map.bits + row_bits) >> (I + T + R) >> tiles.block_bits;
             for (uint64_t block = 0; block < blocks; ++block) {
                 TileStep tile = tiles.first(block);
                 for (uint32_t number = 0; number < 1u << tiles.block_bits; ++number) {
                     if (number > 0) tile = tiles.plus(tile, __ffs(int(number)) - 1);
                     for (threadIdx.x = 0; threadIdx.x < 1u << T; ++threadIdx.x) {
-                        const Threads thread(tiles, row, shared);
+                        const Threads thread(tiles, places, shared);
                         thread.load(vectors[threadIdx.x].all, from, tile);
                         thread.keep(vectors[threadIdx.x].all, uint32_t(tile.shift));
                     }
                     for (threadIdx.x = 0; threadIdx.x < 1u << T; ++threadIdx.x) {
-                        Threads(tiles, row, shared).put(to, tile.target);
+                        Threads(tiles, places, shared).put(to, tile.target);
                     }
                 }
             }
             uint64_t wrong = 0;
             for (uint64_t x = 0; x >> map.bits == 0; ++x) {
-                const uint64_t y = map.value(x), size = row.words * sizeof(Item);
+                const uint64_t y = map.value(x), size = words * sizeof(Word);
                 wrong += std::memcmp(random + x * size, reinterpret_cast<char*>(to) + y * size, size) != 0;
             }
             std::printf("%llu\n", (unsigned long long)wrong);
         }
     "#;
 
+    /// A line of a program that checks a shape with a map of items of `units` words.
+    fn case(tiled: Tiled, shape: AffineShape, units: u64) -> String {
+        let AffineShape { item_bits: item, thread_bits: thread, round_bits: round, .. } = shape;
+        // Eight tiles, in blocks of four.
+        let all_bits = shape.tile_bits() + 3;
+        let (word, more, vector, places) = match tiled {
+            Tiled::Triples { word } => {
+                (word, 0, format!("Triples<{}>", word.name()), "TripleRow{}".to_owned())
+            }
+            Tiled::Words { word, .. } => {
+                let name = word.name();
+                let vector = if word.bytes() << item == 16 {
+                    format!("Pack<{name}, {item}>")
+                } else {
+                    format!("Single<{name}>")
+                };
+                let row = initialiser(&RowArgument::new(units));
+                let places = format!(
+                    "[] {{ static const unsigned char r[] = {{{row}}}; return of<Row<{}>>(r); }}()",
+                    !units.is_power_of_two()
+                );
+                (word, unit_bits(units), vector, places)
+            }
+        };
+        let bits = all_bits - more;
+        let map = Affine::from_seed(1 << bits, units + u64::from(shape.tile_bits()));
+        let words = widened(&map, more).unwrap();
+        let tiling = tiling(&words, tiled.slot(), shape);
+        let tiles = TilesArgument::new(&tiling, shape).with_block_bits(2);
+        format!(
+            "{{ static const unsigned char t[] = {{{}}}, m[] = {{{}}};
+            check<{vector}, {item}, {thread}, {round}, {}>(of<Tiles>(t), {places}, of<AffineMap>(m), {more}, {units}); }}\n",
+            initialiser(&tiles),
+            initialiser(&MapArgument::new(&map)),
+            word.name(),
+        )
+    }
+
     #[test]
     fn the_device_text_does_as_the_map_for_every_shape() {
         let (mut main, mut cases) = (String::new(), 0);
-        for (word, shape) in tuning::all() {
-            let units = if shape.item_bits == 0 { &[1, 2, 3, 7][..] } else { &[1] };
+        for (tiled, shape) in tuning::all() {
+            let units = match tiled {
+                Tiled::Triples { .. } => &[3],
+                Tiled::Words { .. } if shape.item_bits == 0 => &[1, 2, 3, 7][..],
+                Tiled::Words { .. } => &[1],
+            };
             for &units in units {
-                // Eight tiles, in blocks of four.
-                let bits = shape.tile_bits() + 3 - unit_bits(units);
-                let map = Affine::from_seed(1 << bits, units + u64::from(shape.tile_bits()));
-                let words = widened(&map, unit_bits(units)).unwrap();
-                let tiles =
-                    TilesArgument::new(&tiling(&words, word, shape), shape).with_block_bits(2);
-                let AffineShape { item_bits: item, thread_bits: thread, round_bits: round, .. } =
-                    shape;
-                let (sizes, gaps) =
-                    (format!("{item}, {thread}, {round}"), !units.is_power_of_two());
-                writeln!(
-                    main,
-                    "{{ static const unsigned char t[] = {{{}}}, r[] = {{{}}}, m[] = {{{}}};
-                    check<{}, {sizes}, {gaps}>(of<Tiles>(t), of<Row<{gaps}>>(r), of<AffineMap>(m)); }}",
-                    initialiser(&tiles),
-                    initialiser(&RowArgument::new(units)),
-                    initialiser(&MapArgument::new(&map)),
-                    word.name(),
-                )
-                .unwrap();
+                main += &case(tiled, shape, units);
                 cases += 1;
             }
         }

@@ -19,6 +19,16 @@ arguments! {
 }
 
 arguments! {
+    /// Permutes an array of items of three words by an affine map, tile by tile.
+    pub(super) struct PermuteTriples
+        => Permutations, None, "permute_triples<Word, THREAD_BITS, ROUND_BITS>" {
+        tiles: TilesArgument => "Tiles",
+        source: u64 => "const Word*",
+        out: u64 => "Word*",
+    }
+}
+
+arguments! {
     /// Permutes an array by an affine map, item by item. An item has `units` words.
     pub(super) struct PermuteRows => Permutations, None, "permute_rows" {
         map: MapArgument => "AffineMap",
@@ -50,6 +60,17 @@ pub(super) fn permute_tiles(
         ("GAPS", Value::Flag(gaps)),
     ];
     Kernel::new(template, shape.threads(), blocks)
+}
+
+/// `word` is a third of an item, and `shape` has four items in `item_bits`.
+pub(super) fn permute_triples(word: WordType, shape: AffineShape) -> Kernel<PermuteTriples> {
+    debug_assert_eq!(shape.item_bits, 2, "a thread loads four items at once");
+    let template = [
+        ("Word", Value::Word(word)),
+        ("THREAD_BITS", Value::Number(shape.thread_bits)),
+        ("ROUND_BITS", Value::Number(shape.round_bits)),
+    ];
+    Kernel::new(template, shape.threads(), shape.blocks)
 }
 
 pub(super) fn permute_rows(unit: WordType) -> Kernel<PermuteRows> {

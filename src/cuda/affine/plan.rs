@@ -2,7 +2,7 @@
 
 use super::arguments::{MapArgument, RowArgument, TilesArgument, tiling, unit_bits, widened};
 use super::kernels;
-use super::tuning::{AffineShape, LONG_ITEM, shape_for};
+use super::tuning::{AffineShape, LONG_ITEM, Tiled, shape_for};
 use crate::affine::{Affine, BitMatrix};
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::kernels::THREADS;
@@ -92,28 +92,28 @@ pub(crate) fn order_by_network<'m>(
     Ok(plan)
 }
 
-/// How an array is moved. The size of the items, the addresses and the number of bits decide that,
-/// and not the map.
-enum Tiled {
-    /// Tile by tile.
-    Yes(AffineShape),
-    /// Item by item.
-    No,
-}
-
-impl Tiled {
-    /// Decides for an array of `2^bits` items of `units` words each.
-    fn new(bits: u32, array: Array, units: u64, limits: &Limits) -> Self {
-        let word = array.unit();
+/// How an array of `2^bits` items is moved through tiles, and with which shape; `None` if it is
+/// moved item by item. The size of the items, the addresses and the number of bits decide that, and
+/// not the map.
+fn tiled(bits: u32, array: Array, limits: &Limits) -> Option<(Tiled, AffineShape)> {
+    let word = array.unit();
+    let units = array.item / word.bytes();
+    let bits_of_addresses = array.source.alignment_bits() | array.out.alignment_bits();
+    let aligned_to = |bytes: usize| bits_of_addresses.is_multiple_of(bytes as u64);
+    let (tiled, bits) = if units == 3 && word.bytes() <= 2 && aligned_to(4 * word.bytes()) {
+        (Tiled::Triples { word }, bits)
+    } else {
         let gaps = !units.is_power_of_two();
-        let bits_of_addresses = array.source.alignment_bits() | array.out.alignment_bits();
-        let whole = bits_of_addresses.is_multiple_of(16) && !gaps;
-        let bits = bits + unit_bits(units);
-        if (gaps && array.item >= LONG_ITEM) || bits > BitMatrix::MAX_BITS {
-            return Self::No;
+        if gaps && array.item >= LONG_ITEM {
+            return None;
         }
-        shape_for(word, whole, bits, limits).map_or(Self::No, Self::Yes)
+        let whole = aligned_to(16) && !gaps;
+        (Tiled::Words { word, whole }, bits + unit_bits(units as u64))
+    };
+    if bits > BitMatrix::MAX_BITS {
+        return None;
     }
+    Some((tiled, shape_for(tiled, bits, limits)?))
 }
 
 /// Adds the step that moves an array of `bytes` bytes, at least one: `out[A x ^ c] = source[x]`.
@@ -128,22 +128,23 @@ fn scatter(
         plan.copy(array.source, array.out, bytes);
         return Ok(());
     }
-    let word = array.unit();
-    let units = (array.item / word.bytes()) as u64;
-    plan.launch(match Tiled::new(map.bits(), array, units, limits) {
-        Tiled::Yes(shape) => by_tiles(map, array, word, units, shape)?,
-        Tiled::No => by_rows(map, array, word, units),
+    plan.launch(match tiled(map.bits(), array, limits) {
+        Some((Tiled::Words { word, .. }, shape)) => by_words(map, array, word, shape)?,
+        Some((tiled @ Tiled::Triples { word }, shape)) => {
+            by_triples(map, array, tiled, word, shape)
+        }
+        None => by_rows(map, array),
     });
     Ok(())
 }
 
-fn by_tiles(
+fn by_words(
     map: &Affine,
     array: Array,
     word: WordType,
-    units: u64,
     shape: AffineShape,
 ) -> Result<Launch<'static>, Error> {
+    let units = (array.item / word.bytes()) as u64;
     let tiling = tiling(&widened(map, unit_bits(units))?, word, shape);
     let grid = Grid::Shared(tiling.tiles(), shape.block_bits);
     let (tiles, row) = (TilesArgument::new(&tiling, shape), RowArgument::new(units));
@@ -157,7 +158,28 @@ fn by_tiles(
     Ok(launch.with_shared(word.bytes() << shape.tile_bits()))
 }
 
-fn by_rows(map: &Affine, array: Array, word: WordType, units: u64) -> Launch<'static> {
+fn by_triples(
+    map: &Affine,
+    array: Array,
+    tiled: Tiled,
+    word: WordType,
+    shape: AffineShape,
+) -> Launch<'static> {
+    let tiling = tiling(map, tiled.slot(), shape);
+    let grid = Grid::Shared(tiling.tiles(), shape.block_bits);
+    let tiles = TilesArgument::new(&tiling, shape);
+    let kernel = kernels::permute_triples(word, shape);
+    let launch = Launch::new(kernel, grid, move |at| kernels::PermuteTriples {
+        tiles: tiles.with_block_bits(at.block_bits),
+        source: at.at(array.source),
+        out: at.at(array.out),
+    });
+    launch.with_shared(tiled.slot().bytes() << shape.tile_bits())
+}
+
+fn by_rows(map: &Affine, array: Array) -> Launch<'static> {
+    let word = array.unit();
+    let units = (array.item / word.bytes()) as u64;
     // This does not overflow: the number of bytes fits 64 bits, and there are no more units than
     // bytes.
     let all = units << map.bits();
@@ -196,10 +218,17 @@ pub(crate) mod tests {
         for word in WordType::ALL {
             all.push(kernels::permute_rows(word).erase());
         }
-        for (word, shape) in tuning::all() {
-            all.push(kernels::permute_tiles(word, shape, false).erase());
-            if shape.item_bits == 0 {
-                all.push(kernels::permute_tiles(word, shape, true).erase());
+        for (tiled, shape) in tuning::all() {
+            match tiled {
+                Tiled::Words { word, .. } => {
+                    all.push(kernels::permute_tiles(word, shape, false).erase());
+                    if shape.item_bits == 0 {
+                        all.push(kernels::permute_tiles(word, shape, true).erase());
+                    }
+                }
+                Tiled::Triples { word } => {
+                    all.push(kernels::permute_triples(word, shape).erase());
+                }
             }
         }
         let numbers = ["uint32_t", "uint64_t", "int", "int64_t", "float", "double"];

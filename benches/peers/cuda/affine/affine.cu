@@ -77,6 +77,12 @@ __global__ void __launch_bounds__(1 << S::T, S::BLOCKS)
     bijective_shuffle::permute_tiles<Item, S::I, S::T, S::R>(tiles, row, source, out);
 }
 
+template <class Word, class S>
+__global__ void __launch_bounds__(1 << S::T, S::BLOCKS)
+    ours_of_triples(const __grid_constant__ bijective_shuffle::Tiles tiles, const Word* source, Word* out) {
+    bijective_shuffle::permute_triples<Word, S::T, S::R>(tiles, source, out);
+}
+
 template <class Word>
 __global__ void item_by_item(const __grid_constant__ AffineMap map, const Word* source, Word* out, uint64_t words) {
     bijective_shuffle::permute_rows(map, source, out, words);
@@ -214,6 +220,21 @@ struct Bench {
         };
     }
 
+    // Of items of three short words each, in slots of four.
+    template <class S, class Word>
+    std::function<void()> ours_of_three(const Matrix& a, uint64_t offset) const {
+        using Slot = typename bijective_shuffle::Triples<Word>::Slot;
+        int block_bits = S::TILES, step_bits = 0;
+        const auto argument = tiles<Slot, S::I, S::T, S::R>(a, offset, Slots::FREE, order_of(sizeof(Slot)), block_bits, step_bits);
+        const auto kernel = ours_of_triples<Word, S>;
+        const size_t shared = sizeof(Slot) << S::TILE;
+        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));
+        const unsigned grid = 1u << (step_bits - block_bits);
+        return [=, source = source(), out = out()] {
+            kernel<<<grid, 1 << S::T, shared>>>(argument, reinterpret_cast<const Word*>(source), reinterpret_cast<Word*>(out));
+        };
+    }
+
     static constexpr Order order_of(size_t word) { return word == 2 || word == 4 ? Order::SOURCE : Order::BOTH; }
 
     template <class S, class Word = Item, int COUNT = 1>
@@ -251,11 +272,37 @@ struct Bench {
         }
     }
 
+    // Beside them, word by word in another shape.
+    template <class S, class OfWords, class Word>
+    void all_of_triples() {
+        start();
+        for (const auto& [name, a] : cases()) {
+            const uint64_t offset = random_word() & low_mask(bits);
+            contend(name, a, offset, "ours", ours_of_three<S, Word>(a, offset));
+            ours_by<OfWords, Word, 3>(name, a, offset, "ours, word by word");
+            contend(name, a, offset, "item by item", [&, a = a] {
+                item_by_item<<<2112, 256>>>(on_device(a, offset), reinterpret_cast<const Word*>(source()),
+                                            reinterpret_cast<Word*>(out()), 3);
+            });
+        }
+    }
+
+    template <class S>
+    static std::string described() {
+        return "ours: tiles of 2^" + std::to_string(S::TILE) + " - " + std::to_string(1 << S::T) + " threads - " +
+               std::to_string(1 << S::TILES) + " tiles a block - " + std::to_string(S::BLOCKS) + " blocks";
+    }
+
+    // The shapes that those for items of three words were chosen from.
+    template <class Word, class... S>
+    void sweep_of_triples() {
+        start();
+        for (const auto& [name, a] : cases()) (contend(name, a, 0, described<S>(), ours_of_three<S, Word>(a, 0)), ...);
+    }
+
     template <class S>
     void shape(const char* matrix, const Matrix& a) {
-        const std::string name = "ours: tiles of 2^" + std::to_string(S::TILE) + " - " + std::to_string(1 << S::T) +
-                                 " threads - " + std::to_string(1 << S::TILES) + " tiles a block - " +
-                                 std::to_string(S::BLOCKS) + " blocks";
+        const std::string name = described<S>();
         ours_by<S>(matrix, a, 0, name, Slots::FREE, Order::BOTH);
         ours_by<S>(matrix, a, 0, name + " - in the order of the source", Slots::FREE, Order::SOURCE);
     }
@@ -310,8 +357,10 @@ using Two = Shape<3, 8, 3, 0, 4>;
 using Four = Shape<2, 8, 2, 0, 6>;
 using Eight = Shape<1, 9, 2, 2, 2>;
 using Sixteen = Shape<0, 8, 2, 0, 4>;
-using Shorts = Shape<0, 10, 4, 2, 1>;
 using Words = Shape<0, 8, 4, 2, 4>;
+using Shorts = Shape<0, 10, 4, 2, 1>;
+using ThreeBytes = Shape<2, 9, 3, 2, 2>;
+using SixBytes = Shape<2, 8, 2, 0, 4>;
 
 #include "figures.h"
 
@@ -324,6 +373,15 @@ static void sweep() {
     // Arrays of 64 MiB.
     Bench<uint32_t>{"4 bytes", 24}.sweep<Four, Shape<2, 8, 2, 0, 4>, Shape<2, 8, 2, 2, 4>>();
     Bench<uint64_t>{"8 bytes", 23}.sweep<Eight, Shape<1, 9, 2, 0, 2>, Shape<1, 8, 3, 0, 4>, Shape<1, 8, 1, 2, 8>>();
+}
+
+static void sweep_of_triples() {
+    Bench<Several<uint8_t, 3>>{"3 bytes", 30}
+        .sweep_of_triples<uint8_t, Shape<2, 8, 2, 0, 6>, Shape<2, 8, 2, 2, 6>, Shape<2, 9, 3, 0, 2>, Shape<2, 9, 3, 2, 2>,
+                          Shape<2, 9, 1, 0, 4>, Shape<2, 8, 2, 0, 4>, Shape<2, 10, 2, 0, 2>>();
+    Bench<Several<uint16_t, 3>>{"6 bytes", 29}
+        .sweep_of_triples<uint16_t, Shape<2, 8, 2, 0, 4>, Shape<2, 8, 2, 2, 4>, Shape<2, 9, 1, 0, 3>, Shape<2, 9, 1, 2, 3>,
+                          Shape<2, 8, 0, 2, 8>, Shape<2, 10, 2, 0, 1>>();
 }
 
 int main(int count, char** arguments) {
@@ -346,13 +404,15 @@ int main(int count, char** arguments) {
     peers::Origin::print_head("item,length,matrix,kernel,milliseconds,part_of_copy");
     if (what == "figures") return figures(), 0;
     if (what == "shapes") return sweep(), 0;
+    if (what == "triple-shapes") return sweep_of_triples(), 0;
     // 4 GiB of each kind of item, or 3.
     Bench<uint8_t>{"1 byte", 32}.all<One>();
     Bench<uint16_t>{"2 bytes", 31}.all<Two>();
     Bench<uint32_t>{"4 bytes", 30}.all<Four>();
     Bench<uint64_t>{"8 bytes", 29}.all<Eight>();
     Bench<Item16>{"16 bytes", 28}.all<Sixteen>();
-    Bench<Several<uint8_t, 3>>{"3 bytes", 30}.all<Shorts, uint8_t, 3>();
+    Bench<Several<uint8_t, 3>>{"3 bytes", 30}.all_of_triples<ThreeBytes, Shorts, uint8_t>();
+    Bench<Several<uint16_t, 3>>{"6 bytes", 29}.all_of_triples<SixBytes, Shorts, uint16_t>();
     Bench<Several<uint32_t, 3>>{"12 bytes", 28}.all<Words, uint32_t, 3>();
     Bench<Several<uint64_t, 3>>{"24 bytes", 27}.all<Words, uint64_t, 3>();
     beside_the_paper<uint32_t, Four>("4 bytes", 30, paper_cases_30<uint32_t>());
