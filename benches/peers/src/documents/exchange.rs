@@ -56,6 +56,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed
         .block("mpi memory", memory.as_ref().map_or(NOT_MEASURED.into(), super::ising::verbatim));
 
+    let weak = results.sheet_if_any("mpi-weak")?;
+    computed.block("mpi weak scaling", mpi_weak_scaling(weak.as_ref())?);
     let mpi = results.sheet("mpi-speed")?;
     computed.block("mpi", super::ising::verbatim(&mpi));
     let (column, tags) = (mpi.column("in all / one process")?, mpi.column("tags")?);
@@ -126,6 +128,34 @@ fn weak_scaling(sheet: &Sheet) -> Result<String, String> {
     let head = ["processes", "all steps", "rate of each", "of the slowest", "of a copy"];
     let (origins, comments) = (sheet.origins(), sheet.comments.clone());
     let source = Source { file: "weak-scaling".into(), origins, comments };
+    Ok(conditions(&[source]) + &table(&head, &rows))
+}
+
+/// The same with MPI, whose exchange is a part of it.
+fn mpi_weak_scaling(sheet: Option<&Sheet>) -> Result<String, String> {
+    let Some(sheet) = sheet else { return Ok(NOT_MEASURED.into()) };
+    let mut places = [0; 8];
+    let columns =
+        ["ranks", "way", "pack", "exchange", "place", "in all", "bare MPI_Alltoallv", "items"];
+    for (place, column) in places.iter_mut().zip(columns) {
+        *place = sheet.column(column)?;
+    }
+    let [ranks, way, pack, exchange, place, in_all, bare, items] = places;
+    let ms = |row: &[String], column: usize| {
+        row[column].parse::<f64>().map_err(|_| format!("`{}` is no number", row[column]))
+    };
+    let mut rows = Vec::new();
+    for row in &sheet.rows {
+        let alone = sheet.rows.iter().find(|one| one[ranks] == "1" && one[way] == row[way]);
+        let rate = ms(alone.ok_or("no row of one rank")?, in_all)? / ms(row, in_all)?;
+        let cells = [ranks, items, way, pack, exchange, place, in_all, bare];
+        let cells = cells.map(|column| row[column].clone());
+        rows.push(cells.into_iter().chain([format!("{rate:.2}")]).collect::<Vec<_>>());
+    }
+    let head = ["ranks", "items", "way", "pack", "exchange", "place", "in all"];
+    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
+    let source = Source { file: "mpi-weak".into(), origins, comments };
+    let head = head.into_iter().chain(["bare MPI_Alltoallv", "rate of each"]).collect::<Vec<_>>();
     Ok(conditions(&[source]) + &table(&head, &rows))
 }
 
