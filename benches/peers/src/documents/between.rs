@@ -20,6 +20,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     });
     computed
         .block("gpu between", format!("{origins}\n{}", table(&head, &rows.collect::<Vec<_>>())));
+    computed.block("gpu widths", super::ising::verbatim(&results.sheet("gpu-widths")?));
     computed.block("gpu few tiles", by_name(&results.sheet("gpu-few-tiles")?)?);
     computed.block("gpu calls between", by_name(&results.sheet("gpu-calls-between")?)?);
     Ok(())
