@@ -142,7 +142,10 @@ fn large_arrays() {
     check(&cuda, few_maps, 22, u32::MAX, |x| x as u32);
     check(&cuda, few_maps, 24, u64::MAX, |x| x);
     check(&cuda, few_maps, 20, [u64::MAX; 2], |x| [x, !x >> 1]);
+    check(&cuda, few_maps, 24, [0xFF; 3], |x| [byte(x), byte(x >> 7), byte(x >> 14)]);
+    check(&cuda, few_maps, 22, [u16::MAX; 3], |x| [two_bytes(x), two_bytes(x >> 8), 1]);
     // Word by word.
+    check_at(&cuda, few_maps, 20, (1, 3), |x| [byte(x), byte(x >> 7), byte(x >> 14)]);
     check_at(&cuda, few_maps, 25, (1, 3), byte);
     check_at(&cuda, few_maps, 25, (1, 3), two_bytes);
     check_at(&cuda, few_maps, 24, (1, 3), |x| x as u32);
