@@ -7,6 +7,7 @@
 //! a kernel whose parameters differ from the bytes that the host passes does not compile, and is
 //! never launched.
 
+use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 
 use super::word_type::WordType;
@@ -61,6 +62,23 @@ pub(crate) struct Field {
     pub(crate) is_array: bool,
     /// The fields of its type, or of an array's elements; empty for a number.
     pub(crate) inner: &'static [Field],
+}
+
+/// The fields of a struct of arguments. Those of one struct are mostly in one place in memory, and
+/// then they are equal without being compared: a call with a prepared kernel looks for it by them.
+#[derive(Clone, Copy, Debug, Eq)]
+struct Fields(&'static [Field]);
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.0, other.0) || self.0 == other.0
+    }
+}
+
+impl Hash for Fields {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
 }
 
 /// A type that a field of a kernel's arguments may have: a number, a struct of such fields, or an
@@ -238,7 +256,8 @@ impl<A: Arguments> Kernel<A> {
     /// A kernel with these template arguments, for blocks of `threads` threads. A multiprocessor
     /// should hold `blocks` of them, which limits their registers.
     pub(crate) fn new(template: impl Into<Template>, threads: u32, blocks: u32) -> Self {
-        let (call, bijection, library, fields) = (A::CALL, A::BIJECTION, A::LIBRARY, A::FIELDS);
+        let (call, bijection, library, fields) =
+            (A::CALL, A::BIJECTION, A::LIBRARY, Fields(A::FIELDS));
         let (size, template) = (size_of::<A>(), template.into());
         let instance =
             Instance { call, bijection, library, fields, size, template, threads, blocks };
@@ -257,7 +276,7 @@ pub(crate) struct Instance {
     call: &'static str,
     bijection: BijectionUse,
     library: Library,
-    fields: &'static [Field],
+    fields: Fields,
     /// The size of the struct of arguments.
     size: usize,
     template: Template,
@@ -300,19 +319,19 @@ impl Instance {
             text.push_str(&value.definition(name));
         }
         text.push_str("struct Arguments {");
-        for Field { name, c_type, .. } in self.fields {
+        for Field { name, c_type, .. } in self.fields.0 {
             text.push_str(&format!(" {c_type} {name};"));
         }
         let size = self.size;
         text.push_str(&format!(
             " }};\nstatic_assert(sizeof(Arguments) == {size}, \"as on the host\");\n"
         ));
-        assert_layout("Arguments::", self.fields, &mut text);
+        assert_layout("Arguments::", self.fields.0, &mut text);
         let (parameter, bijection) = match self.bijection {
             BijectionUse::Value => ("const __grid_constant__ F f, ", Some("f".to_string())),
             BijectionUse::None | BijectionUse::Type => ("", None),
         };
-        let fields = self.fields.iter().map(|field| format!("arguments.{}", field.name));
+        let fields = self.fields.0.iter().map(|field| format!("arguments.{}", field.name));
         let passed: Vec<String> = bijection.into_iter().chain(fields).collect();
         let (Self { call, threads, blocks, .. }, passed) = (self, passed.join(", "));
         text.push_str(&format!(
