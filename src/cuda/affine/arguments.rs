@@ -235,7 +235,8 @@ mod tests {
         }
 
         template <class Vector, int I, int T, int R, class Word, class Places>
-        static void check(const Tiles& tiles, const Places& places, const AffineMap& map, int row_bits, size_t words) {
+        static void check(
+            const Tiles& tiles, const Places& places, const AffineMap& map, int row_bits, size_t words) {
             using Threads = Permuter<Vector, Places, I, T, R>;
             struct Vectors { Vector all[1 << R]; };
             const size_t bytes = (words << map.bits) * sizeof(Word);
@@ -306,7 +307,8 @@ mod tests {
         let tiles = TilesArgument::new(&tiling, shape).with_block_bits(2);
         format!(
             "{{ static const unsigned char t[] = {{{}}}, m[] = {{{}}};
-            check<{vector}, {item}, {thread}, {round}, {}>(of<Tiles>(t), {places}, of<AffineMap>(m), {more}, {units}); }}\n",
+            check<{vector}, {item}, {thread}, {round}, {}>(
+                of<Tiles>(t), {places}, of<AffineMap>(m), {more}, {units}); }}\n",
             initialiser(&tiles),
             initialiser(&MapArgument::new(&map)),
             word.name(),

@@ -130,9 +130,7 @@ fn scatter(
     }
     plan.launch(match tiled(map.bits(), array, limits) {
         Some((Tiled::Words { word, .. }, shape)) => by_words(map, array, word, shape)?,
-        Some((tiled @ Tiled::Triples { word }, shape)) => {
-            by_triples(map, array, tiled, word, shape)
-        }
+        Some((Tiled::Triples { word }, shape)) => by_triples(map, array, word, shape),
         None => by_rows(map, array),
     });
     Ok(())
@@ -158,14 +156,9 @@ fn by_words(
     Ok(launch.with_shared(word.bytes() << shape.tile_bits()))
 }
 
-fn by_triples(
-    map: &Affine,
-    array: Array,
-    tiled: Tiled,
-    word: WordType,
-    shape: AffineShape,
-) -> Launch<'static> {
-    let tiling = tiling(map, tiled.slot(), shape);
+fn by_triples(map: &Affine, array: Array, word: WordType, shape: AffineShape) -> Launch<'static> {
+    let slot = Tiled::Triples { word }.slot();
+    let tiling = tiling(map, slot, shape);
     let grid = Grid::Shared(tiling.tiles(), shape.block_bits);
     let tiles = TilesArgument::new(&tiling, shape);
     let kernel = kernels::permute_triples(word, shape);
@@ -174,7 +167,7 @@ fn by_triples(
         source: at.at(array.source),
         out: at.at(array.out),
     });
-    launch.with_shared(tiled.slot().bytes() << shape.tile_bits())
+    launch.with_shared(slot.bytes() << shape.tile_bits())
 }
 
 fn by_rows(map: &Affine, array: Array) -> Launch<'static> {
