@@ -25,19 +25,30 @@ struct alignas(8) VariablePhilox {
         return uint32_t(MULTIPLIER >> 32) * half + uint32_t((uint64_t(uint32_t(MULTIPLIER)) * half) >> 32);
     }
 
+    // A word shifted by one bit to the left, with the top bit of the next word at its end.
+    static __device__ __forceinline__ uint32_t funnel(uint32_t word, uint32_t next) {
+#if defined(__CUDA_ARCH__)
+        return __funnelshift_l(next, word, 1);
+#else
+        return word << 1 | next >> 31;
+#endif
+    }
+
     // The right half already includes the next round's key, which saves an instruction for each
-    // round.
+    // round. The bits above it are not masked: an instruction has room for the mask or for the key,
+    // and the key would have to be loaded first. So where the halves differ in width, only the top
+    // bit of the right half is taken, by moving it to the top of a word and funnelling it in.
     __device__ __forceinline__ uint64_t forward(uint64_t slot) const {
-        uint32_t left = uint32_t(N(slot) >> RIGHT_BITS), keyed = (uint32_t(slot) & RIGHT_MASK) ^ keys[0];
+        uint32_t left = uint32_t(N(slot) >> RIGHT_BITS), keyed = uint32_t(slot) ^ keys[0];
         BIJECTIVE_SHUFFLE_UNROLL
         for (int round = 0; round < ROUNDS; ++round) {
             const uint64_t product = MULTIPLIER * left;
-            const uint32_t top = ODD ? uint32_t(uint64_t(keyed) >> LEFT_BITS) : 0;
-            const uint32_t key = round + 1 < ROUNDS ? keys[round + 1] : 0;
+            const uint32_t low = uint32_t(product);
+            const uint32_t next = ODD ? funnel(low, keyed << (31 - LEFT_BITS)) : low;
             left = (uint32_t(product >> 32) ^ keyed) & LEFT_MASK;
-            keyed = (((uint32_t(product) << ODD) + top) & RIGHT_MASK) ^ key;
+            keyed = round + 1 < ROUNDS ? next ^ keys[round + 1] : next;
         }
-        return N(left) << RIGHT_BITS | keyed;
+        return N(left) << RIGHT_BITS | (keyed & RIGHT_MASK);
     }
 
     // Only as many bits of the right half are used as it is wide, so the bits above are not masked.
