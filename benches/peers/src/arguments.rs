@@ -49,6 +49,8 @@ pub(crate) enum Command {
     /// Time groups of GPUs, beside one of them and a bare exchange: rows as CSV, for 2^w and 2^w +
     /// 1 items a GPU
     GpuGroup(GpuGroups),
+    /// Time calls that move few items in device memory, from several sides: rows as CSV
+    GpuCalls,
     /// Time parts of permutations in device memory: rows as CSV
     GpuViews(GpuViews),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
