@@ -19,11 +19,17 @@ use bijective_shuffle::prelude::*;
 pub(crate) fn cases(usual: u32) -> u32 {
     if long() {
         10 * usual
-    } else if std::env::var_os("BIJECTIVE_SHUFFLE_SHORT").is_some() {
+    } else if short() {
         usual.div_ceil(10)
     } else {
         usual
     }
+}
+
+/// Whether the short forms of the tests are asked for: for a machine that is emulated, or a tool
+/// that watches every access to memory.
+pub(crate) fn short() -> bool {
+    std::env::var_os("BIJECTIVE_SHUFFLE_SHORT").is_some()
 }
 
 /// Whether the long forms of the tests are asked for.
@@ -205,12 +211,13 @@ impl<B: Bijection> Bijection for Plain<B> {
 /// The lengths at which things go wrong: all the small ones, and around every power of two up to
 /// `2^most`.
 pub(crate) fn lengths(most: u32) -> Vec<u64> {
-    let mut all: Vec<u64> = (0..=17).collect();
-    for bits in 3..=most {
+    let (small, each, beside) = if short() { (5, 4, 1) } else { (17, 1, 3) };
+    let mut all: Vec<u64> = (0..=small).collect();
+    for bits in (3..=most).rev().step_by(each) {
         let power = 1_u64 << bits;
-        all.extend(power.saturating_sub(3)..=power + 3);
+        all.extend(power.saturating_sub(beside)..=power + beside);
     }
-    all.extend((2..=most / 2).map(|k| (1_u64 << (2 * k)) + 1));
+    all.extend((2..=most / 2).step_by(each).map(|k| (1_u64 << (2 * k)) + 1));
     all.extend([100, 1000, 12_345, 99_999]);
     all.sort_unstable();
     all.dedup();
@@ -228,8 +235,13 @@ pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
 }
 
 /// An engine on a stream of its own, if this machine has a GPU, with or without the compiler.
+/// Compiled kernels are kept in the folder that `BIJECTIVE_SHUFFLE_TEST_KERNELS` names.
 pub(crate) fn gpu() -> Option<bijective_shuffle::Cuda> {
-    available(bijective_shuffle::Cuda::new())
+    let cuda = available(bijective_shuffle::Cuda::new())?;
+    if let Some(folder) = std::env::var_os("BIJECTIVE_SHUFFLE_TEST_KERNELS") {
+        cuda.keep_kernels_in(folder);
+    }
+    Some(cuda)
 }
 
 /// What needs a GPU, if there is one.

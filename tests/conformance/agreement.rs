@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use bijective_shuffle::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::common::{self, Numbers, Plain, cases, lengths, long};
+use crate::common::{self, Numbers, Plain, cases, lengths, long, short};
 use crate::items::{Items, KINDS, Kind, Ledger};
 use crate::under_test::{Direction, Given, Indices, UnderTest};
 
@@ -112,8 +112,11 @@ pub(crate) fn every_kind_of_item(backend: &mut dyn UnderTest) {
 
 pub(crate) fn every_family(backend: &mut dyn UnderTest) {
     // A GPU compiles kernels for each family and width.
-    let widths: &[u32] =
-        if backend.has_threads() || long() { &[1, 2, 3, 5, 8, 10] } else { &[3, 10] };
+    let widths: &[u32] = match () {
+        () if backend.has_threads() || long() => &[1, 2, 3, 5, 8, 10],
+        () if short() => &[10],
+        () => &[3, 10],
+    };
     for &bits in widths {
         for (name, f) in common::every_family(bits, 9) {
             let points = f.last() + 1;
@@ -127,7 +130,7 @@ pub(crate) fn every_family(backend: &mut dyn UnderTest) {
 
 /// Those that fill the caches, and those that take a GPU's block many tiles.
 pub(crate) fn large_lengths(backend: &mut dyn UnderTest) {
-    let most = if long() { 5 } else { 2 };
+    let most = if long() { 5 } else { 2 - usize::from(short()) };
     for len in &[(1 << 20) + 1, (3 << 20) + 1, 3 << 19, 1 << 22, 3_000_001][..most] {
         check_seed(backend, *len, 5, &[Kind::Word], "large");
     }
