@@ -44,6 +44,8 @@ pub use bijection::device::DeviceSource;
 #[doc(inline)]
 pub use bijection::from_seed::FromSeed;
 #[doc(inline)]
+pub use bijection::passes::Passes;
+#[doc(inline)]
 pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[doc(inline)]

@@ -1,9 +1,9 @@
 //! [`Engine`]: one of the engines, chosen at run time.
 
 use crate::base::check::check_word;
-use crate::bijection::Bijection;
+use crate::bijection::{Bijection, Trusted};
 use crate::compact::batch::{self, Batch};
-use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, sealed};
+use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, passes, sealed};
 use crate::cuda::Cuda;
 use crate::error::Error;
 use crate::word::Word;
@@ -108,7 +108,7 @@ impl Engine {
             Self::Cuda(cuda) => cuda.reorder_together(bijection, columns, direction),
             // What fails has left the items as they were.
             Self::Either(cuda)
-                if suits(bijection)
+                if suits(bijection, columns.len().unwrap_or(0))
                     && cuda.reorder_together(bijection, columns, direction).is_ok() =>
             {
                 Ok(())
@@ -120,10 +120,14 @@ impl Engine {
     }
 }
 
-/// Whether the GPU can be tried for moving items. It is not for a bijection that is not trusted:
+/// Whether the GPU can be tried for moving as many items. It is not for a bijection that is not trusted:
 /// the GPU would check the values of the device text, and the CPU those of the Rust code.
-fn suits(bijection: &dyn Bijection) -> bool {
-    bijection.trusted().is_some_and(|trusted| trusted.device_source().is_some())
+fn suits(bijection: &dyn Bijection, len: usize) -> bool {
+    let has_source = |trusted: &Trusted| trusted.device_source().is_some();
+    match passes::passes(bijection, len) {
+        Some(passes) => passes::in_order(&passes).all(|(pass, _)| has_source(pass)),
+        None => bijection.trusted().as_ref().is_some_and(has_source),
+    }
 }
 
 impl Compactor for Engine {
@@ -139,7 +143,9 @@ impl Compactor for Engine {
         match self {
             Self::Cuda(cuda) => cuda.shuffle(bijection, items),
             // What fails has left the items as they were.
-            Self::Either(cuda) if suits(bijection) && cuda.shuffle(bijection, items).is_ok() => {
+            Self::Either(cuda)
+                if suits(bijection, items.len()) && cuda.shuffle(bijection, items).is_ok() =>
+            {
                 Ok(())
             }
             _ => Cpu.shuffle(bijection, items),
@@ -150,7 +156,9 @@ impl Compactor for Engine {
         match self {
             Self::Cuda(cuda) => cuda.unshuffle(bijection, items),
             // What fails has left the items as they were.
-            Self::Either(cuda) if suits(bijection) && cuda.unshuffle(bijection, items).is_ok() => {
+            Self::Either(cuda)
+                if suits(bijection, items.len()) && cuda.unshuffle(bijection, items).is_ok() =>
+            {
                 Ok(())
             }
             _ => Cpu.unshuffle(bijection, items),

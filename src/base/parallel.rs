@@ -67,6 +67,15 @@ pub(crate) fn each_chunk<T: Send>(
     });
 }
 
+/// Writes each place's number, as `word` makes it, to the place.
+pub(crate) fn count_up<N: Send>(out: &mut [N], word: impl Fn(u64) -> N + Sync) {
+    const PIECE: usize = 1 << 15;
+    each_chunk(out, PIECE, |piece, out| {
+        let places = piece as u64 * PIECE as u64..;
+        out.iter_mut().zip(places).for_each(|(out, place)| *out = word(place));
+    });
+}
+
 /// Runs a function on a thread of the pool, so that what it does in parallel begins there. The
 /// calling thread may be one.
 pub(crate) fn inside<R: Send>(run: impl FnOnce() -> R + Send) -> R {

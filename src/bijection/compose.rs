@@ -1,6 +1,6 @@
 //! [`Compose`]: one bijection after another.
 
-use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
 use crate::error::{BijectionError, Error};
 use crate::word::Word;
 
@@ -111,10 +111,33 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         Some(Trusted::from_owned(parts).panic_free_if(are_panic_free))
     }
 
+    /// The passes of both parts, if either has any: by the second part first, because an item comes
+    /// from where the composition's value, which is the second part's, says.
+    fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
+        let (first, second) = (self.first.passes(), self.second.passes());
+        if first.is_none() && second.is_none() {
+            return None;
+        }
+        let second = second.or_else(|| whole(&self.second))?;
+        Some(second.then(first.or_else(|| whole(&self.first))?))
+    }
+
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.first.build_indexes(is_asked)?;
+        self.second.build_indexes(is_asked)
+    }
+
     fn device_source(&self) -> Option<DeviceSource> {
         let parts = [self.first.device_source()?, self.second.device_source()?];
         Some(DeviceSource::combine("Compose", parts, []))
     }
+}
+
+/// A pass over all points of a bijection that is evaluated as it is.
+fn whole<N: Word>(part: &dyn Bijection<N>) -> Option<Passes<Trusted<'_, N>>> {
+    let part = part.trusted()?;
+    let len = part.last().widen().checked_add(1)?;
+    part.compacted_to(len)
 }
 
 // This is implemented for `Trusted` parts, as `trusted` makes them, and not for all trusted parts.

@@ -175,6 +175,10 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         Some(Trusted::from_owned(walk).panic_free_if(is_panic_free))
     }
 
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.inner.build_indexes(is_asked)
+    }
+
     fn device_source(&self) -> Option<DeviceSource> {
         let params = [self.last, self.outside()].map(N::widen);
         Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], params))

@@ -1,6 +1,7 @@
 //! [`Inverse`]: a bijection with its directions exchanged.
 
-use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
+use crate::error::Error;
 use crate::word::Word;
 
 /// A bijection with its two directions exchanged.
@@ -111,6 +112,14 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
         let inner = self.0.trusted()?;
         let is_panic_free = inner.is_panic_free();
         Some(Trusted::from_owned(Inverse(inner)).panic_free_if(is_panic_free))
+    }
+
+    fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
+        self.0.passes().map(Passes::inverted)
+    }
+
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.0.build_indexes(is_asked)
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

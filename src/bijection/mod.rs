@@ -36,8 +36,10 @@ mod inverse;
 pub(crate) mod lanes;
 mod lcg;
 mod mul_xorshift;
+pub(crate) mod passes;
 #[cfg(test)]
 mod plain;
+mod pointers;
 mod random_sign;
 mod standard;
 mod table;
@@ -56,6 +58,7 @@ pub use lcg::Lcg;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub(crate) use mul_xorshift::DeviceWidth;
 pub use mul_xorshift::MulXorshift;
+pub(crate) use passes::Passes;
 #[cfg(test)]
 pub(crate) use plain::Plain;
 pub use random_sign::RandomSign;

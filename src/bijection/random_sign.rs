@@ -3,6 +3,7 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::error::Error;
 use crate::seed::KeyDomain;
 use crate::word::Word;
 
@@ -101,6 +102,10 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
         let inner = self.inner.trusted()?;
         let is_panic_free = inner.is_panic_free();
         Some(Trusted::from_owned(RandomSign::new(inner, self.swap)).panic_free_if(is_panic_free))
+    }
+
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.inner.build_indexes(is_asked)
     }
 
     fn device_source(&self) -> Option<DeviceSource> {

@@ -13,7 +13,9 @@
 
 use core::fmt;
 
-use super::DeviceSource;
+use super::{DeviceSource, Passes};
+use crate::base::check::check_length;
+use crate::error::Error;
 use crate::word::Word;
 
 /// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate
@@ -31,8 +33,8 @@ use crate::word::Word;
 /// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
 /// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
 /// * the methods for runs and slices agree with those for single points; `trusted` and
-///   `device_source`, if they return anything, return the same map; and what `uncompacted` returns
-///   compacts to the same permutations.
+///   `device_source`, if they return anything, return the same map; and what `uncompacted` and
+///   `passes` return compacts to the same permutations.
 ///
 /// The values for `x >= n` are unspecified. The families of this crate do not panic there.
 ///
@@ -183,6 +185,29 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         None
     }
 
+    /// The compactions that, one after the other, move as many items as this bijection has points
+    /// just as it does; or `None`, the default, if it is better evaluated as it is.
+    ///
+    /// It is for a bijection that is made of compactions, such as the
+    /// [composition](crate::Permutation::then) of two permutations, whose values have to be
+    /// searched for. The engines then move the items several times, each time by a bijection whose
+    /// values they need not search for. All of these bijections are trusted, and free of panics.
+    fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
+        None
+    }
+
+    /// Builds what the methods that evaluate would build when they are first called and, since they
+    /// cannot return an error, panic without: the indexes of permutations within this bijection.
+    /// Those that take long are built only if that `is_asked` for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Permutation::try_get`](crate::Permutation::try_get).
+    #[doc(hidden)]
+    fn build_indexes(&self, _is_asked: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
     /// source, a GPU engine returns [`GpuError::NoSource`](crate::GpuError::NoSource). The engine
     /// checks that the device code's values are a permutation, as it does for the Rust methods, but
@@ -206,58 +231,6 @@ fn narrow_run<N: Word>(first: N, out: &mut [u32], run: impl Fn(N, &mut [N])) {
         first = first.wrapping_add(&N::wrap(out.len() as u64));
     }
 }
-
-/// Forwards every method of [`Bijection`] to a pointer's target.
-macro_rules! forward_bijection {
-    ($($pointer:ty),*) => {$(
-        impl<N: Word, B: Bijection<N> + ?Sized> Bijection<N> for $pointer {
-            fn last(&self) -> N {
-                (**self).last()
-            }
-            fn forward(&self, slot: N) -> N {
-                (**self).forward(slot)
-            }
-            fn inverse(&self, index: N) -> N {
-                (**self).inverse(index)
-            }
-            fn forward_run(&self, first: N, out: &mut [N]) {
-                (**self).forward_run(first, out);
-            }
-            fn inverse_run(&self, first: N, out: &mut [N]) {
-                (**self).inverse_run(first, out);
-            }
-            fn forward_run_u32(&self, first: N, out: &mut [u32]) {
-                (**self).forward_run_u32(first, out);
-            }
-            fn forward_run_u16(&self, first: N, out: &mut [u16]) {
-                (**self).forward_run_u16(first, out);
-            }
-            fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
-                (**self).inverse_run_u32(first, out);
-            }
-            fn evaluation_picoseconds(&self) -> u32 {
-                (**self).evaluation_picoseconds()
-            }
-            fn forward_each(&self, values: &mut [N]) {
-                (**self).forward_each(values);
-            }
-            fn inverse_each(&self, values: &mut [N]) {
-                (**self).inverse_each(values);
-            }
-            fn trusted(&self) -> Option<Trusted<'_, N>> {
-                (**self).trusted()
-            }
-            fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
-                (**self).uncompacted()
-            }
-            fn device_source(&self) -> Option<DeviceSource> {
-                (**self).device_source()
-            }
-        }
-    )*};
-}
-
-forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 
 /// A bijection whose author vouches for it, so that items may be moved by it without a check.
 ///
@@ -321,16 +294,6 @@ forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
 /// impl TrustedBijection for Identity {}
 /// ```
 pub unsafe trait TrustedBijection<N: Word = u64>: Bijection<N> {}
-
-// SAFETY: the reference passes every call on to B, which keeps the requirements, and nobody can
-// change B while it is shared.
-unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for &B {}
-// SAFETY: the box passes every call on to B. All methods take `&self`, through which a B that keeps
-// the requirements always returns the same values.
-unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for Box<B> {}
-// SAFETY: the `Arc` passes every call on to B. Its other owners can only share B as well, and
-// sharing does not change what a trusted bijection returns.
-unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for std::sync::Arc<B> {}
 
 /// A [`TrustedBijection`] of any type.
 ///
@@ -410,6 +373,12 @@ impl<'a, N: Word> Trusted<'a, N> {
         self.is_panic_free
     }
 
+    /// The compaction to a length, as a pass; `None` if the domain is smaller or a method may panic.
+    pub(crate) fn compacted_to(self, len: u64) -> Option<Passes<Self>> {
+        let serves = self.is_panic_free && check_length(len, self.last().widen()).is_ok();
+        serves.then(|| Passes::one(self, len))
+    }
+
     fn get(&self) -> &dyn TrustedBijection<N> {
         match &self.inner {
             Inner::Borrowed(bijection) => *bijection,
@@ -458,6 +427,12 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     }
     fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
         self.get().uncompacted()
+    }
+    fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
+        self.get().passes()
+    }
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.get().build_indexes(is_asked)
     }
     fn device_source(&self) -> Option<DeviceSource> {
         self.get().device_source()

@@ -22,6 +22,7 @@
 //! ```text
 //! direction   the direction in which items move
 //! check       describing what is wrong with a bijection
+//! passes      several permutations, one after the other
 //! (mod)       the trait Compactor
 //! serial      the reference engine
 //! columns     arrays that are moved together
@@ -36,6 +37,7 @@ pub(crate) mod columns;
 pub(crate) mod cpu;
 mod defects;
 mod direction;
+pub(crate) mod passes;
 mod serial;
 
 pub use columns::{Columns, Rows};
@@ -92,15 +94,16 @@ pub trait Compactor: sealed::Sealed {
     ///
     /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`] if `N` cannot hold the indexes,
     /// [`Error::NotABijection`] and [`Error::OutOfMemory`]. After the last two, `out` holds
-    /// unspecified values.
+    /// unspecified values. For a [composition](crate::Permutation::then) that has to be evaluated
+    /// point by point, also the errors of [`Permutation::try_get`](crate::Permutation::try_get).
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error>;
 
     /// Shuffles the items: item `p[k]` moves to place `k`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`]. After
-    /// an error the items are unchanged.
+    /// [`Error::LengthExceedsDomain`], [`Error::NotABijection`] and [`Error::OutOfMemory`], and for
+    /// a composition as [`indices`](Self::indices). After an error the items are unchanged.
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error>;
 
     /// Undoes [`shuffle`](Self::shuffle): item `k` moves to place `p[k]`.

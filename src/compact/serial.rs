@@ -47,6 +47,7 @@ impl Compactor for Serial {
         if len == 0 {
             return Ok(());
         }
+        bijection.build_indexes(false)?;
         let mut rank = 0;
         for slot in 0..=last {
             let index = bijection.forward(slot);

@@ -13,9 +13,8 @@ use super::runtime::probe;
 use super::runtime::program::Program;
 use super::runtime::staging::Link;
 use super::runtime::stream::failed;
-use super::shuffle::job::there_and_back;
+use super::shuffle::passes::there_and_back;
 use super::shuffle::strategy::CudaStrategy;
-use super::shuffle::strategy::plan;
 use crate::bijection::Bijection;
 use crate::error::{Error, GpuError};
 
@@ -213,8 +212,8 @@ impl Cuda {
         len: usize,
     ) -> Result<(), Error> {
         let mut executor = self.executor();
-        for job in there_and_back::<T>(bijection, len)? {
-            executor.compile(&plan(&job, self.strategy, &self.device.limits)?)?;
+        for jobs in there_and_back::<T>(bijection, len)? {
+            executor.compile(&jobs.plan(self.strategy, &self.device.limits)?)?;
         }
         Ok(())
     }

@@ -4,15 +4,14 @@ use std::sync::PoisonError;
 
 use cudarc::driver::sys;
 
-use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
-use super::shuffle::strategy::plan;
+use super::shuffle::passes::Jobs;
 use crate::base::check::{check_length, check_word, try_with_capacity};
 use crate::base::memory::Buffer;
-use crate::bijection::{Bijection, DeviceSource};
+use crate::bijection::{Bijection, DeviceSource, Passes, Trusted};
 use crate::compact::batch::Batch;
 use crate::compact::columns::{Column, ColumnSet, StaticRow};
-use crate::compact::{Compactor, Direction, sealed};
+use crate::compact::{Compactor, Direction, passes, sealed};
 use crate::cuda::batch::rows::{self, RowsJob};
 use crate::cuda::batch::tuning::ROWS_BYTES;
 use crate::cuda::engine::Cuda;
@@ -83,8 +82,8 @@ fn write_indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Resu
     let (address, _) = memory.room(&cuda.stream, size_of_val(out) as u64)?;
     let movement =
         Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
-    let job = Job::new(f, out.len() as u64, movement)?;
-    let plan = plan(&job, cuda.strategy, &cuda.device.limits)?;
+    let jobs = Jobs::new(f, out.len() as u64, movement)?;
+    let plan = jobs.plan(cuda.strategy, &cuda.device.limits)?;
     // SAFETY: the working memory has room for as many words as `out` has, and only this call uses
     // it.
     unsafe { executor.execute(&plan) }?;
@@ -155,14 +154,15 @@ fn write_columns(
     columns: &mut ColumnSet<impl StaticRow>,
     direction: Direction,
 ) -> Result<(), Error> {
-    // The domain and the device text are read once for all columns, since an untrusted bijection
+    // The domain, the device text and the passes are read once for all columns, since an untrusted bijection
     // may return something else the next time.
-    let vouched = f.trusted();
+    let passes = passes::passes(f, columns.len().unwrap_or(0));
+    let vouched = if passes.is_none() { f.trusted() } else { None };
     let asked;
     let f: &dyn Bijection = match &vouched {
         Some(trusted) => trusted,
         None => {
-            asked = Asked { f, last: f.last(), source: f.device_source() };
+            asked = Asked { f, last: f.last(), source: f.device_source(), passes };
             &asked
         }
     };
@@ -189,11 +189,12 @@ fn write_columns(
     Ok(())
 }
 
-/// A bijection whose domain and device text have been read once.
+/// A bijection whose domain, device text and passes have been read once.
 struct Asked<'a> {
     f: &'a dyn Bijection,
     last: u64,
     source: Option<DeviceSource>,
+    passes: Option<Passes<Trusted<'a>>>,
 }
 
 impl Bijection for Asked<'_> {
@@ -205,6 +206,9 @@ impl Bijection for Asked<'_> {
     }
     fn inverse(&self, index: u64) -> u64 {
         self.f.inverse(index)
+    }
+    fn passes(&self) -> Option<Passes<Trusted<'_>>> {
+        self.passes.as_ref()?.map(Bijection::trusted)
     }
     fn device_source(&self) -> Option<DeviceSource> {
         self.source.clone()
@@ -254,8 +258,8 @@ unsafe fn moved_copy(
     let half = (bytes as u64).next_multiple_of(256);
     let (source, _) = memory.room(&cuda.stream, 2 * half)?;
     let array = Array::given(source, source + half, item);
-    let job = Job::new(f, len as u64, Movement::items(vec![array], direction)?)?;
-    let plan = plan(&job, cuda.strategy, &cuda.device.limits)?;
+    let jobs = Jobs::new(f, len as u64, Movement::items(vec![array], direction)?)?;
+    let plan = jobs.plan(cuda.strategy, &cuda.device.limits)?;
     // What can fail is done before the items are copied.
     executor.reserve(&plan)?;
     // SAFETY: the caller promises `bytes` bytes of items, and the first half of the working memory

@@ -13,10 +13,9 @@ use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
 use super::runtime::stream::check_device;
 use super::runtime::word_type::WordType;
-use super::shuffle::job::{Job, there_and_back};
 use super::shuffle::movement::{Array, Movement};
+use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
-use super::shuffle::strategy::plan;
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
 use crate::compact::Direction;
@@ -125,8 +124,8 @@ impl CudaWorkspace {
         len: usize,
     ) -> Result<usize, Error> {
         let limits = self.executor.device.limits;
-        for job in there_and_back::<T>(bijection, len)? {
-            self.executor.reserve(&plan(&job, self.strategy, &limits)?)?;
+        for jobs in there_and_back::<T>(bijection, len)? {
+            self.executor.reserve(&jobs.plan(self.strategy, &limits)?)?;
         }
         Ok(self.bytes())
     }
@@ -157,9 +156,9 @@ impl CudaWorkspace {
         self.executor.check_slices()?;
         let movement =
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
-        let job = Job::new(bijection, len, movement)?;
-        let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
-        // SAFETY: the slice belongs to the context and has room for the job's indexes. It is
+        let jobs = Jobs::new(bijection, len, movement)?;
+        let plan = jobs.plan(self.strategy, &self.executor.device.limits)?;
+        // SAFETY: the slice belongs to the context and has room for the jobs' indexes. It is
         // borrowed mutably, and the guard ensures that it is neither freed nor otherwise used
         // before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
@@ -180,8 +179,8 @@ impl CudaWorkspace {
         // Allocations on the device are aligned to 256 bytes.
         let movement =
             Movement::Indices { out: Address::Given(256), word: WordType::of_index::<N>() };
-        let job = Job::new(bijection, len as u64, movement)?;
-        let plan = plan(&job, self.strategy, &self.executor.device.limits)?;
+        let jobs = Jobs::new(bijection, len as u64, movement)?;
+        let plan = jobs.plan(self.strategy, &self.executor.device.limits)?;
         self.executor.reserve(&plan)?;
         Ok(self.bytes())
     }
@@ -376,12 +375,12 @@ unsafe fn move_arrays(
     arrays.retain(|array| array.item > 0);
     let nothing = arrays.is_empty();
     let movement = Movement::items(arrays, direction)?;
-    let job = Job::new(bijection, len as u64, movement)?;
+    let jobs = Jobs::new(bijection, len as u64, movement)?;
     if nothing {
         return Ok(());
     }
-    let plan = plan(&job, strategy, &executor.device.limits)?;
-    // SAFETY: the job moves these arrays and nothing else, and has their length. The caller
+    let plan = jobs.plan(strategy, &executor.device.limits)?;
+    // SAFETY: the jobs move these arrays and nothing else, and have their length. The caller
     // promises that they are in memory that the device can access, that nobody else uses them until
     // the stream has finished, and that they do not overlap.
     unsafe { executor.execute(&plan) }

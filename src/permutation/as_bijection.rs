@@ -6,7 +6,8 @@
 
 use super::{Iter, Permutation, tuning};
 use crate::base::check::{check_length, or_panic};
-use crate::bijection::{Bijection, DeviceSource, Inverse, Trusted, TrustedBijection};
+use crate::bijection::{Bijection, DeviceSource, Inverse, Passes, Trusted, TrustedBijection};
+use crate::error::Error;
 
 /// `forward` is [`get`](Permutation::get) and `inverse` is [`position`](Permutation::position). The
 /// domain is `[0, len)`; that of an empty permutation has one point, since a domain cannot be
@@ -66,6 +67,7 @@ impl<B: Bijection> Bijection for Permutation<B> {
         // The trusted form may be a different bijection, so the length is checked again and an
         // existing index is not used.
         check_length(self.len, trusted.last()).ok()?;
+        let is_panic_free = trusted.is_panic_free();
         let permutation =
             Permutation { inverted: self.inverted, ..Permutation::of(self.len, trusted) };
         // If this permutation has an index already, the caller accepts the cost of another.
@@ -74,7 +76,9 @@ impl<B: Bijection> Bijection for Permutation<B> {
             None => permutation.need_index(),
         };
         built.ok()?;
-        Some(Trusted::from_owned(permutation))
+        // What panics is a query without an index.
+        let is_panic_free = is_panic_free && permutation.fills_domain();
+        Some(Trusted::from_owned(permutation).panic_free_if(is_panic_free))
     }
 
     /// The bijection itself: keeping the values below one length, and then those below a shorter
@@ -86,6 +90,23 @@ impl<B: Bijection> Bijection for Permutation<B> {
             return None;
         }
         Some(self.bijection.uncompacted().unwrap_or(&self.bijection))
+    }
+
+    /// Where the length does not fill the bijection's domain, one pass: the compaction itself, which
+    /// needs no index. `None` if the bijection within is a composition of more points, since no
+    /// passes compact that.
+    fn passes(&self) -> Option<Passes<Trusted<'_>>> {
+        let within: &dyn Bijection = self.bijection.uncompacted().unwrap_or(&self.bijection);
+        let passes = match within.passes() {
+            passes if self.len.checked_sub(1)? == within.last() => passes?,
+            Some(_) => return None,
+            None => within.trusted()?.compacted_to(self.len)?,
+        };
+        Some(if self.inverted { passes.inverted() } else { passes })
+    }
+
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        if is_asked { self.build_index() } else { self.need_index() }
     }
 
     /// `None` where the length does not fill the bijection's domain, since the device does not have

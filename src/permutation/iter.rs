@@ -8,6 +8,7 @@ use core::mem::{self, MaybeUninit};
 
 use super::index::Landmark;
 use super::{Cursor, Permutation, tuning};
+use crate::base::check::or_panic;
 use crate::bijection::{Bijection, Standard};
 use crate::compact::{SlotRange, Values, room_for};
 use crate::error::{Error, ViewError};
@@ -38,8 +39,8 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 ///
 /// # Panics
 ///
-/// Iterating backwards from a place far from the end, or through an inverse, may need the
-/// permutation's index. It is then built, and the iterator panics if that fails, or if the domain
+/// Iterating backwards from a place far from the end, or through an inverse or a composition, may
+/// need an index of the permutation. It is then built, and the iterator panics if that fails, or if the domain
 /// has more than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS) slots. Call
 /// [`Permutation::build_index`] beforehand to get an error instead.
 ///
@@ -170,9 +171,10 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn resume(permutation: P, cursor: &Cursor) -> Result<Self, Error> {
-        let (places, landmark) = cursor.checked(permutation.borrow())?;
-        let [next, left, _] = places;
         let of: &Permutation<B> = permutation.borrow();
+        of.bijection.build_indexes(false)?;
+        let (places, landmark) = cursor.checked(of)?;
+        let [next, left, _] = places;
         // On a smaller domain, searching for the place takes a few seconds at most. On this one it
         // would take for ever.
         if left > 0 && !of.is_built_unasked() {
@@ -306,7 +308,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         Cursor::new(self.permutation(), [self.next, self.left, self.stride], landmark)
     }
 
-    /// Builds the index, if parts of the remaining places may need it.
+    /// Builds the index, if parts of the remaining places may need it, and those of a composition.
     ///
     /// # Panics
     ///
@@ -316,6 +318,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
             return;
         }
         let permutation = self.permutation();
+        or_panic(permutation.bijection.build_indexes(false));
         let from_end = permutation.len.saturating_sub(self.next);
         let is_reached = permutation.is_within_reach(self.places_to_last())
             || permutation.is_within_reach(from_end);

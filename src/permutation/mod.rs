@@ -11,6 +11,7 @@ mod on_gpu;
 mod par_iter;
 mod sample;
 mod scan;
+mod then;
 mod together;
 mod tuning;
 mod views;
@@ -339,11 +340,7 @@ impl<B: Bijection> Permutation<B> {
             return engine.indices(&self.bijection, out);
         }
         check_word::<N>(out.len())?;
-        const PIECE: usize = 1 << 15;
-        parallel::each_chunk(out, PIECE, |piece, out| {
-            let places = piece as u64 * PIECE as u64..;
-            out.iter_mut().zip(places).for_each(|(out, place)| *out = N::wrap(place));
-        });
+        parallel::count_up(out, N::wrap);
         engine.unshuffle(&self.bijection, out)
     }
 

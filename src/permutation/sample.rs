@@ -42,6 +42,9 @@ impl<B: Bijection> Permutation<B> {
     {
         self.check_slice(source.len())?;
         let count = count.min(source.len());
+        if count > 0 {
+            self.bijection.build_indexes(false)?;
+        }
         if self.inverted && count > 0 || self.is_listed_sooner(count as u64) {
             self.need_index()?;
         }

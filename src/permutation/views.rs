@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Iter, Permutation, SurvivorIndex, tuning};
 use crate::base::check::or_panic;
-use crate::bijection::{Bijection, Compose};
+use crate::bijection::Bijection;
 use crate::error::{Error, ViewError};
 
 impl<B: Bijection> Permutation<B> {
@@ -117,8 +117,8 @@ impl<B: Bijection> Permutation<B> {
 
     /// Iterates over `p[0], p[1], ..` on the calling thread, in constant memory.
     ///
-    /// From the front it needs no index, except for an [`inverse`](Self::inverse). It evaluates
-    /// every slot. Where there are many more slots than items, calling
+    /// From the front it needs no index, except for an [`inverse`](Self::inverse) or a
+    /// [composition](Self::then). It evaluates every slot. Where there are many more slots than items, calling
     /// [`build_index`](Self::build_index) beforehand makes it evaluate only the slots of the items.
     ///
     /// # Examples
@@ -292,44 +292,6 @@ impl<B: Bijection> Permutation<B> {
         Self { inverted: !self.inverted, ..self.clone() }
     }
 
-    /// The composition of this permutation and another: applying it is the same as applying this
-    /// one and then the other, so its `get(k)` is `self.get(other.get(k))`.
-    ///
-    /// It evaluates both point by point. Where the length does not fill a permutation's domain,
-    /// that is a query of its index for every item, so many items are moved faster by the one
-    /// permutation and then the other. The indexes are built now, and again when items are moved.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`] if the lengths are not equal, and the errors of
-    /// [`try_get`](Self::try_get).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let (p, q) = (Permutation::new(300, 42), Permutation::new(300, 43));
-    /// let items: Vec<u64> = (0..300).collect();
-    /// assert_eq!(p.then(&q)?.apply(&items)?, q.apply(&p.apply(&items)?)?);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn then<C: Bijection + Clone>(
-        &self,
-        other: &Permutation<C>,
-    ) -> Result<Permutation<Compose<Permutation<C>, Self>>, Error>
-    where
-        B: Clone,
-    {
-        if self.len != other.len {
-            return Err(Error::LengthMismatch { expected: self.len, actual: other.len });
-        }
-        self.need_index()?;
-        other.need_index()?;
-        let both = Compose::new(other.clone(), self.clone())?;
-        Ok(Permutation { backend: self.backend, ..Permutation::of(self.len, both) })
-    }
-
     /// Builds the [`SurvivorIndex`], if one is needed and has not been built. Clones made
     /// afterwards share it.
     ///
@@ -337,7 +299,8 @@ impl<B: Bijection> Permutation<B> {
     /// [`SurvivorIndex`] for time and memory. The other views build the index by themselves only up
     /// to [`SurvivorIndex::UNASKED_SLOTS`].
     ///
-    /// No index is needed, and none is built, where the length fills the bijection's domain.
+    /// No index is needed, and none is built, where the length fills the bijection's domain. A
+    /// [composition](Self::then) has none of its own: those of its parts are built.
     ///
     /// # Errors
     ///
@@ -359,6 +322,7 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn build_index(&self) -> Result<(), Error> {
+        self.bijection.build_indexes(true)?;
         if !self.fills_domain() && self.index.get().is_none() {
             let slots_per_block = SurvivorIndex::SLOTS_PER_BLOCK;
             let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
@@ -389,6 +353,7 @@ impl<B: Bijection> Permutation<B> {
     pub fn with_index(mut self, slots_per_block: u64) -> Result<Self, Error> {
         SurvivorIndex::check_block(slots_per_block)?;
         if !self.fills_domain() {
+            self.bijection.build_indexes(true)?;
             let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
             self.index = OnceLock::from(Arc::new(index));
         }
@@ -398,6 +363,7 @@ impl<B: Bijection> Permutation<B> {
     /// Builds the index, if it is needed to advance by `places` places to `place`, which is not
     /// beyond the length.
     pub(super) fn prepare(&self, inverted: bool, places: u64, place: u64) -> Result<(), Error> {
+        self.bijection.build_indexes(false)?;
         let from_end = self.len.saturating_sub(place);
         let is_reached =
             self.is_within_reach(places.saturating_add(1)) || self.is_within_reach(from_end);
@@ -412,6 +378,7 @@ impl<B: Bijection> Permutation<B> {
     /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if that would take long, and
     /// otherwise as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
+        self.bijection.build_indexes(false)?;
         if self.fills_domain() || self.index().is_some() {
             Ok(())
         } else if self.is_built_unasked() {
@@ -457,6 +424,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// As [`try_get`](Self::try_get).
     pub(super) fn select(&self, place: u64) -> Result<Option<u64>, Error> {
+        self.bijection.build_indexes(false)?;
         if self.fills_domain() {
             return Ok(Some(self.bijection.forward(place)));
         }
@@ -476,6 +444,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// As [`try_get`](Self::try_get).
     pub(super) fn rank(&self, index: u64) -> Result<Option<u64>, Error> {
+        self.bijection.build_indexes(false)?;
         let slot = self.bijection.inverse(index);
         if self.fills_domain() {
             return Ok(Some(slot));

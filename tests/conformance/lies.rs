@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, DeviceSource, Trusted};
+use bijective_shuffle::{Defect, DeviceSource, Passes, Trusted};
 
 use crate::agreement::in_pools;
 use crate::common::hostile::{Counter, End, Liar};
@@ -92,13 +92,19 @@ enum Lie {
     UncompactsConstant,
     /// Says that it compacts from itself.
     UncompactsItself,
+    /// Has the passes of another permutation.
+    PassesOfAnother,
+    /// Has passes of another length.
+    PassesOfFewer,
+    /// Has passes, and others, and none in turn.
+    PassesChange,
     /// Something wrong now and then.
     ByChance,
 }
 
 use Lie::*;
 
-const LIES: [Lie; 37] = [
+const LIES: [Lie; 40] = [
     Honest,
     Trusted,
     Repeats,
@@ -135,6 +141,9 @@ const LIES: [Lie; 37] = [
     UncompactsFewer,
     UncompactsConstant,
     UncompactsItself,
+    PassesOfAnother,
+    PassesOfFewer,
+    PassesChange,
     ByChance,
 ];
 
@@ -148,7 +157,8 @@ impl Lie {
             ChangesItsMind | Tires | PanicsAtCall | PerThread | WrongRuns | RunsAreShort
             | WrongInverseRuns | WrongNarrowRuns | WrongEach | LastShrinks | LastGrows
             | LastAlternates | TrustsFewer | TrustsMore | TrustsNowAndThen | TrustedPanics
-            | UncompactsFewer | UncompactsConstant | ByChance => false,
+            | UncompactsFewer | UncompactsConstant | PassesOfAnother | PassesOfFewer
+            | PassesChange | ByChance => false,
         }
     }
 
@@ -165,6 +175,7 @@ impl Lie {
 }
 
 type Cipher = VariablePhilox<4>;
+type Then = Permutation<Compose<Permutation<Cipher>, Permutation<Cipher>>>;
 
 /// A cipher on `2^bits` points that lies in one way.
 struct Lies {
@@ -173,6 +184,8 @@ struct Lies {
     fewer: Cipher,
     more: Cipher,
     constant: Liar<fn(u64) -> u64>,
+    /// Permutations of as many items as points, and of fewer.
+    passes: [Then; 2],
     panics: Panics,
     last: u64,
     at: u64,
@@ -184,12 +197,17 @@ struct Lies {
 impl Lies {
     fn new(kind: Lie, bits: u32, at: u64, seed: u64) -> Self {
         let cipher = |bits: u32| Cipher::from_seed(1 << bits, seed);
+        let passes = |len| {
+            let part = |bits| Permutation::with_bijection(len, cipher(bits)).unwrap();
+            part(bits + 1).then(&part(bits).inverse()).unwrap()
+        };
         Self {
             kind,
             honest: cipher(bits),
             fewer: cipher(bits - 1),
             more: cipher(bits + 1),
             constant: Liar { last: (1 << bits) - 1, map: |_| 0 },
+            passes: [passes(1 << bits), passes((1 << bits) - 1)],
             panics: Panics { inner: cipher(bits), at, calls: Counter::new(0) },
             last: (1 << bits) - 1,
             at,
@@ -322,13 +340,15 @@ impl Bijection for Lies {
     }
 
     fn trusted(&self) -> Option<Trusted<'_>> {
+        let vouch = |cipher| match self.seed & 1 {
+            0 => Trusted::new(cipher),
+            _ => Trusted::new(cipher).panic_free(),
+        };
         match self.kind {
-            Trusted => Some(Trusted::new(&self.honest)),
-            TrustsFewer => Some(Trusted::new(&self.fewer)),
-            TrustsMore => Some(Trusted::new(&self.more)),
-            TrustsNowAndThen => {
-                self.asked.next().is_multiple_of(2).then(|| Trusted::new(&self.honest))
-            }
+            Trusted => Some(vouch(&self.honest)),
+            TrustsFewer => Some(vouch(&self.fewer)),
+            TrustsMore => Some(vouch(&self.more)),
+            TrustsNowAndThen => self.asked.next().is_multiple_of(2).then(|| vouch(&self.honest)),
             TrustedPanics => Some(Trusted::new(&self.panics)),
             _ => None,
         }
@@ -339,6 +359,18 @@ impl Bijection for Lies {
             UncompactsFewer => Some(&self.fewer),
             UncompactsConstant => Some(&self.constant),
             UncompactsItself => Some(self),
+            _ => None,
+        }
+    }
+
+    fn passes(&self) -> Option<Passes<Trusted<'_>>> {
+        let [another, fewer] = &self.passes;
+        match self.kind {
+            PassesOfAnother => another.passes(),
+            PassesOfFewer => fewer.passes(),
+            PassesChange => [another.passes(), fewer.passes(), None]
+                .into_iter()
+                .nth(self.asked.next() as usize % 3)?,
             _ => None,
         }
     }
@@ -388,10 +420,11 @@ enum Wrap {
     ComposeSecond,
     CycleWalk,
     Permutation,
+    Then,
     Nested,
 }
 
-const WRAPS: [Wrap; 10] = [
+const WRAPS: [Wrap; 11] = [
     Wrap::Reference,
     Wrap::Boxed,
     Wrap::Shared,
@@ -401,6 +434,7 @@ const WRAPS: [Wrap; 10] = [
     Wrap::ComposeSecond,
     Wrap::CycleWalk,
     Wrap::Permutation,
+    Wrap::Then,
     Wrap::Nested,
 ];
 
@@ -418,6 +452,10 @@ fn wrap<'a>(f: &'a Lies, wrap: Wrap, len: u64) -> Result<Box<dyn Bijection + 'a>
         // A walk ends after as many steps as there are points outside.
         Wrap::CycleWalk => Box::new(CycleWalk::to_last(f, f.last - f.at % 3)?),
         Wrap::Permutation => Box::new(Permutation::with_bijection(len + f.at % 2, f)?),
+        Wrap::Then => {
+            let (p, q) = (Permutation::with_bijection(len, f)?, Permutation::new(len, f.at));
+            if f.at.is_multiple_of(2) { Box::new(p.then(&q)?) } else { Box::new(q.then(&p)?) }
+        }
         Wrap::Nested => Box::new(Inverse::new(RandomSign::new(Compose::new(f, other)?, true))),
     })
 }
@@ -552,7 +590,11 @@ impl Case {
     fn random(numbers: &mut Numbers, bits: u32) -> Self {
         let slots = 1 << bits;
         let least = if bits > 10 { slots / 2 } else { 0 };
-        let len = least + numbers.below(slots + 2 - least);
+        // Where it is that of the domain, a bijection is asked for passes.
+        let len = match numbers.below(4) {
+            0 => slots,
+            _ => least + numbers.below(slots + 2 - least),
+        };
         // Among the slots, at their end, or among all calls.
         let at =
             [numbers.below(slots), slots - 1, numbers.below(4 * slots)][numbers.below(3) as usize];
@@ -590,7 +632,7 @@ impl Case {
     fn expected(&self, entry: Entry, f: &Lies) -> Option<Outcome> {
         let composed = matches!(self.wrap, Wrap::ComposeFirst | Wrap::CycleWalk | Wrap::Nested);
         // An index may be made by forward or by inverse evaluations.
-        let by_index = self.wrap == Wrap::Permutation && !self.kind.is_right();
+        let by_index = matches!(self.wrap, Wrap::Permutation | Wrap::Then) && !self.kind.is_right();
         let is_sure = self.kind.is_one_function()
             && !(composed && self.kind.leaves_the_domain())
             && !by_index;

@@ -24,6 +24,9 @@ macro_rules! back_ends {
                 agreement: every_length every_kind_of_item every_family large_lengths
                     maps_that_are_not_random any_number_of_threads random_maps;
                 batches: rows_of_every_length rows_from_anywhere;
+                compositions: compositions_of_every_kind compositions_of_columns
+                    compositions_compacted_again random_compositions
+                    compositions_search_for_nothing;
                 lies: lies_are_found no_lie_loses_an_item many_items_survive_each_lie;
                 permutations: permutations_as_maps permutations_cost_what_their_maps_cost;
                 refusals: what_does_not_fit_is_refused;
@@ -61,6 +64,7 @@ mod items;
 mod agreement;
 mod back_ends;
 mod batches;
+mod compositions;
 mod device_source;
 mod far;
 // CUDA has no driver for 32 bits, nor for other systems.

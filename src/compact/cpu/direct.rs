@@ -51,11 +51,13 @@ impl<N: Word> MoveRun<&mut [N], N> for WriteIndices {
 ///
 /// [`Error::LengthExceedsDomain`], [`Error::IndexTooWide`], [`Error::OutOfMemory`], and
 /// [`Error::NotABijection`] if there are not exactly as many survivors as places, or if one
-/// repeats.
+/// repeats; and those of [`Bijection::build_indexes`].
 pub(super) fn fill_checked<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     if is_nothing::<N>(bijection, out.len())? {
         return Ok(());
     }
+    // Once, and not by each thread.
+    bijection.build_indexes(false)?;
     let values = Values::of_any(bijection, out.len());
     if is_parallel(values.last_slot()) {
         in_waves(&values, &mut *out, &mut Buffer::new(), &WriteIndices)?;

@@ -47,8 +47,9 @@ pub use workspace::Workspace;
 use rayon::prelude::*;
 
 use self::checked_permutation::{fits_u32, uncompacted};
-use super::{Compactor, Direction, sealed};
-use crate::base::check::{check_length, try_with_capacity};
+use super::{Compactor, Direction, passes, sealed};
+use crate::base::check::{check_length, check_word, try_with_capacity};
+use crate::base::parallel;
 use crate::bijection::Bijection;
 use crate::error::Error;
 use crate::word::Word;
@@ -90,11 +91,19 @@ impl sealed::Sealed for Cpu {}
 
 impl Compactor for Cpu {
     fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
-        let bijection = uncompacted(bijection, out.len())?;
-        match bijection.trusted() {
-            Some(trusted) => direct::fill_trusted(&trusted, out),
-            None => direct::fill_checked(bijection, out),
+        let Some(passes) = passes::passes(bijection, out.len()) else {
+            return indices_at_once(bijection, out);
+        };
+        check_word::<N>(out.len())?;
+        // The first pass is written, and what it has written is moved by the others.
+        let mut passes = passes::in_order(&passes).peekable();
+        match passes.next_if(|&(_, direction)| direction == Direction::Shuffle) {
+            Some((first, _)) => indices_at_once(first, out)?,
+            None => parallel::count_up(out, N::wrap),
         }
+        Workspace::once(|workspace| {
+            passes.try_for_each(|(pass, direction)| workspace.reorder_at_once(pass, out, direction))
+        })
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
@@ -114,8 +123,10 @@ impl Compactor for Cpu {
             check_length(items.len() as u64, bijection.last())?;
             return Ok(items.to_vec());
         }
+        let far = tuning::is_far::<T>(items.len());
+        let is_vouched = || passes::passes(bijection, items.len()).is_some();
         let bijection = uncompacted(bijection, items.len())?;
-        if tuning::is_far::<T>(items.len()) && bijection.trusted().is_some() {
+        if far && (is_vouched() || bijection.trusted().is_some()) {
             let mut copy = try_with_capacity(items.len())?;
             items.par_iter().with_min_len(tuning::MOVE_CHUNK).cloned().collect_into_vec(&mut copy);
             self.shuffle(bijection, &mut copy)?;
@@ -126,6 +137,15 @@ impl Compactor for Cpu {
         } else {
             clone_in_order::<T, u64>(bijection, items)
         }
+    }
+}
+
+/// Writes the permutation, not by passes.
+fn indices_at_once<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    let bijection = uncompacted(bijection, out.len())?;
+    match bijection.trusted() {
+        Some(trusted) => direct::fill_trusted(&trusted, out),
+        None => direct::fill_checked(bijection, out),
     }
 }
 

@@ -23,8 +23,8 @@ use crate::base::check::check_length;
 use crate::base::memory::{Buffer, SharedPtr};
 use crate::base::parallel;
 use crate::bijection::{Bijection, FromSeed, Standard, Trusted};
-use crate::compact::Direction;
 use crate::compact::columns::Column;
+use crate::compact::{Direction, passes};
 use crate::error::Error;
 use crate::seed::Seed;
 use crate::word::Index;
@@ -140,6 +140,28 @@ impl Workspace {
         if size_of::<T>() == 0 {
             return check_length(source.len() as u64, bijection.last());
         }
+        let Some(passes) = passes::passes(bijection, source.len()) else {
+            return self.shuffle_into_at_once(bijection, source, out);
+        };
+        // Where the first pass undoes a shuffle, nothing but copying comes before it.
+        let mut passes = passes::in_order(&passes).peekable();
+        match passes.next_if(|&(_, direction)| direction == Direction::Shuffle) {
+            Some((first, _)) => self.shuffle_into_at_once(first, source, out)?,
+            None => parallel::each_chunk(out, tuning::MOVE_CHUNK, |number, out| {
+                out.copy_from_slice(&source[number * tuning::MOVE_CHUNK..][..out.len()]);
+            }),
+        }
+        passes.try_for_each(|(pass, direction)| self.reorder_at_once(pass, out, direction))
+    }
+
+    /// [`shuffle_into`](Self::shuffle_into) for items of some size, as many in both slices, not by
+    /// passes.
+    fn shuffle_into_at_once<T: Copy + Send + Sync>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[T],
+        out: &mut [T],
+    ) -> Result<(), Error> {
         let p = CheckedPermutation::new(bijection, source.len())?;
         let far = tuning::is_far::<T>(source.len()) || p.is_sparse();
         let is_parallel = p.is_parallel(size_of::<T>());
@@ -229,6 +251,18 @@ impl Workspace {
         if size_of::<T>() == 0 {
             return check_length(items.len() as u64, bijection.last());
         }
+        passes::reorder(bijection, items.len(), direction, &mut |bijection, direction| {
+            self.reorder_at_once(bijection, items, direction)
+        })
+    }
+
+    /// [`reorder`](Self::reorder) for items of some size, not by passes.
+    pub(super) fn reorder_at_once<T: Send>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut [T],
+        direction: Direction,
+    ) -> Result<(), Error> {
         let p = CheckedPermutation::new(bijection, items.len())?;
         let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
         let is_parallel = p.is_parallel(size_of::<T>());

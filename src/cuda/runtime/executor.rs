@@ -209,9 +209,11 @@ impl Executor {
             });
         }
         let tile_states = if plan.tiles > 0 { self.tile_states(plan.tiles)? } else { 0 };
-        let scratch =
-            if plan.scratch > 0 { self.scratch.room(&self.stream, plan.scratch)?.0 } else { 0 };
-        Ok(Prepared { steps, ground: Ground { scratch, tile_states, block_bits: 0 } })
+        let own = plan.scratch.next_multiple_of(256);
+        let bytes = if plan.kept > 0 { own.saturating_add(plan.kept) } else { plan.scratch };
+        let scratch = if bytes > 0 { self.scratch.room(&self.stream, bytes)?.0 } else { 0 };
+        let ground = Ground { scratch, kept: scratch + own, tile_states, block_bits: 0 };
+        Ok(Prepared { steps, ground })
     }
 
     /// The number of a kernel in `kernels`. The kernel is compiled and loaded at first use.
@@ -238,7 +240,7 @@ impl Executor {
             let arguments = move |_: &Ground| kernels::NewTileStates { states, capacity: tiles };
             let work = u64::from(tiles.div_ceil(kernels::THREADS));
             let launch = Launch::new(kernels::new_tile_states(), Grid::Resident(work), arguments);
-            let mut ground = Ground { scratch: 0, tile_states: states, block_bits: 0 };
+            let mut ground = Ground { scratch: 0, kept: 0, tile_states: states, block_bits: 0 };
             // SAFETY: the kernel writes the header and the status words of `tiles` tiles, and this
             // memory has just been allocated with that size. Nothing else has its address yet.
             let made = unsafe { self.launch(number, &launch, &mut ground) };

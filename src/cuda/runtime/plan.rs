@@ -33,6 +33,9 @@ pub(crate) enum Address {
     Given(u64),
     /// In the working memory: the offset from its beginning.
     Scratch(u64),
+    /// In the working memory that is kept from one of several jobs to the next: the offset from its
+    /// beginning.
+    Kept(u64),
 }
 
 impl Address {
@@ -41,6 +44,7 @@ impl Address {
         match self {
             Self::Given(address) => Self::Given(address + bytes),
             Self::Scratch(offset) => Self::Scratch(offset + bytes),
+            Self::Kept(offset) => Self::Kept(offset + bytes),
         }
     }
 
@@ -48,7 +52,7 @@ impl Address {
     /// bytes, so an offset has it.
     pub(crate) const fn alignment_bits(self) -> u64 {
         match self {
-            Self::Given(bits) | Self::Scratch(bits) => bits,
+            Self::Given(bits) | Self::Scratch(bits) | Self::Kept(bits) => bits,
         }
     }
 }
@@ -57,6 +61,8 @@ impl Address {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ground {
     pub(super) scratch: u64,
+    /// Where what is kept begins, which is behind the working memory of any job.
+    pub(super) kept: u64,
     /// The memory of the look-back: `TileStates` in gpu/runtime/lookback.cuh.
     pub(crate) tile_states: u64,
     /// Each block takes `2^block_bits` tiles; see [`Grid::Shared`].
@@ -67,7 +73,7 @@ impl Ground {
     /// A ground whose working memory begins at an address.
     #[cfg(test)]
     pub(crate) const fn for_tests(scratch: u64) -> Self {
-        Self { scratch, tile_states: 0, block_bits: 0 }
+        Self { scratch, kept: 0, tile_states: 0, block_bits: 0 }
     }
 
     /// The same ground with the memory of a look-back at an address.
@@ -87,6 +93,7 @@ impl Ground {
         match address {
             Address::Given(address) => address,
             Address::Scratch(offset) => self.scratch + offset,
+            Address::Kept(offset) => self.kept + offset,
         }
     }
 }
@@ -277,6 +284,8 @@ pub(crate) struct Plan<'a> {
     pub(super) steps: Vec<Step<'a>>,
     /// Bytes of working memory.
     pub(super) scratch: u64,
+    /// Bytes that are kept from job to job.
+    pub(super) kept: u64,
     /// Tiles of the longest look-back; 0 if there is none.
     pub(super) tiles: u32,
     pub(super) otherwise: Option<Box<Plan<'a>>>,
@@ -291,6 +300,21 @@ impl<'a> Plan<'a> {
     /// Requires at least `bytes` bytes of working memory.
     pub(crate) fn take_scratch(&mut self, bytes: u64) {
         self.scratch = self.scratch.max(bytes);
+    }
+
+    /// Requires at least `bytes` bytes that are kept from job to job.
+    pub(crate) fn take_kept(&mut self, bytes: u64) {
+        self.kept = self.kept.max(bytes);
+    }
+
+    /// This plan and then another, with one working memory. Neither's alternative is kept.
+    pub(crate) fn then(mut self, next: Self) -> Self {
+        let Self { steps, scratch, kept, tiles, otherwise: _ } = next;
+        self.steps.extend(steps);
+        self.take_scratch(scratch);
+        self.take_kept(kept);
+        self.tiles = self.tiles.max(tiles);
+        Self { otherwise: None, ..self }
     }
 
     /// Requires the memory for a look-back over `tiles` tiles.

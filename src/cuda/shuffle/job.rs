@@ -1,11 +1,8 @@
 //! [`Job`]: a permutation to be applied.
 
-use cudarc::driver::DeviceRepr;
-
-use super::movement::{Array, Movement};
+use super::movement::Movement;
 use crate::base::check::check_length;
 use crate::bijection::{Bijection, DeviceSource};
-use crate::compact::Direction;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
@@ -84,21 +81,4 @@ pub(in crate::cuda) struct Slots {
     pub(in crate::cuda) last: u64,
     pub(in crate::cuda) len: u64,
     pub(in crate::cuda) index: WordType,
-}
-
-/// The jobs of shuffling and unshuffling items of type T.
-pub(crate) fn there_and_back<T: DeviceRepr>(
-    bijection: &dyn Bijection,
-    len: usize,
-) -> Result<Vec<Job>, Error> {
-    if size_of::<T>() == 0 {
-        return Ok(Vec::new());
-    }
-    let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
-    both.map(|direction| {
-        let at = any_address::<T>();
-        let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
-        Job::new(bijection, len as u64, movement)
-    })
-    .collect()
 }

@@ -9,7 +9,7 @@
 //! direct     every slot is evaluated       at_once      the same, where there are few tiles
 //! partition  the sizes of the next         partitioned  items are sorted into buckets first
 //! kernels    the kernels and arguments     tuning       shapes and thresholds, as measured
-//! checked    untrusted bijections
+//! checked    untrusted bijections      passes       several jobs, one after the other
 //! ```
 
 mod at_once;
@@ -19,6 +19,7 @@ pub(crate) mod job;
 pub(crate) mod kernels;
 pub(crate) mod movement;
 mod partitioned;
+pub(in crate::cuda) mod passes;
 pub(crate) mod sizes;
 pub(crate) mod strategy;
 pub(crate) mod tuning;

@@ -24,8 +24,8 @@ use super::cycles;
 use super::workspace::Workspace;
 use crate::base::parallel;
 use crate::bijection::{Bijection, FromSeed, Standard};
-use crate::compact::Direction;
 use crate::compact::columns::{ColumnSet, Columns, StaticRow, item_bytes};
+use crate::compact::{Direction, passes};
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -156,6 +156,19 @@ impl Workspace {
         if columns.is_nothing() {
             return columns.check_domain(bijection.last());
         }
+        let len = columns.len().unwrap_or(0);
+        passes::reorder(bijection, len, direction, &mut |bijection, direction| {
+            self.reorder_together_at_once(bijection, columns, direction)
+        })
+    }
+
+    /// [`reorder_together`](Self::reorder_together) for columns of some size, not by passes.
+    fn reorder_together_at_once(
+        &mut self,
+        bijection: &dyn Bijection,
+        columns: &mut ColumnSet<impl StaticRow>,
+        direction: Direction,
+    ) -> Result<(), Error> {
         let p = CheckedPermutation::new(bijection, columns.len().unwrap_or(0))?;
         let bytes = item_bytes(columns.columns());
         let mut reorder = || {

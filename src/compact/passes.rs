@@ -1,0 +1,72 @@
+//! Moving items by several bijections, one after the other, where one alone would have to search
+//! for its values: see [`Bijection::passes`].
+//!
+//! Each pass goes by a [`Trusted`] bijection. So it moves items as safely as any other call, even if
+//! the passes are not those of the bijection that returned them.
+
+use super::Direction;
+use crate::base::abort::AbortOnUnwind;
+use crate::bijection::{Bijection, Passes, Trusted};
+use crate::error::Error;
+
+/// The passes of a bijection, if it is best applied to `len` items in that way: if it has as many
+/// points, and has passes of that length.
+pub(crate) fn passes(bijection: &dyn Bijection, len: usize) -> Option<Passes<Trusted<'_>>> {
+    if (len as u64).checked_sub(1)? != bijection.last() {
+        return None;
+    }
+    let passes = bijection.passes()?;
+    let fits = passes.as_slice().iter().all(|pass| pass.len == len as u64);
+    fits.then_some(passes)
+}
+
+/// The passes of a shuffle, in the order in which they are done: each with its bijection and its
+/// direction.
+pub(crate) fn in_order<'a, 'b>(
+    passes: &'a Passes<Trusted<'b>>,
+) -> impl ExactSizeIterator<Item = (&'a Trusted<'b>, Direction)> + DoubleEndedIterator {
+    passes.as_slice().iter().map(|pass| {
+        let direction = match pass.is_inverted {
+            false => Direction::Shuffle,
+            true => Direction::Unshuffle,
+        };
+        (&pass.bijection, direction)
+    })
+}
+
+/// Moves `len` items by a bijection, in a given direction: by its passes, or at once if it has none.
+/// `step` moves them at once.
+///
+/// # Errors
+///
+/// Those of `step`. If it leaves the items as they were after an error, so does this: it undoes the
+/// passes that have been done. The memory for that was there a moment ago; if it is not there any
+/// more, the process aborts.
+pub(crate) fn reorder(
+    bijection: &dyn Bijection,
+    len: usize,
+    direction: Direction,
+    step: &mut dyn FnMut(&dyn Bijection, Direction) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let Some(passes) = passes(bijection, len) else { return step(bijection, direction) };
+    let passes = if direction == Direction::Shuffle { passes } else { passes.inverted() };
+    // Rayon panics if it cannot start its pool, so the pool is started before anything is moved.
+    rayon::current_num_threads();
+    let mut guard = None;
+    for (done, (bijection, direction)) in in_order(&passes).enumerate() {
+        if let Err(error) = step(bijection, direction) {
+            for (bijection, direction) in in_order(&passes).take(done).rev() {
+                if step(bijection, direction.flip()).is_err() {
+                    std::process::abort();
+                }
+            }
+            core::mem::forget(guard);
+            return Err(error);
+        }
+        // Nothing unwinds between two passes or in a later one, since passes are free of panics. If
+        // it did, the items would be neither in their new order nor in their old one.
+        guard.get_or_insert_with(|| AbortOnUnwind);
+    }
+    core::mem::forget(guard);
+    Ok(())
+}
