@@ -125,7 +125,11 @@ impl<'p> Emulation<'p> {
 
     /// Launches what a plan launches, one after the other, with the memory of a look-back.
     pub(super) fn execute(&mut self, plan: &'p Plan<'p>, tile_states: u64) {
-        let ground = Ground::for_tests(0).with_tile_states(tile_states);
+        self.execute_on(plan, Ground::for_tests(0).with_tile_states(tile_states));
+    }
+
+    /// Launches what a plan launches, one after the other, with working memory somewhere.
+    pub(super) fn execute_on(&mut self, plan: &'p Plan<'p>, ground: Ground) {
         for launch in plan.launches() {
             let (kernel, (blocks, rows), bytes) = launch.spelled_out(&ground);
             let source = launch.bijection();

@@ -17,7 +17,7 @@ use crate::bijection::{
 use crate::compact::Direction;
 
 /// A GPU with enough shared memory that every size of the partitioned strategy is used.
-const LARGE: Limits = Limits {
+pub(super) const LARGE: Limits = Limits {
     multiprocessors: 132,
     threads_per_multiprocessor: 2048,
     shared_per_block: 227 << 10,

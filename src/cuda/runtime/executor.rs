@@ -209,11 +209,9 @@ impl Executor {
             });
         }
         let tile_states = if plan.tiles > 0 { self.tile_states(plan.tiles)? } else { 0 };
-        let own = plan.scratch.next_multiple_of(256);
-        let bytes = if plan.kept > 0 { own.saturating_add(plan.kept) } else { plan.scratch };
+        let bytes = plan.memory();
         let scratch = if bytes > 0 { self.scratch.room(&self.stream, bytes)?.0 } else { 0 };
-        let ground = Ground { scratch, kept: scratch + own, tile_states, block_bits: 0 };
-        Ok(Prepared { steps, ground })
+        Ok(Prepared { steps, ground: plan.ground(scratch, tile_states) })
     }
 
     /// The number of a kernel in `kernels`. The kernel is compiled and loaded at first use.

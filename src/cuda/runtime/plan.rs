@@ -302,6 +302,20 @@ impl<'a> Plan<'a> {
         self.scratch = self.scratch.max(bytes);
     }
 
+    /// The bytes of all working memory.
+    pub(super) fn memory(&self) -> u64 {
+        match self.kept {
+            0 => self.scratch,
+            kept => self.scratch.next_multiple_of(256).saturating_add(kept),
+        }
+    }
+
+    /// The ground whose working memory begins at an address.
+    pub(crate) fn ground(&self, scratch: u64, tile_states: u64) -> Ground {
+        let kept = scratch + self.scratch.next_multiple_of(256);
+        Ground { scratch, kept, tile_states, block_bits: 0 }
+    }
+
     /// Requires at least `bytes` bytes that are kept from job to job.
     pub(crate) fn take_kept(&mut self, bytes: u64) {
         self.kept = self.kept.max(bytes);

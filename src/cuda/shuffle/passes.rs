@@ -139,3 +139,124 @@ pub(in crate::cuda) fn there_and_back<T: DeviceRepr>(
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Permutation;
+    use crate::bijection::{FromSeed, Table};
+    use crate::cuda::emulation::Emulation;
+    use crate::cuda::runtime::word_type::WordType;
+    use crate::cuda::tests::LARGE;
+
+    const LEN: u64 = 1500;
+
+    /// Memory for look-backs, the working memory, and the items; and for what is written, half a
+    /// MiB for each launch.
+    const MEMORY: u64 = 0x4000_0000_0000;
+    const SCRATCH: u64 = MEMORY + (1 << 20);
+    const SOURCE: u64 = MEMORY + (1 << 24);
+    const fn out(number: u64) -> u64 {
+        SOURCE + ((1 + number) << 19)
+    }
+
+    fn inverse_of(order: &[u64]) -> Vec<u64> {
+        let mut inverse = vec![0; order.len()];
+        (0..).zip(order).for_each(|(place, &index)| inverse[index as usize] = place);
+        inverse
+    }
+
+    /// Two and three passes, of which the first shuffles or undoes a shuffle, with their orders.
+    fn compositions() -> Vec<(Box<dyn Bijection>, Vec<u64>)> {
+        let [p, q, r] = [1, 2, 3].map(|seed| Permutation::new(LEN, seed));
+        let [first, second, third] = [&p, &q, &r].map(Permutation::to_vec);
+        let then = |first: &[u64], second: &[u64]| -> Vec<u64> {
+            second.iter().map(|&place| first[place as usize]).collect()
+        };
+        let both = p.then(&q).unwrap();
+        let two = then(&first, &second);
+        let back = p.inverse().then(&q).unwrap();
+        let three = both.then(&r.inverse()).unwrap();
+        vec![
+            (Box::new(both), two.clone()),
+            (Box::new(back), then(&inverse_of(&first), &second)),
+            (Box::new(three.inverse()), inverse_of(&then(&two, &inverse_of(&third)))),
+            (Box::new(three), then(&two, &inverse_of(&third))),
+        ]
+    }
+
+    /// All plans, with what each writes to the array or arrays at `out`.
+    #[test]
+    fn passes_write_what_their_composition_is() {
+        let all = compositions();
+        let mut jobs = Vec::new();
+        for (f, order) in &all {
+            let at = Address::Given(out(jobs.len() as u64));
+            let indices = Movement::Indices { out: at, word: WordType::U64 };
+            jobs.push((Jobs::new(&**f, LEN, indices).unwrap(), order.clone(), 1));
+            for direction in [Direction::Shuffle, Direction::Unshuffle] {
+                for items in [&[8][..], &[8, 8]] {
+                    let at = jobs.len() as u64;
+                    let arrays = (0..).zip(items).map(|(number, &item): (u64, _)| {
+                        Array::given(SOURCE + (number << 16), out(at) + (number << 16), item)
+                    });
+                    let movement = Movement::items(arrays.collect(), direction).unwrap();
+                    let order = match direction {
+                        Direction::Shuffle => order.clone(),
+                        Direction::Unshuffle => inverse_of(order),
+                    };
+                    jobs.push((Jobs::new(&**f, LEN, movement).unwrap(), order, items.len()));
+                }
+            }
+        }
+        assert!(jobs.iter().all(|(jobs, ..)| !jobs.others.is_empty()));
+        let plans: Vec<Plan<'_>> = jobs
+            .iter()
+            .map(|(jobs, ..)| jobs.plan(CudaStrategy::SinglePass, &LARGE).unwrap())
+            .collect();
+        let Some(mut emulation) = Emulation::new() else { return };
+        emulation.map(MEMORY, out(jobs.len() as u64) - MEMORY);
+        emulation.make_tile_states(MEMORY);
+        for number in 0..2 {
+            emulation.fill(SOURCE + (number << 16), 0, LEN, "k");
+        }
+        for ((number, plan), (.., arrays)) in (0..).zip(&plans).zip(&jobs) {
+            emulation.execute_on(plan, plan.ground(SCRATCH, MEMORY));
+            for array in 0..*arrays as u64 {
+                emulation.print("uint64_t", out(number) + (array << 16), LEN);
+            }
+        }
+        let lines = emulation.run(&jobs[0].0.first.source);
+        let expected = jobs.iter().flat_map(|(_, order, arrays)| vec![order; *arrays]);
+        assert_eq!(lines.len(), jobs.iter().map(|(.., arrays)| arrays).sum::<usize>());
+        assert!(lines.iter().eq(expected));
+    }
+
+    /// The sorts of all passes take turns with one working memory, behind which is what they move.
+    #[test]
+    fn all_memory_is_that_of_one_plan() {
+        let p = Permutation::new((1 << 26) + 1, 1);
+        let both = p.then(&p.inverse()).unwrap();
+        let movement =
+            || Movement::items(vec![Array::given(256, 512, 8)], Direction::Shuffle).unwrap();
+        let jobs = Jobs::new(&both, p.len(), movement()).unwrap();
+        let plan = jobs.plan(CudaStrategy::Auto, &LARGE).unwrap();
+        let one = Jobs::new(p.bijection(), p.len(), movement()).unwrap();
+        let alone = one.plan(CudaStrategy::Auto, &LARGE).unwrap();
+        assert!(one.others.is_empty() && plan.launches().len() >= 2 * alone.launches().len() - 2);
+        let ground = plan.ground(1 << 40, 0);
+        let end_of_one = alone.ground(1 << 40, 0).at(Address::Kept(0));
+        assert!(ground.at(Address::Kept(0)) >= end_of_one);
+        assert_eq!(jobs.kept, (8 * p.len()).next_multiple_of(256));
+    }
+
+    #[test]
+    fn a_part_without_a_text_is_refused() {
+        let p = Permutation::new(LEN, 1);
+        let table = Permutation::with_bijection(LEN, Table::from_seed(LEN, 1)).unwrap();
+        let both = p.then(&table).unwrap();
+        let movement = Movement::items(vec![], Direction::Shuffle).unwrap();
+        let refused = Jobs::new(&both, LEN, movement).err().unwrap();
+        assert_eq!(refused, Error::Gpu(GpuError::NoSource));
+    }
+}
