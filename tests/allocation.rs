@@ -153,6 +153,12 @@ fn everything_that_moves(threads: usize, len: usize) {
     Serial.shuffle(&f, &mut there).unwrap();
     Serial.unshuffle(&f, &mut back).unwrap();
 
+    let p = Permutation::new(len as u64, 1);
+    let both = p.then(&p).unwrap().on(Backend::Cpu);
+    let [mut twice, mut twice_back] = [there.clone(), back.clone()];
+    Serial.shuffle(&f, &mut twice).unwrap();
+    Serial.unshuffle(&f, &mut twice_back).unwrap();
+
     let mut requests = vec![
         moves(threads, "shuffle", len, &there, |items, _| items.try_par_bijective_shuffle(1)),
         moves(threads, "unshuffle", len, &back, |items, _| items.try_par_bijective_unshuffle(1)),
@@ -170,6 +176,9 @@ fn everything_that_moves(threads: usize, len: usize) {
             (a, b).par_bijective_shuffle_together_with(&plain)
         }),
         moves(threads, "serial", len, &there, |items, _| Serial.shuffle(&f, items)),
+        moves(threads, "then", len, &twice, |items, _| both.apply_in_place(items)),
+        moves(threads, "then, back", len, &twice_back, |items, _| both.unapply_in_place(items)),
+        moves(threads, "then, together", len, &twice, |a, b| both.apply_together((a, b))),
         moves(threads, "serial, back", len, &back, |items, _| Serial.unshuffle(&f, items)),
     ];
     for strategy in [Strategy::Auto, Strategy::Direct, Strategy::Partitioned, Strategy::InPlace] {
@@ -178,6 +187,9 @@ fn everything_that_moves(threads: usize, len: usize) {
             moves(threads, "by seed", len, &there, |items, _| fresh().shuffle_by_seed(1, items)),
             moves(threads, "by seed, back", len, &back, |items, _| {
                 fresh().unshuffle_by_seed(1, items)
+            }),
+            moves(threads, "by passes", len, &twice, |items, _| {
+                fresh().shuffle(both.bijection(), items)
             }),
             moves(threads, "columns", len, &there, |a, b| fresh().shuffle_together(&f, (a, b))),
             moves(threads, "rows", len, &there, |a, b| {
@@ -196,6 +208,7 @@ fn everything_that_copies(len: usize) {
     Serial.shuffle(&f, &mut there).unwrap();
     let right = |copy: Result<Vec<u64>, Error>| copy.map(|copy| assert!(copy == there));
     let p = Permutation::new(len as u64, 1);
+    let back_and_forth = p.inverse().then(&p).unwrap().then(&p).unwrap().on(Backend::Cpu);
     let walk = Permutation::with_bijection(len as u64, &plain).unwrap();
     let requests = [
         refuse_each("shuffled", || right(original.try_par_bijective_shuffled(1)), drop),
@@ -210,6 +223,8 @@ fn everything_that_copies(len: usize) {
         refuse_each("shuffled_with", || right(original.par_bijective_shuffled_with(&plain)), drop),
         refuse_each("serial", || right(Serial.shuffled(&f, &original)), drop),
         refuse_each("to_vec", || right(p.try_to_vec()), drop),
+        refuse_each("then, to_vec", || right(back_and_forth.try_to_vec()), drop),
+        refuse_each("then, apply", || right(back_and_forth.apply(&original)), drop),
         refuse_each("to_vec, checked", || right(walk.try_to_vec()), drop),
         refuse_each("apply", || right(p.apply(&original)), drop),
         refuse_each("rows", || Permutations::new(3, len as u64, 1).try_to_vec().map(drop), drop),

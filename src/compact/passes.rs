@@ -70,3 +70,48 @@ pub(crate) fn reorder(
     core::mem::forget(guard);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Permutation;
+    use crate::compact::{Compactor, Serial};
+
+    #[test]
+    fn passes_before_one_that_fails_are_undone() {
+        let [p, q, r] = [1, 2, 3].map(|seed| Permutation::new(300, seed));
+        let all = p.then(&q.inverse()).unwrap().then(&r).unwrap();
+        for direction in [Direction::Shuffle, Direction::Unshuffle] {
+            for failing in 0..=3 {
+                let (mut items, mut calls): (Vec<u64>, _) = ((0..300).collect(), 0);
+                let done = reorder(&all, 300, direction, &mut |pass, direction| {
+                    calls += 1;
+                    if calls == failing + 1 {
+                        return Err(Error::OutOfMemory { bytes: 7 });
+                    }
+                    match direction {
+                        Direction::Shuffle => Serial.shuffle(pass, &mut items),
+                        Direction::Unshuffle => Serial.unshuffle(pass, &mut items),
+                    }
+                });
+                assert_eq!(done.is_ok(), failing == 3);
+                assert_eq!(calls, if failing == 3 { 3 } else { 2 * failing + 1 });
+                assert_eq!(items.into_iter().eq(0..300), failing < 3, "{failing}, {direction:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn items_are_moved_at_once_where_there_are_no_passes() {
+        let p = Permutation::new(300, 1);
+        let both = p.then(&p).unwrap();
+        assert!(passes(&both, 300).is_some_and(|passes| passes.as_slice().len() == 2));
+        assert!(passes(&both, 299).is_none() && passes(&both, 0).is_none());
+        let of_fewer = Permutation::with_bijection(200, both.clone()).unwrap();
+        assert!(passes(&of_fewer, 200).is_none());
+        // As one pass, and as none, since nothing is searched for.
+        assert!(passes(&p.inverse(), 300).is_some_and(|passes| passes.as_slice().len() == 1));
+        let walk = Permutation::walk(300, 1);
+        assert!(passes(&walk.then(&walk.inverse()).unwrap(), 300).is_none());
+    }
+}

@@ -241,6 +241,10 @@ impl UnderTest for View {
         self.has_threads() || given.bijection.device_source().is_some()
     }
 
+    fn serves_passes(&self) -> bool {
+        true
+    }
+
     fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
         Some(with_indices!(out, out => {
             self.of(given, out.len()).and_then(|view| view.write_indices(out))

@@ -65,6 +65,15 @@ macro_rules! with_indices {
 
 pub(crate) use with_indices;
 
+/// Whether a back end serves a bijection for `len` items.
+pub(crate) fn serves(backend: &dyn UnderTest, given: &Given, len: usize) -> bool {
+    let in_passes = || {
+        let is_full = len.checked_sub(1).is_some_and(|last| last as u64 == given.bijection.last());
+        backend.serves_passes() && is_full && given.bijection.passes().is_some()
+    };
+    backend.serves(given) || in_passes()
+}
+
 /// A back end under test. Each has the entry points that it implements; the others are absent.
 pub(crate) trait UnderTest: Send {
     /// Whether it works on rayon's threads, so that it is tested in pools of several sizes.
@@ -75,6 +84,11 @@ pub(crate) trait UnderTest: Send {
     /// Whether it serves a bijection at all.
     fn serves(&self, _given: &Given) -> bool {
         true
+    }
+
+    /// Whether it serves each bijection whose passes it serves, for as many items as points.
+    fn serves_passes(&self) -> bool {
+        false
     }
 
     /// Writes the permutation.

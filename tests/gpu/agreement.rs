@@ -80,12 +80,16 @@ fn views_agree() {
         let walk = Permutation::walk(len, 3);
         assert_eq!(walk.clone().on(Backend::Cuda).to_vec(), walk.to_vec(), "length {len}, walk");
     }
-    // Of two permutations as one there is a device text only where neither needs an index.
+    // Of two permutations as one there is a device text only where neither needs an index. Where
+    // one does, the items are moved by one permutation and then the other.
     let (p, q) = (Permutation::new(4096, 1), Permutation::new(4096, 2).inverse());
     let both = p.then(&q).unwrap();
     assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
     let p = Permutation::new(1000, 1);
-    let refused = p.then(&p).unwrap().on(Backend::Cuda).try_to_vec();
+    let both = p.then(&Permutation::new(1000, 2).inverse()).unwrap();
+    assert_eq!(both.clone().on(Backend::Cuda).to_vec(), both.to_vec());
+    let table = Permutation::with_bijection(1000, Table::from_seed(1000, 1)).unwrap();
+    let refused = p.then(&table).unwrap().on(Backend::Cuda).try_to_vec();
     assert_eq!(refused.unwrap_err(), Error::Gpu(GpuError::NoSource));
 }
 

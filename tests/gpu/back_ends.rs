@@ -54,6 +54,10 @@ impl UnderTest for Host {
         given.bijection.device_source().is_some()
     }
 
+    fn serves_passes(&self) -> bool {
+        true
+    }
+
     fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
         Some(with_indices!(out, out => self.0.indices(given.bijection, out)))
     }
@@ -78,6 +82,10 @@ struct Device(CudaWorkspace);
 impl UnderTest for Device {
     fn serves(&self, given: &Given) -> bool {
         given.bijection.device_source().is_some()
+    }
+
+    fn serves_passes(&self) -> bool {
+        true
     }
 
     fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {

@@ -65,7 +65,12 @@ fn the_middle_of_a_trillion_items_needs_a_walk_or_an_index() {
     assert_eq!(p.range(..MIDDLE).unwrap().left(), MIDDLE);
     assert_eq!(p.shard(1, 2).unwrap_err(), REFUSED);
     assert_eq!(p.inverse().range(..5).unwrap_err(), REFUSED);
-    assert_eq!(p.then(&p).unwrap_err(), REFUSED);
+    let both = p.then(&p).unwrap();
+    assert_eq!(both.try_get(MIDDLE).unwrap_err(), REFUSED);
+    assert_eq!(both.try_position(MIDDLE).unwrap_err(), REFUSED);
+    assert_eq!(both.range(..5).unwrap_err(), REFUSED);
+    assert_eq!(both.inverse().shard(0, 2).unwrap_err(), REFUSED);
+    assert_eq!(both.then(&p).unwrap().try_get(0).unwrap_err(), REFUSED);
     assert_eq!(p.inverse().resume(&p.inverse().iter().cursor()).unwrap_err(), REFUSED);
     // A cursor of a place that nobody has looked for.
     let mut iter = p.range(..MIDDLE).unwrap();

@@ -131,6 +131,17 @@ fn walks_and_compositions_agree() {
         assert!(undone.iter().eq(0..len), "there and back");
         assert!(both.bijection().trusted().is_some());
     }
+    // What moves items builds no index, and what is built before is shared.
+    let p = Permutation::new(100_000, 1);
+    let both = p.then(&p.inverse()).unwrap();
+    let mut items: Vec<u64> = (0..100_000).collect();
+    both.apply_in_place(&mut items).unwrap();
+    assert!(items.into_iter().eq(0..100_000));
+    let parts = both.bijection().clone().into_parts();
+    assert!(parts.0.index().is_none() && parts.1.index().is_none());
+    both.build_index().unwrap();
+    let parts = both.bijection().clone().into_parts();
+    assert!(parts.0.index().is_some() && parts.1.index().is_some() && both.index().is_none());
     let refused = Permutation::new(3, 1).then(&Permutation::new(4, 1)).unwrap_err();
     assert_eq!(refused, Error::LengthMismatch { expected: 3, actual: 4 });
     let empty = Permutation::new(0, 1);
