@@ -4,13 +4,12 @@ use core::borrow::Borrow;
 use core::fmt;
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
-use core::mem::{self, MaybeUninit};
 
+use super::ahead::Ahead;
 use super::index::Landmark;
-use super::{Cursor, Permutation, tuning};
+use super::{Cursor, Permutation};
 use crate::base::check::or_panic;
 use crate::bijection::{Bijection, Standard};
-use crate::compact::{SlotRange, Values, room_for};
 use crate::error::{Error, ViewError};
 
 /// The iterator over the indexes of a borrowed permutation; see [`Indexes`].
@@ -60,73 +59,16 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 /// ```
 #[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct Indexes<P, B = Standard> {
-    permutation: P,
+    pub(super) permutation: P,
     bijection: PhantomData<fn() -> B>,
     /// Whether it iterates over the inverse of the permutation that the bijection compacts to.
-    inverted: bool,
+    pub(super) inverted: bool,
     /// The next place, the number of places left, and the distance between them.
-    next: u64,
-    left: u64,
-    stride: u64,
-    front: Ahead,
-    back: Ahead,
-}
-
-/// The indexes that one end has evaluated ahead of time.
-#[derive(Clone, Default)]
-struct Ahead {
-    /// The indexes at the next places, in the order in which they come.
-    indices: Vec<u64>,
-    taken: usize,
-    /// If the permutation is compacted: the bounds of the slots of these indexes, in the order of
-    /// this end.
-    begun: Option<Bound>,
-    ended: Option<Bound>,
-}
-
-/// A boundary between two slots.
-#[derive(Clone, Copy, Default)]
-struct Bound {
-    /// The slot after it; it may be 2^64.
-    slot: u128,
-    /// The number of survivors before it.
-    place: u64,
-}
-
-impl From<Landmark> for Bound {
-    fn from(Landmark { slot, place }: Landmark) -> Self {
-        Self { slot: u128::from(slot), place }
-    }
-}
-
-impl Ahead {
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        let index = *self.indices.get(self.taken)?;
-        self.taken += 1;
-        Some(index)
-    }
-
-    fn rest(&self) -> &[u64] {
-        &self.indices[self.taken..]
-    }
-
-    fn skip(&mut self, count: u64) {
-        self.taken += self.rest().len().min(usize::try_from(count).unwrap_or(usize::MAX));
-    }
-
-    fn clear(&mut self) {
-        self.indices.clear();
-        self.taken = 0;
-    }
-
-    /// Discards the indexes that were evaluated and not taken, as if they had not been evaluated.
-    fn rewind(&mut self) {
-        if !self.rest().is_empty() {
-            self.ended = self.begun;
-        }
-        self.clear();
-    }
+    pub(super) next: u64,
+    pub(super) left: u64,
+    pub(super) stride: u64,
+    pub(super) front: Ahead,
+    pub(super) back: Ahead,
 }
 
 impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
@@ -190,7 +132,7 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         Self { permutation, bijection, inverted, next, left, stride, front, back }
     }
 
-    fn permutation(&self) -> &Permutation<B> {
+    pub(super) fn permutation(&self) -> &Permutation<B> {
         self.permutation.borrow()
     }
 
@@ -200,21 +142,6 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
         let inverted = permutation.borrow().inverted;
         let front = Ahead { ended: Some(landmark.into()), ..Ahead::default() };
         Self { stride, front, ..Self::new(permutation, inverted, next, left) }
-    }
-
-    /// Whether each place is evaluated by itself, instead of a run of slots together.
-    fn is_direct(&self) -> bool {
-        let permutation = self.permutation();
-        self.inverted || permutation.fills_domain() || permutation.slots().is_some()
-    }
-
-    /// The indexes at `count` places from `first` on, if places are [direct](Self::is_direct). It
-    /// reuses the memory of `indices`.
-    fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
-        indices.clear();
-        indices.extend((0..count as u64).map(|k| first + k * self.stride));
-        self.permutation().evaluate(self.inverted, self.stride == 1, &mut indices);
-        indices
     }
 
     /// The number of indexes that are left.
@@ -342,168 +269,15 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     }
 
     /// The number of places that the front passes up to the last one, if at least one is left.
-    fn places_to_last(&self) -> u64 {
+    pub(super) fn places_to_last(&self) -> u64 {
         // Counted from the beginning, or from the slot that the front has reached.
         let from = self.front.ended.map_or(0, |bound| bound.place.min(self.next));
         (self.last_place() - from).saturating_add(1)
     }
 
     /// The last of the remaining places, if at least one is left.
-    fn last_place(&self) -> u64 {
+    pub(super) fn last_place(&self) -> u64 {
         self.next + (self.left - 1) * self.stride
-    }
-
-    /// The next index, when no evaluated one is left.
-    #[cold]
-    fn next_of_refilled(&mut self) -> Option<u64> {
-        if self.left == 0 || !self.refill() {
-            self.left = 0;
-            return None;
-        }
-        self.next()
-    }
-
-    /// Reserves the memory for evaluating at the front, which is otherwise allocated without a way
-    /// to fail when it is needed.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(super) fn reserve_run(&mut self) -> Result<(), Error> {
-        let bytes = (tuning::RUN * size_of::<u64>()) as u64;
-        let reserved = self.front.indices.try_reserve_exact(tuning::RUN);
-        reserved.map_err(|_| Error::OutOfMemory { bytes })
-    }
-
-    /// Evaluates the next indexes at the front. Returns whether there are any.
-    fn refill(&mut self) -> bool {
-        self.front.clear();
-        if self.is_direct() {
-            let count = self.left.min(tuning::RUN as u64) as usize;
-            let memory = mem::take(&mut self.front.indices);
-            self.front.indices = self.evaluate(self.next, count, memory);
-            return count > 0;
-        }
-        self.refill_with_survivors()
-    }
-
-    fn refill_with_survivors(&mut self) -> bool {
-        let Permutation { bijection, len, .. } = self.permutation.borrow();
-        let values = Values::unchecked(bijection, *len);
-        let mut at = self.front.ended.unwrap_or_default();
-        self.jump(&mut at);
-        let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
-        let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
-        while let Ok(slot) = u64::try_from(at.slot)
-            && slot <= values.last_slot()
-        {
-            let slots = SlotRange::from(slot, values.last_slot(), tuning::RUN);
-            let survivors = values.survivors(slots, &mut room);
-            self.front.begun = Some(at);
-            let skipped = self.next.saturating_sub(at.place);
-            at.slot += slots.count() as u128;
-            // A wrong bijection may have any number of survivors.
-            at.place = at.place.saturating_add(survivors.len() as u64);
-            self.front.ended = Some(at);
-            if skipped < survivors.len() as u64 {
-                let survivors = &survivors[skipped as usize..];
-                if stride == 1 {
-                    self.front.indices.extend_from_slice(survivors);
-                } else {
-                    self.front.indices.extend(survivors.iter().step_by(stride));
-                }
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Jumps to a slot nearer to the next place, if that place is far away and the index has such a
-    /// slot, or the place is nearer to the end.
-    fn jump(&self, at: &mut Bound) {
-        let permutation = self.permutation();
-        let places = self.next.saturating_sub(at.place);
-        if !permutation.is_far(places) {
-            return;
-        }
-        let landmark = match permutation.index() {
-            Some(index) => index.before(self.next),
-            None if permutation.len.saturating_sub(self.next) < places => {
-                permutation.landmark_near_end(self.next)
-            }
-            None => None,
-        };
-        if let Some(landmark) = landmark
-            && u128::from(landmark.slot) > at.slot
-        {
-            *at = landmark.into();
-        }
-    }
-
-    /// Evaluates the next indexes at the back. Returns whether there are any.
-    #[cold]
-    fn refill_back(&mut self) -> bool {
-        self.back.clear();
-        if self.is_direct() {
-            let count = self.left.min(tuning::RUN as u64);
-            let first = self.last_place() - (count - 1) * self.stride;
-            let memory = mem::take(&mut self.back.indices);
-            self.back.indices = self.evaluate(first, count as usize, memory);
-            self.back.indices.reverse();
-            return count > 0;
-        }
-        self.refill_back_with_survivors()
-    }
-
-    fn refill_back_with_survivors(&mut self) -> bool {
-        let Permutation { bijection, len, .. } = self.permutation.borrow();
-        let last = self.last_place();
-        let places = self.back.ended.map_or(*len, |bound| bound.place).saturating_sub(last);
-        let is_reached = self.permutation().is_within_reach(places.saturating_add(1));
-        // The index lists the slots if there are many for each item.
-        let is_sparse = self.permutation().is_sparse();
-        if is_sparse && (self.permutation().is_built_unasked() || !is_reached) {
-            self.permutation().expect_index();
-            // This holds unless the bijection is wrong about its domain.
-            if self.is_direct() {
-                return self.refill_back();
-            }
-        }
-        let permutation: &Permutation<B> = self.permutation.borrow();
-        let values = Values::unchecked(bijection, *len);
-        let end = Bound { slot: u128::from(values.last_slot()) + 1, place: *len };
-        let mut at = self.back.ended.unwrap_or(end);
-        if permutation.is_far(places) {
-            if !is_reached {
-                permutation.expect_index();
-            }
-            let index = permutation.index();
-            if let Some(landmark) = index.and_then(|index| index.after(last))
-                && u128::from(landmark.slot) < at.slot
-            {
-                at = landmark.into();
-            }
-        }
-        let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
-        while at.slot > 0 {
-            // Both are below 2^64.
-            let first = at.slot.saturating_sub(tuning::RUN as u128) as u64;
-            let slots = SlotRange::from(first, (at.slot - 1) as u64, tuning::RUN);
-            let survivors = values.survivors::<u64>(slots, &mut room);
-            self.back.begun = Some(at);
-            let Some(before) = at.place.checked_sub(survivors.len() as u64) else { return false };
-            at = Bound { slot: u128::from(first), place: before };
-            self.back.ended = Some(at);
-            if last >= before {
-                let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
-                let Some(survivors) = survivors.get(..=(last - before) as usize) else {
-                    return false;
-                };
-                self.back.indices.extend(survivors.iter().rev().step_by(stride));
-                return true;
-            }
-        }
-        false
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`Permutation`]: one permutation and all of its views.
 
+mod ahead;
 mod as_bijection;
 mod cursor;
 mod index;
@@ -9,6 +10,7 @@ mod many;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod on_gpu;
 mod par_iter;
+mod refill;
 mod sample;
 mod scan;
 mod then;

@@ -1,0 +1,181 @@
+//! Evaluating the next indexes of an [`Indexes`], at either end.
+
+use core::borrow::Borrow;
+use core::mem::{self, MaybeUninit};
+
+use super::ahead::Bound;
+use super::iter::Indexes;
+use super::{Permutation, tuning};
+use crate::bijection::Bijection;
+use crate::compact::{SlotRange, Values, room_for};
+use crate::error::Error;
+
+impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
+    /// Whether each place is evaluated by itself, instead of a run of slots together.
+    pub(super) fn is_direct(&self) -> bool {
+        let permutation = self.permutation();
+        self.inverted || permutation.fills_domain() || permutation.slots().is_some()
+    }
+
+    /// The indexes at `count` places from `first` on, if places are [direct](Self::is_direct). It
+    /// reuses the memory of `indices`.
+    fn evaluate(&self, first: u64, count: usize, mut indices: Vec<u64>) -> Vec<u64> {
+        indices.clear();
+        indices.extend((0..count as u64).map(|k| first + k * self.stride));
+        self.permutation().evaluate(self.inverted, self.stride == 1, &mut indices);
+        indices
+    }
+
+    /// The next index, when no evaluated one is left.
+    #[cold]
+    pub(super) fn next_of_refilled(&mut self) -> Option<u64> {
+        if self.left == 0 || !self.refill() {
+            self.left = 0;
+            return None;
+        }
+        self.next()
+    }
+
+    /// Reserves the memory for evaluating at the front, which is otherwise allocated without a way
+    /// to fail when it is needed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn reserve_run(&mut self) -> Result<(), Error> {
+        let bytes = (tuning::RUN * size_of::<u64>()) as u64;
+        let reserved = self.front.indices.try_reserve_exact(tuning::RUN);
+        reserved.map_err(|_| Error::OutOfMemory { bytes })
+    }
+
+    /// Evaluates the next indexes at the front. Returns whether there are any.
+    pub(super) fn refill(&mut self) -> bool {
+        self.front.clear();
+        if self.is_direct() {
+            let count = self.left.min(tuning::RUN as u64) as usize;
+            let memory = mem::take(&mut self.front.indices);
+            self.front.indices = self.evaluate(self.next, count, memory);
+            return count > 0;
+        }
+        self.refill_with_survivors()
+    }
+
+    fn refill_with_survivors(&mut self) -> bool {
+        let Permutation { bijection, len, .. } = self.permutation.borrow();
+        let values = Values::unchecked(bijection, *len);
+        let mut at = self.front.ended.unwrap_or_default();
+        self.jump(&mut at);
+        let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
+        let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
+        while let Ok(slot) = u64::try_from(at.slot)
+            && slot <= values.last_slot()
+        {
+            let slots = SlotRange::from(slot, values.last_slot(), tuning::RUN);
+            let survivors = values.survivors(slots, &mut room);
+            self.front.begun = Some(at);
+            let skipped = self.next.saturating_sub(at.place);
+            at.slot += slots.count() as u128;
+            // A wrong bijection may have any number of survivors.
+            at.place = at.place.saturating_add(survivors.len() as u64);
+            self.front.ended = Some(at);
+            if skipped < survivors.len() as u64 {
+                let survivors = &survivors[skipped as usize..];
+                if stride == 1 {
+                    self.front.indices.extend_from_slice(survivors);
+                } else {
+                    self.front.indices.extend(survivors.iter().step_by(stride));
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Jumps to a slot nearer to the next place, if that place is far away and the index has such a
+    /// slot, or the place is nearer to the end.
+    pub(super) fn jump(&self, at: &mut Bound) {
+        let permutation = self.permutation();
+        let places = self.next.saturating_sub(at.place);
+        if !permutation.is_far(places) {
+            return;
+        }
+        let landmark = match permutation.index() {
+            Some(index) => index.before(self.next),
+            None if permutation.len.saturating_sub(self.next) < places => {
+                permutation.landmark_near_end(self.next)
+            }
+            None => None,
+        };
+        if let Some(landmark) = landmark
+            && u128::from(landmark.slot) > at.slot
+        {
+            *at = landmark.into();
+        }
+    }
+
+    /// Evaluates the next indexes at the back. Returns whether there are any.
+    #[cold]
+    pub(super) fn refill_back(&mut self) -> bool {
+        self.back.clear();
+        if self.is_direct() {
+            let count = self.left.min(tuning::RUN as u64);
+            let first = self.last_place() - (count - 1) * self.stride;
+            let memory = mem::take(&mut self.back.indices);
+            self.back.indices = self.evaluate(first, count as usize, memory);
+            self.back.indices.reverse();
+            return count > 0;
+        }
+        self.refill_back_with_survivors()
+    }
+
+    fn refill_back_with_survivors(&mut self) -> bool {
+        let Permutation { bijection, len, .. } = self.permutation.borrow();
+        let last = self.last_place();
+        let places = self.back.ended.map_or(*len, |bound| bound.place).saturating_sub(last);
+        let is_reached = self.permutation().is_within_reach(places.saturating_add(1));
+        // The index lists the slots if there are many for each item.
+        let is_sparse = self.permutation().is_sparse();
+        if is_sparse && (self.permutation().is_built_unasked() || !is_reached) {
+            self.permutation().expect_index();
+            // This holds unless the bijection is wrong about its domain.
+            if self.is_direct() {
+                return self.refill_back();
+            }
+        }
+        let permutation: &Permutation<B> = self.permutation.borrow();
+        let values = Values::unchecked(bijection, *len);
+        let end = Bound { slot: u128::from(values.last_slot()) + 1, place: *len };
+        let mut at = self.back.ended.unwrap_or(end);
+        if permutation.is_far(places) {
+            if !is_reached {
+                permutation.expect_index();
+            }
+            let index = permutation.index();
+            if let Some(landmark) = index.and_then(|index| index.after(last))
+                && u128::from(landmark.slot) < at.slot
+            {
+                at = landmark.into();
+            }
+        }
+        let mut room = [MaybeUninit::uninit(); room_for(tuning::RUN)];
+        while at.slot > 0 {
+            // Both are below 2^64.
+            let first = at.slot.saturating_sub(tuning::RUN as u128) as u64;
+            let slots = SlotRange::from(first, (at.slot - 1) as u64, tuning::RUN);
+            let survivors = values.survivors::<u64>(slots, &mut room);
+            self.back.begun = Some(at);
+            let Some(before) = at.place.checked_sub(survivors.len() as u64) else { return false };
+            at = Bound { slot: u128::from(first), place: before };
+            self.back.ended = Some(at);
+            if last >= before {
+                let stride = usize::try_from(self.stride).unwrap_or(usize::MAX);
+                let Some(survivors) = survivors.get(..=(last - before) as usize) else {
+                    return false;
+                };
+                self.back.indices.extend(survivors.iter().rev().step_by(stride));
+                return true;
+            }
+        }
+        false
+    }
+}
