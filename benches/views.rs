@@ -167,3 +167,38 @@ fn par_iter(bencher: Bencher, len: u64) {
         divan::black_box(p.par_iter().reduce(|| 0, |a, b| a ^ b));
     });
 }
+
+/// Where items of 8 bytes are moved by two permutations as one: 2^20 + 1 and 2^24 + 1 of them.
+fn lengths_to_move() -> [u64; 2] {
+    if full() == 1 << 29 { [(1 << 20) + 1, (1 << 24) + 1] } else { [1001, 65_537] }
+}
+
+/// Moves items by two permutations, and checks that they are undone.
+fn by_two(
+    bencher: Bencher,
+    len: u64,
+    apply: impl Fn(&Permutation, &Permutation, &mut [u64]) -> Result<(), Error>,
+) {
+    let [p, q] = [1, 2].map(|seed| Permutation::new(len, seed).on(Backend::Cpu));
+    let mut items: Vec<u64> = (0..len).collect();
+    apply(&p, &q, &mut items).expect("there is memory");
+    q.unapply_in_place(&mut items).expect("there is memory");
+    p.unapply_in_place(&mut items).expect("there is memory");
+    assert!(items.iter().copied().eq(0..len));
+    bencher.counter(ItemsCount::new(len)).bench_local(|| {
+        apply(&p, &q, divan::black_box(&mut items)).expect("there is memory");
+    });
+}
+
+#[divan::bench(args = lengths_to_move(), sample_count = 10, sample_size = 1)]
+fn move_by_composition(bencher: Bencher, len: u64) {
+    by_two(bencher, len, |p, q, items| p.then(q)?.apply_in_place(items));
+}
+
+#[divan::bench(args = lengths_to_move(), sample_count = 10, sample_size = 1)]
+fn move_by_both(bencher: Bencher, len: u64) {
+    by_two(bencher, len, |p, q, items| {
+        p.apply_in_place(items)?;
+        q.apply_in_place(items)
+    });
+}

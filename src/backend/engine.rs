@@ -120,8 +120,8 @@ impl Engine {
     }
 }
 
-/// Whether the GPU can be tried for moving as many items. It is not for a bijection that is not trusted:
-/// the GPU would check the values of the device text, and the CPU those of the Rust code.
+/// Whether the GPU can be tried for moving `len` items. It is not for a bijection that is not
+/// trusted: the GPU would check the values of the device text, and the CPU those of the Rust code.
 fn suits(bijection: &dyn Bijection, len: usize) -> bool {
     let has_source = |trusted: &Trusted| trusted.device_source().is_some();
     match passes::passes(bijection, len) {

@@ -35,7 +35,8 @@ impl<B> Passes<B> {
         self
     }
 
-    /// The same passes of other forms of their bijections; `None` if one has none.
+    /// The same passes, of other forms of their bijections; `None` if one has none.
+    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
     pub(crate) fn map<'a, C>(&'a self, form: impl Fn(&'a B) -> Option<C>) -> Option<Passes<C>> {
         let pass = |pass: &'a Pass<B>| {
             let &Pass { ref bijection, len, is_inverted } = pass;

@@ -373,7 +373,8 @@ impl<'a, N: Word> Trusted<'a, N> {
         self.is_panic_free
     }
 
-    /// The compaction to a length, as a pass; `None` if the domain is smaller or a method may panic.
+    /// The compaction to a length, as a pass; `None` if the domain is smaller or a method may
+    /// panic.
     pub(crate) fn compacted_to(self, len: u64) -> Option<Passes<Self>> {
         let serves = self.is_panic_free && check_length(len, self.last().widen()).is_ok();
         serves.then(|| Passes::one(self, len))

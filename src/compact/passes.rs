@@ -1,8 +1,8 @@
 //! Moving items by several bijections, one after the other, where one alone would have to search
 //! for its values: see [`Bijection::passes`].
 //!
-//! Each pass goes by a [`Trusted`] bijection. So it moves items as safely as any other call, even if
-//! the passes are not those of the bijection that returned them.
+//! Each pass goes by a [`Trusted`] bijection. So it moves items as safely as any other call, even
+//! if the passes are not those of the bijection that returned them.
 
 use super::Direction;
 use crate::base::abort::AbortOnUnwind;
@@ -34,8 +34,8 @@ pub(crate) fn in_order<'a, 'b>(
     })
 }
 
-/// Moves `len` items by a bijection, in a given direction: by its passes, or at once if it has none.
-/// `step` moves them at once.
+/// Moves `len` items by a bijection, in a given direction: by its passes, or at once if it has
+/// none. `step` moves them at once.
 ///
 /// # Errors
 ///

@@ -35,7 +35,9 @@ use crate::error::{Error, GpuError};
 /// where a GPU pays most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's
-/// have, except for [`Table`](crate::bijection::Table)s of more than 256 points.
+/// have, except for [`Table`](crate::bijection::Table)s of more than 256 points. Items are moved by
+/// a [composition](crate::Permutation::then) of permutations as by one and then the other, so it is
+/// their bijections that need a source.
 ///
 /// # Examples
 ///

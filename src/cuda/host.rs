@@ -154,8 +154,8 @@ fn write_columns(
     columns: &mut ColumnSet<impl StaticRow>,
     direction: Direction,
 ) -> Result<(), Error> {
-    // The domain, the device text and the passes are read once for all columns, since an untrusted bijection
-    // may return something else the next time.
+    // The domain, the device text and the passes are read once for all columns, since an untrusted
+    // bijection may return something else the next time.
     let passes = passes::passes(f, columns.len().unwrap_or(0));
     let vouched = if passes.is_none() { f.trusted() } else { None };
     let asked;

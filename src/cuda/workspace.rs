@@ -49,8 +49,9 @@ use crate::word::Word;
 /// [`TwoPass`](CudaStrategy::TwoPass) `3 n / 512`; [`Unfused`](CudaStrategy::Unfused) `4 (n + m)`,
 /// or twice that beyond 2^32 points, and the single pass's;
 /// [`Partitioned`](CudaStrategy::Partitioned) about `(2 s + 6) m`, and the single pass's. A
-/// bijection that has to be checked takes `8 m + m / 8`, and the single pass's. Affine maps: `m s`
-/// in place, for a network, and for the parts by a mask.
+/// bijection that has to be checked takes `8 m + m / 8`, and the single pass's. A composition of
+/// permutations takes what the largest of its parts does, and `m s` for each array. Affine maps:
+/// `m s` in place, for a network, and for the parts by a mask.
 ///
 /// # Examples
 ///

@@ -92,9 +92,9 @@ impl<B: Bijection> Bijection for Permutation<B> {
         Some(self.bijection.uncompacted().unwrap_or(&self.bijection))
     }
 
-    /// Where the length does not fill the bijection's domain, one pass: the compaction itself, which
-    /// needs no index. `None` if the bijection within is a composition of more points, since no
-    /// passes compact that.
+    /// Where the length does not fill the bijection's domain, one pass: the compaction itself,
+    /// which needs no index. `None` if the bijection within is a composition of more points, since
+    /// no passes compact that.
     fn passes(&self) -> Option<Passes<Trusted<'_>>> {
         let within: &dyn Bijection = self.bijection.uncompacted().unwrap_or(&self.bijection);
         let passes = match within.passes() {

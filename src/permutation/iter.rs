@@ -39,8 +39,9 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 /// # Panics
 ///
 /// Iterating backwards from a place far from the end, or through an inverse or a composition, may
-/// need an index of the permutation. It is then built, and the iterator panics if that fails, or if the domain
-/// has more than [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS) slots. Call
+/// need an index of the permutation. It is then built, and the iterator panics if that fails, or if
+/// the domain has more than
+/// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS) slots. Call
 /// [`Permutation::build_index`] beforehand to get an error instead.
 ///
 /// # Examples

@@ -118,8 +118,9 @@ impl<B: Bijection> Permutation<B> {
     /// Iterates over `p[0], p[1], ..` on the calling thread, in constant memory.
     ///
     /// From the front it needs no index, except for an [`inverse`](Self::inverse) or a
-    /// [composition](Self::then). It evaluates every slot. Where there are many more slots than items, calling
-    /// [`build_index`](Self::build_index) beforehand makes it evaluate only the slots of the items.
+    /// [composition](Self::then). It evaluates every slot. Where there are many more slots than
+    /// items, calling [`build_index`](Self::build_index) beforehand makes it evaluate only the
+    /// slots of the items.
     ///
     /// # Examples
     ///
