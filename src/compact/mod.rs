@@ -46,8 +46,11 @@ pub use serial::Serial;
 
 pub(crate) use columns::{ColumnSet, StaticRow};
 pub(crate) use cpu::direct::is_parallel;
-pub(crate) use cpu::partitioned::mailbox::{
-    BLOCK_BYTES, Key, Mailbox, Outbox, Shape, bucket_count, fits, shape_of, working_bytes,
+pub(crate) use cpu::partitioned::block::Block;
+pub(crate) use cpu::partitioned::mailbox::{Arrivals, Mailbox, Step};
+pub(crate) use cpu::partitioned::outbox::{Key, Outbox};
+pub(crate) use cpu::partitioned::shape::{
+    BLOCK_BYTES, Shape, Sizes, bucket_count, chunk_of, fits, most_items, others, shape_of,
 };
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};

@@ -66,6 +66,7 @@
 //! ```
 
 mod census;
+mod delivery;
 mod division;
 mod lanes;
 mod plan;
@@ -77,7 +78,8 @@ mod tests;
 mod tiles;
 
 pub use census::Census;
+pub use delivery::{Arrived, Blocks, Delivery, Message, Room, Sorted};
 pub use division::Division;
 pub use plan::Exchange;
 pub use rounds::items_of_round;
-pub use tagged::{Blocks, Delivery, Sorted, TaggedExchange};
+pub use tagged::TaggedExchange;

@@ -1,19 +1,15 @@
 //! [`TaggedExchange`]: items travel with two bytes each that say where they go.
 
 use core::fmt;
-use core::mem::MaybeUninit;
 use core::ops::Range;
 
 use super::census::Census;
+use super::delivery::Sorted;
 use super::division::Division;
 use super::plan::{check, check_divisions};
 use super::shifted::Shifted;
-use crate::base::check::try_with_capacity;
 use crate::bijection::{Bijection, Trusted};
-use crate::compact::{
-    BLOCK_BYTES, Key, Mailbox, Outbox, Shape, Workspace, bucket_count, fits, shape_of,
-    working_bytes,
-};
+use crate::compact::{Key, Shape, Sizes, Workspace, bucket_count, fits, shape_of};
 use crate::error::{Error, ExchangeError};
 use crate::permutation::Permutation;
 
@@ -36,16 +32,21 @@ const FEWEST: u64 = 512;
 /// 1. Each [`sort`](Self::sort)s its items.
 /// 2. They add up their [`Sorted::counts`], and tell each other their [`Sorted::shape`]s. In MPI
 ///    these are `MPI_Allreduce` and `MPI_Allgather`.
-/// 3. Each makes a [`Delivery`], and for each [part](Delivery::parts) sends blocks of
-///    [`Blocks::BLOCK_BYTES`] to all others. In MPI that is `MPI_Alltoallv`.
-/// 4. Each calls [`Delivery::place`].
+/// 3. Each makes a [`Delivery`](super::Delivery). All choose the same number of
+///    [`chunks`](Self::chunks), in which each rank's buckets come to it.
+/// 4. In each [`step`](super::Delivery::step) all send each other the
+///    [messages](super::Blocks::sent) of one chunk, and each
+///    [`place`](super::Arrived::place)s what has come in the step before. A rank may place while
+///    its messages are on their way: in MPI, between `MPI_Isend` and `MPI_Waitall`.
 ///
 /// # Examples
 ///
 /// Three ranks in one process, which talk by copying:
 ///
 /// ```
-/// use bijective_shuffle::exchange::{Blocks, Division, TaggedExchange};
+/// use std::collections::HashMap;
+///
+/// use bijective_shuffle::exchange::{Division, TaggedExchange};
 /// use bijective_shuffle::prelude::*;
 ///
 /// let p = Permutation::new(200_001, 42);
@@ -68,30 +69,34 @@ const FEWEST: u64 = 512;
 ///     totals.iter_mut().zip(sorted.counts()).for_each(|(total, count)| *total += count);
 /// }
 /// let shapes: Vec<_> = sorted.iter().map(|sorted| sorted.shape()).collect();
+/// // So few items had best come in one chunk. Here they come in two.
+/// assert_eq!(plans[0].chunks::<u64>(&shapes, u64::MAX), 1);
 /// let mut deliveries = Vec::new();
 /// for sorted in sorted {
-///     deliveries.push(sorted.deliver(&totals, &shapes)?);
+///     deliveries.push(sorted.deliver(&totals, &shapes, 2)?);
 /// }
-/// for part in 0..deliveries[0].parts() {
-///     for (sender, receiver) in (0..3).flat_map(|sender| (0..3).map(move |to| (sender, to))) {
-///         let blocks = deliveries[sender].exchange(part);
-///         let first = blocks.send_starts[receiver] * Blocks::BLOCK_BYTES;
-///         let bytes = blocks.send_counts[receiver] * Blocks::BLOCK_BYTES;
-///         let sent = blocks.sent[first..first + bytes].to_vec();
-///         let blocks = deliveries[receiver].exchange(part);
-///         let first = blocks.receive_starts[sender] * Blocks::BLOCK_BYTES;
-///         blocks.received[first..first + bytes].copy_from_slice(&sent);
+/// let mut shards: Vec<Vec<u64>> = (0..3).map(|rank| vec![0; shard_len(&plans[rank])]).collect();
+/// for step in 0..deliveries[0].steps() {
+///     let mut wire = HashMap::new();
+///     for (sender, delivery) in deliveries.iter_mut().enumerate() {
+///         let (blocks, _) = delivery.step(step);
+///         for message in blocks.sent() {
+///             wire.insert((sender, message.rank, message.part), message.bytes.to_vec());
+///         }
+///     }
+///     for (receiver, delivery) in deliveries.iter_mut().enumerate() {
+///         let (blocks, arrived) = delivery.step(step);
+///         // SAFETY: all that was sent in the step before has been received.
+///         unsafe { arrived.place(&mut shards[receiver]) }?;
+///         for room in blocks.received() {
+///             room.bytes.copy_from_slice(&wire[&(room.rank, receiver, room.part)]);
+///         }
 ///     }
 /// }
-/// let mut shuffled = Vec::new();
-/// for (plan, delivery) in plans.iter().zip(deliveries) {
-///     let places = plan.target_places();
-///     let mut shard = vec![0; (places.end - places.start) as usize];
-///     // SAFETY: all that was to be sent has been received.
-///     unsafe { delivery.place(&mut shard) }?;
-///     shuffled.extend(shard);
-/// }
-/// assert_eq!(shuffled, p.apply(&items)?);
+/// assert_eq!(shards.concat(), p.apply(&items)?);
+/// # fn shard_len<B: Bijection>(plan: &TaggedExchange<B>) -> usize {
+/// #     (plan.target_places().end - plan.target_places().start) as usize
+/// # }
 /// # Ok::<(), Error>(())
 /// ```
 pub struct TaggedExchange<'p, B> {
@@ -209,13 +214,37 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
         Some([shape.parts as u64, shape.stride as u64])
     }
 
-    /// About how many bytes of working memory the rank takes for items of a type, besides the items
-    /// and as many places, if all ranks' buckets have these [`shape`](Self::shape)s.
+    /// In how many chunks the ranks had best send items of a type, if all ranks' buckets have these
+    /// [`shape`](Self::shape)s: as many as are worth it, or as many more as it takes for no rank to
+    /// need more than `memory` bytes of [working memory](Self::working_bytes), if that is possible.
+    /// It is the same for all ranks.
+    ///
+    /// A chunk is some MiB and some buckets for each thread. So few items come in one.
     ///
     /// # Panics
     ///
     /// If there is not one shape for each rank, or it does not [serve](Self::serves) the items.
-    pub fn working_bytes<T>(&self, shapes: &[[u64; 2]]) -> u64 {
+    pub fn chunks<T>(&self, shapes: &[[u64; 2]], memory: u64) -> usize {
+        // No more than there are buckets.
+        self.with_sizes::<T, _>(shapes, |sizes| sizes.chunks::<T>(memory) as usize)
+    }
+
+    /// About how many bytes of working memory the rank takes for items of a type, besides the items
+    /// and as many places, if all ranks' buckets have these [`shape`](Self::shape)s and come in
+    /// this number of [`chunks`](Self::chunks).
+    ///
+    /// It is the memory of the sorted items, and of two chunks of what the rank receives, or of all
+    /// of that if it is one chunk; and for each thread that of one bucket.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one shape for each rank, or it does not [serve](Self::serves) the items.
+    pub fn working_bytes<T>(&self, shapes: &[[u64; 2]], chunks: usize) -> u64 {
+        self.with_sizes::<T, _>(shapes, |sizes| sizes.working_bytes::<T>(self.rank, chunks as u64))
+    }
+
+    /// Calls a function with the ranks' sizes for items of a type.
+    fn with_sizes<T, R>(&self, shapes: &[[u64; 2]], call: impl FnOnce(&Sizes) -> R) -> R {
         assert_eq!(shapes.len(), self.from.ranks(), "there is one shape for each rank");
         let last = self.last.filter(|_| fits::<T>()).expect("another exchange serves these items");
         let size = |size: u64| usize::try_from(size).unwrap_or(usize::MAX);
@@ -223,13 +252,19 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
             .iter()
             .map(|&[parts, stride]| Shape { parts: size(parts), stride: size(stride) })
             .collect();
-        let places = self.target_places();
-        let buckets = bucket_count(last).map_or(0, |buckets| buckets as u128);
-        let share = (buckets * u128::from(places.end - places.start))
-            .div_ceil(u128::from(self.to.len()).max(1));
-        // At both ends a bucket may be shared, and the counts of buckets vary a little.
-        let mine = (share as u64 + 2).min(buckets as u64);
-        working_bytes::<T>(last, mine, self.rank, &shapes)
+        let all = bucket_count(last).map_or(0, |buckets| buckets as u64);
+        let buckets = |rank| {
+            let places = self.to.places(rank);
+            if places.is_empty() {
+                return 0;
+            }
+            let share = u128::from(all) * u128::from(places.end - places.start);
+            let share = share.div_ceil(u128::from(self.to.len()));
+            // At both ends a bucket may be shared, and the counts of buckets vary a little.
+            (share as u64 + 2).min(all)
+        };
+        let buckets: Vec<u64> = (0..shapes.len()).map(buckets).collect();
+        call(&Sizes { last, shapes: &shapes, buckets: &buckets })
     }
 
     /// Sorts copies of the rank's items into buckets. `None` if a bucket has too little room for
@@ -272,7 +307,7 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
         // A bijection may say so once and not again.
         .ok_or(ExchangeError::ItemsDiffer)?;
         let outbox = workspace.sort_to_send(f, self.key, last, items)?;
-        Ok(outbox.map(|outbox| Sorted { outbox, to: self.to, rank: self.rank }))
+        Ok(outbox.map(|outbox| Sorted::new(outbox, self.to, self.rank)))
     }
 }
 
@@ -283,189 +318,6 @@ impl<B> fmt::Debug for TaggedExchange<'_, B> {
             .field("rank", rank)
             .field("from", from)
             .field("to", to)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A rank's items in buckets, as [`TaggedExchange::sort`] leaves them.
-pub struct Sorted<'s, T> {
-    outbox: Outbox<'s, T>,
-    to: &'s Division,
-    rank: usize,
-}
-
-impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
-    /// The number of the rank's items in each bucket. All ranks have the same buckets.
-    pub fn counts(&self) -> &[u64] {
-        self.outbox.counts()
-    }
-
-    /// How the buckets lie in memory, for the other ranks.
-    pub fn shape(&self) -> [u64; 2] {
-        let Shape { parts, stride } = self.outbox.shape();
-        [parts as u64, stride as u64]
-    }
-
-    /// Makes room for what the other ranks send, and finds out what goes to whom. It needs the sums
-    /// of all ranks' [`counts`](Self::counts), and all ranks' [`shape`](Self::shape)s.
-    ///
-    /// # Errors
-    ///
-    /// [`ExchangeError::ItemsDiffer`] if the sums are not those of as many items as there are, or
-    /// no rank's buckets lie in such a shape; and [`Error::OutOfMemory`].
-    pub fn deliver(self, totals: &[u64], shapes: &[[u64; 2]]) -> Result<Delivery<'s, T>, Error> {
-        let Self { outbox, to, rank } = self;
-        let differ = || Error::from(ExchangeError::ItemsDiffer);
-        if totals.len() != outbox.counts().len() || shapes.len() != to.ranks() {
-            return Err(differ());
-        }
-        // The first place of each bucket, and the number of all places.
-        let mut starts = try_with_capacity(totals.len() + 1)?;
-        let mut sum = 0_u64;
-        starts.push(0);
-        for &total in totals {
-            sum = sum.checked_add(total).ok_or_else(differ)?;
-            starts.push(sum);
-        }
-        if sum != to.len() {
-            return Err(differ());
-        }
-        let mut buckets = try_with_capacity(to.ranks())?;
-        buckets.extend((0..to.ranks()).map(|rank| buckets_of(&starts, to.places(rank))));
-        let mut own = try_with_capacity(shapes.len())?;
-        for &[parts, stride] in shapes {
-            let [parts, stride] = [parts, stride].map(usize::try_from);
-            let (Ok(parts), Ok(stride)) = (parts, stride) else { return Err(differ()) };
-            own.push(Shape { parts, stride });
-        }
-        if own[rank] != outbox.shape() || !own.iter().all(|shape| shape.has_spare()) {
-            return Err(differ());
-        }
-        let Range { start, end } = to.places(rank);
-        let (places, skipped) = (end - start, start - starts[buckets[rank].start]);
-        let mut kept = try_with_capacity(totals.len())?;
-        kept.extend_from_slice(totals);
-        let mailbox = outbox.exchange(own, rank, buckets[rank].clone())?;
-        Ok(Delivery { mailbox, totals: kept, buckets, rank, places, skipped })
-    }
-}
-
-/// The buckets with the items of some places, where bucket `b` has those from `starts[b]` on.
-fn buckets_of(starts: &[u64], places: Range<u64>) -> Range<usize> {
-    if places.is_empty() {
-        return 0..0;
-    }
-    // Among empty buckets that begin at a place, the last one has its item.
-    let bucket = |place| starts.partition_point(|&start| start <= place) - 1;
-    bucket(places.start)..bucket(places.end - 1) + 1
-}
-
-impl<T> fmt::Debug for Sorted<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sorted").field("rank", &self.rank).finish_non_exhaustive()
-    }
-}
-
-/// A rank's buckets, and room for those of the other ranks.
-pub struct Delivery<'s, T> {
-    mailbox: Mailbox<'s, T>,
-    totals: Vec<u64>,
-    /// The buckets that each rank gets. Where a bucket has items of several ranks, each gets it.
-    buckets: Vec<Range<usize>>,
-    rank: usize,
-    /// The places that this rank holds after the exchange.
-    places: u64,
-    /// The items in this rank's first bucket that belong to ranks before.
-    skipped: u64,
-}
-
-/// What a rank sends and receives for one part, in blocks: to each rank a run of blocks of `sent`,
-/// and from each a run of `received`. Nothing goes from a rank to itself. The runs sent to two
-/// ranks may share blocks.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Blocks<'d> {
-    /// The blocks of this rank's part.
-    pub sent: &'d [MaybeUninit<u8>],
-    /// The first block for each rank.
-    pub send_starts: Vec<usize>,
-    /// The number of blocks for each rank.
-    pub send_counts: Vec<usize>,
-    /// Room for the other ranks' blocks.
-    pub received: &'d mut [MaybeUninit<u8>],
-    /// Where the blocks of each rank go.
-    pub receive_starts: Vec<usize>,
-    /// The number of blocks of each rank.
-    pub receive_counts: Vec<usize>,
-}
-
-impl<T: Copy + Send + Sync> Delivery<'_, T> {
-    /// The number of exchanges: as many as a rank has parts, which is its number of threads.
-    pub fn parts(&self) -> usize {
-        self.mailbox.shapes().iter().map(|shape| shape.parts).max().unwrap_or(0)
-    }
-
-    /// What is to be sent and received for a part.
-    ///
-    /// # Panics
-    ///
-    /// If the ranks' shapes are not those that made this delivery.
-    pub fn exchange(&mut self, part: usize) -> Blocks<'_> {
-        let Self { mailbox, buckets, rank, .. } = self;
-        let mine = buckets[*rank].len();
-        let [mut send_starts, mut send_counts, mut receive_starts, mut receive_counts] =
-            [const { Vec::new() }; 4];
-        let own = mailbox.shapes()[*rank];
-        let mut first = 0;
-        for (other, theirs) in buckets.iter().enumerate() {
-            let goes = other != *rank && part < own.parts;
-            let run = if goes { theirs.clone() } else { 0..0 };
-            send_starts.push(run.start * own.stride);
-            send_counts.push(run.len() * own.stride);
-            let shape = mailbox.shapes()[other];
-            let blocks = mine * shape.stride;
-            let comes = other != *rank && part < shape.parts;
-            receive_starts.push(if comes { first + part * blocks } else { 0 });
-            receive_counts.push(if comes { blocks } else { 0 });
-            if other != *rank {
-                first += shape.parts * blocks;
-            }
-        }
-        let (sent, received) = mailbox.blocks(part);
-        Blocks { sent, send_starts, send_counts, received, receive_starts, receive_counts }
-    }
-
-    /// Puts all items of the rank at their places.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::LengthMismatch`] if there are not as many places in `out` as the rank holds after
-    /// the exchange, [`Error::OutOfMemory`], and [`ExchangeError::ItemsDiffer`] if not all have
-    /// come. After the last one, `out` holds unspecified items.
-    ///
-    /// # Safety
-    ///
-    /// For each part, the room that [`exchange`](Self::exchange) gave for each rank holds the
-    /// blocks that this rank's delivery gave to send, for items of the same type.
-    pub unsafe fn place(self, out: &mut [T]) -> Result<(), Error> {
-        let Self { mailbox, totals, places, skipped, .. } = self;
-        check(places, [out.len()])?;
-        // SAFETY: the caller promises that these blocks have been received.
-        let is_complete = unsafe { mailbox.place(&totals, skipped, out) }?;
-        if is_complete { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }
-    }
-}
-
-impl Blocks<'_> {
-    /// The size of a block in bytes.
-    pub const BLOCK_BYTES: usize = BLOCK_BYTES;
-}
-
-impl<T> fmt::Debug for Delivery<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Delivery")
-            .field("rank", &self.rank)
-            .field("buckets", &self.buckets)
             .finish_non_exhaustive()
     }
 }

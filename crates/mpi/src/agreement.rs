@@ -36,12 +36,12 @@ pub(crate) enum Step {
 /// where they are not.
 pub(crate) struct Ballot {
     pub(crate) step: Step,
-    pub(crate) numbers: [(Difference, u64); 4],
+    pub(crate) numbers: [(Difference, u64); 5],
 }
 
 impl From<Step> for Ballot {
     fn from(step: Step) -> Self {
-        Self { step, numbers: [(Difference::Calls, 0); 4] }
+        Self { step, numbers: [(Difference::Calls, 0); 5] }
     }
 }
 
@@ -91,12 +91,12 @@ impl Group {
         let fields = [step].into_iter().chain(ballot.numbers);
         // Numbers are equal if the least of them is the greatest, and the greatest number has the
         // least complement.
-        let mut least = [u64::MAX; 11];
+        let mut least = [u64::MAX; 13];
         for (k, (_, number)) in fields.clone().enumerate() {
             least[2 * k] = number;
             least[2 * k + 1] = !number;
         }
-        least[10] = failure.map_or(u64::MAX, |_| self.rank() as u64);
+        least[12] = failure.map_or(u64::MAX, |_| self.rank() as u64);
         self.reduce_min(&mut least)?;
         for (k, (difference, _)) in fields.enumerate() {
             // At different steps the numbers mean different things.
@@ -104,10 +104,10 @@ impl Group {
                 return Err(MpiShuffleError::Disagreement(difference));
             }
         }
-        if least[10] == u64::MAX {
+        if least[12] == u64::MAX {
             return Ok(());
         }
-        let rank = least[10] as usize;
+        let rank = least[12] as usize;
         let mut text = [0; MESSAGE];
         if rank == self.rank() {
             let message = failure.unwrap_or_default();

@@ -52,6 +52,8 @@ pub enum Difference {
     MemoryLimits,
     /// Some send items with tags, and some without.
     Tags,
+    /// They ask for different numbers of chunks.
+    Chunks,
     /// Their permutations have different lengths.
     Lengths,
     /// Their permutations have different bijections.
@@ -68,6 +70,7 @@ impl fmt::Display for Difference {
             Self::MessageLimits => "the most items of a message",
             Self::MemoryLimits => "the most working memory",
             Self::Tags => "whether items travel with tags",
+            Self::Chunks => "the number of chunks",
             Self::Lengths => "the permutation's length",
             Self::Permutations => "the permutation's bijection",
             Self::Arrays => "the number of arrays or the sizes of items",

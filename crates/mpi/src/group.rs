@@ -2,7 +2,6 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use bijective_shuffle::exchange::Blocks;
 use bytemuck::Pod;
 use mpi::ffi;
 use mpi::topology::Communicator;
@@ -89,6 +88,11 @@ impl Group {
         let code = unsafe { ffi::MPI_Comm_set_errhandler(duplicate, returns) };
         check("MPI_Comm_set_errhandler", code)?;
         Ok(group)
+    }
+
+    /// The handle of the duplicate.
+    pub(crate) fn communicator(&self) -> ffi::MPI_Comm {
+        self.communicator
     }
 
     /// This process.
@@ -310,44 +314,6 @@ impl Group {
         check("MPI_Alltoallv", code)
     }
 
-    /// Sends each rank its buckets, and receives others.
-    ///
-    /// # Panics
-    ///
-    /// If there are more than [`MOST_ITEMS`] blocks, or they do not fit their buffers.
-    pub(crate) fn exchange_blocks(&self, blocks: Blocks<'_>) -> Result<(), MpiShuffleError> {
-        let as_ints = |starts: &[usize], counts: &[usize], bytes: usize| {
-            for (&start, &count) in starts.iter().zip(counts) {
-                let end =
-                    start.checked_add(count).and_then(|end| end.checked_mul(Blocks::BLOCK_BYTES));
-                assert!(end.is_some_and(|end| end <= bytes), "the blocks are in the buffer");
-            }
-            let int = |&number: &usize| c_int::try_from(number).expect("fewer blocks than items");
-            assert_eq!([starts.len(), counts.len()], [self.ranks; 2]);
-            [starts, counts].map(|numbers| numbers.iter().map(int).collect::<Vec<_>>())
-        };
-        let Blocks { send_starts, send_counts, receive_starts, receive_counts, .. } = &blocks;
-        let [send_starts, send_counts] = as_ints(send_starts, send_counts, blocks.sent.len());
-        let [starts, counts] = as_ints(receive_starts, receive_counts, blocks.received.len());
-        let block = ItemType::of_bytes(Blocks::BLOCK_BYTES)?;
-        // SAFETY: the runs of blocks lie within the buffers, as has just been checked, and if more
-        // arrive than is said, MPI writes no more than that. MPI copies bytes whatever they are.
-        let code = unsafe {
-            ffi::MPI_Alltoallv(
-                start(blocks.sent),
-                send_counts.as_ptr(),
-                send_starts.as_ptr(),
-                block.0,
-                start_mut(blocks.received),
-                counts.as_ptr(),
-                starts.as_ptr(),
-                block.0,
-                self.communicator,
-            )
-        };
-        check("MPI_Alltoallv", code)
-    }
-
     /// Sends each rank its part of the items, in messages of at most `most` items, of which a rank
     /// sends one and receives one at a time. Buffers may have any number of items.
     ///
@@ -431,7 +397,7 @@ impl Drop for Group {
 }
 
 /// The MPI type of an item: as many bytes as it has, so that counts are counts of items.
-struct ItemType(ffi::MPI_Datatype);
+pub(crate) struct ItemType(pub(crate) ffi::MPI_Datatype);
 
 impl ItemType {
     /// The type of items that have at least one byte.
@@ -440,7 +406,7 @@ impl ItemType {
     }
 
     /// The type of items of this number of bytes, at least one.
-    fn of_bytes(bytes: usize) -> Result<Self, MpiShuffleError> {
+    pub(crate) fn of_bytes(bytes: usize) -> Result<Self, MpiShuffleError> {
         let bytes = c_int::try_from(bytes).map_err(|_| MpiShuffleError::Mpi {
             call: "MPI_Type_contiguous",
             code: ffi::MPI_ERR_COUNT as i32,
@@ -497,7 +463,7 @@ fn single_bytes() -> ffi::MPI_Datatype {
 }
 
 /// The error that a call of MPI returned, if it did.
-fn check(call: &'static str, code: c_int) -> Result<(), MpiShuffleError> {
+pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), MpiShuffleError> {
     if code == ffi::MPI_SUCCESS as c_int {
         return Ok(());
     }

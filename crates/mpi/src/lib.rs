@@ -5,6 +5,7 @@ mod arrays;
 mod error;
 mod fingerprint;
 mod group;
+mod in_flight;
 mod plan;
 mod spread;
 mod tagged;

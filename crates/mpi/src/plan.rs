@@ -52,6 +52,8 @@ pub struct Plan<'a, B> {
     /// The most working memory that was asked for, in bytes.
     pub(crate) memory: Option<u64>,
     pub(crate) has_tags: bool,
+    /// The number of chunks that was asked for.
+    pub(crate) chunks: Option<u64>,
     pub(crate) workspace: &'a mut Workspace,
     pub(crate) columns: &'a mut Vec<Box<dyn Any>>,
     /// The exchanges that were asked for so far: to shuffle, and to undo it.
@@ -93,7 +95,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
         p: &'a Permutation<B>,
     ) -> Result<Self, MpiShuffleError> {
         agree_on(spread, p)?;
-        let Spread { group, before, after, largest, limit, memory, has_tags, .. } = spread;
+        let Spread { group, before, after, largest, limit, memory, has_tags, chunks, .. } = spread;
         let Spread { census, workspace, columns, .. } = spread;
         Ok(Self {
             p,
@@ -105,6 +107,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
             limit: *limit,
             memory: *memory,
             has_tags: *has_tags,
+            chunks: *chunks,
             workspace,
             columns,
             exchanges: [None, None],
@@ -213,6 +216,7 @@ impl<'a, B: Bijection> Plan<'a, B> {
             // No limit is not the same as that of any number of bytes.
             (Difference::MemoryLimits, fingerprint::hash(self.memory)),
             (Difference::Tags, self.has_tags.into()),
+            (Difference::Chunks, fingerprint::hash(self.chunks)),
         ];
         Ballot { step, numbers }
     }

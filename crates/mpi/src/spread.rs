@@ -48,6 +48,8 @@ pub struct Spread {
     pub(crate) memory: Option<u64>,
     /// Whether items travel with tags where that serves.
     pub(crate) has_tags: bool,
+    /// The number of chunks that was asked for.
+    pub(crate) chunks: Option<u64>,
     /// That of the last plan.
     pub(crate) census: Option<Census>,
     pub(crate) workspace: Workspace,
@@ -105,6 +107,7 @@ impl Spread {
             limit: MOST_ITEMS,
             memory: None,
             has_tags,
+            chunks: None,
             census: None,
             workspace: Workspace::new(),
             columns: Vec::new(),
@@ -155,6 +158,17 @@ impl Spread {
     #[must_use]
     pub fn with_tags(self, tags: bool) -> Self {
         Self { has_tags: tags, ..self }
+    }
+
+    /// The same, with this number of chunks in which items with [tags](Self::with_tags) come to each
+    /// rank, at least one, instead of as many as serve.
+    ///
+    /// While one chunk is on its way, a rank places the one before it, and it has memory for two.
+    /// Without this there are as many as have some MiB each, and more if that keeps the ranks to
+    /// their [memory](Self::with_memory_limit). All ranks say the same number.
+    #[must_use]
+    pub fn with_chunks(self, chunks: usize) -> Self {
+        Self { chunks: Some(chunks.max(1) as u64), ..self }
     }
 
     /// What this permutation of the whole array has each rank send to each other.

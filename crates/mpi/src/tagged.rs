@@ -2,8 +2,10 @@
 
 use std::any::Any;
 use std::convert::Infallible;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
 
-use bijective_shuffle::exchange::{Sorted, TaggedExchange};
+use bijective_shuffle::exchange::{Delivery, Sorted, TaggedExchange};
 use bijective_shuffle::{Bijection, Workspace};
 use bytemuck::Pod;
 
@@ -11,6 +13,7 @@ use crate::agreement::Step;
 use crate::arrays::{Arrays, Visit};
 use crate::error::MpiShuffleError;
 use crate::group::Group;
+use crate::in_flight::Requests;
 use crate::plan::{Clock, Column, Direction, Plan, check_length, column, fit};
 use crate::times::Times;
 
@@ -36,9 +39,10 @@ impl<'a, B: Bijection> Plan<'a, B> {
             self.tagged[direction as usize] = Some(exchange);
             return Ok(false);
         }
+        let chunks = self.chunks();
         let Self { group, workspace, columns, times, .. } = self;
         (times.pack, times.exchange, times.place) = Default::default();
-        let mut shuffle = Shuffle { exchange: &exchange, group, workspace, columns, times };
+        let mut shuffle = Shuffle { exchange: &exchange, group, chunks, workspace, columns, times };
         let moved = match arrays.visit(&mut shuffle) {
             Ok(()) => true,
             Err(Stop::Overflow) => false,
@@ -57,12 +61,21 @@ impl<'a, B: Bijection> Plan<'a, B> {
         arrays: &mut impl Arrays,
     ) -> Result<bool, MpiShuffleError> {
         let Some(limit) = self.memory else { return Ok(true) };
-        let mut needs = Needs { exchange, group: self.group, most: 0 };
+        let mut needs = Needs { exchange, group: self.group, chunks: self.chunks(), most: 0 };
         arrays.visit(&mut needs)?;
         // The least complement is that of the most.
         let mut least = [!needs.most];
         self.group.reduce_min(&mut least)?;
         Ok(!least[0] <= limit)
+    }
+
+    /// How the ranks choose the number of chunks. They have agreed on it.
+    fn chunks(&self) -> Chunks {
+        match self.chunks {
+            // No rank has as many buckets.
+            Some(chunks) => Chunks::Some(usize::try_from(chunks).unwrap_or(usize::MAX)),
+            None => Chunks::ForMemory(self.memory.unwrap_or(u64::MAX)),
+        }
     }
 
     fn tagged_exchange(
@@ -77,6 +90,25 @@ impl<'a, B: Bijection> Plan<'a, B> {
             Direction::Shuffle => TaggedExchange::shuffle(p, census, before, after, rank),
             Direction::Unshuffle => TaggedExchange::unshuffle(p, census, after, before, rank),
         })
+    }
+}
+
+/// In how many chunks buckets come to each rank.
+#[derive(Clone, Copy)]
+enum Chunks {
+    /// As many as were asked for.
+    Some(usize),
+    /// As many as serve, in this number of bytes if possible.
+    ForMemory(u64),
+}
+
+impl Chunks {
+    /// The number for items of a type, if all ranks' buckets have these shapes.
+    fn count<T>(self, exchange: &TaggedExchange<impl Bijection>, shapes: &[[u64; 2]]) -> usize {
+        match self {
+            Self::Some(chunks) => chunks,
+            Self::ForMemory(bytes) => exchange.chunks::<T>(shapes, bytes),
+        }
     }
 }
 
@@ -99,6 +131,7 @@ impl<B: Bijection> Visit for Serves<'_, '_, B> {
 struct Needs<'a, 'p, B> {
     exchange: &'a TaggedExchange<'p, B>,
     group: &'a Group,
+    chunks: Chunks,
     most: u64,
 }
 
@@ -113,7 +146,8 @@ impl<B: Bijection> Visit for Needs<'_, '_, B> {
         if size_of::<T>() > 0 {
             let shape = self.exchange.shape::<T>().unwrap_or_default();
             let shapes = self.group.gather(shape)?;
-            self.most = self.most.max(self.exchange.working_bytes::<T>(&shapes));
+            let chunks = self.chunks.count::<T>(self.exchange, &shapes);
+            self.most = self.most.max(self.exchange.working_bytes::<T>(&shapes, chunks));
         }
         Ok(())
     }
@@ -136,6 +170,7 @@ impl From<MpiShuffleError> for Stop {
 struct Shuffle<'a, 'p, B> {
     exchange: &'a TaggedExchange<'p, B>,
     group: &'a Group,
+    chunks: Chunks,
     workspace: &'a mut Workspace,
     columns: &'a mut Vec<Box<dyn Any>>,
     times: &'a mut Times,
@@ -149,7 +184,7 @@ impl<B: Bijection> Visit for Shuffle<'_, '_, B> {
         number: usize,
         items: &mut Vec<T>,
     ) -> Result<(), Stop> {
-        let Self { exchange, group, workspace, columns, times } = self;
+        let Self { exchange, group, chunks, workspace, columns, times } = self;
         let [sent, received] = [exchange.source_places(), exchange.target_places()]
             .map(|places| places.end - places.start);
         let Column::<T> { packed, .. } = column(columns, number);
@@ -174,17 +209,54 @@ impl<B: Bijection> Visit for Shuffle<'_, '_, B> {
             return Err(Stop::Overflow);
         };
         group.sum(sorted.counts(), &mut totals)?;
-        let mut delivery = group.agree(Step::Deliver, || sorted.deliver(&totals, &shapes))?;
+        let chunks = chunks.count::<T>(exchange, &shapes);
+        let (delivery, requests) = group.agree(Step::Deliver, || {
+            let requests = Requests::for_messages(messages(&shapes, group.rank()))?;
+            Ok((sorted.deliver(&totals, &shapes, chunks)?, requests))
+        })?;
         times.pack += clock.lap();
-        for part in 0..delivery.parts() {
-            group.exchange_blocks(delivery.exchange(part))?;
-        }
-        times.exchange += clock.lap();
-        // SAFETY: MPI has moved the blocks of each part between ranks that have agreed on the
-        // permutation, the divisions, the direction and the size of items, any bytes of which are
-        // an item.
-        group.agree(Step::Place, || unsafe { delivery.place(packed) })?;
-        times.place += clock.lap();
+        let place = deliver(group, delivery, requests, packed)?;
+        times.place += place;
+        times.exchange += clock.lap().saturating_sub(place);
         Ok(())
     }
+}
+
+/// The most messages that a rank sends and receives at a time.
+fn messages(shapes: &[[u64; 2]], rank: usize) -> u64 {
+    let parts = |rank: usize| shapes[rank][0];
+    let others = (0..shapes.len()).filter(|&other| other != rank);
+    others.map(|other| parts(other) + parts(rank)).sum()
+}
+
+/// Sends the buckets and places those that come: each chunk while the next one is on its way.
+/// Returns how long placing took.
+fn deliver<T: Pod + Send + Sync>(
+    group: &Group,
+    mut delivery: Delivery<'_, T>,
+    mut requests: Requests,
+    places: &mut [T],
+) -> Result<Duration, MpiShuffleError> {
+    let mut placed = Ok(Ok(()));
+    let mut time = Duration::ZERO;
+    for step in 0..delivery.steps() {
+        let (blocks, arrived) = delivery.step(step);
+        let place = || {
+            let mut clock = Clock::start();
+            // A rank that has failed still sends and receives, as the others wait for that. They
+            // are told when all is done.
+            if let Ok(Ok(())) = placed {
+                // SAFETY: MPI has moved the messages of the step before between ranks that have
+                // agreed on the permutation, the divisions, the direction, the size of items, any
+                // bytes of which are an item, and the number of chunks; it has kept the order of
+                // the messages between two ranks, which is the same on both sides.
+                let place = || unsafe { arrived.place(places) };
+                placed = catch_unwind(AssertUnwindSafe(place));
+            }
+            clock.lap()
+        };
+        time += group.exchange_while(blocks, &mut requests, place)?;
+    }
+    group.agree(Step::Place, || placed.unwrap_or_else(|panic| resume_unwind(panic)))?;
+    Ok(time)
 }

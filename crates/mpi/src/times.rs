@@ -13,8 +13,8 @@ pub struct Times {
     pub counts: Duration,
     /// Sorting the items by the ranks that they go to.
     pub pack: Duration,
-    /// Sending and receiving.
+    /// Sending and receiving; with tags, as far as a rank waited for it and had nothing to place.
     pub exchange: Duration,
-    /// Putting the received items at their places.
+    /// Putting the received items at their places; with tags, while others were on their way.
     pub place: Duration,
 }

@@ -19,7 +19,7 @@ static ALLOCATOR: memory::Counting = memory::Counting;
 /// A test that all ranks run together.
 type Test = fn(&SimpleCommunicator);
 
-const TESTS: [(&str, Test); 18] = [
+const TESTS: [(&str, Test); 21] = [
     ("every family, length and division gives the permutation", orders::every_order),
     ("the inverse of a permutation", orders::inverses),
     ("a permutation that is not random", orders::counters),
@@ -28,6 +28,7 @@ const TESTS: [(&str, Test); 18] = [
     ("one plan after another", orders::epochs),
     ("messages of few items", orders::in_messages),
     ("rounds of few items", orders::in_rounds),
+    ("buckets in several chunks", orders::in_chunks),
     ("more items than MPI counts, if asked", orders::more_than_mpi_counts),
     ("the free functions", orders::free_functions),
     ("a part of the processes, in another order", orders::other_communicators),
@@ -35,9 +36,12 @@ const TESTS: [(&str, Test); 18] = [
     ("ranks that call different functions", disagreements::of_calls),
     ("a rank with a wrong array", failures::wrong_arrays),
     ("a bijection that lies or panics", failures::hostile_bijections),
+    ("two items of one slot", failures::two_items_of_a_slot),
     ("arrays and permutations of other lengths", failures::other_lengths),
     ("memory keeps to its limit", memory::limits),
     ("a rank without memory", memory::refused),
+    // The last one, since it changes the thread.
+    ("placing on the calling thread", orders::on_the_calling_thread),
 ];
 
 fn main() {

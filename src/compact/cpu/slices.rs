@@ -14,7 +14,7 @@ use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::direct::MoveRun;
 use super::exact::{exchange, is_exact};
-use super::partitioned::mailbox;
+use super::partitioned::outbox;
 use super::places::Span;
 use super::strategy::{Strategy, Way};
 use super::tuning;
@@ -363,15 +363,15 @@ impl Workspace {
         self.settle_cycles(moved)
     }
 
-    /// Sorts copies of a rank's items into buckets that can be sent; see [`mailbox::sort_to_send`].
+    /// Sorts copies of a rank's items into buckets that can be sent; see [`outbox::sort_to_send`].
     pub(crate) fn sort_to_send<T: Copy + Send + Sync>(
         &mut self,
         f: &Trusted,
-        key: mailbox::Key,
+        key: outbox::Key,
         last: u64,
         items: &[T],
-    ) -> Result<Option<mailbox::Outbox<'_, T>>, Error> {
-        mailbox::sort_to_send(&mut self.partition, &mut self.scratch, f, key, last, items)
+    ) -> Result<Option<outbox::Outbox<'_, T>>, Error> {
+        outbox::sort_to_send(&mut self.partition, &mut self.scratch, f, key, last, items)
     }
 }
 

@@ -229,6 +229,15 @@ pub(crate) fn is_sparse(last: u64, len: usize) -> bool {
     last >= SEQUENTIAL_SLOTS && last / SPARSE >= len as u64
 }
 
+/// The least bytes of a chunk of the buckets that a rank receives, where that leaves each thread
+/// [`CHUNK_BUCKETS`]. Two chunks fit a core's share of the last-level cache, so what arrives need
+/// not go to memory and back; and in a chunk from 60 ranks a message still has 68 KiB.
+pub(crate) const CHUNK_BYTES: u64 = 4 << 20;
+
+/// The least buckets of a chunk for each thread. After each chunk all threads wait for the slowest,
+/// for half a bucket's time on average.
+pub(crate) const CHUNK_BUCKETS: u64 = 8;
+
 /// The standard deviations above the mean for which a bucket has room. A random permutation exceeds
 /// that in one of 2^50 buckets.
 pub(crate) const DEVIATIONS: f64 = 8.0;

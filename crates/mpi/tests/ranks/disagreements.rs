@@ -11,7 +11,7 @@ fn differs(world: &SimpleCommunicator) -> impl Iterator<Item = bool> + use<> {
 }
 
 pub(crate) fn of_arguments(world: &SimpleCommunicator) {
-    use Difference::{Arrays, Lengths, MemoryLimits, MessageLimits, Permutations, Tags};
+    use Difference::{Arrays, Chunks, Lengths, MemoryLimits, MessageLimits, Permutations, Tags};
     let items: Vec<u64> = (0..5000).map(|k| 10_000 * world.rank() as u64 + k).collect();
     for differs in differs(world) {
         let mut spread = Spread::new(world, items.len()).unwrap();
@@ -78,6 +78,15 @@ pub(crate) fn of_arguments(world: &SimpleCommunicator) {
         let mut spread = Spread::new(world, items.len()).unwrap().with_tags(differs);
         let result = spread.plan(&p).unwrap().shuffle(&mut array);
         assert_eq!(result, Err(MpiShuffleError::Disagreement(Tags)));
+        assert_eq!(array, items);
+
+        // Chunks.
+        let mut spread = Spread::new(world, items.len()).unwrap();
+        if differs {
+            spread = spread.with_chunks(2);
+        }
+        let result = spread.plan(&p).unwrap().shuffle(&mut array);
+        assert_eq!(result, Err(MpiShuffleError::Disagreement(Chunks)));
         assert_eq!(array, items);
     }
 }

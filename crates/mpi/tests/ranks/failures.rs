@@ -114,6 +114,94 @@ pub(crate) fn hostile_bijections(world: &SimpleCommunicator) {
     }
 }
 
+/// A bijection in which two slots have changed their indexes.
+struct Swapped {
+    inner: VariablePhilox<24>,
+    slots: [u64; 2],
+}
+
+impl Swapped {
+    fn slot(&self, slot: u64) -> u64 {
+        let [a, b] = self.slots;
+        if slot == a {
+            b
+        } else if slot == b {
+            a
+        } else {
+            slot
+        }
+    }
+}
+
+impl Bijection for Swapped {
+    fn last(&self) -> u64 {
+        self.inner.last()
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        self.inner.forward(self.slot(slot))
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        self.slot(self.inner.inverse(index))
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        Some(Trusted::new(self))
+    }
+}
+
+// SAFETY: a bijection after an exchange of two slots is one.
+unsafe impl TrustedBijection for Swapped {}
+
+/// A rank whose bijection differs in two slots only, which is not noticed beforehand, sends an item
+/// to the slot of another item. The rank that puts their bucket in order finds out, in whichever
+/// chunk that is, and all get its error after the last one.
+pub(crate) fn two_items_of_a_slot(world: &SimpleCommunicator) {
+    let (rank, ranks) = (world.rank() as u64, world.size() as u64);
+    const LEN: u64 = 900_000;
+    let bijection = |slots| Swapped { inner: VariablePhilox::<24>::from_seed(LEN, 42), slots };
+    let of = |slots| Permutation::with_bijection(LEN, bijection(slots)).unwrap();
+    let same = bijection([0, 0]);
+    let survivor = |slot: u64| (slot..).find(|&slot| same.forward(slot) < LEN).unwrap();
+    // With even shards.
+    let holder = |slot| {
+        let index = same.forward(slot);
+        (0..ranks).find(|rank| LEN * (rank + 1) / ranks > index).unwrap()
+    };
+    // In the first, a middle and the last one of the 16 buckets.
+    for bucket in [0, 9, 15] {
+        let b = survivor(bucket * (1 << 16) + 777);
+        // If another rank holds its item, it sends it to the place of the first one's.
+        let a = (3 << 16..).map(survivor).find(|&a| ranks == 1 || holder(a) != holder(b)).unwrap();
+        for chunks in [1, 2, 4, 16] {
+            let mut spread = spread(world, [SHAPES[0]; 2], LEN).with_chunks(chunks);
+            let places = spread.before().places(spread.rank());
+            let before = items::<u64>(places);
+            let mut array = before.clone();
+            let p = of(if rank == holder(a) { [a, b] } else { [0, 0] });
+            let result = spread.plan(&p).unwrap().shuffle(&mut array);
+            if ranks == 1 {
+                // It is another permutation then.
+                result.unwrap();
+                continue;
+            }
+            let (failed, message) = failure(result);
+            assert!(message.contains("items"), "{message}");
+            // About as many places come before the bucket as it has slots before it.
+            let about = LEN * b / (1 << 20) * ranks / LEN;
+            assert!((failed as u64).abs_diff(about) <= 1, "rank {failed} and not {about}");
+            assert_eq!(array, before);
+            // The next shuffle finds nothing of it.
+            let p = Permutation::new(LEN, 43);
+            let mut plan = spread.plan(&p).unwrap();
+            plan.shuffle(&mut array).unwrap();
+            plan.unshuffle(&mut array).unwrap();
+            assert_eq!(array, before);
+        }
+    }
+}
+
 pub(crate) fn other_lengths(world: &SimpleCommunicator) {
     let held = count(world, SHAPES[4], 1000);
     let mut spread = Spread::new(world, held).unwrap();

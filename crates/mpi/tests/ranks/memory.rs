@@ -65,10 +65,17 @@ fn peak_of<R>(call: impl FnOnce() -> R) -> (R, usize) {
     (result, PEAK.load(SeqCst) - before)
 }
 
+/// As many items on each rank that without a limit the working memory is allocated and not mapped.
+const ITEMS: u64 = 1 << 21;
+
 /// The memory beside an array and as many places for its new order, to shuffle it and to undo that.
-fn working_bytes(world: &SimpleCommunicator, limit: u64, has_tags: bool) -> [usize; 2] {
-    // As many that without a limit the working memory is allocated and not mapped.
-    const ITEMS: u64 = 1 << 21;
+/// `uses_tags` is whether there is memory for tags.
+fn working_bytes(
+    world: &SimpleCommunicator,
+    limit: u64,
+    has_tags: bool,
+    uses_tags: bool,
+) -> [usize; 2] {
     let mut spread = Spread::new(world, ITEMS as usize).unwrap();
     spread = spread.with_tags(has_tags).with_memory_limit(limit);
     let places = spread.before().places(spread.rank());
@@ -80,7 +87,7 @@ fn working_bytes(world: &SimpleCommunicator, limit: u64, has_tags: bool) -> [usi
     result.unwrap();
     assert!(array == expected);
     // Tags need no census there.
-    assert_eq!(plan.times().census.is_zero(), has_tags && limit == u64::MAX);
+    assert_eq!(plan.times().census.is_zero(), uses_tags);
     drop(plan);
     // Another spread has none of this one's memory.
     let mut spread = Spread::new(world, ITEMS as usize).unwrap();
@@ -100,11 +107,16 @@ pub(crate) fn limits(world: &SimpleCommunicator) {
     }
     const LIMIT: usize = 10 << 20;
     for has_tags in [false, true] {
-        let taken = working_bytes(world, LIMIT as u64, has_tags);
+        let taken = working_bytes(world, LIMIT as u64, has_tags, false);
         assert!(taken.iter().all(|&bytes| bytes <= LIMIT), "tags {has_tags}: {taken:?} bytes");
-        let without_limit = working_bytes(world, u64::MAX, has_tags);
+        let without_limit = working_bytes(world, u64::MAX, has_tags, has_tags);
         assert!(without_limit.iter().any(|&bytes| bytes > LIMIT), "{without_limit:?} bytes");
     }
+    // In many chunks tags take little more than the items once more, and in a single one twice as
+    // much if there are others who send.
+    const FEW_CHUNKS: usize = 33 << 20;
+    let taken = working_bytes(world, FEW_CHUNKS as u64, true, true);
+    assert!(taken.iter().all(|&bytes| bytes <= FEW_CHUNKS), "{taken:?} bytes");
 }
 
 /// Refuses the n-th large request of one rank, for one n after the other, until it has no more.
@@ -115,7 +127,7 @@ fn refuse_each(world: &SimpleCommunicator, refused: i32, has_tags: bool, undo: b
     let whole: Vec<u64> = (0..len).collect();
     let order = p.apply(&whole).unwrap();
     for nth in 1.. {
-        let mut spread = spread(world, [SHAPES[0]; 2], len).with_tags(has_tags);
+        let mut spread = spread(world, [SHAPES[0]; 2], len).with_tags(has_tags).with_chunks(3);
         if !has_tags {
             spread = spread.with_memory_limit(0);
         }

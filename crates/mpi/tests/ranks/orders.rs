@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use bijective_shuffle::prelude::*;
+use bijective_shuffle::rayon::ThreadPoolBuilder;
 use bijective_shuffle_mpi::{Plan, Spread};
 use mpi::topology::{Color, Communicator, SimpleCommunicator};
 
@@ -188,6 +189,42 @@ pub(crate) fn in_rounds(world: &SimpleCommunicator) {
             }
         }
     }
+}
+
+/// Buckets that come in several chunks: also in more than a rank has buckets, and in as many as a
+/// memory limit takes.
+pub(crate) fn in_chunks(world: &SimpleCommunicator) {
+    for len in [150_001, 500_001] {
+        let p = Permutation::new(len, 42);
+        for p in [&p, &p.inverse()] {
+            let order = order(p);
+            let first = SHAPES.into_iter().zip(SHAPES.into_iter().cycle().skip(1));
+            for shapes in first.map(|(before, after)| [before, after]).chain([[SHAPES[0]; 2]]) {
+                for (chunks, memory) in [(2, None), (3, None), (1000, None), (5, Some(1 << 30))] {
+                    let mut spread = spread(world, shapes, len).with_chunks(chunks);
+                    if let Some(bytes) = memory {
+                        spread = spread.with_memory_limit(bytes);
+                    }
+                    let rank = spread.rank();
+                    let places =
+                        [spread.before(), spread.after()].map(|division| division.places(rank));
+                    let mut plan = spread.plan(p).unwrap();
+                    check::<u64, _>(&mut plan, &places, &order);
+                    check::<[u8; 3], _>(&mut plan, &places, &order);
+                    // Without tags they would have been counted.
+                    assert!(plan.times().counts.is_zero());
+                }
+            }
+        }
+    }
+}
+
+/// Where the calling thread is the only one that computes, it does so while chunks are on their
+/// way. It stays one of rayon's threads from then on.
+pub(crate) fn on_the_calling_thread(world: &SimpleCommunicator) {
+    let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+    assert_eq!(pool.current_thread_index(), Some(0));
+    in_chunks(world);
 }
 
 pub(crate) fn free_functions(world: &SimpleCommunicator) {

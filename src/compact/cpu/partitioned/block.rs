@@ -16,14 +16,20 @@ use crate::error::Error;
 /// unaligned, so that an item and its low bits are mostly in one line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(super) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
+pub(crate) struct Block([MaybeUninit<u8>; tuning::BLOCK_BYTES]);
 
 /// The blocks of each bucket that [`Part::seal`] needs beside the full ones: for the items that do
 /// not fill one, and for the number of all.
 pub(super) const SPARE: usize = 2;
 
+/// Items that are in buckets.
+pub(super) trait InBuckets<T> {
+    /// Visits a bucket's items, each with its number among the bucket's slots or indexes.
+    fn for_each(&self, bucket: usize, visit: impl FnMut(usize, PackedItem<T>));
+}
+
 /// The bytes that an item takes in a block.
-const fn stride_of<T, L>() -> usize {
+pub(super) const fn stride_of<T, L>() -> usize {
     size_of::<T>() + size_of::<L>()
 }
 
@@ -33,20 +39,20 @@ pub(super) const fn items_per_block<T, L>() -> usize {
 }
 
 /// The end of a full block's last item.
-const fn end<T, L>() -> usize {
+pub(super) const fn end<T, L>() -> usize {
     items_per_block::<T, L>() * stride_of::<T, L>()
 }
 
 impl Block {
     /// The bytes of some blocks.
-    pub(super) fn bytes(blocks: &[Self]) -> &[MaybeUninit<u8>] {
+    pub(crate) fn bytes(blocks: &[Self]) -> &[MaybeUninit<u8>] {
         let bytes = size_of_val(blocks);
         // SAFETY: blocks consist of these bytes, without padding, and both views only read them.
         unsafe { core::slice::from_raw_parts(blocks.as_ptr().cast(), bytes) }
     }
 
     /// The bytes of some blocks, any of which are blocks.
-    pub(super) fn bytes_mut(blocks: &mut [Self]) -> &mut [MaybeUninit<u8>] {
+    pub(crate) fn bytes_mut(blocks: &mut [Self]) -> &mut [MaybeUninit<u8>] {
         let bytes = size_of_val(blocks);
         // SAFETY: blocks consist of these bytes, without padding, and are borrowed as long as the
         // result.
@@ -59,7 +65,7 @@ impl Block {
     ///
     /// At the offset there is an item of type T, followed by low bits of type L.
     #[inline(always)]
-    unsafe fn get<T, L: LowBits>(&self, offset: usize) -> (L, PackedItem<T>) {
+    pub(super) unsafe fn get<T, L: LowBits>(&self, offset: usize) -> (L, PackedItem<T>) {
         let place = self.0.as_ptr().wrapping_add(offset);
         // SAFETY: the caller promises that low bits follow the item there, within the block.
         let low = unsafe { place.wrapping_add(size_of::<T>()).cast::<L>().read_unaligned() };
@@ -78,7 +84,7 @@ impl Block {
     /// # Safety
     ///
     /// It has written it.
-    unsafe fn count(&self) -> u32 {
+    pub(super) unsafe fn count(&self) -> u32 {
         // SAFETY: the caller promises that the first four bytes are a number.
         unsafe { self.0.as_ptr().cast::<u32>().read_unaligned() }
     }
@@ -94,7 +100,7 @@ impl Block {
 
     /// Prefetches the block that is `ahead` blocks further on.
     #[inline(always)]
-    fn prefetch(&self, ahead: usize) {
+    pub(super) fn prefetch(&self, ahead: usize) {
         let later = ptr::from_ref(self).wrapping_add(ahead);
         prefetch_lines(later.cast(), tuning::BLOCK_BYTES / LINE);
     }
@@ -161,40 +167,6 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
             self.full[(bucket + 1) * self.stride - 1].set_count(count);
         }
         self.full
-    }
-
-    /// The part that another rank has sealed, of which `full` has `buckets.count` buckets of
-    /// `stride` blocks each. `None` if a bucket claims more items than it has room for.
-    ///
-    /// # Safety
-    ///
-    /// The blocks are those that [`seal`](Self::seal) has returned for items of the types T and L.
-    pub(super) unsafe fn received(
-        buckets: Buckets,
-        open: &'a mut [MaybeUninit<Block>],
-        full: &'a mut [Block],
-        stride: usize,
-    ) -> Result<Option<Self>, Error> {
-        assert_eq!((open.len(), full.len()), (buckets.count, buckets.count * stride));
-        let blocks = stride - SPARE;
-        let mut offsets = try_with_capacity(buckets.count)?;
-        let mut counts = try_with_capacity(buckets.count)?;
-        for (open, blocks_of_one) in open.iter_mut().zip(full.chunks(stride)) {
-            // SAFETY: `seal` has written the number to the last block of each bucket.
-            let count = unsafe { blocks_of_one[stride - 1].count() } as usize;
-            let (whole, rest) =
-                (count / items_per_block::<T, L>(), count % items_per_block::<T, L>());
-            if whole > blocks {
-                return Ok(None);
-            }
-            open.write(blocks_of_one[whole]);
-            offsets.push((rest * stride_of::<T, L>()) as u16);
-            counts.push(whole as u32);
-        }
-        // SAFETY: each open block has just been written.
-        let open = unsafe { assume_init_mut(open) };
-        let (overflows, kinds) = (false, PhantomData);
-        Ok(Some(Self { buckets, open, offsets, full, stride, blocks, counts, overflows, kinds }))
     }
 
     /// Puts the items from `first` on into the buckets of the slots or indexes `to`, one for each
@@ -264,10 +236,11 @@ impl<'a, T, L: LowBits> Part<'a, T, L> {
         self.counts[bucket] as usize * items_per_block::<T, L>()
             + usize::from(self.offsets[bucket]) / stride_of::<T, L>()
     }
+}
 
-    /// Visits a bucket's items, each with its number among the bucket's slots or indexes.
+impl<T, L: LowBits> InBuckets<T> for Part<'_, T, L> {
     #[inline(always)]
-    pub(super) fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, PackedItem<T>)) {
+    fn for_each(&self, bucket: usize, mut visit: impl FnMut(usize, PackedItem<T>)) {
         let full = &self.full[bucket * self.stride..][..self.counts[bucket] as usize];
         let full = full.iter().map(|block| (block, end::<T, L>()));
         let open = (&self.open[bucket], usize::from(self.offsets[bucket]));

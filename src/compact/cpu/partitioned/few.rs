@@ -2,9 +2,9 @@
 
 use core::mem::MaybeUninit;
 
-use super::block::Part;
+use super::block::InBuckets;
 use crate::base::memory::assume_init_mut;
-use crate::compact::cpu::buckets::{Buckets, LowBits};
+use crate::compact::cpu::buckets::Buckets;
 
 /// What is needed to put a bucket's items in order of their slots without a bitmap of the slots:
 /// the slots are divided into two to four times as many *cells* as there are items, the items
@@ -35,9 +35,9 @@ impl<'a> Cells<'a> {
     /// Copies the items of a bucket to the stage in the order of their slots. The stage has as many
     /// places as the bucket has items.
     #[inline(always)]
-    pub(super) fn order<T, L: LowBits>(
+    pub(super) fn order<T>(
         self,
-        parts: &[Part<T, L>],
+        parts: &[impl InBuckets<T>],
         bucket: usize,
         buckets: Buckets,
         stage: &mut [MaybeUninit<T>],

@@ -22,10 +22,13 @@
 //! the sort can be abandoned until then, and is if a bucket overflows. A bucket has room for many
 //! standard deviations more than the mean of a random permutation, but not for every permutation.
 
-mod block;
+pub(crate) mod block;
 mod few;
 pub(crate) mod mailbox;
+pub(crate) mod outbox;
 mod place;
+mod sealed;
+pub(crate) mod shape;
 mod sort;
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,11 @@
 
 use core::mem::MaybeUninit;
 
-use super::block::{PackedItem, Part};
+use super::block::{InBuckets, PackedItem};
 use super::few::Cells;
 use crate::base::memory::assume_init_mut;
 use crate::base::simd::SimdKernel;
-use crate::compact::cpu::buckets::{Buckets, LowBits};
+use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::taken::TakenSlots;
 
 /// How a bucket's items are put in order.
@@ -22,8 +22,8 @@ pub(super) enum Order {
 
 /// Puts a bucket's items in the order of their slots, without gaps. It is compiled for each
 /// instruction set, since most machines have an instruction that counts bits.
-pub(super) struct OrderBucket<'a, T, L> {
-    pub(super) parts: &'a [Part<'a, T, L>],
+pub(super) struct OrderBucket<'a, T, P> {
+    pub(super) parts: &'a [P],
     pub(super) bucket: usize,
     pub(super) buckets: Buckets,
     pub(super) order: Order,
@@ -37,8 +37,8 @@ pub(super) struct OrderBucket<'a, T, L> {
 
 /// Finds the taken slots of a bucket, and how many they are.
 #[inline(always)]
-fn find_taken<'a, T, L: LowBits>(
-    parts: &[Part<T, L>],
+fn find_taken<'a, T, P: InBuckets<T>>(
+    parts: &[P],
     bucket: usize,
     room: &'a mut [MaybeUninit<TakenSlots>],
 ) -> (&'a [TakenSlots], usize) {
@@ -56,7 +56,7 @@ fn find_taken<'a, T, L: LowBits>(
     (taken, before as usize)
 }
 
-impl<T, L: LowBits> SimdKernel for OrderBucket<'_, T, L> {
+impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
     /// Whether each place has got one item. With gaps that is checked; it does not hold if two
     /// items have one slot.
     type Output = bool;

@@ -1,0 +1,126 @@
+//! Items in buckets that travel: a rank sorts its items as the strategy's first half does, and
+//! another puts what it has been sent in order, in a [mailbox](super::mailbox), as the second half
+//! does.
+//!
+//! Each bucket's blocks have two more behind the full ones: one for the items that do not fill a
+//! block, and one that tells how many items there are. So a run of buckets is a run of memory that
+//! can be sent as it is. Each thread sorts into a part of its own, and every part has such a run.
+
+use core::marker::PhantomData;
+
+use rayon::prelude::*;
+
+use super::block::{Block, Part, SPARE};
+use super::shape::{Low, Shape, buckets_of, fits, shape_with};
+use super::{Buffers, sort};
+use crate::base::check::try_with_capacity;
+use crate::base::memory::{Buffer, SharedPtr};
+use crate::base::stream::Publish;
+use crate::bijection::Trusted;
+use crate::compact::cpu::buckets::Buckets;
+use crate::compact::cpu::survivors::Values;
+use crate::error::Error;
+
+/// What decides the bucket of an item.
+#[derive(Clone, Copy)]
+pub(crate) enum Key {
+    /// The slot of the item's number.
+    Slot,
+    /// The index below `len` that survives at one of the slots from `first` to `last`; that of item
+    /// `k` is the `k`-th.
+    Index { first: u64, last: u64, len: u64 },
+}
+
+/// A rank's items in buckets.
+pub(crate) struct Outbox<'a, T> {
+    pub(super) buckets: Buckets,
+    stride: usize,
+    pub(super) parts: Vec<&'a [Block]>,
+    counts: Vec<u64>,
+    pub(super) rest: Rest<'a>,
+    items: PhantomData<fn(T)>,
+}
+
+/// The memory that is not in use before buckets arrive.
+pub(super) struct Rest<'a> {
+    /// For the buckets of other ranks.
+    pub(super) received: &'a mut Buffer,
+    /// For one bucket's items in order, for each thread.
+    pub(super) stages: &'a mut Buffer,
+    /// For the taken slots of one bucket, for each thread.
+    pub(super) taken: &'a mut Buffer,
+}
+
+/// Sorts copies of a rank's items into buckets of the points up to `last`. What other ranks send is
+/// to come to `received`. `None` if a bucket overflows, as it may if the bijection is nothing like
+/// random.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+///
+/// # Panics
+///
+/// If there are too many buckets, or the items do not fit blocks, or there are not as many as
+/// the key tells.
+pub(in crate::compact::cpu) fn sort_to_send<'a, T: Copy + Send + Sync>(
+    partition: &'a mut Buffers,
+    received: &'a mut Buffer,
+    f: &Trusted,
+    key: Key,
+    last: u64,
+    items: &[T],
+) -> Result<Option<Outbox<'a, T>>, Error> {
+    let buckets = buckets_of(last).expect("few buckets");
+    assert!(fits::<T>());
+    let Shape { parts: part_count, stride } = shape_with::<T>(items.len(), last, buckets);
+    let blocks = stride - SPARE;
+    let open = partition.open.room(part_count * buckets.count)?;
+    let full = partition.full.room(part_count * buckets.count * stride)?;
+    let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * stride));
+    let mut parts = try_with_capacity(part_count)?;
+    for (open, full) in rooms {
+        parts.push(Part::<T, Low>::new(buckets, open, full, blocks, SPARE)?);
+    }
+    let source = SharedPtr::new(items.as_ptr().cast_mut());
+    match key {
+        _ if items.is_empty() => {}
+        // SAFETY: there are as many items as is said, and they are borrowed, so nobody writes
+        // to them. The source is only read.
+        Key::Slot => unsafe { sort::by_slot(f, items.len(), &source, &mut parts) },
+        Key::Index { first, last, len } => {
+            let values = Values::unchecked(f, len);
+            let (slots, tiles) = ([first, last], &mut partition.tiles);
+            // SAFETY: as many items as is said are borrowed here too, and only read.
+            unsafe { sort::by_index(&values, slots, items.len(), &source, &mut parts, tiles) }?;
+        }
+    }
+    let mut counts = try_with_capacity(buckets.count)?;
+    let count = |bucket| parts.iter().map(|part| part.count(bucket) as u64).sum::<u64>();
+    counts.extend((0..buckets.count).map(count));
+    let is_complete = counts.iter().sum::<u64>() == items.len() as u64;
+    if parts.iter().any(Part::overflows) || !is_complete {
+        return Ok(None);
+    }
+    let parts = parts.into_par_iter().with_max_len(1).map(seal).collect();
+    let rest = Rest { received, stages: &mut partition.stages, taken: &mut partition.taken };
+    Ok(Some(Outbox { buckets, stride, parts, counts, rest, items: PhantomData }))
+}
+
+/// Seals a part, so that other threads see all of it.
+fn seal<'a, T>(part: Part<'a, T, Low>) -> &'a [Block] {
+    let _publish = Publish;
+    part.seal()
+}
+
+impl<T> Outbox<'_, T> {
+    /// The number of items in each bucket.
+    pub(crate) fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// The number of parts, and the blocks of a bucket in each.
+    pub(crate) fn shape(&self) -> Shape {
+        Shape { parts: self.parts.len(), stride: self.stride }
+    }
+}
