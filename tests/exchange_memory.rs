@@ -1,4 +1,5 @@
-//! The memory that an exchange in rounds takes is what it was asked to take.
+//! The memory that an exchange in rounds takes, or one with tags in chunks, is what it was asked to
+//! take.
 //!
 //! A program of its own, as it has an allocator of its own, which counts. Working memory of 32 MiB
 //! or more is mapped and not allocated; that of a workspace is what the workspace says.
@@ -6,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
-use bijective_shuffle::exchange::{Census, Division, Exchange, items_of_round};
+use bijective_shuffle::exchange::{Census, Division, Exchange, TaggedExchange, items_of_round};
 use bijective_shuffle::prelude::*;
 use rayon::ThreadPoolBuilder;
 
@@ -97,7 +98,65 @@ fn rounds_take_the_memory_that_they_are_given() {
             }
         });
     }
+    chunks_take_the_memory_that_they_are_given();
     a_domain_that_shrinks_takes_no_more_memory();
+}
+
+/// Two ranks of one process, which copy from one to the other and have no other memory.
+fn chunks_take_the_memory_that_they_are_given() {
+    // 8 MB of items on each rank, so that no working memory is mapped.
+    const ITEMS: u64 = 1_000_001;
+    let p = Permutation::new(2 * ITEMS, 42);
+    let even = Division::even(p.len(), 2);
+    let items: Vec<u64> = (0..p.len()).collect();
+    let shards: Vec<&[u64]> = items.chunks(ITEMS as usize).collect();
+    let expected = p.apply(&items).unwrap();
+    let plans = [0, 1].map(|rank| TaggedExchange::shuffle(&p, None, &even, &even, rank).unwrap());
+    let shapes = [0, 1].map(|rank: usize| plans[rank].shape::<u64>().unwrap());
+    let bytes = |chunks| plans[0].working_bytes::<u64>(&shapes, chunks);
+    let (most, least) = (bytes(1), bytes(usize::MAX));
+    for memory in [most, least.midpoint(most), least] {
+        let chunks = plans[0].chunks::<u64>(&shapes, memory);
+        assert_eq!(chunks > 1, memory < most, "{chunks} chunks");
+        let mut out = vec![0; items.len()];
+        let ((), peak) = peak_of(|| {
+            let mut workspaces = [const { Workspace::new() }; 2];
+            let sorted = plans.iter().zip(&mut workspaces).zip(&shards);
+            let sorted = sorted.map(|((plan, workspace), shard)| {
+                plan.sort(workspace, shard).unwrap().expect("it is like random")
+            });
+            let sorted: Vec<_> = sorted.collect();
+            let counts = sorted[0].counts().iter().zip(sorted[1].counts());
+            let totals: Vec<u64> = counts.map(|(a, b)| a + b).collect();
+            let mut deliveries: Vec<_> = sorted
+                .into_iter()
+                .map(|sorted| sorted.deliver(&totals, &shapes, chunks).unwrap())
+                .collect();
+            let [first, second] = &mut deliveries[..] else { unreachable!("there are two") };
+            let (to_first, to_second) = out.split_at_mut(ITEMS as usize);
+            for step in 0..first.steps() {
+                let ((blocks, arrived), (others, others_arrived)) =
+                    (first.step(step), second.step(step));
+                let (sent, others_sent) = (blocks.sent(), others.sent());
+                for (message, room) in sent.zip(others.received()) {
+                    room.bytes.copy_from_slice(message.bytes);
+                }
+                for (message, room) in others_sent.zip(blocks.received()) {
+                    room.bytes.copy_from_slice(message.bytes);
+                }
+                // SAFETY: in each step, all messages of a rank are copied to the other one's rooms,
+                // in the order that both have.
+                unsafe { arrived.place(to_first) }.unwrap();
+                // SAFETY: the other rank's rooms were filled alike.
+                unsafe { others_arrived.place(to_second) }.unwrap();
+            }
+        });
+        assert!(out == expected);
+        // The lists of buckets are not counted.
+        let room = 2 * memory as usize + (1 << 18);
+        assert!(peak <= room, "{chunks} chunks: {peak} bytes and not {room}");
+        assert!(peak >= 2 * least as usize * 7 / 8, "{chunks} chunks: only {peak} bytes");
+    }
 }
 
 /// A bijection whose domain has a single point from some time on, against its requirements.

@@ -127,15 +127,15 @@ impl Spread {
     /// The same, with about this number of bytes of working memory on each rank, besides its arrays
     /// and as much for their new order.
     ///
-    /// With tags that is 2.1 times the memory of an array of 8-byte items on two ranks, and up to
-    /// 2.6 times on many. If it is more than the limit, items travel without tags; that takes about
-    /// twice as long, and any memory from some 5 MiB on serves. What a rank sorts then are as many
-    /// of its items at a time as the memory is for, at least 2^16, and they are sent in as many
-    /// rounds. Each rank and round takes some 200 bytes more. A message has the items of one round
-    /// for one rank, so large arrays on many ranks are better given more memory.
-    ///
-    /// Without a limit, tags may take what they need, and without tags it is
-    /// [`DEFAULT_MEMORY`](Self::DEFAULT_MEMORY).
+    /// With tags that is 1.4 times the memory of an array of 8-byte items on two ranks of one
+    /// thread, 1.6 times on sixteen and up to 2 times on many, two chunks of what comes, each of 4
+    /// MiB or more, and about 1 MiB for each thread. If that is more than the limit, the chunks are
+    /// made smaller, and if it still is, items travel without tags; that takes about twice as long,
+    /// and any memory from some 5 MiB on serves. What a rank sorts then are as many of its items at
+    /// a time as the memory is for, at least 2^16, and they are sent in as many rounds. Each rank
+    /// and round takes some 200 bytes more. A message has the items of one round for one rank, so
+    /// large arrays on many ranks are better given more memory.  Without a limit, tags may take
+    /// what they need, and without tags it is [`DEFAULT_MEMORY`](Self::DEFAULT_MEMORY).
     ///
     /// With a bijection that is not [trusted](bijective_shuffle::TrustedBijection), or may panic, a
     /// rank keeps its arrays until the others' items have arrived, which takes their memory once
@@ -160,12 +160,12 @@ impl Spread {
         Self { has_tags: tags, ..self }
     }
 
-    /// The same, with this number of chunks in which items with [tags](Self::with_tags) come to each
-    /// rank, at least one, instead of as many as serve.
+    /// The same, with this number of chunks in which items with [tags](Self::with_tags) come to
+    /// each rank, at least one, instead of as many as serve.
     ///
     /// While one chunk is on its way, a rank places the one before it, and it has memory for two.
-    /// Without this there are as many as have some MiB each, and more if that keeps the ranks to
-    /// their [memory](Self::with_memory_limit). All ranks say the same number.
+    /// Without this they have some MiB each, or less if that keeps the ranks to their
+    /// [memory](Self::with_memory_limit). All ranks say the same number.
     #[must_use]
     pub fn with_chunks(self, chunks: usize) -> Self {
         Self { chunks: Some(chunks.max(1) as u64), ..self }
