@@ -231,7 +231,9 @@ pub(crate) fn is_sparse(last: u64, len: usize) -> bool {
 
 /// The least bytes of a chunk of the buckets that a rank receives, where that leaves each thread
 /// [`CHUNK_BUCKETS`]. Two chunks fit a core's share of the last-level cache, so what arrives need
-/// not go to memory and back; and in a chunk from 60 ranks a message still has 68 KiB.
+/// not go to memory and back; and in a chunk from 60 ranks a message still has 68 KiB. In 1, 13 and
+/// 40 chunks (of 4 and 1.2 MiB), two MPI ranks of one thread took 33, 33 and 34 milliseconds for
+/// 2^24 + 1 items.
 pub(crate) const CHUNK_BYTES: u64 = 4 << 20;
 
 /// The least buckets of a chunk for each thread. After each chunk all threads wait for the slowest,
