@@ -296,7 +296,7 @@ impl<N: Word> Bijection<N> for Affine<N> {
             columns.into_iter().chain([part.offset.widen()])
         };
         let params = words(&self.forward).chain(words(&self.inverse));
-        Some(DeviceSource::own(format!("Affine<{}>", self.bits()), text, params))
+        Some(DeviceSource::own(format_args!("Affine<{}>", self.bits()), text, params))
     }
 }
 

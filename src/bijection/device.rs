@@ -10,6 +10,7 @@
 //! whatever the host holds, so a `static_assert` in each program checks that the struct has the
 //! size of the bytes.
 
+use core::fmt::{self, Write as _};
 use std::borrow::Cow;
 
 /// A bijection's code and parameters for a GPU, as [`Bijection::device_source`] returns them.
@@ -109,20 +110,20 @@ impl DeviceSource {
 
     /// A struct of the crate's own namespace, with 64-bit words as parameters.
     pub(crate) fn own(
-        type_name: String,
+        type_name: fmt::Arguments<'_>,
         text: &'static str,
         params: impl IntoIterator<Item = u64>,
     ) -> Self {
         // A call of a few microseconds on the device asks for this: the text is not copied, and
-        // the words are as a whole.
+        // the name and the words are allocated once.
+        let mut name = String::with_capacity(64);
+        name.push_str("bijective_shuffle::");
+        // Writing to a string cannot fail.
+        let _ = name.write_fmt(type_name);
         let params = params.into_iter();
         let mut bytes = Vec::with_capacity(params.size_hint().0.max(48) * 8);
         params.for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-        Self {
-            type_name: ["bijective_shuffle::", &type_name].concat(),
-            text: text.into(),
-            params: bytes,
-        }
+        Self { type_name: name, text: text.into(), params: bytes }
     }
 
     /// The struct of a combinator: those of its parts side by side, then its own words.
@@ -154,8 +155,8 @@ impl DeviceSource {
         params: impl IntoIterator<Item = u64>,
     ) -> Self {
         let names: Vec<&str> = parts.iter().map(|part| &*part.type_name).collect();
-        let type_name = format!("{template}<{}>", names.join(", "));
-        let own = Self::own(type_name, text, params);
+        let names = names.join(", ");
+        let own = Self::own(format_args!("{template}<{names}>"), text, params);
         // A text may end without a newline, in the middle of a preprocessor line.
         let texts = parts.iter().map(|part| &*part.text).chain([&*own.text]);
         Self {

@@ -178,7 +178,7 @@ impl<N: Word> Bijection<N> for Lcg<N> {
     fn device_source(&self) -> Option<DeviceSource> {
         let text = include_str!("../../gpu/bijection/lcg.cuh");
         let params = [self.multiplier, self.increment, self.undo].map(N::widen);
-        Some(DeviceSource::own(format!("Lcg<{}>", self.bits), text, params))
+        Some(DeviceSource::own(format_args!("Lcg<{}>", self.bits), text, params))
     }
 }
 

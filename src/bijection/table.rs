@@ -166,7 +166,7 @@ impl<N: Word> Bijection<N> for Table<N> {
         };
         let tables = [&self.forward, &self.inverse].map(|values| words(values));
         let params = [len as u64].into_iter().chain(tables.into_iter().flatten());
-        Some(DeviceSource::own("Table".into(), text, params))
+        Some(DeviceSource::own(format_args!("Table"), text, params))
     }
 }
 

@@ -94,9 +94,11 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
                 pair(key.columns.odd_inverse(), 0),
             ]
         });
-        let type_name = format!("GridFeistel<{}, {}, {HALF_ROUNDS}>", self.column_bits, self.width);
         let unused = [0; 3].into_iter().take(if HALF_ROUNDS == 0 { 3 } else { 0 });
-        Some(DeviceSource::own(type_name, text, [self.rows].into_iter().chain(keys).chain(unused)))
+        let params = [self.rows].into_iter().chain(keys).chain(unused);
+        let (columns, width) = (self.column_bits, self.width);
+        let type_name = format_args!("GridFeistel<{columns}, {width}, {HALF_ROUNDS}>");
+        Some(DeviceSource::own(type_name, text, params))
     }
 }
 

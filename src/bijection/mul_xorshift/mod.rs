@@ -97,9 +97,9 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         let words = [self.multipliers, self.increments, self.undo, undo_increments];
         let words = words.into_iter().flatten();
         let unused = [0; 4].into_iter().take(if ROUNDS == 0 { 4 } else { 0 });
-        let type_name = format!("MulXorshift<{}, {ROUNDS}>", word_for(self.bits));
         let width = DeviceWidth::new(self.bits).words();
         let params = width.into_iter().chain(words.map(N::widen)).chain(unused);
+        let type_name = format_args!("MulXorshift<{}, {ROUNDS}>", word_for(self.bits));
         Some(DeviceSource::own(type_name, text, params))
     }
 }

@@ -187,7 +187,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
         let keys = self.keys.map(|key| key & left_mask);
         let keys = keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
         let unused = (ROUNDS == 0).then_some(0);
-        let type_name = format!("VariablePhilox<{}, {ROUNDS}>", self.bits);
+        let type_name = format_args!("VariablePhilox<{}, {ROUNDS}>", self.bits);
         Some(DeviceSource::own(type_name, text, keys.chain(unused)))
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, 
 }
 
 /// Reports an error that occurred when cudarc gave out the addresses of slices, which it also keeps
-/// for later. Returns whether the stream is now being captured.
+/// for later. Returns whether waiting for others may have made the stream part of a capture.
 ///
 /// For each slice, the stream waits for an event after the slice's last use. If that use was
 /// captured in another stream, waiting for it has made this stream part of the capture, which may
@@ -55,6 +55,10 @@ pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, 
 pub(crate) fn check_slices(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
     let waited = stream.context().check_err();
     waited.map_err(|error| failed(error, "wait for the slices' other users"))?;
+    // Where cudarc has no other streams to wait for, it has not waited.
+    if !stream.context().is_managing_stream_synchronization() {
+        return Ok(false);
+    }
     enter(stream, may_be_captured)
 }
 
