@@ -120,7 +120,8 @@ pub(crate) fn every_family(backend: &mut dyn UnderTest) {
     for &bits in widths {
         for (name, f) in common::every_family(bits, 9) {
             let points = f.last() + 1;
-            for len in [points, points / 2 + 1, points - points / 3] {
+            let lens = [points - points / 3, points, points / 2 + 1];
+            for &len in &lens[..if short() { 1 } else { 3 }] {
                 let order = reference(&f, len as usize);
                 check(backend, &Given::by(&f), &order, &[Kind::Word], name);
             }

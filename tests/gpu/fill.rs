@@ -12,6 +12,7 @@ use bijective_shuffle::rng::{
 use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
 
 use super::cuda;
+use crate::common::short;
 
 /// A kind of numbers: how each side fills with it.
 trait Kind {
@@ -127,7 +128,7 @@ fn a_stream_of_philox_is_that_of_the_cpu() {
 /// More than 2^26 words from a position on, so many numbers after an aligned place.
 fn many<K: Kind>(cuda: &Cuda, places: &[(u128, usize)]) {
     let len = (1 << 28) / size_of::<K::Number>() + 1001;
-    for &(position, before) in places {
+    for &(position, before) in &places[..if short() { 1 } else { places.len() }] {
         let mut rng = Philox4x32Rng::<10>::from_key(42, 7);
         rng.set_position(position);
         let mut on_device = rng.clone();
