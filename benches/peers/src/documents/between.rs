@@ -1,9 +1,10 @@
 //! Experiments for lengths at which the single pass waited for the look-back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
 use super::{Computed, Results, table};
+use crate::measure::median;
 use crate::sheet::Sheet;
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
@@ -23,6 +24,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu widths", super::ising::verbatim(&results.sheet("gpu-widths")?));
     computed.block("gpu few tiles", by_name(&results.sheet("gpu-few-tiles")?)?);
     computed.block("gpu calls between", by_name(&results.sheet("gpu-calls-between")?)?);
+    computed.block("gpu calls", calls(&results.sheet("gpu-calls")?)?);
     Ok(())
 }
 
@@ -57,6 +59,54 @@ fn by_name(sheet: &Sheet) -> Result<String, String> {
     Ok(format!("{origins}\n{}", table(&head, &lines)))
 }
 
+/// A peer's name in the rows of calls of few items.
+const THRUST: &str = "thrust::shuffle_copy";
+
+/// Microseconds of calls of few items, medians, and how many of those in a row fit a call of the
+/// peer.
+fn calls(sheet: &Sheet) -> Result<String, String> {
+    let column = |name| sheet.column(name);
+    let (name, length) = (column("name")?, column("length")?);
+    let (what, seconds) = (column("what")?, column("seconds")?);
+    let mut all: BTreeMap<(&str, &str), BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    for row in &sheet.rows {
+        let wrong = |cell: &str| format!("{cell} is no number");
+        let at: u64 = row[length].parse().map_err(|_| wrong(&row[length]))?;
+        let time: f64 = row[seconds].parse().map_err(|_| wrong(&row[seconds]))?;
+        let of = all.entry((&row[name], &row[what])).or_default();
+        of.entry(at).or_default().push(time * 1e6);
+    }
+    let median_at = |times: &BTreeMap<u64, Vec<f64>>, at: u64| times.get(&at).cloned().map(median);
+    let lengths: Vec<u64> = all.values().flat_map(|times| times.keys().copied()).collect();
+    let lengths: BTreeSet<u64> = lengths.into_iter().collect();
+    let thrust = all.get(&(THRUST, "in a row"));
+    let mut lines = Vec::new();
+    for (&(name, what), times) in &all {
+        let mut line = vec![name.to_string(), what.to_string()];
+        let cells = lengths.iter().map(|&at| median_at(times, at));
+        line.extend(cells.map(|time| time.map_or(String::new(), |time| format!("{time:.2}"))));
+        lines.push(line);
+    }
+    for (&(name, _), times) in
+        all.iter().filter(|((name, what), _)| *what == "in a row" && *name != THRUST)
+    {
+        let mut line = vec![format!("Thrust / {name}"), "in a row".into()];
+        let ratio = |at| Some(median_at(thrust?, at)? / median_at(times, at)?);
+        let ratios: Vec<Option<f64>> = lengths.iter().map(|&at| ratio(at)).collect();
+        if ratios.iter().all(Option::is_none) {
+            continue;
+        }
+        line.extend(ratios.into_iter().map(|of| of.map_or(String::new(), |of| format!("{of:.1}"))));
+        lines.push(line);
+    }
+    let head = lengths.iter().map(|&at| if at == 0 { "no items".into() } else { at.to_string() });
+    let head: Vec<String> = ["a call", "timed"].map(String::from).into_iter().chain(head).collect();
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    let origins: String =
+        sheet.origins().into_iter().map(|origin| format!("* {origin}\n")).collect();
+    Ok(format!("{origins}\n{}", table(&head, &lines)))
+}
+
 /// The seconds of each kind of kernel by length, those of its fastest shape.
 fn fastest(sheet: &Sheet) -> Result<BTreeMap<u64, [Option<f64>; 4]>, String> {
     let [name, length, seconds] = ["name", "length", "seconds"].map(|column| sheet.column(column));
@@ -82,6 +132,18 @@ fn fastest(sheet: &Sheet) -> Result<BTreeMap<u64, [Option<f64>; 4]>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn calls_are_medians_beside_the_peer() {
+        let rows =
+            ["ours,8,257,in a row,4e-6", "ours,8,257,in a row,2e-6", "ours,8,257,in a row,9e-6"];
+        let rows = rows.into_iter().chain(["thrust::shuffle_copy,8,257,in a row,2e-5"]);
+        let rows: String = rows.map(|row| format!("2026-11-23,0123abc,m,{row}\n")).collect();
+        let text = "date,revision,machine,name,item_bytes,length,what,seconds\n".to_owned() + &rows;
+        let text = calls(&Sheet::parse(&text).unwrap()).unwrap();
+        assert!(text.contains("| ours | in a row | 4.00 |"), "{text}");
+        assert!(text.contains("| Thrust / ours | in a row | 5.0 |"), "{text}");
+    }
 
     #[test]
     fn the_fastest_shape_of_a_kind_counts() {
