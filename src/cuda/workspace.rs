@@ -299,19 +299,9 @@ impl CudaWorkspace {
         item_bytes: usize,
     ) -> Result<(), Error> {
         let array = Array::given(source, out, item_bytes);
-        self.enter()?;
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
         // which do not overlap, and that they are the stream's until it has done with them.
-        unsafe {
-            move_arrays(
-                &mut self.executor,
-                self.strategy,
-                bijection,
-                len,
-                vec![array],
-                Direction::Shuffle,
-            )
-        }
+        unsafe { self.move_raw(bijection, len, array, Direction::Shuffle) }
     }
 
     /// Undoes [`shuffle_raw`](Self::shuffle_raw).
@@ -332,19 +322,27 @@ impl CudaWorkspace {
         item_bytes: usize,
     ) -> Result<(), Error> {
         let array = Array::given(source, out, item_bytes);
+        // SAFETY: the caller promises that both addresses have `len` items of that size, do not
+        // overlap, and are left to the stream until it has finished.
+        unsafe { self.move_raw(bijection, len, array, Direction::Unshuffle) }
+    }
+
+    /// Moves an array whose addresses a user has given.
+    ///
+    /// # Safety
+    ///
+    /// As [`move_arrays`].
+    unsafe fn move_raw(
+        &mut self,
+        bijection: &dyn Bijection,
+        len: usize,
+        array: Array,
+        direction: Direction,
+    ) -> Result<(), Error> {
         self.enter()?;
-        // SAFETY: the caller promises that there are `len` items of that size at both addresses,
-        // which do not overlap, and that they are the stream's until it has done with them.
-        unsafe {
-            move_arrays(
-                &mut self.executor,
-                self.strategy,
-                bijection,
-                len,
-                vec![array],
-                Direction::Unshuffle,
-            )
-        }
+        let Self { executor, strategy, .. } = self;
+        // SAFETY: the caller vouches for the array.
+        unsafe { move_arrays(executor, *strategy, bijection, len, vec![array], direction) }
     }
 
     /// Begins a call; see [`Executor::enter`].

@@ -76,6 +76,7 @@ mod far;
 #[path = "../gpu/mod.rs"]
 mod gpu;
 mod laws;
+mod liars;
 mod lies;
 mod particular;
 mod permutations;
