@@ -238,6 +238,7 @@ pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
 /// Compiled kernels are kept in the folder that `BIJECTIVE_SHUFFLE_TEST_KERNELS` names.
 pub(crate) fn gpu() -> Option<bijective_shuffle::Cuda> {
     let cuda = available(bijective_shuffle::Cuda::new())?;
+    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
     if let Some(folder) = std::env::var_os("BIJECTIVE_SHUFFLE_TEST_KERNELS") {
         cuda.keep_kernels_in(folder);
     }
