@@ -5,7 +5,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource};
 
 use super::{cuda, reference};
-use crate::common::long;
+use crate::common::{long, short};
 
 /// A bijection that takes its time at slots that a salt chooses.
 struct Dawdling<B> {
@@ -77,7 +77,11 @@ fn wrong(cuda: &Cuda, got: &bijective_shuffle::cudarc::driver::CudaSlice<u32>, p
 fn slow_tiles_lose_nothing() {
     let Some(cuda) = cuda() else { return };
     let cuda = cuda.with_strategy(CudaStrategy::SinglePass);
-    let runs = if long() { 10_000 } else { 1000 };
+    let runs = match () {
+        () if long() => 10_000,
+        () if short() => 40,
+        () => 1000,
+    };
     for (len, runs) in [(50_001, runs), (MANY_TILES, runs / 20)] {
         let inner = VariablePhilox::<24>::from_seed(len, 3);
         let p = reference(&inner, len as usize);
@@ -111,7 +115,7 @@ fn a_busy_device_loses_nothing() {
         let f = VariablePhilox::<24>::from_seed(len, 3);
         let p = reference(&f, len as usize);
         let mut out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
-        for run in 0..20 {
+        for run in 0..if short() { 2 } else { 20 } {
             hog_workspace.indices(&slow, &mut hogged).unwrap();
             for _ in 0..5 {
                 workspace.indices(&f, &mut out).unwrap();
@@ -131,14 +135,16 @@ fn launches_are_told_apart_when_their_numbers_come_again() {
     let few = reference(&small, 600);
     let mut small_out = cuda.stream().alloc_zeros::<u32>(600).unwrap();
     // The words of the large launch lie there until its number comes again, 2^16 launches later,
-    // and a little more.
+    // and a little more. A tool that watches every launch takes milliseconds for each, so the short
+    // form stops before that.
+    let between = if short() { 300 } else { (1 << 16) - 2 };
     for len in [200_000, MANY_TILES, 200_001] {
         let large = VariablePhilox::<24>::from_seed(len, 2);
         let many = reference(&large, len as usize);
         let mut large_out = cuda.stream().alloc_zeros::<u32>(len as usize).unwrap();
         workspace.indices(&large, &mut large_out).unwrap();
         assert_eq!(wrong(&cuda, &large_out, &many), 0);
-        for _ in 0..(1 << 16) - 2 {
+        for _ in 0..between {
             workspace.indices(&small, &mut small_out).unwrap();
         }
         assert_eq!(wrong(&cuda, &small_out, &few), 0);
