@@ -5,9 +5,9 @@
 #[path = "common/mod.rs"]
 mod common;
 
+#[path = "conformance/bijections.rs"]
+mod bijections;
 #[path = "suite/golden.rs"]
 mod golden;
-#[path = "conformance/laws.rs"]
-mod laws;
 #[path = "suite/views/mod.rs"]
 mod views;

@@ -21,7 +21,7 @@
 //!
 //! ```text
 //! direction   the direction in which items move
-//! check       describing what is wrong with a bijection
+//! defects     describing what is wrong with a bijection
 //! passes      several permutations, one after the other
 //! (mod)       the trait Compactor
 //! serial      the reference engine

@@ -6,13 +6,14 @@
 //! `cargo test --test conformance serial::` tests one of them by all laws, and
 //! `cargo test --test conformance every_length` all of them by one.
 //!
-//! The bijections that the back ends are given have laws of their own, in [`laws`], [`verify`] and
-//! [`device_source`]: every family is compiled once, in this program.
+//! The bijections that the back ends are given have laws of their own, in [`bijections`],
+//! [`verify`] and [`device_source`]: every family is compiled once, in this program.
 //!
 //! [`gpu`] has the GPU's lines and what is particular to its engine. Without a GPU its tests are
 //! skipped and say so; with `BIJECTIVE_SHUFFLE_REQUIRE_GPU=1` they fail instead.
 
 /// Declares back ends: the names of their modules, and what makes one, if there is such a machine.
+/// The laws that each of them has to keep are listed here.
 macro_rules! back_ends {
     ($($name:ident: $backend:expr;)+) => {$(
         mod $name {
@@ -64,6 +65,7 @@ mod items;
 mod agreement;
 mod back_ends;
 mod batches;
+mod bijections;
 mod compositions;
 mod device_source;
 mod far;
@@ -75,7 +77,6 @@ mod far;
 ))]
 #[path = "../gpu/mod.rs"]
 mod gpu;
-mod laws;
 mod liars;
 mod lies;
 mod particular;

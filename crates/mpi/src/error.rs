@@ -56,7 +56,7 @@ pub enum Difference {
     Chunks,
     /// Their permutations have different lengths.
     Lengths,
-    /// Their permutations have different bijections.
+    /// Their permutations have different bijections, such as those of two seeds or two epochs.
     Permutations,
     /// They gave different numbers of arrays, or items of different sizes.
     Arrays,

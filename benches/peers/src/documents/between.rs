@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 
-use super::{Computed, Results, table};
+use super::{Computed, Results, conditions_of, table};
 use crate::measure::median;
 use crate::sheet::Sheet;
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let sheet = results.sheet("gpu-between")?;
-    let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
-    let origins: String = origins.collect();
     let head = ["items", "gather", "single pass", "counts at once", "the same in clusters"];
     let rows = fastest(&sheet)?.into_iter().map(|(length, [gather, single, all, clusters])| {
         let time =
@@ -19,9 +17,9 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         row.extend([gather, single, all, clusters].map(time));
         row
     });
-    computed
-        .block("gpu between", format!("{origins}\n{}", table(&head, &rows.collect::<Vec<_>>())));
-    computed.block("gpu widths", super::ising::verbatim(&results.sheet("gpu-widths")?));
+    computed.block("gpu between", conditions_of(&sheet) + &table(&head, &rows.collect::<Vec<_>>()));
+    let widths = results.sheet("gpu-widths")?;
+    computed.block("gpu widths", conditions_of(&widths) + &super::ising::rows(&widths));
     computed.block("gpu few tiles", by_name(&results.sheet("gpu-few-tiles")?)?);
     computed.block("gpu calls between", by_name(&results.sheet("gpu-calls-between")?)?);
     computed.block("gpu calls", calls(&results.sheet("gpu-calls")?)?);
@@ -54,9 +52,7 @@ fn by_name(sheet: &Sheet) -> Result<String, String> {
         }
         lines.push(line);
     }
-    let origins: String =
-        sheet.origins().into_iter().map(|origin| format!("* {origin}\n")).collect();
-    Ok(format!("{origins}\n{}", table(&head, &lines)))
+    Ok(conditions_of(sheet) + &table(&head, &lines))
 }
 
 /// A peer's name in the rows of calls of few items.
@@ -102,9 +98,7 @@ fn calls(sheet: &Sheet) -> Result<String, String> {
     let head = lengths.iter().map(|&at| if at == 0 { "no items".into() } else { at.to_string() });
     let head: Vec<String> = ["a call", "timed"].map(String::from).into_iter().chain(head).collect();
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    let origins: String =
-        sheet.origins().into_iter().map(|origin| format!("* {origin}\n")).collect();
-    Ok(format!("{origins}\n{}", table(&head, &lines)))
+    Ok(conditions_of(sheet) + &table(&head, &lines))
 }
 
 /// The seconds of each kind of kernel by length, those of its fastest shape.

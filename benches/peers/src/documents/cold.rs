@@ -2,9 +2,8 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, conditions};
+use super::{Computed, NOT_MEASURED, Results, conditions_of};
 use crate::cold::Rows;
-use crate::rows::Source;
 use crate::sheet::Sheet;
 
 /// How the names of the files begin: one for each machine, number of threads, and kind of pages.
@@ -14,7 +13,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let mut tables = Vec::new();
     for name in results.beginning(FILES)? {
         let sheet = results.sheet(&name)?;
-        tables.push(table(&name, &sheet).map_err(|why| format!("{name}.csv: {why}"))?);
+        tables.push(table(&sheet).map_err(|why| format!("{name}.csv: {why}"))?);
     }
     let text = if tables.is_empty() { NOT_MEASURED.into() } else { tables.join("\n") };
     computed.block("cold", text);
@@ -22,10 +21,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
 }
 
 /// What a file says about itself, and its rows.
-fn table(name: &str, sheet: &Sheet) -> Result<String, String> {
-    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
-    let source = Source { file: name.into(), origins, comments };
-    Ok(conditions(&[source]) + &Rows::read(sheet)?.markdown())
+fn table(sheet: &Sheet) -> Result<String, String> {
+    Ok(conditions_of(sheet) + &Rows::read(sheet)?.markdown())
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 
 use bijective_shuffle::exchange::items_of_round;
 
-use super::{Computed, NOT_MEASURED, Results, conditions, number, range, table};
+use super::{Computed, NOT_MEASURED, Results, conditions_of, number, range, table};
 use crate::exchange::COLUMNS;
-use crate::rows::Source;
 use crate::sheet::Sheet;
 
 /// How the names of the files begin: one for each machine and number of threads.
@@ -28,7 +27,6 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let mut steps: Vec<(String, f64, f64)> = Vec::new();
     for name in results.beginning(FILES)? {
         let sheet = results.sheet(&name)?;
-        let (origins, comments) = (sheet.origins(), sheet.comments.clone());
         let rows = rows(&sheet).map_err(|why| format!("{name}.csv: {why}"))?;
         for row in &rows {
             let step =
@@ -36,8 +34,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
             let moved = step(5)? + step(6)?;
             steps.push((row[0].clone(), step(4)? + moved, moved));
         }
-        let source = Source { file: name, origins, comments };
-        tables.push(conditions(&[source]) + &table(&HEAD, &rows));
+        tables.push(conditions_of(&sheet) + &table(&HEAD, &rows));
     }
     computed.block("exchange", tables.join("\n"));
     let of_many = steps.iter().filter(|(ranks, ..)| ranks != "1");
@@ -53,13 +50,12 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("cluster", cluster(&scaling)?);
     computed.block("indexes", indexes(results.sheet_if_any("indexes")?.as_ref())?);
     let memory = results.sheet_if_any("mpi-memory")?;
-    computed
-        .block("mpi memory", memory.as_ref().map_or(NOT_MEASURED.into(), super::ising::verbatim));
-
+    let as_they_are = |sheet: &Sheet| conditions_of(sheet) + &super::ising::rows(sheet);
+    computed.block("mpi memory", memory.as_ref().map_or(NOT_MEASURED.into(), as_they_are));
     let weak = results.sheet_if_any("mpi-weak")?;
     computed.block("mpi weak scaling", mpi_weak_scaling(weak.as_ref())?);
     let mpi = results.sheet("mpi-speed")?;
-    computed.block("mpi", super::ising::verbatim(&mpi));
+    computed.block("mpi", as_they_are(&mpi));
     let (column, tags) = (mpi.column("in all / one process")?, mpi.column("tags")?);
     for (has_tags, figure) in
         [("yes", "mpi, with tags over one process"), ("no", "mpi, without tags over one process")]
@@ -126,9 +122,7 @@ fn weak_scaling(sheet: &Sheet) -> Result<String, String> {
         })
         .collect();
     let head = ["processes", "all steps", "rate of each", "of the slowest", "of a copy"];
-    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
-    let source = Source { file: "weak-scaling".into(), origins, comments };
-    Ok(conditions(&[source]) + &table(&head, &rows))
+    Ok(conditions_of(sheet) + &table(&head, &rows))
 }
 
 /// The same with MPI, whose exchange is a part of it.
@@ -153,10 +147,8 @@ fn mpi_weak_scaling(sheet: Option<&Sheet>) -> Result<String, String> {
         rows.push(cells.into_iter().chain([format!("{rate:.2}")]).collect::<Vec<_>>());
     }
     let head = ["ranks", "items", "way", "pack", "exchange", "place", "in all"];
-    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
-    let source = Source { file: "mpi-weak".into(), origins, comments };
     let head = head.into_iter().chain(["bare MPI_Alltoallv", "rate of each"]).collect::<Vec<_>>();
-    Ok(conditions(&[source]) + &table(&head, &rows))
+    Ok(conditions_of(sheet) + &table(&head, &rows))
 }
 
 /// What the model has for 2^40 items of 8 bytes on 1024 machines like the one whose cores were all
@@ -228,9 +220,7 @@ fn indexes(sheet: Option<&Sheet>) -> Result<String, String> {
         "M indexes/s of each",
         "all ranks at once, extrapolated, ms",
     ];
-    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
-    let source = Source { file: "indexes".into(), origins, comments };
-    Ok(conditions(&[source]) + &table(&head, &rows))
+    Ok(conditions_of(sheet) + &table(&head, &rows))
 }
 
 fn rows(sheet: &Sheet) -> Result<Vec<[String; HEAD.len()]>, String> {

@@ -1,7 +1,6 @@
 //! Programs that shuffle files, in `docs/results/lines.md`.
 
-use super::{Computed, Results, conditions, number, table};
-use crate::rows::Source;
+use super::{Computed, Results, conditions_of, number, table};
 use crate::sheet::Sheet;
 
 /// How the names of the files begin: one for each kind of input and amount of memory.
@@ -20,10 +19,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let mut tables = Vec::new();
     for name in results.beginning(FILES)? {
         let sheet = results.sheet(&name)?;
-        let (origins, comments) = (sheet.origins(), sheet.comments.clone());
         let rows = rows(&sheet).map_err(|why| format!("{name}.csv: {why}"))?;
-        let source = Source { file: name, origins, comments };
-        tables.push(conditions(&[source]) + &table(&HEAD, &rows));
+        tables.push(conditions_of(&sheet) + &table(&HEAD, &rows));
     }
     computed.block("files", tables.join("\n"));
     computed.block("files in short", in_short(results)?);

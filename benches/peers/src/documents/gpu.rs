@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, conditions, number, numbers, range, table};
+use super::{Computed, NOT_MEASURED, Results, conditions_of, number, numbers, range, table};
 use crate::gpu;
-use crate::rows::{Length, Measured, Source};
+use crate::rows::{Length, Measured};
 use crate::sheet::Sheet;
 
 use Length::{Above, Power};
@@ -54,9 +54,7 @@ fn second(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Erro
 
 /// What a file of first calls says about itself, and its rows.
 fn first_call(sheet: &Sheet) -> String {
-    let source =
-        Source { file: "gpu-cold".into(), origins: Vec::new(), comments: sheet.comments.clone() };
-    conditions(&[source]).trim_end().to_owned() + "\n" + &super::ising::verbatim(sheet)
+    conditions_of(sheet) + &super::ising::rows(sheet)
 }
 
 fn over_gather(measured: &Measured, name: &str, item_bytes: &str, at: Length) -> f64 {

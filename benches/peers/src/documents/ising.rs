@@ -61,6 +61,12 @@ fn longest_of_one_core(results: &Results, computed: &mut Computed) -> Result<(),
 
 /// All columns but the origin's, with great deviations in bold.
 pub(super) fn verbatim(sheet: &Sheet) -> String {
+    let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
+    origins.collect::<String>() + "\n" + &rows(sheet)
+}
+
+/// The same without where the rows come from.
+pub(super) fn rows(sheet: &Sheet) -> String {
     let head: Vec<&str> = sheet.head.iter().skip(ORIGIN.len()).map(String::as_str).collect();
     let rows = sheet.rows.iter().map(|row| {
         let cells = row.iter().skip(ORIGIN.len()).zip(&head);
@@ -70,9 +76,7 @@ pub(super) fn verbatim(sheet: &Sheet) -> String {
         });
         cells.collect::<Vec<_>>()
     });
-    let rows: Vec<Vec<String>> = rows.collect();
-    let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
-    origins.collect::<String>() + "\n" + &table(&head, &rows)
+    table(&head, &rows.collect::<Vec<_>>())
 }
 
 /// Whether a column has deviations of ours.

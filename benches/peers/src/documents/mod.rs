@@ -214,6 +214,12 @@ fn conditions(sources: &[Source]) -> String {
     text
 }
 
+/// What one file says about itself, above its table.
+fn conditions_of(sheet: &Sheet) -> String {
+    let (origins, comments) = (sheet.origins(), sheet.comments.clone());
+    conditions(&[Source { file: String::new(), origins, comments }])
+}
+
 /// A table in Markdown.
 fn table<R: AsRef<[String]>>(head: &[&str], rows: &[R]) -> String {
     let cell = |text: &String| if text.is_empty() { " |".into() } else { format!(" {text} |") };

@@ -1,7 +1,6 @@
 //! The Python package beside others, in `docs/results/python.md`.
 
-use super::{Computed, Results, conditions, number, table};
-use crate::rows::Source;
+use super::{Computed, Results, conditions_of, number, table};
 use crate::sheet::Sheet;
 
 /// The file with the rows, which `python/benches/shows.py` writes.
@@ -14,9 +13,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let failed = |why| format!("{FILE}.csv: {why}");
     let rows = rows(&sheet).map_err(failed)?;
     let in_short = in_short(&sheet).map_err(failed)?;
-    let (origins, comments) = (sheet.origins(), sheet.comments);
-    let source = Source { file: FILE.to_owned(), origins, comments };
-    computed.block("python", conditions(&[source]) + &table(&COLUMNS, &rows));
+    computed.block("python", conditions_of(&sheet) + &table(&COLUMNS, &rows));
     computed.block("python in short", in_short);
     Ok(())
 }

@@ -113,7 +113,7 @@ impl<'a> InPlace<'a> {
             && buckets.bits <= tuning::MOST_BUCKET_BITS
             && buckets.len() / tuning::exchanged_items::<T>() < claims::MOST_BLOCKS
             // With fewer items for their slots, most evaluations would be for empty slots.
-            && len as u64 > f.last() / 8;
+            && len as u64 > f.last() / tuning::SPARSE;
         serves.then_some(Self { f, len, direction, buckets })
     }
 
