@@ -14,6 +14,7 @@ mod group;
 mod ising;
 mod markers;
 mod python;
+mod redesign;
 mod rng;
 mod summary;
 
@@ -101,6 +102,7 @@ impl Computed {
         affine::compute(results, &mut computed)?;
         ising::compute(results, &mut computed)?;
         python::compute(results, &mut computed)?;
+        redesign::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
         summary::compute(results, &mut computed)?;
         Ok(computed)

@@ -1,0 +1,39 @@
+//! What a redesign of the whole crate cost in speed: two revisions beside each other.
+
+use super::{Computed, Results, conditions_of, table};
+use crate::measure::median;
+use crate::sheet::Sheet;
+
+pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
+    let sheet = results.sheet("cpu-redesign")?;
+    computed.block("cpu redesign", conditions_of(&sheet) + &by_contender(&sheet)?);
+    Ok(())
+}
+
+/// A line for each contender, in the order in which they come.
+fn by_contender(sheet: &Sheet) -> Result<String, String> {
+    let (name, part) = (sheet.column("contender")?, sheet.column("after / before")?);
+    let mut all: Vec<(&str, Vec<f64>)> = Vec::new();
+    for row in &sheet.rows {
+        let value: f64 = row[part].parse().map_err(|_| format!("{} is no number", row[part]))?;
+        match all.iter_mut().find(|(known, _)| *known == row[name]) {
+            Some((_, values)) => values.push(value),
+            None => all.push((&row[name], vec![value])),
+        }
+    }
+    let lines = all.into_iter().map(|(name, values)| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let below = values.iter().filter(|&&value| value < 0.98).count();
+        let rows = values.len();
+        let middle = median(values);
+        [
+            name.into(),
+            rows.to_string(),
+            format!("{middle:.2}"),
+            format!("{least:.2}"),
+            below.to_string(),
+        ]
+    });
+    let head = ["contender", "rows", "after / before, median", "least", "below 0.98"];
+    Ok(table(&head, &lines.collect::<Vec<_>>()))
+}
