@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use rand_core::Rng;
 
-use self::lanes::{Narrow, Wide};
+use self::lanes::Rounds;
 use self::split::Split;
 use super::device::pair;
 use super::lanes::{each, run};
@@ -111,18 +111,18 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
     fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
         let (split, keys, first) = (self.split(), &self.keys, first.widen());
         if self.bits <= u32::BITS {
-            run(&Narrow::<INVERSE> { split, keys }, first, out);
+            run(&Rounds::<INVERSE, u16>::new(split, keys), first, out);
         } else {
-            run(&Wide::<INVERSE> { split, keys }, first, out);
+            run(&Rounds::<INVERSE, u32>::new(split, keys), first, out);
         }
     }
 
     fn each<const INVERSE: bool>(&self, values: &mut [N]) {
         let (split, keys) = (self.split(), &self.keys);
         if self.bits <= u32::BITS {
-            each(&Narrow::<INVERSE> { split, keys }, values);
+            each(&Rounds::<INVERSE, u16>::new(split, keys), values);
         } else {
-            each(&Wide::<INVERSE> { split, keys }, values);
+            each(&Rounds::<INVERSE, u32>::new(split, keys), values);
         }
     }
 }
@@ -163,7 +163,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
     fn evaluation_picoseconds(&self) -> u32 {
         let round = match self.bits {
             ..=32 => PerLevel { portable: 137, avx2: 72, avx512: 32 },
-            33.. => PerLevel { portable: 437, avx2: 254, avx512: 83 },
+            33.. => PerLevel { portable: 360, avx2: 120, avx512: 52 },
         };
         round.current().saturating_mul(ROUNDS as u32)
     }
