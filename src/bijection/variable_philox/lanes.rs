@@ -1,9 +1,9 @@
 //! VariablePhilox on many points at once, in words that hold a half of a point: 16 bits for domains
 //! of up to 32, else 32.
 //!
-//! In 16-bit words a round multiplies the left half, `L`, and of
-//! the product needs only the bits from 0 to 15 and from 32 to 47. With the multiplier in 16-bit
-//! limbs, `m0 + m1 2^16 + m2 2^32 + ..`, these are
+//! In 16-bit words a round multiplies the left half, `L`, and of the product needs only the bits
+//! from 0 to 15 and from 32 to 47. With the multiplier in 16-bit limbs,
+//! `m0 + m1 2^16 + m2 2^32 + ..`, these are
 //!
 //! ```text
 //! low  = lo(L m0)
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! where `lo` and `hi` are the halves of the product of 16-bit words, for which every vector unit
-//! has instructions. In 32-bit words the multiplier has two limbs, `m0 + m1 2^32`, and the words are
+//! has instructions. In 32-bit words the multiplier has two limbs, `m0 + m1 2^32`, and the words
+//! are
 //!
 //! ```text
 //! low  = lo(L m0)
@@ -94,7 +95,7 @@ impl Half for u32 {
     fn high(self) -> Self {
         const LOW: u64 = MULTIPLIER & 0xFFFF_FFFF;
         const HIGH: u32 = (MULTIPLIER >> 32) as u32;
-        ((u64::from(self) * LOW >> 32) as Self).wrapping_add(self.wrapping_mul(HIGH))
+        (((u64::from(self) * LOW) >> 32) as Self).wrapping_add(self.wrapping_mul(HIGH))
     }
 }
 
