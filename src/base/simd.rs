@@ -4,9 +4,10 @@
 //! [`SimdLevel`]. The compiler vectorises it with the instructions of that level.
 //!
 //! A vector crate such as `wide` picks its instructions at compile time, and users compile for the
-//! oldest machine. The loops are as fast as its vectors with SSE2, and four to seven times as fast
-//! where there is AVX-512 (`benches/wide.rs`, `docs/results/cpu.md`). Intrinsics are used only to
-//! pack survivors, since compilers turn no loop into that instruction.
+//! oldest machine. With SSE2 its vectors are faster than the loops in some families and slower in
+//! others (`benches/wide`, `docs/results/cpu.md`), and where there is AVX-512 the loops are several
+//! times as fast as with SSE2. Intrinsics are used only to pack survivors, since compilers turn no
+//! loop into that instruction.
 
 use std::sync::OnceLock;
 

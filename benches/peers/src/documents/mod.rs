@@ -17,6 +17,7 @@ mod python;
 mod redesign;
 mod rng;
 mod summary;
+mod wide;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -105,6 +106,7 @@ impl Computed {
         redesign::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
         summary::compute(results, &mut computed)?;
+        wide::compute(results, &mut computed)?;
         Ok(computed)
     }
 
