@@ -1,6 +1,6 @@
 //! The network on many points at once. Rows and columns are words of the hash's width: 16 bits on
-//! grids of up to 2^31 points, else 32. (64-bit words, which would hold the products, are 1.5 times
-//! slower with AVX-512, and 2.5 to 4 times slower below.)
+//! grids of up to 2^31 points, else 32. (64-bit words, which would hold the products, are 1.3 times
+//! slower with AVX-512, and 2.5 to 3.5 times slower below.)
 
 use num_traits::AsPrimitive;
 
