@@ -3,7 +3,7 @@
 //! Each line of `back_ends!` is a back end, and makes a module of tests, one for each law. A new
 //! back end is an implementation of [`UnderTest`](under_test::UnderTest) and a line, both in
 //! [`back_ends`], or in [`gpu::back_ends`] if it needs a GPU. The command
-//! `cargo test --test conformance serial::` tests one of them by all laws, and
+//! `cargo test --test conformance back_ends::serial::` tests one of them by all laws, and
 //! `cargo test --test conformance every_length` all of them by one.
 //!
 //! The bijections that the back ends are given have laws of their own, in [`bijections`],
