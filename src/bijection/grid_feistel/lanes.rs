@@ -74,7 +74,8 @@ impl Cell for u32 {
 
     #[inline(always)]
     fn plus(self, offset: Self, rows: Self) -> Self {
-        // The sum may not fit the word. If the offset is 0, so `rows` is subtracted and added.
+        // The sum may not fit the word, the difference does. For an offset of 0 this takes off
+        // `rows` and adds it again.
         self.minus(rows.wrapping_sub(offset), rows)
     }
 }
