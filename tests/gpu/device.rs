@@ -368,3 +368,44 @@ fn other_streams_are_waited_for() {
     other.stream().synchronize().unwrap();
     assert!(got == p);
 }
+
+/// The default stream has one handle for all contexts, and means that of the thread's.
+#[test]
+fn working_memory_is_freed_in_its_own_context() {
+    let Some(other) = cuda() else { return };
+    let context = CudaContext::new_non_primary(0, 0).unwrap();
+    // SAFETY: everything in this context is on one stream. With events, waiting for them would
+    // enter the context.
+    unsafe { context.disable_event_tracking() };
+    let stream = context.default_stream();
+    let cuda = Cuda::on_stream(stream.clone()).unwrap().with_strategy(CudaStrategy::Partitioned);
+    let len = (1 << 20) + 1;
+    let f = Standard::from_seed(len, 3);
+    let items: Vec<u64> = (0..len).collect();
+    let source = stream.clone_htod(&items).unwrap();
+    let mut out = stream.alloc_zeros::<u64>(len as usize).unwrap();
+    let mut ballast = stream.alloc_zeros::<u8>(1 << 28).unwrap();
+    let mut workspace = CudaWorkspace::new(&cuda);
+    workspace.reserve::<u64>(&f, len as usize).unwrap();
+    let bytes = workspace.bytes();
+    stream.synchronize().unwrap();
+
+    for _ in 0..100 {
+        stream.memset_zeros(&mut ballast).unwrap();
+    }
+    workspace.shuffle_into(&f, &source, &mut out).unwrap();
+    let primary = other.stream().context();
+    primary.bind_to_thread().unwrap();
+    drop(workspace);
+    // If the memory were free by now, this would be the same, and its zeros would be among what the
+    // kernels of the shuffle read.
+    primary.bind_to_thread().unwrap();
+    let later = primary.default_stream().alloc_zeros::<u8>(bytes).unwrap();
+    let got = stream.clone_dtoh(&out).unwrap();
+    stream.synchronize().unwrap();
+    assert_eq!(got, reference(&f, len as usize));
+    primary.synchronize().unwrap();
+    // The slices of this test are cudarc's, and freed where the thread is.
+    drop(later);
+    context.bind_to_thread().unwrap();
+}

@@ -138,14 +138,14 @@ fn a_slice_of_another_context_is_refused() {
         println!("skipped: no second context");
         return;
     };
-    let foreign = context.default_stream().alloc_zeros::<u64>(100).unwrap();
+    let foreign = context.new_stream().unwrap().alloc_zeros::<u64>(100).unwrap();
     let mut out = cuda.stream().alloc_zeros::<u64>(100).unwrap();
     let f = Standard::from_seed(100, 1);
     let error = CudaWorkspace::new(&cuda).shuffle_into(&f, &foreign, &mut out);
     assert_eq!(error, Err(Error::Gpu(GpuError::WrongDevice { expected: 0, actual: 0 })));
     // Nor is one of another handle of the same context, which would not be waited for.
     let handle = CudaContext::new(0).unwrap();
-    let foreign_handle = handle.default_stream().alloc_zeros::<u64>(100).unwrap();
+    let foreign_handle = handle.new_stream().unwrap().alloc_zeros::<u64>(100).unwrap();
     let error = CudaWorkspace::new(&cuda).shuffle_into(&f, &foreign_handle, &mut out);
     assert_eq!(error, Err(Error::Gpu(GpuError::WrongDevice { expected: 0, actual: 0 })));
     // An engine of that context takes it.

@@ -3,7 +3,7 @@
 
 use core::marker::PhantomData;
 
-use cudarc::driver::{CudaSlice, CudaViewMut, DevicePtrMut};
+use cudarc::driver::{CudaViewMut, DevicePtrMut};
 
 use super::generator::{DeviceDraw, DeviceGenerator, Threads, six_fills};
 use super::{kernels, tuning};
@@ -11,6 +11,7 @@ use crate::base::check::try_with_capacity;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::executor::Executor;
+use crate::cuda::runtime::memory::Allocation;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
 use crate::error::{Error, GpuError};
@@ -82,7 +83,7 @@ macro_rules! stream_fills {
 #[derive(Debug)]
 pub struct CudaStreams<G> {
     executor: Executor,
-    states: CudaSlice<u32>,
+    states: Allocation<u32>,
     len: usize,
     generator: PhantomData<G>,
 }
@@ -101,6 +102,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         enter(&cuda.stream, false)?;
         let copied = cuda.stream.clone_htod(&gather(streams)?);
         let states = copied.map_err(|error| failed(error, "copy states to the device"))?;
+        let states = Allocation::new(states);
         let executor = cuda.executor();
         Ok(Self { executor, states, len: streams.len(), generator: PhantomData })
     }
@@ -122,7 +124,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         let layout = Layout::new::<G>(self.len);
         let mut states = layout.room()?;
         let stream = &self.executor.stream;
-        let copied = stream.memcpy_dtoh(&self.states, &mut states);
+        let copied = stream.memcpy_dtoh(&*self.states, &mut states);
         copied.map_err(|error| failed(error, "copy states from the device"))?;
         finish(stream).map_err(|error| failed(error, "wait for the device"))?;
         scatter(&layout, &states)

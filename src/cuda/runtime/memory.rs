@@ -1,5 +1,6 @@
 //! [`Memory`]: working memory on the device, which grows on demand.
 
+use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
@@ -11,11 +12,44 @@ use crate::error::{Error, GpuError};
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
 const CAPTURE_UNSUPPORTED: u32 = 900;
 
+/// A slice that is freed in its own context, whatever context is the thread's by then. cudarc frees
+/// it in the order of its stream without entering the context. The default stream has the same
+/// handle in all contexts, so the memory might be given away while its own kernels still use it.
+#[derive(Debug)]
+pub(crate) struct Allocation<T>(CudaSlice<T>);
+
+impl<T> Allocation<T> {
+    pub(crate) const fn new(slice: CudaSlice<T>) -> Self {
+        Self(slice)
+    }
+}
+
+impl<T> Deref for Allocation<T> {
+    type Target = CudaSlice<T>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Allocation<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl<T> Drop for Allocation<T> {
+    fn drop(&mut self) {
+        let context = self.0.context();
+        context.record_err(context.bind_to_thread());
+    }
+}
+
 /// Device memory that is used in the order of one stream, aligned to 256 bytes. In a group the
 /// streams of other members use it too, while this one waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    bytes: Option<CudaSlice<u8>>,
+    bytes: Option<Allocation<u8>>,
     /// Read once, because cudarc looks for other streams to wait for whenever it is asked for the
     /// address.
     address: u64,
@@ -23,7 +57,7 @@ pub(crate) struct Memory {
     /// dropped.
     captured: bool,
     /// Memory whose addresses graphs hold, and which is not used otherwise any more.
-    outgrown: Vec<CudaSlice<u8>>,
+    outgrown: Vec<Allocation<u8>>,
 }
 
 impl Memory {
@@ -32,12 +66,12 @@ impl Memory {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.as_ref().map_or(0, CudaSlice::len)
+        self.bytes.as_ref().map_or(0, |bytes| bytes.len())
     }
 
     /// The bytes that it holds in all, including those that are kept only for graphs.
     pub(crate) fn held(&self) -> usize {
-        self.bytes() + self.outgrown.iter().map(CudaSlice::len).sum::<usize>()
+        self.bytes() + self.outgrown.iter().map(|bytes| bytes.len()).sum::<usize>()
     }
 
     /// Keeps the present memory until this is dropped, because a graph holds its address.
@@ -96,7 +130,7 @@ impl Memory {
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
             self.address = memory.device_ptr(stream).0;
-            self.bytes = Some(memory);
+            self.bytes = Some(Allocation::new(memory));
         }
         Ok((self.address, grows))
     }
