@@ -139,58 +139,87 @@ __device__ __forceinline__ void distribute_source(const F& f, const T* source, u
     tile.run(key, valid, count, shift, 0, to, [from](int k) { return from[THREADS * k]; });
 }
 
+// The survivors among a block's slots, `slots` for each thread. So many slots are chosen that their
+// survivors nearly fill a tile: the fuller it is, the longer are the runs that go to one bucket.
+// They are collected where the tile's records will be, by each warp in a part of its own; the host
+// has seen to it that there is room for all slots.
+template <int THREADS, int PER_THREAD, class Index>
+struct Survivors {
+    Index* collected;
+    uint32_t* sums;  // of the warps' numbers of survivors: those up to and including each warp
+    uint32_t slots;
+
+    // Evaluates the slots from `first` on that are not beyond `last`. Returns how many of their
+    // values are below `len`.
+    template <class F>
+    __device__ __forceinline__ uint32_t collect(const F& f, uint64_t first, uint64_t last, uint64_t len) const {
+        const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
+        Index* const own = collected + warp * (32 * slots);
+        uint32_t found = 0;
+#pragma unroll 4
+        for (uint32_t k = 0; k < slots; ++k) {
+            const uint64_t slot = first + warp * (32 * slots) + 32 * k + lane;
+            const bool inside = slot <= last;
+            const Index index = inside ? Index(f.forward(Index(slot))) : 0;
+            const bool survives = inside && index < len;
+            const uint32_t mask = __ballot_sync(FULL_WARP, survives);
+            if (survives) own[found + __popc(mask & ((1u << lane) - 1))] = index;
+            found += __popc(mask);
+        }
+        exclusive_sum<THREADS>(lane == 0 ? found : 0, sums);
+        return sums[THREADS / 32 - 1];
+    }
+
+    // Reads the values of a thread's records, of which the block has `all`, no more than a tile.
+    __device__ __forceinline__ void read(Index (&key)[PER_THREAD], uint32_t all) const {
+        uint32_t warp = 0, before = 0;
+        BIJECTIVE_SHUFFLE_UNROLL
+        for (int k = 0; k < PER_THREAD; ++k) {
+            const uint32_t record = THREADS * k + threadIdx.x;
+            if (record >= all) continue;
+            while (sums[warp] <= record) before = sums[warp++];
+            key[k] = collected[warp * (32 * slots) + (record - before)];
+        }
+        __syncthreads();
+    }
+};
+
 // First pass for undoing a shuffle in which not every slot survives: reads the source in order,
-// along with the survivors, and distributes it by the high bits of their indexes.
+// along with the survivors, and distributes it by the high bits of their indexes. If the survivors
+// of a block are more than a tile holds, nothing of it is moved, and the overflow word is set.
 template <int THREADS, int PER_THREAD, int BITS, class F, class T, class Key>
 __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, uint64_t len, TileStates* states,
-                                                     const T* source, int shift, const Buckets<T, Key>& to) {
+                                                     const T* source, int shift, uint32_t slots,
+                                                     const Buckets<T, Key>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
-    auto& tile = *reinterpret_cast<Distribute<THREADS, PER_THREAD, BITS, T, Key>*>(memory);
-    constexpr int WARPS = THREADS / 32;
-    __shared__ uint32_t counts[WARPS];
+    using Tile = Distribute<THREADS, PER_THREAD, BITS, T, Key>;
+    auto& tile = *reinterpret_cast<Tile*>(memory);
+    const Survivors<THREADS, PER_THREAD, uint32_t> survivors = {reinterpret_cast<uint32_t*>(memory), tile.sums, slots};
     __shared__ Turn shared_turn;
     __shared__ uint64_t shared_base;
-    const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) shared_turn = Turn::take(states);
     __syncthreads();
     const Turn turn = uniform(shared_turn);
+    const uint64_t first = uint64_t(turn.tile) * (THREADS * slots);
     // A block without a tile would have nothing to do.
-    if (uint64_t(turn.tile) * (THREADS * PER_THREAD) > last) return;
-    const uint64_t first = uint64_t(turn.tile) * (THREADS * PER_THREAD) + warp * (32 * PER_THREAD) + lane;
-    uint32_t key[PER_THREAD], valid = 0, count = 0;
-    // The number of survivors of the warp before each of this thread's; it fits 16 bits.
-    uint16_t rank[PER_THREAD];
-    BIJECTIVE_SHUFFLE_UNROLL
-    for (int k = 0; k < PER_THREAD; ++k) {
-        const uint64_t slot = first + 32 * k;
-        const bool inside = slot <= last;
-        key[k] = inside ? uint32_t(f.forward(uint32_t(slot))) : 0;
-        const bool survives = inside && key[k] < len;
-        const uint32_t mask = __ballot_sync(FULL_WARP, survives);
-        rank[k] = uint16_t(count + __popc(mask & ((1u << lane) - 1)));
-        if (survives) valid |= 1u << k;
-        count += __popc(mask);
-    }
-    if (lane == 0) counts[warp] = count;
-    __syncthreads();
-    if (warp == 0) {
-        const uint32_t all = warp_sum(lane < WARPS ? counts[lane] : 0);
+    if (first > last) return;
+    const uint32_t all = survivors.collect(f, first, last, len);
+    if (uniform(threadIdx.x / 32) == 0) {
         announce(states, turn, all);
         const uint64_t base = look_back(states, turn, all);
-        if (lane == 0) {
+        if (threadIdx.x == 0) {
             shared_base = base;
             finish(states, turn.epoch);
         }
     }
-    __syncthreads();
-    const T* from = source + shared_base;
-    uint32_t all = 0;
-    BIJECTIVE_SHUFFLE_UNROLL
-    for (int w = 0; w < WARPS; ++w) {
-        if (w < warp) from += counts[w];
-        all += counts[w];
+    if (all > Tile::TILE) {
+        if (threadIdx.x == 0) *to.overflow = 1;
+        return;
     }
-    tile.run(key, valid, all, shift, 0, to, [from, &rank](int k) { return from[rank[k]]; });
+    uint32_t key[PER_THREAD];
+    survivors.read(key, all);
+    const T* const from = source + shared_base + threadIdx.x;
+    tile.run(key, valid_records<THREADS, PER_THREAD>(all), all, shift, 0, to, [from](int k) { return from[THREADS * k]; });
 }
 
 // Second pass: distributes a bucket's records to smaller buckets, by the next lower bits.

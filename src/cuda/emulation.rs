@@ -156,6 +156,16 @@ impl<'p> Emulation<'p> {
         }
     }
 
+    /// Copies bytes.
+    pub(super) fn copy(&mut self, from: u64, to: u64, bytes: u64) {
+        writeln!(
+            self.main,
+            "__builtin_memcpy(reinterpret_cast<void*>({to}ull), \
+             reinterpret_cast<const void*>({from}ull), {bytes}ull);"
+        )
+        .unwrap();
+    }
+
     /// Prints `count` words of a C++ type, as a line.
     pub(super) fn print(&mut self, c_type: &str, address: u64, count: u64) {
         writeln!(self.main, "print<{c_type}>({address}ull, {count}ull);").unwrap();

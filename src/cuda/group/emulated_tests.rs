@@ -4,12 +4,15 @@
 use super::direct;
 use super::exchange::Exchange;
 use super::given::nowhere;
+use super::layout::Layout;
 use super::movement::Sharded;
+use super::phase::{Phase, Piece};
 use super::shards::Shards;
-use super::sizes::{Layout, Sizes, tests::LIMITS};
+use super::sizes::{Sizes, tests::LIMITS};
 use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift};
 use crate::compact::Direction;
 use crate::cuda::emulation::Emulation;
+use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 
@@ -50,6 +53,33 @@ fn job(f: &dyn Bijection, len: u64) -> Job {
     Job::new(f, len, nowhere()).unwrap()
 }
 
+/// Executes a phase. Each piece is delivered as early as may be: before the one before is sorted.
+fn execute<'p>(emulation: &mut Emulation<'p>, phase: &'p Phase<'p>) {
+    fn all<'p>(emulation: &mut Emulation<'p>, plans: &'p [Plan<'p>]) {
+        for (member, plan) in plans.iter().enumerate() {
+            emulation.execute(plan, memory(member, 3));
+        }
+    }
+    match phase {
+        Phase::Plans(plans) => all(emulation, plans),
+        Phase::Pieces(pieces) => {
+            for step in 0..=pieces.len() {
+                if let Some(Piece { fill, deliveries, .. }) = pieces.get(step) {
+                    all(emulation, fill);
+                    for delivery in deliveries.iter().flatten() {
+                        emulation.copy(delivery.from, delivery.to, delivery.bytes);
+                    }
+                }
+                if let Some(Piece { kept, received, .. }) = step.checked_sub(1).map(|k| &pieces[k])
+                {
+                    all(emulation, kept);
+                    all(emulation, received);
+                }
+            }
+        }
+    }
+}
+
 /// Moves an array by the phases of an exchange whose sizes a function may change, and compares.
 /// Returns whether a bucket overflowed; `None` if nothing can be emulated.
 fn check(
@@ -66,7 +96,7 @@ fn check(
     let mut sizes = Sizes::new(&LIMITS, WordType::U64, keys, &source, &out).unwrap();
     change(&mut sizes);
     let members = 0..from.len();
-    let layouts: Vec<Layout> = members.clone().map(|member| sizes.layout(member)).collect();
+    let layouts: Vec<Layout> = members.clone().map(|member| Layout::new(&sizes, member)).collect();
     assert!(layouts.iter().all(|layout| layout.bytes <= PARTS[3] - PARTS[2]));
     let addresses: Vec<u64> = members.clone().map(|member| memory(member, 2)).collect();
     let exchange = Exchange {
@@ -87,9 +117,7 @@ fn check(
         emulation.make_tile_states(memory(member, 3));
     }
     for phase in &phases {
-        for (member, plan) in phase.iter().enumerate() {
-            emulation.execute(plan, memory(member, 3));
-        }
+        execute(&mut emulation, phase);
     }
     for member in members {
         emulation.print("uint32_t", addresses[member] + layouts[member].any, 1);
@@ -113,6 +141,22 @@ fn shuffles_over_three_members_are_those_of_one() {
     for lens in [GAPS, DENSE] {
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
             assert_ne!(check(&f, lens, direction, |_| {}), Some(true), "{lens:?}, {direction:?}");
+        }
+    }
+}
+
+/// Four pieces, which need both boxes twice; some members have no tile in some of them.
+#[test]
+fn items_are_sent_in_pieces() {
+    let f = MulXorshift::<10>::from_seed(1 << 16, 7);
+    for lens in [GAPS, DENSE] {
+        for direction in [Direction::Shuffle, Direction::Unshuffle] {
+            let in_pieces = |sizes: &mut Sizes| sizes.pieces = 4;
+            assert_ne!(
+                check(&f, lens, direction, in_pieces),
+                Some(true),
+                "{lens:?}, {direction:?}"
+            );
         }
     }
 }
@@ -203,7 +247,7 @@ fn a_first_pass_by_many_bits_sends_each_item_to_its_bucket() {
     let keys = [job.last; 2];
     let mut sizes = Sizes::new(&LIMITS, WordType::U64, keys, &array, &array).unwrap();
     sizes.sort_by(11, &array);
-    let layouts = [sizes.layout(0)];
+    let layouts = [Layout::new(&sizes, 0)];
     assert!(layouts[0].bytes <= PARTS[3] - PARTS[2]);
     let addresses = [memory(0, 2)];
     let exchange = Exchange {
@@ -219,11 +263,12 @@ fn a_first_pass_by_many_bits_sends_each_item_to_its_bucket() {
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(memory(0, 0), MEMORY);
     emulation.fill(memory(0, 0), 0, 1 << 17, ITEM);
-    emulation.execute(&phases[0][0], memory(0, 3));
-    let (layout, records) = (&layouts[0], sizes.buckets() * sizes.part(0));
-    emulation.print("uint32_t", addresses[0] + layout.sent, sizes.buckets());
-    emulation.print("uint64_t", addresses[0] + layout.parts[0].items, records);
-    emulation.print("uint32_t", addresses[0] + layout.parts[0].keys, records);
+    let Phase::Pieces(pieces) = &phases[0] else { panic!("nothing is counted") };
+    emulation.execute(&pieces[0].fill[0], memory(0, 3));
+    let (outbox, records) = (&layouts[0].outboxes[0], sizes.buckets() * sizes.part(0));
+    emulation.print("uint32_t", addresses[0] + outbox.counts, sizes.buckets());
+    emulation.print("uint64_t", addresses[0] + outbox.items, records);
+    emulation.print("uint32_t", addresses[0] + outbox.keys, records);
     let lines = emulation.run(&job.source);
     let [counts, items, keys] = &lines[..] else { panic!("three lines") };
     assert_eq!(counts.len(), 2048);

@@ -6,8 +6,10 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::exchange::Exchange;
 use super::given::{job_of_items, nowhere, reading, total, writing};
+use super::layout::Layout;
 use super::members::Members;
 use super::movement::Sharded;
+use super::phase::Phase;
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
 use super::{direct, tuning};
@@ -98,8 +100,8 @@ pub struct CudaGroup {
     indexes: Memory,
 }
 
-/// What is done with phases, each of which has a plan for each member.
-type Then<'t> = dyn FnMut(&mut CudaGroup, &[Vec<Plan<'_>>]) -> Result<(), Error> + 't;
+/// What is done with phases.
+type Then<'t> = dyn FnMut(&mut CudaGroup, &[Phase<'_>]) -> Result<(), Error> + 't;
 
 impl CudaGroup {
     /// Makes a group of engines, one for each member, with the strategy of the first one.
@@ -316,6 +318,7 @@ impl CudaGroup {
             }
             back.push(plan);
         }
+        let back = [Phase::Plans(back)];
         let copies = Shards::new(copies, item);
         let moved = self.plan_items(&job, &items, &copies, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each member's copies are
@@ -324,7 +327,7 @@ impl CudaGroup {
             // finished, for which all streams wait in the end.
             unsafe { group.members.execute(phases) }?;
             // SAFETY: the same memory, in the other direction, after all items have been copied.
-            unsafe { group.members.execute(core::slice::from_ref(&back)) }
+            unsafe { group.members.execute(&back) }
         });
         drop(guards);
         moved
@@ -416,7 +419,8 @@ impl CudaGroup {
         then: &mut Then<'_>,
     ) -> Result<(), Error> {
         if let Some(sizes) = self.partitioned(job, source, out, direction) {
-            let layouts: Vec<_> = (0..self.members.len()).map(|m| sizes.layout(m)).collect();
+            let layouts: Vec<_> =
+                (0..self.members.len()).map(|member| Layout::new(&sizes, member)).collect();
             match self.members.memory(layouts.iter().map(|layout| layout.bytes)) {
                 Ok(memory) => {
                     let (sizes, layouts, memory) = (&sizes, &layouts[..], &memory[..]);
@@ -476,7 +480,7 @@ impl CudaGroup {
         let members = 0..self.members.len();
         if job.trusted {
             let plans = members.map(|member| direct::plan(job, of, member));
-            return then(self, &[plans.collect::<Result<_, _>>()?]);
+            return then(self, &[Phase::Plans(plans.collect::<Result<_, _>>()?)]);
         }
         let bytes = job.len.checked_mul(8).ok_or(GpuError::OutOfMemory)?;
         let (indexes, _) = self.indexes.room(self.members.first(), bytes)?;
@@ -485,6 +489,6 @@ impl CudaGroup {
         let mut first = vec![checked::plan(&checked)?];
         first.resize_with(self.members.len(), Plan::new);
         let plans = members.map(|member| direct::by_table(indexes, of, member));
-        then(self, &[first, plans.collect::<Result<_, _>>()?])
+        then(self, &[Phase::Plans(first), Phase::Plans(plans.collect::<Result<_, _>>()?)])
     }
 }

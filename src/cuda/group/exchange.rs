@@ -1,19 +1,28 @@
 //! [`Exchange`]: the partitioned strategy over a group.
 //!
-//! 1. Each member reads its items in order and stores them in their buckets, in the memory of the
-//!    members that own these. That is the whole exchange.
-//! 2. Each owner sorts what it has received, as one GPU alone does, and puts each bucket in order
-//!    at its places. Nearly all of these are in its own run. A bucket across the end of the run is
-//!    stored in two pieces, and so are those that random fluctuation has moved there.
+//! 1. Each member reads its items in order, piece by piece, and sorts them into the buckets of all
+//!    members, in its own memory. The buckets of another member lie one after the other, each with
+//!    the same room, so they are copied there at once. That is the whole exchange. It is done by
+//!    the devices' copy engines, and takes no part of a multiprocessor.
+//! 2. Each owner sorts what it has received, as one GPU alone does, while the next piece is on its
+//!    way.
+//! 3. Each owner puts each of its buckets in order at its places. Nearly all of these are in its
+//!    own run. A bucket across the end of the run is stored in two parts, and so are those that
+//!    random fluctuation has moved there.
 //!
 //! If a bucket has overflowed anywhere, all members do it again by the direct strategy. The device
 //! decides that, so the host never waits.
 
+use core::ops::Range;
+
 use super::direct;
-use super::kernels::{self, Everywhere, Outbox};
+use super::kernels::{self, Everywhere};
+use super::layout::{Layout, Parts};
 use super::movement::Sharded;
+use super::phase::{Delivery, Phase, Piece};
 use super::shards::{Shards, of_members};
-use super::sizes::{Layout, Records, Sizes};
+use super::sizes::Sizes;
+use super::tuning;
 use crate::bijection::DeviceSource;
 use crate::compact::Direction;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
@@ -52,173 +61,286 @@ impl<'a> Exchange<'a> {
         Everywhere { words: of_members(words, 0) }
     }
 
-    /// What is done, phase by phase: a plan for each member.
-    pub(super) fn phases(&self) -> Result<Vec<Vec<Plan<'a>>>, Error> {
-        let of = |plan: &dyn Fn(usize) -> Result<Plan<'a>, Error>| {
-            (0..self.members()).map(plan).collect::<Result<Vec<_>, Error>>()
-        };
+    /// What is done, phase by phase.
+    pub(super) fn phases(&self) -> Result<Vec<Phase<'a>>, Error> {
         let mut phases = Vec::new();
         if self.sizes.is_counted() {
-            phases.push(of(&|member| self.count(member))?);
+            phases.push(Phase::Plans(self.each(|member| self.count(member))?));
         }
-        phases.push(of(&|member| self.send(member))?);
-        phases.push(of(&|member| self.place(member))?);
-        phases.push(of(&|member| self.otherwise(member))?);
+        let pieces = (0..self.sizes.pieces).map(|piece| self.piece(piece));
+        phases.push(Phase::Pieces(pieces.collect::<Result<_, _>>()?));
+        phases.push(Phase::Plans(self.each(|member| {
+            let before = self.add_up(member, self.layouts[member].before, |other| {
+                self.layouts[other].bases + 8 * self.sizes.small_buckets(other)
+            });
+            let place = self.place(member)?;
+            Ok(if self.sizes.dense { place } else { before.then(place) })
+        })?));
+        phases.push(Phase::Plans(self.each(|member| self.otherwise(member))?));
         Ok(phases)
     }
 
-    /// The bijection that begins at a member's first slot, and the last slot from there.
-    fn slots(&self, member: usize) -> (DeviceSource, u64) {
-        let slots = self.sizes.slots(member);
-        (view::from_slot(&self.job.source, slots.start), slots.end - slots.start - 1)
+    /// The plans of all members.
+    fn each(
+        &self,
+        plan: impl Fn(usize) -> Result<Plan<'a>, Error>,
+    ) -> Result<Vec<Plan<'a>>, Error> {
+        (0..self.members()).map(plan).collect()
+    }
+
+    fn piece(&self, piece: u64) -> Result<Piece<'a>, Error> {
+        let fill = self.each(|member| {
+            let fill = self.fill(member, piece)?;
+            if piece > 0 || !self.sizes.is_counted() {
+                return Ok(fill);
+            }
+            let rank = self.add_up(member, self.layouts[member].rank, |other| {
+                self.layouts[other].tile_bases + 8 * self.sizes.counts(other)
+            });
+            Ok(rank.then(fill))
+        });
+        Ok(Piece {
+            fill: fill?,
+            deliveries: (0..self.members()).map(|sender| self.deliveries(sender, piece)).collect(),
+            kept: self.each(|member| self.sort_kept(member, piece))?,
+            received: self.each(|member| self.sort_received(member, piece))?,
+        })
+    }
+
+    /// The bijection that begins at the first slot of some of a member's tiles, and the last slot of
+    /// these from there.
+    fn slots(&self, member: usize, tiles: &Range<u64>) -> (DeviceSource, u64) {
+        let (slots, tile) = (self.sizes.slots(member), self.tile());
+        let first = slots.start + tiles.start * tile;
+        let end = slots.end.min(slots.start + tiles.end * tile);
+        (view::from_slot(&self.job.source, first), end - first - 1)
+    }
+
+    /// The points that a block of the first pass goes through.
+    fn tile(&self) -> u64 {
+        u64::from(of_one_tuning::PASS_THREADS * self.sizes.slots)
     }
 
     /// The plan that counts the survivors of a member's slots.
-    fn count(&self, member: usize) -> Result<Plan<'a>, Error> {
+    pub(super) fn count(&self, member: usize) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
-        let (tiles, layout) = (self.sizes.tiles(member), &self.layouts[member]);
+        let (runs, layout) = (self.sizes.counts(member), &self.layouts[member]);
         let counts = self.at(member, layout.tile_counts);
-        // The sum of all is what comes before one more tile.
-        plan.clear(Address::Given(counts + 4 * tiles), 4);
-        if tiles > 0 {
-            let ((source, last), len) = (self.slots(member), self.job.len);
+        // The sum of all is what comes before one more run.
+        plan.clear(Address::Given(counts + 4 * runs), 4);
+        if runs > 0 {
+            let tiles = 0..self.sizes.tiles(member);
+            let ((source, last), len) = (self.slots(member, &tiles), self.job.len);
             let shape = Shape {
                 threads: of_one_tuning::PASS_THREADS,
-                slots: self.sizes.first.records,
+                slots: tuning::COUNTED_SLOTS,
                 blocks: 1,
             };
             let kernel = of_one::count_survivors(self.sizes.slot, shape);
-            let count = Launch::new(kernel, Grid::blocks(tiles)?, move |_| {
-                of_one::CountSurvivors { last, len, counts }
+            let count = Launch::new(kernel, Grid::blocks(runs)?, move |_| of_one::CountSurvivors {
+                last,
+                len,
+                counts,
             });
             plan.launch(count.evaluating(source));
         }
         let bases = self.at(member, layout.tile_bases);
         plan.launch(Launch::new(of_one::scan_counts(), Grid::Blocks(1, 1), move |_| {
-            // `Grid::blocks` has checked that the number of tiles fits an `i32`.
-            of_one::ScanCounts { counts, len: tiles as u32 + 1, bases }
+            // `Grid::blocks` has checked that the number of runs fits an `i32`.
+            of_one::ScanCounts { counts, len: runs as u32 + 1, bases }
         }));
         Ok(plan)
     }
 
-    /// Adds what sends the items of the survivors among a member's slots.
-    fn send_survivors(&self, plan: &mut Plan<'a>, member: usize) -> Result<(), Error> {
-        let (tiles, layout) = (self.sizes.tiles(member), &self.layouts[member]);
-        if tiles == 0 {
-            return Ok(());
+    /// The plan that sorts a piece of a member's items into its outbox.
+    pub(super) fn fill(&self, member: usize, piece: u64) -> Result<Plan<'a>, Error> {
+        let mut plan = Plan::new();
+        let layout = &self.layouts[member];
+        if piece == 0 {
+            let Layout { counts, overflow, .. } = *layout;
+            plan.clear(Address::Given(self.at(member, counts)), overflow + 4 - counts);
         }
-        let totals = |other: usize| {
-            let all = self.layouts[other].tile_bases + 8 * self.sizes.tiles(other);
-            self.at(other, all)
-        };
-        let of = Everywhere { words: of_members((0..self.members()).map(totals), 0) };
-        let (bases, before) = (self.at(member, layout.tile_bases), self.at(member, layout.rank));
+        let tiles = self.sizes.piece(member, piece);
+        if tiles.is_empty() {
+            return Ok(plan);
+        }
+        let counts = self.at(member, layout.outboxes[self.turn(piece)].counts);
+        plan.clear(Address::Given(counts), 4 * self.sizes.buckets());
+        plan.launch(if self.sizes.is_counted() {
+            self.send_survivors(member, piece, tiles)?
+        } else {
+            self.send_items(member, piece, tiles)?
+        });
+        Ok(plan)
+    }
+
+    /// Which of the two outboxes and inboxes a piece has.
+    fn turn(&self, piece: u64) -> usize {
+        (piece % 2) as usize
+    }
+
+    /// The plan that writes the sum of a number of all members before one.
+    fn add_up(&self, member: usize, sum: u64, number: impl Fn(usize) -> u64) -> Plan<'a> {
+        let words = (0..self.members()).map(|other| self.at(other, number(other)));
+        let of = Everywhere { words: of_members(words, 0) };
+        let sum = self.at(member, sum);
+        let mut plan = Plan::new();
         plan.launch(Launch::new(kernels::add_up(), Grid::Blocks(1, 1), move |_| {
             // There are at most 16 members.
-            kernels::AddUp { of, member: member as u32, sum: before }
+            kernels::AddUp { of, member: member as u32, sum }
         }));
-        let ((f, last), len) = (self.slots(member), self.job.len);
-        let (first, source, to) = (self.sizes.first, self.source.argument(), self.outbox(member));
-        let shift = first.shift as i32;
+        plan
+    }
+
+    /// The launch that goes through some tiles of a member's items.
+    fn send_items(
+        &self,
+        member: usize,
+        piece: u64,
+        tiles: Range<u64>,
+    ) -> Result<Launch<'a>, Error> {
+        let (places, tile) = (self.source.places(member), self.tile());
+        let start = places.start + tiles.start * tile;
+        let len = places.end.min(places.start + tiles.end * tile) - start;
+        let (first, to) = (self.sizes.first, self.outbox(member, piece));
+        let source = self.source.origin(member).wrapping_add(start * self.source.item() as u64);
+        let kernel = kernels::send_items(self.sizes, self.direction);
+        let grid = Grid::blocks(tiles.end - tiles.start)?;
+        let launch = Launch::new(kernel, grid, move |_| kernels::SendItems {
+            source,
+            start,
+            len,
+            shift: first.shift as i32,
+            to,
+        });
+        Ok(launch.evaluating(&self.job.source).with_shared(first.shared))
+    }
+
+    /// The launch that goes through some tiles of a member's slots.
+    fn send_survivors(
+        &self,
+        member: usize,
+        piece: u64,
+        tiles: Range<u64>,
+    ) -> Result<Launch<'a>, Error> {
+        let layout = &self.layouts[member];
+        let (slots, counted) = (self.sizes.slots, tuning::COUNTED_SLOTS);
+        let first_run = tiles.start * u64::from(slots / counted);
+        let bases = self.at(member, layout.tile_bases + 8 * first_run);
+        let before = self.at(member, layout.rank);
+        let ((f, last), len) = (self.slots(member, &tiles), self.job.len);
+        let (first, source) = (self.sizes.first, self.source.argument());
+        let (shift, to) = (first.shift as i32, self.outbox(member, piece));
         let kernel = kernels::send_survivors(self.sizes);
-        let launch = Launch::new(kernel, Grid::blocks(tiles)?, move |_| kernels::SendSurvivors {
+        let grid = Grid::blocks(tiles.end - tiles.start)?;
+        let launch = Launch::new(kernel, grid, move |_| kernels::SendSurvivors {
             last,
             len,
             bases,
+            slots,
+            counted,
             before,
             source,
             shift,
             to,
         });
-        plan.launch(launch.evaluating(f).with_shared(first.shared));
-        Ok(())
+        Ok(launch.evaluating(f).with_shared(first.shared))
     }
 
-    /// The plan that clears a member's counts, and sends its items.
-    fn send(&self, member: usize) -> Result<Plan<'a>, Error> {
+    /// The buckets of a piece that a sender has sorted, in a member's memory.
+    fn parts(&self, member: usize, sender: usize, parts: Parts) -> Buckets {
+        Buckets {
+            items: self.at(member, parts.items),
+            keys: self.at(member, parts.keys),
+            counts: self.at(member, parts.counts),
+            capacity: self.sizes.part(sender),
+            overflow: self.at(member, self.layouts[member].overflow),
+        }
+    }
+
+    /// Where a member sorts a piece to.
+    fn outbox(&self, member: usize, piece: u64) -> Buckets {
+        self.parts(member, member, self.layouts[member].outboxes[self.turn(piece)])
+    }
+
+    /// The part of a sender's outbox that is for an owner.
+    fn parts_for(&self, sender: usize, owner: usize, piece: u64) -> Parts {
+        let outbox = self.layouts[sender].outboxes[self.turn(piece)];
+        let first = self.sizes.owned(owner).start;
+        outbox.from(first, self.sizes.part(sender), self.sizes.word.bytes() as u64)
+    }
+
+    /// What a member sends of a piece: to the member behind it first, so that not all send to the
+    /// same.
+    pub(super) fn deliveries(&self, sender: usize, piece: u64) -> Vec<Delivery> {
+        let mut deliveries = Vec::new();
+        if self.sizes.piece(sender, piece).is_empty() {
+            return deliveries;
+        }
+        for owner in (1..self.members()).map(|step| (sender + step) % self.members()) {
+            let owned = self.sizes.owned(owner);
+            let buckets = owned.end - owned.start;
+            let inbox = self.layouts[owner].inboxes[self.turn(piece)][sender];
+            let Some(inbox) = inbox.filter(|_| buckets > 0) else { continue };
+            let outbox = self.parts_for(sender, owner, piece);
+            let records = buckets * self.sizes.part(sender);
+            let item = self.sizes.word.bytes() as u64;
+            deliveries.extend(
+                [
+                    (outbox.counts, inbox.counts, 4 * buckets),
+                    (outbox.items, inbox.items, item * records),
+                    (outbox.keys, inbox.keys, 4 * records),
+                ]
+                .map(|(from, to, bytes)| Delivery {
+                    receiver: owner,
+                    from: self.at(sender, from),
+                    to: self.at(owner, to),
+                    bytes,
+                }),
+            );
+        }
+        deliveries
+    }
+
+    /// The plan that sorts what a member has kept of a piece.
+    pub(super) fn sort_kept(&self, member: usize, piece: u64) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
-        let Layout { sent, overflow, .. } = self.layouts[member];
-        plan.clear(Address::Given(self.at(member, sent)), overflow + 4 - sent);
-        if self.sizes.is_counted() {
-            self.send_survivors(&mut plan, member)?;
-            return Ok(plan);
-        }
-        let places = self.source.places(member);
-        let (start, len) = (places.start, places.end - places.start);
-        if len == 0 {
-            return Ok(plan);
-        }
-        let first = self.sizes.first;
-        let tile = u64::from(of_one_tuning::PASS_THREADS * first.records);
-        let (source, to) = (self.source.address(member), self.outbox(member));
-        let kernel = kernels::send_items(self.sizes, self.direction);
-        let launch = Launch::new(kernel, Grid::blocks(len.div_ceil(tile))?, move |_| {
-            kernels::SendItems { source, start, len, shift: first.shift as i32, to }
-        });
-        plan.launch(launch.evaluating(&self.job.source).with_shared(first.shared));
+        self.sort(&mut plan, member, member, piece, self.parts_for(member, member, piece))?;
         Ok(plan)
     }
 
-    /// Where a member sends to.
-    fn outbox(&self, sender: usize) -> Outbox {
-        let layout = &self.layouts[sender];
-        let capacity = self.sizes.part(sender);
-        let origin = |owner: usize, part: fn(&Records) -> u64, bytes: u64| {
-            let first = self.at(owner, part(&self.layouts[owner].parts[sender]));
-            // Where bucket 0 would be, which may lie before all memory.
-            let before = self.sizes.owned(owner).start * capacity * bytes;
-            first.wrapping_sub(before)
-        };
-        let (owners, item) = (0..self.members(), self.sizes.word.bytes() as u64);
-        let ends = owners.clone().map(|owner| self.sizes.owned(owner).end);
-        Outbox {
-            counts: self.at(sender, layout.sent),
-            overflow: self.at(sender, layout.overflow),
-            capacity,
-            ends: of_members(ends.take(self.members() - 1), u64::MAX),
-            items: of_members(
-                owners.clone().map(|owner| origin(owner, |part| part.items, item)),
-                0,
-            ),
-            keys: of_members(owners.map(|owner| origin(owner, |part| part.keys, 4)), 0),
-        }
-    }
-
-    /// The plan that puts what a member has received at its places.
-    fn place(&self, member: usize) -> Result<Plan<'a>, Error> {
+    /// The plan that sorts what a member has received of a piece and, after the last one, adds up
+    /// what it has.
+    pub(super) fn sort_received(&self, member: usize, piece: u64) -> Result<Plan<'a>, Error> {
         let mut plan = Plan::new();
         let (sizes, layout) = (self.sizes, &self.layouts[member]);
-        let owned = sizes.owned(member);
-        let (first, own) = (owned.start, owned.end - owned.start);
-        if own == 0 {
-            return Ok(plan);
-        }
-        let (sent, members) = (self.everywhere(|layout| layout.sent), self.members() as u32);
-        let (received, before) = (self.at(member, layout.received), self.at(member, layout.before));
-        plan.launch(Launch::new(kernels::collect_counts(), Grid::Blocks(1, 1), move |_| {
-            // There are at most 2^11 buckets.
-            let (first, own) = (first as u32, own as u32);
-            kernels::CollectCounts { sent, members, first, own, received, before }
-        }));
-        for sender in 0..self.members() {
-            let sends = if self.sizes.is_counted() {
-                !self.sizes.slots(sender).is_empty()
-            } else {
-                !self.source.places(sender).is_empty()
-            };
-            if sends {
-                plan.launch(self.second_pass(member, sender)?);
+        for (sender, inbox) in layout.inboxes[self.turn(piece)].iter().enumerate() {
+            if let Some(inbox) = inbox {
+                self.sort(&mut plan, member, sender, piece, *inbox)?;
             }
         }
-        let small = sizes.small_buckets(member);
-        let bases = self.at(member, layout.bases);
-        if !sizes.dense {
+        if piece + 1 == sizes.pieces && !sizes.dense {
             let counts = self.at(member, layout.counts);
+            let bases = self.at(member, layout.bases);
+            // There are at most 2^20 small buckets, and the sum of all is what comes before one
+            // more.
+            let len = sizes.small_buckets(member) as u32 + 1;
             plan.launch(Launch::new(of_one::scan_counts(), Grid::Blocks(1, 1), move |_| {
-                // There are at most 2^20 small buckets.
-                of_one::ScanCounts { counts, len: small as u32, bases }
+                of_one::ScanCounts { counts, len, bases }
             }));
         }
+        Ok(plan)
+    }
+
+    /// The plan that puts what a member has at its places.
+    pub(super) fn place(&self, member: usize) -> Result<Plan<'a>, Error> {
+        let mut plan = Plan::new();
+        let (sizes, layout) = (self.sizes, &self.layouts[member]);
+        let (first, small) = (sizes.owned(member).start, sizes.small_buckets(member));
+        if small == 0 {
+            return Ok(plan);
+        }
+        let (bases, before) = (self.at(member, layout.bases), self.at(member, layout.before));
         let kernel = kernels::place_in_shards(sizes.word, sizes.bucket_bits, sizes.dense);
         let (from, out) = (self.small(member), self.out.argument());
         let first = first << sizes.second.bits;
@@ -233,26 +355,29 @@ impl<'a> Exchange<'a> {
         Ok(plan)
     }
 
-    /// The launch that sorts what came from a sender into a member's small buckets.
-    fn second_pass(&self, member: usize, sender: usize) -> Result<Launch<'a>, Error> {
-        let (sizes, layout) = (self.sizes, &self.layouts[member]);
+    /// Adds the kernel that sorts a sender's piece, if there is one, into a member's small buckets.
+    fn sort(
+        &self,
+        plan: &mut Plan<'a>,
+        member: usize,
+        sender: usize,
+        piece: u64,
+        parts: Parts,
+    ) -> Result<(), Error> {
+        let sizes = self.sizes;
         let owned = sizes.owned(member);
-        let own = owned.end - owned.start;
-        let (part, to) = (layout.parts[sender], self.small(member));
-        let from = Buckets {
-            items: self.at(member, part.items),
-            keys: self.at(member, part.keys),
-            counts: self.at(member, layout.received + sender as u64 * own * 4),
-            capacity: sizes.part(sender),
-            overflow: self.at(member, layout.overflow),
-        };
+        if owned.is_empty() || sizes.piece(sender, piece).is_empty() {
+            return Ok(());
+        }
+        let (from, to) = (self.parts(member, sender, parts), self.small(member));
         let tile = u64::from(of_one_tuning::PASS_THREADS * sizes.second.records);
-        let grid = Grid::rows(from.capacity.div_ceil(tile), own)?;
+        let grid = Grid::rows(from.capacity.div_ceil(tile), owned.end - owned.start)?;
         let shift = sizes.bucket_bits as i32;
         let kernel = of_one::distribute_bucket(sizes.second, sizes.word);
         let launch =
             Launch::new(kernel, grid, move |_| of_one::DistributeBucket { from, shift, to });
-        Ok(launch.with_shared(sizes.second_shared()))
+        plan.launch(launch.with_shared(sizes.second_shared()));
+        Ok(())
     }
 
     /// A member's buckets of the second pass.

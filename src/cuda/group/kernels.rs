@@ -2,25 +2,12 @@
 
 use super::shards::{MOST_MEMBERS, ShardsArgument};
 use super::sizes::Sizes;
-use super::tuning;
 use crate::compact::Direction;
 use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::kernels::Buckets;
 use crate::cuda::shuffle::tuning as of_one;
-
-device_struct! {
-    /// `Outbox` in gpu/group/exchange.cuh.
-    pub(super) struct Outbox {
-        pub(super) counts: u64,
-        pub(super) overflow: u64,
-        pub(super) capacity: u64,
-        pub(super) ends: [u64; MOST_MEMBERS],
-        pub(super) items: [u64; MOST_MEMBERS],
-        pub(super) keys: [u64; MOST_MEMBERS],
-    }
-}
 
 device_struct! {
     /// `Everywhere` in gpu/group/exchange.cuh.
@@ -30,14 +17,14 @@ device_struct! {
 }
 
 arguments! {
-    /// The first pass: a member's items, in order, to the owners of their buckets.
+    /// The first pass: a member's items, in order, to their buckets.
     pub(super) struct SendItems
         => Permutations, Value, "send_items<THREADS, RECORDS, BITS, DIRECTION, Slot>" {
         source: u64 => "const Word*",
         start: u64 => "uint64_t",
         len: u64 => "uint64_t",
         shift: i32 => "int",
-        to: Outbox => "Outbox<Word, uint32_t>",
+        to: Buckets => "Buckets<Word, uint32_t>",
     }
 }
 
@@ -48,10 +35,12 @@ arguments! {
         last: u64 => "uint64_t",
         len: u64 => "uint64_t",
         bases: u64 => "const uint64_t*",
+        slots: u32 => "uint32_t",
+        counted: u32 => "uint32_t",
         before: u64 => "const uint64_t*",
         source: ShardsArgument => "Shards<Word>",
         shift: i32 => "int",
-        to: Outbox => "Outbox<Word, uint32_t>",
+        to: Buckets => "Buckets<Word, uint32_t>",
     }
 }
 
@@ -61,18 +50,6 @@ arguments! {
         of: Everywhere => "Everywhere<uint64_t>",
         member: u32 => "uint32_t",
         sum: u64 => "uint64_t*",
-    }
-}
-
-arguments! {
-    /// What an owner has received, and what comes before it.
-    pub(super) struct CollectCounts => Permutations, None, "collect_counts<THREADS>" {
-        sent: Everywhere => "Everywhere<uint32_t>",
-        members: u32 => "uint32_t",
-        first: u32 => "uint32_t",
-        own: u32 => "uint32_t",
-        received: u64 => "uint32_t*",
-        before: u64 => "uint64_t*",
     }
 }
 
@@ -122,11 +99,6 @@ pub(super) fn send_survivors(sizes: &Sizes) -> Kernel<SendSurvivors> {
 
 pub(super) fn add_up() -> Kernel<AddUp> {
     Kernel::new([], THREADS, 1)
-}
-
-pub(super) fn collect_counts() -> Kernel<CollectCounts> {
-    let threads = tuning::COLLECT_THREADS;
-    Kernel::new([("THREADS", Value::Number(threads))], threads, 1)
 }
 
 pub(super) fn place_in_shards(

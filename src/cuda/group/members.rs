@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaEvent, CudaStream};
+use cudarc::driver::{CudaEvent, CudaStream, sys};
 
 use super::peer_access;
+use super::phase::{Delivery, Phase, Piece};
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::Memory;
-use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::stream::{check_device, failed, finish};
 use crate::error::{Error, GpuError};
 
@@ -26,8 +26,17 @@ pub(super) struct Members {
 struct Member {
     stream: Arc<CudaStream>,
     executor: Executor,
+    /// The stream of its copies to other members. It waits for the other one before each of them,
+    /// and all streams wait for it before a call ends.
+    copying: Arc<CudaStream>,
     /// What the others wait for.
-    event: CudaEvent,
+    met: CudaEvent,
+    /// The last piece is in its outbox.
+    filled: CudaEvent,
+    /// The last piece, and the one before, have been copied to the others.
+    delivered: [CudaEvent; 2],
+    /// The last piece has been sorted.
+    sorted: CudaEvent,
     /// The items of a shuffle in place, between two phases.
     copies: Memory,
 }
@@ -39,7 +48,7 @@ impl Members {
             peer_access::allow(from.stream.context(), to.stream.context())?;
         }
         let limits = engines.iter().map(|engine| engine.device.limits);
-        let limits = limits.fold(first.device.limits, smaller);
+        let limits = limits.fold(first.device.limits, Limits::common);
         Ok(Self { all: engines.iter().map(Member::new).collect::<Result<_, _>>()?, limits })
     }
 
@@ -73,7 +82,8 @@ impl Members {
     /// Waits until all have finished what is in their streams, also those after one that fails.
     /// Returns the first error.
     pub(super) fn finish(&self) -> Result<(), Error> {
-        let finished = self.streams().map(|stream| finish(stream));
+        let streams = self.all.iter().flat_map(|member| [&member.copying, &member.stream]);
+        let finished = streams.map(|stream| finish(stream));
         let finished = finished.fold(Ok(()), Result::and);
         finished.map_err(|error| failed(error, "wait for the device"))
     }
@@ -120,30 +130,28 @@ impl Members {
         self.all.iter_mut().for_each(|member| member.executor.give_up_memory());
     }
 
-    /// Compiles the kernels of all members' plans, and allocates their memory.
-    pub(super) fn reserve_all(&mut self, plans: &[Plan<'_>]) -> Result<(), Error> {
-        let mut pairs = self.all.iter_mut().zip(plans);
-        pairs.try_for_each(|(member, plan)| member.executor.reserve(plan))
+    /// Compiles the kernels of a phase's plans, and allocates their memory.
+    pub(super) fn reserve_all(&mut self, phase: &Phase<'_>) -> Result<(), Error> {
+        phase.plans().try_for_each(|(member, plan)| self.all[member].executor.reserve(plan))
     }
 
-    /// Executes phases, each of which has a plan for each member. Before the first and after every
-    /// phase, each member waits for all others.
+    /// Executes phases. Before the first and after every phase, each member waits for all others.
     ///
     /// # Safety
     ///
     /// As [`Executor::execute`], for the memory that a plan was made for, other than the group's
     /// own: there is as much of it as the plan's arrays say, it does not overlap, and nobody else
     /// uses it until all streams have finished.
-    pub(super) unsafe fn execute(&mut self, phases: &[Vec<Plan<'_>>]) -> Result<(), Error> {
+    pub(super) unsafe fn execute(&mut self, phases: &[Phase<'_>]) -> Result<(), Error> {
         for phase in phases {
             self.reserve_all(phase)?;
         }
         // SAFETY: the caller vouches for the arrays. Each member has got as much working memory as
         // the plans were made for, and members read and write each other's. In one phase no member
-        // uses what another writes, and between phases all wait for each other, by `meet`. What a
-        // member clears was last read by others in an earlier call, which ended with `meet`. All
-        // places have been written before a member moves an item again because a bucket has
-        // overflowed.
+        // uses what another writes, other than what is delivered to it, and between phases all
+        // wait for each other, by `meet`. What a member clears was last read by others in an
+        // earlier call, which ended with `meet`. All places have been written before a member
+        // moves an item again because a bucket has overflowed.
         let done = unsafe { self.launch(phases) };
         if done.is_err() {
             // Some streams may not wait for others that use the memory, so the host does. There is
@@ -158,28 +166,106 @@ impl Members {
     /// # Safety
     ///
     /// As [`execute`](Self::execute), and where it fails, the caller waits for all streams.
-    unsafe fn launch(&mut self, phases: &[Vec<Plan<'_>>]) -> Result<(), Error> {
+    unsafe fn launch(&mut self, phases: &[Phase<'_>]) -> Result<(), Error> {
         self.meet()?;
         for phase in phases {
-            for (member, plan) in self.all.iter_mut().zip(phase) {
-                // SAFETY: the caller vouches for the plan's memory.
-                unsafe { member.executor.execute(plan) }?;
+            match phase {
+                Phase::Plans(plans) => {
+                    for (member, plan) in self.all.iter_mut().zip(plans) {
+                        // SAFETY: the caller vouches for the plan's memory.
+                        unsafe { member.executor.execute(plan) }?;
+                    }
+                }
+                // SAFETY: the caller vouches for the memory of all pieces.
+                Phase::Pieces(pieces) => unsafe { self.send(pieces) }?,
             }
             self.meet()?;
         }
         Ok(())
     }
 
+    /// Launches what sends pieces, and sorts each one while the next is on its way.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch`](Self::launch).
+    unsafe fn send(&mut self, pieces: &[Piece<'_>]) -> Result<(), Error> {
+        for step in 0..=pieces.len() {
+            if let Some(piece) = pieces.get(step) {
+                for (member, fill) in self.all.iter_mut().zip(&piece.fill) {
+                    // SAFETY: the caller vouches for the arrays. The outbox was last read by the
+                    // copies of the piece before the last one, for which this stream has waited,
+                    // by `sort`.
+                    unsafe { member.executor.execute(fill) }?;
+                    record(&member.filled, &member.stream)?;
+                }
+                // SAFETY: the caller vouches for the memory of both ends.
+                unsafe { self.deliver(piece, step) }?;
+            }
+            if let Some(before) = step.checked_sub(1) {
+                // SAFETY: the caller vouches for the arrays.
+                unsafe { self.sort(&pieces[before], before) }?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Launches the copies of a piece.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch`](Self::launch).
+    unsafe fn deliver(&mut self, piece: &Piece<'_>, number: usize) -> Result<(), Error> {
+        if piece.deliveries.iter().all(|deliveries| deliveries.is_empty()) {
+            return Ok(());
+        }
+        for (sender, deliveries) in self.all.iter().zip(&piece.deliveries) {
+            wait(&sender.copying, &sender.filled)?;
+            for receiver in self.all.iter().filter(|_| number >= 2) {
+                // What was in the inbox before has been sorted.
+                wait(&sender.copying, &receiver.sorted)?;
+            }
+            for delivery in deliveries {
+                // SAFETY: the caller vouches for both addresses. The outbox has been filled, and
+                // nothing in the inbox is needed any more, as this stream has waited for.
+                unsafe { copy(delivery, &sender.copying) }?;
+            }
+            record(&sender.delivered[number % 2], &sender.copying)?;
+        }
+        Ok(())
+    }
+
+    /// Launches what sorts a piece.
+    ///
+    /// # Safety
+    ///
+    /// As [`launch`](Self::launch).
+    unsafe fn sort(&mut self, piece: &Piece<'_>, number: usize) -> Result<(), Error> {
+        let is_delivered = piece.deliveries.iter().any(|deliveries| !deliveries.is_empty());
+        for member in 0..self.all.len() {
+            // SAFETY: the caller vouches for the plan's memory, and the outbox has been filled in
+            // the same stream.
+            unsafe { self.all[member].executor.execute(&piece.kept[member]) }?;
+            for sender in self.all.iter().filter(|_| is_delivered) {
+                wait(&self.all[member].stream, &sender.delivered[number % 2])?;
+            }
+            // SAFETY: the caller vouches for the plan's memory, and the stream has waited for all
+            // that comes from other members.
+            unsafe { self.all[member].executor.execute(&piece.received[member]) }?;
+            record(&self.all[member].sorted, &self.all[member].stream)?;
+        }
+        Ok(())
+    }
+
     /// Makes all streams wait for what is now in the others.
     fn meet(&self) -> Result<(), Error> {
-        let failed = |error| failed(error, "wait for another device");
         for member in &self.all {
-            member.event.record(&member.stream).map_err(failed)?;
+            record(&member.met, &member.stream)?;
         }
         for (k, member) in self.all.iter().enumerate() {
             let others = self.all.iter().enumerate().filter(|&(other, _)| other != k);
             for (_, other) in others {
-                member.stream.wait(&other.event).map_err(failed)?;
+                wait(&member.stream, &other.met)?;
             }
         }
         Ok(())
@@ -189,21 +275,48 @@ impl Members {
 impl Member {
     fn new(engine: &Cuda) -> Result<Self, Error> {
         let stream = engine.stream.clone();
-        let event = stream.context().new_event(None);
-        let event = event.map_err(|error| failed(error, "make an event"))?;
+        let context = stream.context();
+        let event = || context.new_event(None).map_err(|error| failed(error, "make an event"));
+        let copying = context.new_stream().map_err(|error| failed(error, "make a stream"))?;
         // What a group does in several streams is not for a graph.
         let executor = Executor::new(&engine.device, &stream, false);
-        Ok(Self { stream, executor, event, copies: Memory::new() })
+        Ok(Self {
+            copying,
+            met: event()?,
+            filled: event()?,
+            delivered: [event()?, event()?],
+            sorted: event()?,
+            stream,
+            executor,
+            copies: Memory::new(),
+        })
     }
 }
 
-/// What two devices both have.
-fn smaller(a: Limits, b: Limits) -> Limits {
-    Limits {
-        multiprocessors: a.multiprocessors.min(b.multiprocessors),
-        threads_per_multiprocessor: a.threads_per_multiprocessor.min(b.threads_per_multiprocessor),
-        shared_per_block: a.shared_per_block.min(b.shared_per_block),
-        shared_per_multiprocessor: a.shared_per_multiprocessor.min(b.shared_per_multiprocessor),
-        l2_bytes: a.l2_bytes.min(b.l2_bytes),
-    }
+/// Records an event: those that wait for it from now on wait for what is now in the stream.
+fn record(event: &CudaEvent, stream: &CudaStream) -> Result<(), Error> {
+    event.record(stream).map_err(|error| failed(error, "wait for another device"))
+}
+
+/// Makes a stream wait for an event.
+fn wait(stream: &CudaStream, event: &CudaEvent) -> Result<(), Error> {
+    stream.wait(event).map_err(|error| failed(error, "wait for another device"))
+}
+
+/// Copies bytes from one device to another, in a stream's order.
+///
+/// # Safety
+///
+/// There are as many bytes at both addresses, which the stream may read and write.
+unsafe fn copy(delivery: &Delivery, stream: &CudaStream) -> Result<(), Error> {
+    let Delivery { from, to, bytes, .. } = *delivery;
+    // Addresses of device memory have 64 bits, and so have `usize`s where CUDA has a driver.
+    let bytes = bytes as usize;
+    let context = stream.context();
+    context.bind_to_thread().map_err(|error| failed(error, "use the device"))?;
+    // SAFETY: the caller promises that many bytes to read and to write. With unified addressing the
+    // driver finds out by itself on which devices they are.
+    unsafe { sys::cuMemcpyAsync(to, from, bytes, stream.cu_stream()) }
+        .result()
+        .map_err(|error| failed(error, "copy to another device"))
 }

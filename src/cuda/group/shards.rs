@@ -32,7 +32,7 @@ pub(super) fn of_members<T: Copy>(
 pub(in crate::cuda) struct Shards {
     /// Where each member's run begins.
     addresses: Vec<u64>,
-    /// The first place of each member, and the number of all places.
+    /// The first place of each member, and the place behind the last one's.
     bounds: Vec<u64>,
     /// The size of an item.
     item: usize,
@@ -41,8 +41,17 @@ pub(in crate::cuda) struct Shards {
 impl Shards {
     /// The array whose members have runs of these addresses and lengths, at most [`MOST_MEMBERS`].
     pub(in crate::cuda) fn new(runs: impl IntoIterator<Item = (u64, usize)>, item: usize) -> Self {
-        let (mut addresses, mut bounds) = (Vec::new(), vec![0]);
-        let mut end = 0;
+        Self::from_place(0, runs, item)
+    }
+
+    /// A part of an array: as [`new`](Self::new), but the first run begins at this place.
+    pub(super) fn from_place(
+        first: u64,
+        runs: impl IntoIterator<Item = (u64, usize)>,
+        item: usize,
+    ) -> Self {
+        let (mut addresses, mut bounds) = (Vec::new(), vec![first]);
+        let mut end = first;
         for (address, len) in runs {
             addresses.push(address);
             // Each run is in memory, so all of them have fewer items than 64 bits count.
@@ -60,6 +69,11 @@ impl Shards {
     /// The number of places of all members.
     pub(super) fn len(&self) -> u64 {
         self.bounds[self.members()]
+    }
+
+    /// The first place of each member, and the number of all places.
+    pub(super) fn bounds(&self) -> &[u64] {
+        &self.bounds
     }
 
     /// The size of an item in bytes.

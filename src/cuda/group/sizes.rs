@@ -1,19 +1,20 @@
-//! [`Sizes`]: the sizes of the partitioned strategy over a group, and [`Layout`], where a member
-//! keeps its part.
+//! [`Sizes`]: the sizes of the partitioned strategy over a group.
 //!
 //! The buckets of the first pass are runs of slots, and each member owns a run of buckets: about
 //! those of the places that it holds afterwards. A bucket has a part for each sender, so that a
-//! sender takes room in it without asking anybody.
+//! sender takes room in it without asking anybody. Senders work in pieces: the part has room for
+//! what one piece of a sender's items should put into the bucket.
 
 use core::ops::Range;
 
+use super::layout::Layout;
 use super::shards::Shards;
 use super::tuning;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::MOST_BYTES;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::sizes::{
-    Partition, Pass, aligned, capacity, most_bucket_bits, pass_shared, place_fixed, place_shared,
+    Partition, Pass, capacity, most_bucket_bits, pass_shared, place_fixed, place_shared, slots_for,
 };
 use crate::cuda::shuffle::tuning as of_one;
 
@@ -40,14 +41,23 @@ pub(super) struct Sizes {
     pub(super) slot: WordType,
     /// The low bits of a key, which number the places of a bucket of the second pass.
     pub(super) bucket_bits: u32,
+    /// The number of keys.
+    points: u64,
     /// Whether every key occurs, so that there are no gaps.
     pub(super) dense: bool,
     pub(super) first: First,
     pub(super) second: Pass,
     /// The first bucket of each member, and the number of all buckets.
     owners: Vec<u64>,
-    /// Records that each sender's part of a bucket has room for.
-    sent: Vec<u64>,
+    /// The pieces in which members send their items.
+    pub(super) pieces: u64,
+    /// The tiles of each member: of its items or, if they are counted, of its slots.
+    tiles: Vec<u64>,
+    /// The points that a thread of the first pass goes through: as many as it has records or, if
+    /// slots are counted, as many slots as survivors hardly ever need more room than a tile has.
+    pub(super) slots: u32,
+    /// Records that a piece of each sender's items has room for in a bucket.
+    parts: Vec<u64>,
     /// The first slot that each member evaluates, and the number of all slots, if the members count
     /// their survivors first; otherwise empty.
     counted: Vec<u64>,
@@ -93,18 +103,49 @@ impl Sizes {
         };
         let buckets = (last >> shift) + 1;
         let owners = owners(to, last, shift, buckets);
-        let part = |member: usize| {
-            let places = from.places(member);
-            let mean = (places.end - places.start) as f64 * (1_u64 << shift) as f64 / points as f64;
-            capacity(mean, 1 << shift)
+        let counted = counted(from, last, last_slot);
+        if !counted.is_empty() && first.records < tuning::COUNTED_SLOTS {
+            return None;
+        }
+        let ends = if counted.is_empty() { from.bounds() } else { &counted };
+        let slots = match counted.is_empty() {
+            true => first.records,
+            false => counted_slots(&first, item, slot, len as f64 / (last_slot as f64 + 1.0)),
         };
-        let sent = (0..from.members()).map(part).collect();
+        let tile = u64::from(of_one::PASS_THREADS * slots);
+        let tiles: Vec<u64> = ends.windows(2).map(|run| (run[1] - run[0]).div_ceil(tile)).collect();
+        let most = ends.windows(2).map(|run| run[1] - run[0]).max().unwrap_or(0);
+        let pieces = match from.members() {
+            1 => 1,
+            _ => (most / tuning::PIECE_ITEMS).clamp(1, tuning::MOST_PIECES),
+        };
+        // Of the points that a member goes through, as many have an item as of all of them.
+        let share = len as f64 / ends.last().map_or(1, |&end| end.max(1)) as f64;
+        let parts = tiles.iter().zip(ends.windows(2)).map(|(tiles, run)| {
+            let points_of_piece = (tiles.div_ceil(pieces) * tile).min(run[1] - run[0]);
+            let items = points_of_piece as f64 * share;
+            capacity(items * (1_u64 << shift) as f64 / points as f64, 1 << shift)
+        });
+        let parts = parts.collect();
         let capacity = capacity(density * (1_u64 << bucket_bits) as f64, 1 << bucket_bits);
         let place = place_shared(item, capacity, dense) + place_fixed(bucket_bits, dense);
-        let counted = counted(from, last, last_slot);
-        let sizes =
-            Self { word, slot, bucket_bits, dense, first, second, owners, sent, counted, capacity };
-        let fits = |member| sizes.layout(member).bytes <= MOST_BYTES;
+        let sizes = Self {
+            word,
+            slot,
+            bucket_bits,
+            points,
+            dense,
+            first,
+            second,
+            owners,
+            pieces,
+            tiles,
+            slots,
+            parts,
+            counted,
+            capacity,
+        };
+        let fits = |member| Layout::new(&sizes, member).bytes <= MOST_BYTES;
         (place <= limits.shared_per_block && (0..to.members()).all(fits)).then_some(sizes)
     }
 
@@ -115,14 +156,17 @@ impl Sizes {
         let shift = 64 - last.leading_zeros() - bits;
         self.first = first_pass(&tests::LIMITS, array.item(), self.slot, bits, shift).unwrap();
         (self.bucket_bits, self.second.bits) = (shift - 1, 1);
+        self.slots = self.first.records;
+        let tile = u64::from(of_one::PASS_THREADS * self.slots);
+        self.tiles.fill(array.len().div_ceil(tile));
         self.owners = owners(array, last, shift, (last >> shift) + 1);
-        self.sent.fill(capacity((1_u64 << shift) as f64, 1 << shift));
+        self.parts.fill(capacity((1_u64 << shift) as f64, 1 << shift));
         self.capacity = 1 << (shift - 1);
     }
 
     /// The number of members.
     pub(super) fn members(&self) -> usize {
-        self.sent.len()
+        self.parts.len()
     }
 
     /// The number of buckets of the first pass.
@@ -133,6 +177,13 @@ impl Sizes {
     /// The buckets of the first pass that a member owns.
     pub(super) fn owned(&self, member: usize) -> Range<u64> {
         self.owners[member]..self.owners[member + 1]
+    }
+
+    /// The keys whose buckets a member owns.
+    pub(super) fn keys(&self, member: usize) -> Range<u64> {
+        let buckets = self.owned(member);
+        let key = |bucket: u64| (bucket << self.first.shift).min(self.points);
+        key(buckets.start)..key(buckets.end)
     }
 
     /// The number of buckets of the second pass that a member has.
@@ -151,16 +202,28 @@ impl Sizes {
         if self.is_counted() { self.counted[member]..self.counted[member + 1] } else { 0..0 }
     }
 
-    /// The tiles of slots that a member counts.
+    /// The tiles that a member goes through: of its items or, if they are counted, of its slots.
     pub(super) fn tiles(&self, member: usize) -> u64 {
-        let slots = self.slots(member);
-        let tile = u64::from(of_one::PASS_THREADS * self.first.records);
-        (slots.end - slots.start).div_ceil(tile)
+        self.tiles[member]
     }
 
-    /// Records that a sender's part of a bucket has room for.
+    /// The runs of slots that a member counts, several in a tile.
+    pub(super) fn counts(&self, member: usize) -> u64 {
+        let slots = self.slots(member);
+        let run = u64::from(of_one::PASS_THREADS * tuning::COUNTED_SLOTS);
+        (slots.end - slots.start).div_ceil(run)
+    }
+
+    /// Those of them that are in a piece.
+    pub(super) fn piece(&self, member: usize, piece: u64) -> Range<u64> {
+        let tiles = u128::from(self.tiles[member]);
+        let first = |piece| (tiles * u128::from(piece) / u128::from(self.pieces)) as u64;
+        first(piece)..first(piece + 1)
+    }
+
+    /// Records that a piece of a sender's items has room for in a bucket.
     pub(super) fn part(&self, sender: usize) -> u64 {
-        self.sent[sender]
+        self.parts[sender]
     }
 
     /// Shared memory of a block of the second pass.
@@ -172,89 +235,6 @@ impl Sizes {
     pub(super) fn place_shared(&self) -> usize {
         place_shared(self.word.bytes(), self.capacity, self.dense)
     }
-
-    /// Where a member keeps what.
-    pub(super) fn layout(&self, member: usize) -> Layout {
-        let mut at = 0;
-        let mut take = |bytes| {
-            let here = at;
-            at = aligned(at + bytes);
-            here
-        };
-        let owned = self.owned(member);
-        let (owned, small) = (owned.end - owned.start, self.small_buckets(member));
-        let item = self.word.bytes() as u64;
-        let sent = take(self.buckets() * 4);
-        let counts = take(small * 4);
-        let overflow = take(4);
-        let tiles = if self.is_counted() { self.tiles(member) + 1 } else { 0 };
-        let tile_counts = take(tiles * 4);
-        let tile_bases = take(tiles * 8);
-        let rank = take(8);
-        let any = take(4);
-        let received = take(self.members() as u64 * owned * 4);
-        let before = take(8);
-        let bases = take(small * 8);
-        let parts = self.sent.iter().map(|&part| {
-            let records = owned * part;
-            Records { items: take(records * item), keys: take(records * 4) }
-        });
-        let parts = parts.collect();
-        let records = small * self.capacity;
-        let small = Records { items: take(records * item), keys: take(records * 2) };
-        Layout {
-            sent,
-            counts,
-            overflow,
-            tile_counts,
-            tile_bases,
-            rank,
-            any,
-            received,
-            before,
-            bases,
-            parts,
-            small,
-            bytes: at,
-        }
-    }
-}
-
-/// Where records begin, as offsets into a member's working memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Records {
-    pub(super) items: u64,
-    pub(super) keys: u64,
-}
-
-/// Where each part of a member's working memory begins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
-    /// How many records it has sent to each bucket of all members.
-    pub(super) sent: u64,
-    /// The counts of its buckets of the second pass.
-    pub(super) counts: u64,
-    /// Says that a bucket has overflowed. It and what comes before it must be cleared.
-    pub(super) overflow: u64,
-    /// The survivors of each tile of its slots, and a zero.
-    pub(super) tile_counts: u64,
-    /// The survivors of its slots before each tile, and of all.
-    pub(super) tile_bases: u64,
-    /// The survivors before its slots.
-    pub(super) rank: u64,
-    /// Whether a bucket of any member has.
-    pub(super) any: u64,
-    /// For each sender, how many records came to each of its buckets.
-    pub(super) received: u64,
-    /// The number of records before its own.
-    pub(super) before: u64,
-    /// The number of its own records before each bucket of the second pass.
-    pub(super) bases: u64,
-    /// For each sender, its parts of this member's buckets.
-    pub(super) parts: Vec<Records>,
-    /// The buckets of the second pass.
-    pub(super) small: Records,
-    pub(super) bytes: u64,
 }
 
 /// The first bucket of each member, and the number of all: each member owns the buckets of which
@@ -307,12 +287,17 @@ fn first_pass(
     Some(First { records, bits, blocks, shift, shared: shared(records) })
 }
 
-/// The size of `Distribute` in gpu/shuffle/partitioned.cuh, for `Outbox` in gpu/group/exchange.cuh,
-/// and of the counts of warps.
+/// The slots that a thread of the first pass evaluates where each survives with a probability of
+/// `density`: whole runs of those that are counted, and at least one.
+fn counted_slots(first: &First, item: usize, slot: WordType, density: f64) -> u32 {
+    let slots = slots_for(first.records, [item + slot.bytes(), slot.bytes()], density);
+    let runs = slots / tuning::COUNTED_SLOTS;
+    runs.max(1) * tuning::COUNTED_SLOTS
+}
+
+/// The size of `Distribute` in gpu/shuffle/partitioned.cuh, for `Buckets` and slots of a size.
 fn send_shared(item: usize, slot: usize, records: u32, bits: u32) -> usize {
-    let tile = (of_one::PASS_THREADS * records) as usize;
-    let bins = 1 << bits;
-    (tile * (item + slot)).next_multiple_of(8) + bins * 20 + 2 * 32 * 4 + 16
+    pass_shared(item + slot - 4, records, bits)
 }
 
 #[cfg(test)]
@@ -328,7 +313,7 @@ pub(super) mod tests {
         l2_bytes: 50 << 20,
     };
 
-    fn even(len: u64, members: u64, item: usize) -> Shards {
+    pub(in super::super) fn even(len: u64, members: u64, item: usize) -> Shards {
         let end = |member| len * member / members;
         Shards::new((0..members).map(|m| (256, (end(m + 1) - end(m)) as usize)), item)
     }
@@ -355,45 +340,6 @@ pub(super) mod tests {
                     }
                 }
             }
-        }
-    }
-
-    #[test]
-    fn the_parts_of_a_members_memory_do_not_overlap() {
-        let (from, to) =
-            (even(1 << 25, 3, 8), Shards::new([(256, 0), (256, 1 << 24), (256, 1 << 24)], 8));
-        let sizes =
-            Sizes::new(&LIMITS, WordType::U64, [(1 << 25) - 1, (1 << 26) - 1], &from, &to).unwrap();
-        assert!(sizes.owned(0).is_empty());
-        for member in 0..3 {
-            let owned = sizes.owned(member);
-            let owned = owned.end - owned.start;
-            let small = sizes.small_buckets(member);
-            let layout = sizes.layout(member);
-            let mut parts = vec![
-                (layout.sent, sizes.buckets() * 4),
-                (layout.counts, small * 4),
-                (layout.overflow, 4),
-                (layout.tile_counts, 4 * (sizes.tiles(member) + 1)),
-                (layout.tile_bases, 8 * (sizes.tiles(member) + 1)),
-                (layout.rank, 8),
-                (layout.any, 4),
-                (layout.received, 3 * owned * 4),
-                (layout.before, 8),
-                (layout.bases, small * 8),
-            ];
-            for (sender, records) in layout.parts.iter().enumerate() {
-                parts.push((records.items, owned * sizes.part(sender) * 8));
-                parts.push((records.keys, owned * sizes.part(sender) * 4));
-            }
-            parts.push((layout.small.items, small * sizes.capacity * 8));
-            parts.push((layout.small.keys, small * sizes.capacity * 2));
-            let mut end = 0;
-            for (first, bytes) in parts {
-                assert!(first >= end && first % 256 == 0);
-                end = first + bytes;
-            }
-            assert!(layout.bytes >= end);
         }
     }
 }

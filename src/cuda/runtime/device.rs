@@ -26,6 +26,23 @@ pub(crate) struct Limits {
     pub(crate) l2_bytes: u64,
 }
 
+impl Limits {
+    /// What two devices both have.
+    pub(crate) fn common(self, other: Self) -> Self {
+        Self {
+            multiprocessors: self.multiprocessors.min(other.multiprocessors),
+            threads_per_multiprocessor: self
+                .threads_per_multiprocessor
+                .min(other.threads_per_multiprocessor),
+            shared_per_block: self.shared_per_block.min(other.shared_per_block),
+            shared_per_multiprocessor: self
+                .shared_per_multiprocessor
+                .min(other.shared_per_multiprocessor),
+            l2_bytes: self.l2_bytes.min(other.l2_bytes),
+        }
+    }
+}
+
 /// A GPU, in one context.
 pub(crate) struct Device {
     pub(crate) context: Arc<CudaContext>,

@@ -8,8 +8,8 @@ use crate::cuda::runtime::word_type::WordType;
 use crate::error::{Error, GpuError};
 
 /// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, the
-/// largest arguments of any kernel are the 704 bytes of `SendSurvivors` in gpu/group/exchange.cuh,
-/// and a part of a permutation adds up to 24 bytes to the bijection's own.
+/// arguments of no kernel are more than half of the rest (of a group's, 344 bytes), and a part of a
+/// permutation adds up to 24 bytes to the bijection's own.
 pub(in crate::cuda) const MOST_PARAMS: usize = 4096 - 768;
 
 /// Checks that a kernel has room for a bijection's parameters beside its other arguments.

@@ -111,6 +111,7 @@ arguments! {
         states: u64 => "TileStates*",
         source: u64 => "const Word*",
         shift: i32 => "int",
+        slots: u32 => "uint32_t",
         to: Buckets => "Buckets<Word, Key>",
     }
 }

@@ -14,7 +14,7 @@ use super::direct;
 use super::job::{Job, Slots};
 use super::kernels::{self, Buckets};
 use super::movement::Array;
-use super::sizes::{Layout, Level, Partition};
+use super::sizes::{Layout, Level, Partition, slots_for};
 use super::tuning;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
@@ -77,8 +77,8 @@ impl Partitioning {
             out: at.at(array.out),
         });
         plan.launch(place.with_shared(partition.place_shared()));
-        // Where every slot survives a bucket has room for all of its keys, and cannot overflow.
-        if !partition.dense {
+        // Where every key occurs a bucket has room for all of its keys, and cannot overflow.
+        if !partition.dense || self.slots(job).is_some_and(|slots| slots > level.pass.records) {
             let overflow = Some(Address::Scratch(layout.overflow));
             let slots =
                 Slots { last: job.last, len: job.len, index: WordType::for_indexes(job.last) };
@@ -86,6 +86,16 @@ impl Partitioning {
             direct::survivors(&mut plan, f, slots, &job.movement, overflow)?;
         }
         Ok(plan)
+    }
+
+    /// The slots that a thread of the first pass evaluates to undo a shuffle in which not every
+    /// slot survives; `None` in any other case. With more of them than a tile has records for a
+    /// thread, the survivors may be too many for a tile.
+    fn slots(&self, job: &Job) -> Option<u32> {
+        let is_back = job.movement.direction() == Direction::Unshuffle && !job.is_dense();
+        let density = job.len as f64 / (job.last as f64 + 1.0);
+        let records = self.partition.first.pass.records;
+        is_back.then(|| slots_for(records, [self.word.bytes() + 4, 4], density))
     }
 
     fn first_pass<'a>(&self, plan: &mut Plan<'a>, job: &'a Job) -> Result<(), Error> {
@@ -96,8 +106,8 @@ impl Partitioning {
         let direction = job.movement.direction();
         let tile = u64::from(tuning::PASS_THREADS * pass.records);
         let (last, len) = (job.last, job.len);
-        let launch = if direction == Direction::Unshuffle && !job.is_dense() {
-            let tiles = last / tile + 1;
+        let launch = if let Some(slots) = self.slots(job) {
+            let tiles = last / u64::from(tuning::PASS_THREADS * slots) + 1;
             plan.take_tile_states(tiles)?;
             let kernel = kernels::distribute_survivors(pass, word);
             Launch::new(kernel, Grid::blocks(tiles)?, move |at| kernels::DistributeSurvivors {
@@ -106,6 +116,7 @@ impl Partitioning {
                 states: at.tile_states,
                 source: at.at(array.source),
                 shift: shift as i32,
+                slots,
                 to: buckets(&layout, &level, 0, at),
             })
         } else {

@@ -181,6 +181,19 @@ pub(crate) fn most_bucket_bits(
     (5..=16).rev().find(|&bits| fits(bits))
 }
 
+/// How many slots a thread of a pass evaluates that has `records` records, where each slot survives
+/// with a probability of `density`: so many that survivors hardly ever need more room than a tile
+/// has. The tile's memory has room for `record` bytes a record, and a slot takes `slot` bytes.
+pub(crate) fn slots_for(records: u32, [record, slot]: [usize; 2], density: f64) -> u32 {
+    let fits = |slots: &u32| {
+        let mean = f64::from(slots * tuning::PASS_THREADS) * density;
+        let deviation = (mean * (1.0 - density)).sqrt();
+        mean + tuning::DEVIATIONS * deviation <= f64::from(records * tuning::PASS_THREADS)
+    };
+    let most = records * record as u32 / slot as u32;
+    (records..=most).rev().find(fits).unwrap_or(records)
+}
+
 /// The room for a bucket's records, of which there are `mean` on average and at most `most`.
 pub(crate) fn capacity(mean: f64, most: u64) -> u64 {
     let room = (mean + tuning::DEVIATIONS * mean.sqrt()).ceil() as u64 + 32;
