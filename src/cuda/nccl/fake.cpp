@@ -68,6 +68,7 @@ int begin(Comm* comm, const char* polls) {
 // A call that may hang, until the test sets it free.
 void hang(const char* name) {
     if (!setting(name)) return;
+    note("hangs");
     while (setting(name)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     note("free");
 }

@@ -5,7 +5,6 @@
 //! is dropped.
 
 use std::ffi::{OsString, c_char, c_int, c_uint, c_void};
-use std::mem::offset_of;
 use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
@@ -61,6 +60,7 @@ pub(super) struct Config {
 
 #[cfg(target_pointer_width = "64")]
 const _: () = {
+    use std::mem::offset_of;
     assert!(offset_of!(Config, blocking) == 16);
     assert!(offset_of!(Config, net_name) == 32);
     assert!(offset_of!(Config, split_share) == 40);

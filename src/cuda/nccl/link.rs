@@ -39,7 +39,8 @@ struct Handle(NonNull<c_void>);
 // SAFETY: a communicator may be used by any thread, but by one at a time, which is why the handle
 // is behind a lock. The only state that NCCL keeps for each thread is that of a group, which begins
 // and ends in one call of ours under the lock, and that of work in the background, which `settle`
-// joins on the thread that started it.
+// joins on the thread that started it. After a failure the abort joins it, for which that thread
+// waits.
 unsafe impl Send for Handle {}
 
 #[derive(Debug)]
@@ -226,7 +227,7 @@ impl Link {
     ///
     /// [`GpuError::PeerLost`], [`GpuError::Nccl`].
     pub(super) fn check(&self) -> Result<(), Error> {
-        self.call(|handle| self.is_idle(handle, "look after its communicator").map(drop))
+        self.call(|handle| self.is_idle(handle, "stay in touch with the other ranks").map(drop))
     }
 
     /// Waits for what the closure says is done, such as a stream. The limit counts from this call.
@@ -238,7 +239,7 @@ impl Link {
         &self,
         mut is_done: impl FnMut() -> Result<bool, Error>,
     ) -> Result<(), Error> {
-        let during = "wait for the other ranks";
+        let during = "finish what was begun with the other ranks";
         let mut patience = Patience::new(self.limit);
         loop {
             // Asked first: if it is done, what NCCL says after that is about all of it.

@@ -11,8 +11,7 @@
 //! A *rank* is one process, or thread, with one GPU. All ranks make the same calls in the same
 //! order; what a rank sends is what another receives.
 //!
-//! What no other program takes part in is tested with a stand-in for the library, `fake.cpp`, which
-//! needs no GPU: all but `communicator`.
+//! A stand-in for the library, `fake.cpp`, tests all but `communicator` without a GPU.
 
 mod communicator;
 mod id;
