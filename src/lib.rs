@@ -54,7 +54,7 @@ pub use cuda::Cuda;
 #[doc(inline)]
 pub use cuda::{
     CudaArrays, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
-    DeviceGenerator, DeviceNumber,
+    DeviceGenerator, DeviceNumber, NcclId,
 };
 pub use error::{
     BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! runtime    driver, compiler, memory, typed kernels, plans; independent of shuffles
+//! nccl       the GPUs of several processes, by the library NCCL
 //! shuffle    moving items, or writing indexes, in the order of a bijection; gpu/shuffle
 //! batch      many permutations of one length; gpu/batch
 //! affine     permuting arrays by affine maps; gpu/affine.cuh
@@ -30,6 +31,8 @@ mod fill;
 mod group;
 mod host;
 pub mod make_kernels;
+#[expect(dead_code, reason = "the shuffle of several processes, which calls it, is to come")]
+mod nccl;
 mod promised;
 mod runtime;
 mod shuffle;
@@ -48,6 +51,7 @@ pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
 pub use group::CudaGroup;
+pub use nccl::NcclId;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
 pub(crate) use view::Part;

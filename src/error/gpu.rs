@@ -1,6 +1,7 @@
 //! [`GpuError`]: why the GPU cannot do a job.
 
 use core::fmt;
+use core::time::Duration;
 
 /// Why the GPU engine cannot do a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +85,33 @@ pub enum GpuError {
         /// What the engine was doing.
         during: &'static str,
     },
+    /// NCCL failed. The communicator is of no use any more, and device memory that was to receive
+    /// holds unspecified values.
+    Nccl {
+        /// NCCL's error number, an `ncclResult_t`.
+        code: u32,
+        /// What this rank was doing.
+        during: &'static str,
+    },
+    /// NCCL noticed that another rank's process has ended, or that it cannot be reached any more.
+    /// The communicator is of no use any more, and device memory that was to receive holds
+    /// unspecified values.
+    PeerLost {
+        /// The rank that noticed it, which is this one.
+        rank: usize,
+        /// What it was doing.
+        during: &'static str,
+    },
+    /// The other ranks did not do their part within the time limit. The communicator is of no use
+    /// any more, and device memory that was to receive holds unspecified values.
+    TimedOut {
+        /// The rank that waited, which is this one.
+        rank: usize,
+        /// What it was doing.
+        during: &'static str,
+        /// The time limit.
+        after: Duration,
+    },
 }
 
 impl fmt::Display for GpuError {
@@ -138,6 +166,36 @@ impl fmt::Display for GpuError {
             Self::Driver { code, during } => {
                 write!(f, "the GPU's driver failed to {during}: error {code}")
             }
+            Self::Nccl { code, during } => write!(
+                f,
+                "NCCL failed to {during}: error {code}, {}: set NCCL_DEBUG=WARN to have it say \
+                 more",
+                meaning(*code)
+            ),
+            Self::PeerLost { rank, during } => write!(
+                f,
+                "rank {rank} could not {during}, because another rank's process has ended or \
+                 cannot be reached: start all ranks again, with a new NcclId"
+            ),
+            Self::TimedOut { rank, during, after } => write!(
+                f,
+                "rank {rank} could not {during} within {after:?}: check that all ranks are \
+                 running and make the same calls, or allow more time"
+            ),
         }
+    }
+}
+
+/// What an error number of NCCL means.
+fn meaning(code: u32) -> &'static str {
+    match code {
+        1 => "a call of CUDA failed",
+        2 => "a call of the operating system failed",
+        3 => "an internal error",
+        4 => "an argument is not valid",
+        5 => "a call is not allowed here",
+        6 => "another rank has ended or cannot be reached",
+        8 => "another rank took too long",
+        _ => "which this version of the crate does not know",
     }
 }

@@ -52,6 +52,27 @@ pub enum Unavailable {
     },
     /// NVRTC is older than version 11.7.
     CompilerTooOld,
+    /// NCCL, the library by which the GPUs of several processes exchange data, is needed for this
+    /// call, and was not found where the system looks for libraries; or `BIJECTIVE_SHUFFLE_NCCL` is
+    /// `none`. There is no NCCL for Windows.
+    NoNccl,
+    /// A library was found as NCCL, or the environment variable `BIJECTIVE_SHUFFLE_NCCL` names one,
+    /// but it cannot be loaded, or lacks a function. Where the variable is set, no other place is
+    /// searched.
+    NcclNotLoaded {
+        /// The path, or the name by which the system found it.
+        path: String,
+        /// What is wrong with it, in the words of the system's loader if it has any.
+        reason: String,
+    },
+    /// NCCL is older than this crate requires.
+    NcclTooOld {
+        /// The library's version, as it reports it: 10000 times the major number plus 100 times the
+        /// minor number plus the patch; up to version 2.8, 1000 times the major number.
+        version: u32,
+        /// The oldest version that can be used, encoded the same way.
+        oldest: u32,
+    },
     /// The GPU is too old: its compute capability is below 7.0, or below the oldest that NVRTC
     /// compiles for.
     DeviceTooOld {
@@ -95,6 +116,22 @@ impl fmt::Display for Unavailable {
                  {reason}"
             ),
             Self::CompilerTooOld => f.write_str("the library NVRTC is older than version 11.7"),
+            Self::NoNccl => f.write_str(
+                "this call needs the library NCCL, which was not found: install it, by \
+                 `pip install nvidia-nccl-cu12` (`nvidia-nccl-cu13` for CUDA 13), \
+                 `conda install -c conda-forge nccl` or, from NVIDIA's repository, \
+                 `apt install libnccl2`, and set BIJECTIVE_SHUFFLE_NCCL to the path of \
+                 libnccl.so.2 if it still is not found",
+            ),
+            Self::NcclNotLoaded { path, reason } => write!(
+                f,
+                "{path} cannot be loaded as the library NCCL: {reason}: set \
+                 BIJECTIVE_SHUFFLE_NCCL to the path of a libnccl.so.2 that can"
+            ),
+            Self::NcclTooOld { version, oldest } => {
+                let (version, oldest) = (NcclVersion(*version), NcclVersion(*oldest));
+                write!(f, "the library NCCL is version {version}, but {oldest} or later is needed")
+            }
             Self::DeviceTooOld { major, minor } => {
                 write!(
                     f,
@@ -111,5 +148,16 @@ struct Version(u32);
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
+    }
+}
+
+/// A version of NCCL, encoded as it reports it.
+struct NcclVersion(u32);
+
+impl fmt::Display for NcclVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The encoding changed after version 2.8.
+        let scale = if self.0 < 10_000 { 1000 } else { 10_000 };
+        write!(f, "{}.{}.{}", self.0 / scale, self.0 % scale / 100, self.0 % 100)
     }
 }

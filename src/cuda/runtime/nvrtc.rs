@@ -109,7 +109,7 @@ impl Nvrtc {
         let companion = companion(path);
         let not_loaded = |error: libloading::Error| Unavailable::CompilerNotLoaded {
             path: path.display().to_string(),
-            reason: loader_message(&error),
+            reason: probe::loader_message(&error),
         };
         let library = probe::load(path.as_os_str()).map_err(not_loaded)?;
         // A library that is not NVRTC gets this error, instead of one that says it is too old.
@@ -260,11 +260,6 @@ fn companion(path: &Path) -> Option<Library> {
     let files = std::fs::read_dir(folder).ok()?.filter_map(|file| Some(file.ok()?.path()));
     let paths: Vec<PathBuf> = files.filter(is_companion).collect();
     probe::open(&paths)
-}
-
-/// The message of the system's loader for a library that it could not load.
-fn loader_message(error: &libloading::Error) -> String {
-    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// The paths to try: first the library's names, newest first, which the system's loader looks up;

@@ -48,16 +48,23 @@ pub(crate) fn open<S: AsRef<OsStr>>(names: &[S]) -> Option<Library> {
 ///
 /// Its initialisers run now, in this process, and its functions later. That it is NVIDIA's library
 /// is the responsibility of those who set up the process: the person who installed the libraries
-/// and, for a path, the person who set `BIJECTIVE_SHUFFLE_NVRTC`, `CUDA_HOME` or `CUDA_PATH`.
+/// and, for a path, the person who set `BIJECTIVE_SHUFFLE_NVRTC`, `BIJECTIVE_SHUFFLE_NCCL`,
+/// `CUDA_HOME` or `CUDA_PATH`.
 pub(crate) fn load(name: &OsStr) -> Result<Library, libloading::Error> {
-    // SAFETY: the initialisers and finalisers of NVIDIA's driver and of NVRTC may run at any time
-    // and on any thread. That the library is one of these is not checked, and cannot be: a name is
-    // looked up where the system's loader is told to look, and a path comes from the process's
-    // environment. The user who starts it controls both, and can already make it run any code:
-    // the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same environment before
-    // the program's first instruction. No data that the program reads becomes a name here, and a
-    // program that changes its environment by `std::env::set_var` is responsible for what it sets.
+    // SAFETY: the initialisers and finalisers of NVIDIA's driver, of NVRTC and of NCCL may run at
+    // any time and on any thread. That the library is one of these is not checked, and cannot be: a
+    // name is looked up where the system's loader is told to look, and a path comes from the
+    // process's environment. The user who starts it controls both, and can already make it run any
+    // code: the loader takes LD_PRELOAD and LD_LIBRARY_PATH, or PATH, from the same environment
+    // before the program's first instruction. No data that the program reads becomes a name here,
+    // and a program that changes its environment by `std::env::set_var` is responsible for what it
+    // sets.
     unsafe { Library::new(name) }
+}
+
+/// The message of the system's loader for a library that it could not load.
+pub(crate) fn loader_message(error: &libloading::Error) -> String {
+    std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// Asks a driver's library for its version and its devices.

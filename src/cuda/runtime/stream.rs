@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaEvent, CudaStream, DriverError, result};
+use cudarc::driver::sys::{CUresult, CUstreamCaptureStatus};
+use cudarc::driver::{CudaEvent, CudaStream, DriverError, result, sys};
 
 use crate::error::{Error, GpuError};
 
@@ -77,6 +77,22 @@ pub(crate) fn finish(stream: &CudaStream) -> Result<(), DriverError> {
     unsafe { result::ctx::set_current(stream.context().cu_ctx()) }?;
     // SAFETY: the stream exists, since it is borrowed, and its context is current.
     unsafe { result::stream::synchronize(stream.cu_stream()) }
+}
+
+/// Whether a stream has finished, without waiting for it.
+///
+/// # Errors
+///
+/// As [`finish`].
+pub(crate) fn is_finished(stream: &CudaStream) -> Result<bool, DriverError> {
+    // SAFETY: the context exists as long as the stream, which is borrowed.
+    unsafe { result::ctx::set_current(stream.context().cu_ctx()) }?;
+    // SAFETY: the stream exists, since it is borrowed, and its context is current.
+    match unsafe { sys::cuStreamQuery(stream.cu_stream()) } {
+        CUresult::CUDA_SUCCESS => Ok(true),
+        CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+        error => Err(DriverError(error)),
+    }
 }
 
 /// As [`finish`], until what came before an event was recorded has finished.
