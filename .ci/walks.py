@@ -41,7 +41,8 @@ def definitions(text, path):
             item = ""
         function = start.match(line)
         if function and all(re.search(rf"\b{name}\b", item) for name in owner):
-            yield at + 1, "\n".join(lines[at + 1 : lines.index(function[1] + "}", at)])
+            end = (k for k in range(at, len(lines)) if lines[k] == function[1] + "}")
+            yield at + 1, "\n".join(lines[at + 1 : next(end, at)])
 
 
 def judge(document, files):
