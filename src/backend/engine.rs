@@ -113,9 +113,7 @@ impl Engine {
             {
                 Ok(())
             }
-            _ => Workspace::once(|workspace| {
-                workspace.reorder_together(bijection, columns, direction)
-            }),
+            _ => Workspace::once().reorder_together(bijection, columns, direction),
         }
     }
 }

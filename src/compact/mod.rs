@@ -48,10 +48,11 @@ pub(crate) use columns::{ColumnSet, StaticRow};
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::block::Block;
 pub(crate) use cpu::partitioned::mailbox::{Arrivals, Mailbox, Step};
-pub(crate) use cpu::partitioned::outbox::{Key, Outbox};
+pub(crate) use cpu::partitioned::outbox::Outbox;
 pub(crate) use cpu::partitioned::shape::{
     BLOCK_BYTES, Shape, Sizes, bucket_count, chunk_of, fits, most_items, others, shape_of,
 };
+pub(crate) use cpu::partitioned::sort::Key;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;

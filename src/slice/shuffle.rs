@@ -149,7 +149,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(self.try_par_bijective_shuffle(seed));
+        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Shuffle));
     }
 
     /// Undoes [`par_bijective_shuffle`](Self::par_bijective_shuffle) with the same seed.
@@ -174,7 +174,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(self.try_par_bijective_unshuffle(seed));
+        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Unshuffle));
     }
 
     /// Returns a shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) would
@@ -232,8 +232,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        let items = self.items_mut();
-        Workspace::once(|workspace| workspace.reorder_by_seed(seed, items, Direction::Shuffle))
+        Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes the shuffle as [`par_bijective_unshuffle`](Self::par_bijective_unshuffle) does, but
@@ -251,8 +250,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        let items = self.items_mut();
-        Workspace::once(|workspace| workspace.reorder_by_seed(seed, items, Direction::Unshuffle))
+        Workspace::once().reorder_by_seed(seed, self.items_mut(), Direction::Unshuffle)
     }
 
     /// Returns a shuffled copy as [`par_bijective_shuffled`](Self::par_bijective_shuffled) does, or
@@ -312,8 +310,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         Self::Item: Send,
     {
         // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        let items = self.items_mut();
-        Workspace::once(|workspace| workspace.reorder(&bijection, items, Direction::Shuffle))
+        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Shuffle)
     }
 
     /// Undoes [`par_bijective_shuffle_with`](Self::par_bijective_shuffle_with) with the same
@@ -351,8 +348,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
         B: Bijection + ?Sized,
         Self::Item: Send,
     {
-        let items = self.items_mut();
-        Workspace::once(|workspace| workspace.reorder(&bijection, items, Direction::Unshuffle))
+        Workspace::once().reorder(&bijection, self.items_mut(), Direction::Unshuffle)
     }
 
     /// Returns a copy shuffled by a given bijection: what

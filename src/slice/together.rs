@@ -104,7 +104,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
     where
         Self: Columns,
     {
-        Workspace::once(|workspace| workspace.shuffle_together_by_seed(seed, self))
+        Workspace::once().shuffle_together_by_seed(seed, self)
     }
 
     /// Undoes the shuffle as
@@ -122,7 +122,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
     where
         Self: Columns,
     {
-        Workspace::once(|workspace| workspace.unshuffle_together_by_seed(seed, self))
+        Workspace::once().unshuffle_together_by_seed(seed, self)
     }
 
     /// Shuffles the arrays by a given bijection, from this crate or the user's own. Its domain must
@@ -156,7 +156,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
         Self: Columns,
     {
         // `B` may be unsized, but `&B` is sized and is itself a bijection.
-        Workspace::once(|workspace| workspace.shuffle_together(&bijection, self))
+        Workspace::once().shuffle_together(&bijection, self)
     }
 
     /// Undoes [`par_bijective_shuffle_together_with`](Self::par_bijective_shuffle_together_with)
@@ -187,7 +187,7 @@ pub trait ParBijectiveShuffleTogether: Sized {
         B: Bijection + ?Sized,
         Self: Columns,
     {
-        Workspace::once(|workspace| workspace.unshuffle_together(&bijection, self))
+        Workspace::once().unshuffle_together(&bijection, self)
     }
 }
 

@@ -98,8 +98,8 @@ impl<'a> CheckedPermutation<'a> {
         // SAFETY: the places are those of the vector, which is not used until the sort is done.
         let span = unsafe { Span::new(core::ptr::from_mut(&mut *indices) as *mut _) };
         // SAFETY: there is a number for each item.
-        let is_sorted = unsafe { sorting.run(&Numbers, span, buffers) }?;
-        Ok(is_sorted.then_some(indices))
+        let sorted = unsafe { sorting.sort(&Numbers, span, buffers) }?;
+        Ok(sorted.map(|place| place()).map(|()| indices))
     }
 
     /// Whether any step of moving items of `item_bytes` uses several threads. The caller then

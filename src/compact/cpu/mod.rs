@@ -101,17 +101,16 @@ impl Compactor for Cpu {
             Some((first, _)) => indices_at_once(first, out)?,
             None => parallel::count_up(out, N::wrap),
         }
-        Workspace::once(|workspace| {
-            passes.try_for_each(|(pass, direction)| workspace.reorder_at_once(pass, out, direction))
-        })
+        let mut workspace = Workspace::once();
+        passes.try_for_each(|(pass, direction)| workspace.reorder_at_once(pass, out, direction))
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once(|workspace| workspace.reorder(bijection, items, Direction::Shuffle))
+        Workspace::once().reorder(bijection, items, Direction::Shuffle)
     }
 
     fn unshuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
-        Workspace::once(|workspace| workspace.reorder(bijection, items, Direction::Unshuffle))
+        Workspace::once().reorder(bijection, items, Direction::Unshuffle)
     }
 
     fn shuffled<T: Clone + Send + Sync>(

@@ -51,18 +51,19 @@ pub(super) trait Source<T>: Sync {
     type Room;
 
     /// The most items that are read at a time.
-    const RUN: usize;
+    const RUN: usize = tuning::RUN;
 
     fn room() -> Self::Room;
 
     /// Prepares a run of `count` items from `first` on. It must be called before any of them is
-    /// copied.
+    /// copied. By default nothing is to be prepared.
     ///
     /// # Safety
     ///
     /// There are `count` items from `first` on, `count` is at most [`RUN`](Self::RUN), and nobody
     /// writes to the items meanwhile.
-    unsafe fn prepare(&self, first: usize, count: usize, room: &mut Self::Room);
+    #[inline(always)]
+    unsafe fn prepare(&self, _first: usize, _count: usize, _room: &mut Self::Room) {}
 
     /// Copies the bytes of item `first + k` to a place that need not be aligned.
     ///
@@ -77,13 +78,8 @@ pub(super) trait Source<T>: Sync {
 impl<T: Send> Source<T> for SharedPtr<T> {
     type Room = ();
 
-    const RUN: usize = tuning::RUN;
-
     #[inline(always)]
     fn room() {}
-
-    #[inline(always)]
-    unsafe fn prepare(&self, _: usize, _: usize, (): &mut ()) {}
 
     #[inline(always)]
     unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {
@@ -102,13 +98,8 @@ pub(super) struct Numbers;
 impl Source<u32> for Numbers {
     type Room = ();
 
-    const RUN: usize = tuning::RUN;
-
     #[inline(always)]
     fn room() {}
-
-    #[inline(always)]
-    unsafe fn prepare(&self, _: usize, _: usize, (): &mut ()) {}
 
     #[inline(always)]
     unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {

@@ -14,9 +14,9 @@ use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::direct::MoveRun;
 use super::exact::{exchange, is_exact};
-use super::partitioned::outbox;
+use super::partitioned::{outbox, sort};
 use super::places::Span;
-use super::strategy::{Strategy, Way};
+use super::strategy::Way;
 use super::tuning;
 use super::workspace::Workspace;
 use crate::base::check::check_length;
@@ -177,7 +177,8 @@ impl Workspace {
                 let out = unsafe { Span::new(places) };
                 // SAFETY: `source` is borrowed, so nobody writes to it and it does not overlap
                 // `out`, and it has as many items as `p` has indexes.
-                let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
+                let sorted = unsafe { sorting.sort(&source, out, &mut self.partition) };
+                let placed = sorted.map(|sorted| sorted.map(|place| place()).is_some());
                 if self.settle(placed)? {
                     return Ok(());
                 }
@@ -271,12 +272,27 @@ impl Workspace {
         let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
         let is_parallel = p.is_parallel(size_of::<T>());
         let reorder = || {
-            for way in self.strategy.ways(far, self.is_kept()) {
+            let (is_kept, most_buckets) = (self.is_kept, self.most_buckets);
+            for way in self.strategy.ways::<T>(&p, direction, far, is_kept, most_buckets) {
+                let places = places_of(items);
+                let start = SharedPtr::new(places.cast::<T>());
                 let moved = match way {
-                    Way::Sorted => self.sort(&p, direction, items),
-                    Way::InPlace => self.exchange(&p, direction, items),
+                    Way::Sorted(sorting) => {
+                        // SAFETY: the places are those of `items`, which this call has borrowed
+                        // mutably and does not use otherwise until the sort is done.
+                        let out = unsafe { Span::new(places) };
+                        // SAFETY: the source is `items` as well. It has one initialised item for
+                        // each index of `p`, and nobody else uses them.
+                        let sorted = unsafe { sorting.sort(&start, out, &mut self.partition) };
+                        sorted.map(|sorted| sorted.map(|place| place()).is_some())
+                    }
+                    Way::InPlace(in_place) => {
+                        // SAFETY: there are as many items from the start on as `p` has indexes, and
+                        // this call has borrowed them mutably and does not use them meanwhile.
+                        unsafe { in_place.run(start, &mut self.in_place) }.map(|()| true)
+                    }
                 };
-                if moved? {
+                if self.settle(moved)? {
                     return Ok(());
                 }
             }
@@ -304,49 +320,6 @@ impl Workspace {
         if is_parallel { parallel::inside(reorder) } else { reorder() }
     }
 
-    /// Moves the items by sorting them into buckets. Returns `false`, with nothing moved, if that
-    /// does not apply or is forgone.
-    fn sort<T: Send>(
-        &mut self,
-        p: &CheckedPermutation,
-        direction: Direction,
-        items: &mut [T],
-    ) -> Result<bool, Error> {
-        let Some(sorting) = self.strategy.sorting::<T>(p, direction, true, self.most_buckets)
-        else {
-            return Ok(false);
-        };
-        let places = places_of(items);
-        // SAFETY: the places are those of `items`, which this call has borrowed mutably and does
-        // not use otherwise until the sort is done.
-        let out = unsafe { Span::new(places) };
-        let source = SharedPtr::new(places.cast::<T>());
-        // SAFETY: the source is `items` as well. It has one initialised item for each index of `p`,
-        // and nobody else uses them.
-        let placed = unsafe { sorting.run(&source, out, &mut self.partition) };
-        self.settle(placed)
-    }
-
-    /// Moves the items in place. Returns `false`, with nothing moved, if that does not apply or is
-    /// forgone.
-    fn exchange<T: Send>(
-        &mut self,
-        p: &CheckedPermutation,
-        direction: Direction,
-        items: &mut [T],
-    ) -> Result<bool, Error> {
-        let Some(in_place) = Strategy::in_place::<T>(p, direction, self.most_buckets) else {
-            return Ok(false);
-        };
-        let start = SharedPtr::new(items.as_mut_ptr());
-        // SAFETY: there are as many items from the start on as `p` has indexes, and this call has
-        // borrowed them mutably and does not use them otherwise meanwhile.
-        let moved = unsafe { in_place.run(start, &mut self.in_place) };
-        self.settle(moved.map(|()| true))
-    }
-}
-
-impl Workspace {
     /// Moves the items along the permutation's cycles. Returns `false`, with nothing moved, if that
     /// does not apply.
     fn follow_cycles<T: Send>(
@@ -371,7 +344,7 @@ impl Workspace {
     pub(crate) fn sort_to_send<T: Copy + Send + Sync>(
         &mut self,
         f: &Trusted,
-        key: outbox::Key,
+        key: sort::Key,
         last: u64,
         items: &[T],
     ) -> Result<Option<outbox::Outbox<'_, T>>, Error> {

@@ -66,35 +66,44 @@ pub enum Strategy {
 }
 
 /// A way to move the items of a slice, other than the direct one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Sorted,
-    InPlace,
+pub(super) enum Way<'p> {
+    Sorted(Sorting<'p>),
+    InPlace(InPlace<'p>),
 }
 
 impl Strategy {
-    /// The ways to be tried, in order, before the direct one.
+    /// The ways that serve items of type T, in the order in which they are to be tried before the
+    /// direct one. The arguments are those of [`sorting`](Self::sorting).
     ///
     /// Sorting is faster where its memory is at hand. Memory that is got for one call costs more
     /// than the call.
-    pub(super) fn ways(self, far: bool, is_kept: bool) -> &'static [Way] {
-        match self {
-            Self::Auto if far && is_kept => &[Way::Sorted, Way::InPlace],
-            Self::Auto if far => &[Way::InPlace, Way::Sorted],
-            Self::Auto | Self::Direct => &[],
-            Self::Partitioned => &[Way::Sorted],
-            Self::InPlace => &[Way::InPlace],
-        }
-    }
-
-    /// The move in place of items of type T; `None` where it does not apply.
-    pub(super) fn in_place<'p, T>(
+    pub(super) fn ways<'p, T>(
+        self,
         p: &'p CheckedPermutation,
         direction: Direction,
+        far: bool,
+        is_kept: bool,
+        most_buckets: u64,
+    ) -> impl Iterator<Item = Way<'p>> {
+        let sorted = self.sorting::<T>(p, direction, far, most_buckets).map(Way::Sorted);
+        let in_place = self.in_place::<T>(p, direction, far, most_buckets).map(Way::InPlace);
+        let ways = if is_kept { [sorted, in_place] } else { [in_place, sorted] };
+        ways.into_iter().flatten()
+    }
+
+    /// The move in place of items of type T; `None` if it does not apply. The arguments are those
+    /// of [`sorting`](Self::sorting).
+    fn in_place<'p, T>(
+        self,
+        p: &'p CheckedPermutation,
+        direction: Direction,
+        far: bool,
         most_buckets: u64,
     ) -> Option<InPlace<'p>> {
+        let is_wanted = self == Self::InPlace || (self == Self::Auto && far);
+        let trusted = p.trusted().filter(|_| is_wanted)?;
         let most_buckets = most_buckets.min(tuning::MOST_EXCHANGES);
-        InPlace::new::<T>(p.trusted()?, p.len(), direction, most_buckets)
+        InPlace::new::<T>(trusted, p.len(), direction, most_buckets)
     }
 
     /// Whether items are moved along the cycles of the permutation, if they are not sorted or

@@ -3,6 +3,7 @@
 //! Its methods are in `slices.rs` for one slice and in `columns` for several.
 
 use core::cell::Cell;
+use core::ops::{Deref, DerefMut};
 
 use super::cycles;
 use super::in_place;
@@ -39,7 +40,7 @@ use crate::error::Error;
 pub struct Workspace {
     pub(super) strategy: Strategy,
     /// Whether the memory will perhaps serve another call.
-    is_kept: bool,
+    pub(super) is_kept: bool,
     /// [`tuning::MOST_BUCKETS`], or in tests a smaller number, which makes the buckets larger.
     pub(super) most_buckets: u64,
     /// The direct strategy's copy of the items.
@@ -77,36 +78,12 @@ impl Workspace {
         }
     }
 
-    /// Makes one call with a workspace that is not kept.
-    ///
-    /// Little memory is kept even so, for the next such call on this thread. An allocator may
-    /// return half a MiB to the system whenever it is freed, and then a call on 2^16 + 1 items of 8
-    /// bytes takes 148 us instead of 83, for the page faults.
-    pub(crate) fn once<R>(call: impl FnOnce(&mut Self) -> R) -> R {
-        let mut workspace = Self::with_the_threads_memory();
-        let result = call(&mut workspace);
-        workspace.leave_memory_to_the_thread();
-        result
-    }
-
-    fn with_the_threads_memory() -> Self {
+    /// A workspace for one call, with the little memory that the thread keeps.
+    pub(crate) fn once() -> Once {
         let [scratch, tiles] = SHORT.try_with(Cell::take).unwrap_or_default();
         let mut workspace = Self { is_kept: false, scratch, ..Self::new() };
         workspace.partition.tiles = tiles;
-        workspace
-    }
-
-    fn leave_memory_to_the_thread(self) {
-        let buffers = [self.scratch, self.partition.tiles].map(|buffer| {
-            let is_short = buffer.bytes() <= tuning::MOST_SHORT_BYTES;
-            if is_short { buffer } else { Buffer::new() }
-        });
-        // If the thread is about to end, the memory is freed.
-        let _ = SHORT.try_with(|short| short.set(buffers));
-    }
-
-    pub(super) fn is_kept(&self) -> bool {
-        self.is_kept
+        Once(workspace)
     }
 
     /// The same workspace with another strategy.
@@ -151,6 +128,39 @@ impl Workspace {
     }
 }
 
+/// A workspace that is not kept.
+///
+/// When it is dropped, it leaves little memory to the thread, for the next such call. An allocator
+/// may return half a MiB to the system whenever it is freed, and then a call on 2^16 + 1 items of 8
+/// bytes takes 148 us instead of 83, for the page faults.
+pub(crate) struct Once(Workspace);
+
+impl Deref for Once {
+    type Target = Workspace;
+
+    fn deref(&self) -> &Workspace {
+        &self.0
+    }
+}
+
+impl DerefMut for Once {
+    fn deref_mut(&mut self) -> &mut Workspace {
+        &mut self.0
+    }
+}
+
+impl Drop for Once {
+    fn drop(&mut self) {
+        let Workspace { scratch, partition, .. } = &mut self.0;
+        let buffers = [scratch, &mut partition.tiles].map(|buffer| {
+            let is_short = buffer.bytes() <= tuning::MOST_SHORT_BYTES;
+            if is_short { core::mem::take(buffer) } else { Buffer::new() }
+        });
+        // If the thread is about to end, the memory is freed.
+        let _ = SHORT.try_with(|short| short.set(buffers));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,22 +174,21 @@ mod tests {
             bytes
         };
         let mut items: Vec<u64> = (0..1000).collect();
-        Workspace::once(|workspace| workspace.shuffle_by_seed(1, &mut items)).unwrap();
+        Workspace::once().shuffle_by_seed(1, &mut items).unwrap();
         let first = kept();
         assert!(first[0] >= 8000 && first[1] == 0, "{first:?}");
-        Workspace::once(|workspace| {
-            // Within a call there may be another.
-            Workspace::once(|other| other.shuffle_by_seed(1, &mut items[..500])).unwrap();
-            workspace.unshuffle_by_seed(1, &mut items[..500]).unwrap();
-            workspace.unshuffle_by_seed(1, &mut items)
-        })
-        .unwrap();
+        let mut workspace = Workspace::once();
+        // Within a call there may be another.
+        Workspace::once().shuffle_by_seed(1, &mut items[..500]).unwrap();
+        workspace.unshuffle_by_seed(1, &mut items[..500]).unwrap();
+        workspace.unshuffle_by_seed(1, &mut items).unwrap();
+        drop(workspace);
         assert!(items.into_iter().eq(0..1000));
         assert_eq!(kept(), first);
-        Workspace::once(|workspace| {
-            workspace.scratch.room::<u8>(tuning::MOST_SHORT_BYTES).unwrap();
-            workspace.partition.tiles.room::<u8>(100).unwrap();
-        });
+        let mut workspace = Workspace::once();
+        workspace.scratch.room::<u8>(tuning::MOST_SHORT_BYTES).unwrap();
+        workspace.partition.tiles.room::<u8>(100).unwrap();
+        drop(workspace);
         assert!(kept()[0] == 0 && kept()[1] >= 100, "{:?}", kept());
     }
 }

@@ -103,9 +103,7 @@ fn sort_groups(
             None => return Ok(false),
         }
     }
-    for group in sorted {
-        group.place();
-    }
+    sorted.into_iter().for_each(|place| place());
     Ok(true)
 }
 
@@ -156,7 +154,8 @@ fn sort<R: Send>(
     let places = RecordRange { layout, first: 0, len: p.len() };
     // SAFETY: all columns of a set have the length of `p`, which `reorder` has checked. The set
     // borrows them mutably, and nobody else uses it meanwhile. The source reads those columns.
-    let placed = unsafe { sorting.run(source, places, &mut workspace.partition) };
+    let sorted = unsafe { sorting.sort(source, places, &mut workspace.partition) };
+    let placed = sorted.map(|sorted| sorted.map(|place| place()).is_some());
     workspace.settle(placed)
 }
 
@@ -166,13 +165,8 @@ struct StaticRecords<R>(R);
 impl<R: StaticRow> Source<R::Record> for StaticRecords<R> {
     type Room = ();
 
-    const RUN: usize = tuning::RUN;
-
     #[inline(always)]
     fn room() {}
-
-    #[inline(always)]
-    unsafe fn prepare(&self, _: usize, _: usize, (): &mut ()) {}
 
     #[inline(always)]
     unsafe fn copy(&self, first: usize, k: usize, (): &(), place: *mut u8) {

@@ -1,7 +1,7 @@
 //! The code of the claims, compiled with loom's atomics: for every order of the threads' steps, and
 //! whatever value a load may return, each block is read once, and written only when it has been.
 //!
-//! Threads exchange blocks as `Collector::run` does, with one item to a block. An item is the
+//! Threads exchange blocks as `Run::run` does, with one item to a block. An item is the
 //! number of its bucket. What is bounded: there are two threads, up to four blocks, and two
 //! interruptions of a thread that could go on. Threads that wait for each other would exceed loom's
 //! limit of steps, and so fail.
@@ -73,7 +73,7 @@ impl Exchange {
         }
     }
 
-    /// `Collector::run`, with up to `most` steps at a time.
+    /// `Run::run`, with up to `most` steps at a time.
     fn run(&self, most: usize) {
         let (mut full, mut steps) = (Vec::new(), Vec::new());
         loop {

@@ -126,47 +126,13 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         (&self.items[first..next], lows)
     }
 
-    /// Reads blocks, and writes full ones, until no block is left to read and no full one to write.
-    ///
-    /// # Safety
-    ///
-    /// The exchange's array and low bits have as many places as its grid, and only the collectors
-    /// of this exchange use them.
-    #[inline(always)]
-    unsafe fn run(&mut self) {
-        loop {
-            // SAFETY: the caller's promise is that of `plan`.
-            while self.steps.len() < Self::STEPS && unsafe { self.plan() } {}
-            if self.steps.is_empty() {
-                return;
-            }
-            // A bijection may wait for tasks of its own here, and this thread do others meanwhile,
-            // such as that of another collector. So nobody ever waits for a thread that is here: it
-            // has read all blocks that it has taken.
-            let runs = self.steps.iter().map(Step::places);
-            self.exchange.destinations.list(runs, &mut self.to);
-            let mut done = 0;
-            for number in 0..self.steps.len() {
-                let step = self.steps[number];
-                // SAFETY: `plan` has made the step, which is done once.
-                unsafe { self.collect(step, done..done + step.count) };
-                done += step.count;
-                match step.then {
-                    // SAFETY: this thread has claimed the block, and has now read it.
-                    Then::Write(full) => unsafe { self.write(full, step.first) },
-                    Then::Free(block) => self.free.push(block),
-                }
-            }
-            self.steps.clear();
-        }
-    }
-
     /// Finds one more block whose items are to be collected, and writes full blocks where nothing
     /// has to be read first. Returns `false` if there is none; then no full block is left either.
     ///
     /// # Safety
     ///
-    /// As [`run`](Self::run).
+    /// The exchange's array and low bits have as many places as its grid, and only the collectors
+    /// of this exchange use them.
     #[inline(always)]
     unsafe fn plan(&mut self) -> bool {
         let BlockExchange { items, grid, claims, .. } = self.exchange;
@@ -277,7 +243,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     }
 }
 
-/// Runs a collector with the vector instructions of this machine.
+/// What a collector does, with the vector instructions of this machine: it reads blocks, and writes
+/// full ones, until no block is left to read and no full one to write.
 pub(super) struct Run<'c, 'a, T, L>(&'c mut Collector<'a, T, L>);
 
 impl<'c, 'a, T, L> Run<'c, 'a, T, L> {
@@ -295,7 +262,31 @@ impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
 
     #[inline(always)]
     fn run(self) {
-        // SAFETY: `new` asks for what the collector does.
-        unsafe { self.0.run() };
+        let collector = self.0;
+        loop {
+            // SAFETY: `new` asks for what `plan` does.
+            while collector.steps.len() < Collector::<T, L>::STEPS && unsafe { collector.plan() } {}
+            if collector.steps.is_empty() {
+                return;
+            }
+            // A bijection may wait for tasks of its own here, and this thread do others meanwhile,
+            // such as that of another collector. So nobody ever waits for a thread that is here: it
+            // has read all blocks that it has taken.
+            let runs = collector.steps.iter().map(Step::places);
+            collector.exchange.destinations.list(runs, &mut collector.to);
+            let mut done = 0;
+            for number in 0..collector.steps.len() {
+                let step = collector.steps[number];
+                // SAFETY: `plan` has made the step, which is done once.
+                unsafe { collector.collect(step, done..done + step.count) };
+                done += step.count;
+                match step.then {
+                    // SAFETY: this thread has claimed the block, and has now read it.
+                    Then::Write(full) => unsafe { collector.write(full, step.first) },
+                    Then::Free(block) => collector.free.push(block),
+                }
+            }
+            collector.steps.clear();
+        }
     }
 }

@@ -29,20 +29,19 @@ pub(crate) mod outbox;
 mod place;
 mod sealed;
 pub(crate) mod shape;
-mod sort;
+pub(crate) mod sort;
 #[cfg(test)]
 mod tests;
 
 use core::mem::MaybeUninit;
 use std::sync::Mutex;
 
-use block::{Part, items_per_block};
 use few::Cells;
 use place::{Order, OrderBucket};
+use sort::{Capacity, Key, Partition};
 
 use super::buckets::{Buckets, LowBits};
 use super::places::{Source, Target};
-use super::survivors::Values;
 use super::taken::TakenSlots;
 use super::tuning;
 use crate::base::abort::AbortOnUnwind;
@@ -143,55 +142,15 @@ impl<'a> Sorting<'a> {
     }
 
     fn capacity<T, L>(&self) -> Capacity {
-        let parts = rayon::current_num_threads();
-        // The number of a bucket's items in one part has a hypergeometric distribution, whose
-        // variance is less than that of a Poisson distribution with the same mean.
         let points = match self.direction {
             Direction::Shuffle => self.f.last() as f64 + 1.0,
             Direction::Unshuffle => self.len as f64,
         };
-        let share = (self.buckets.len() as f64 / points).min(1.0);
-        let mean = self.len.div_ceil(parts) as f64 * share;
-        let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
-        let blocks = (most / items_per_block::<T, L>() as f64).ceil() as usize;
-        Capacity { parts, buckets: self.buckets, blocks }
+        Capacity::new::<T, L>(self.len, points, self.buckets, 0)
     }
 
-    /// Moves the items from `source` to `out`, which may be the same memory. Returns `false`, with
-    /// nothing written, if a bucket overflows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], before anything is written.
-    ///
-    /// # Safety
-    ///
-    /// The source has as many items of type T as the sort was created for, and nobody else uses
-    /// them meanwhile.
-    ///
-    /// # Panics
-    ///
-    /// If `out` has a different number of places; before anything is written.
-    pub(in crate::compact::cpu) unsafe fn run<T: Send>(
-        &self,
-        source: &impl Source<T>,
-        out: impl Target<T>,
-        buffers: &mut Buffers,
-    ) -> Result<bool, Error> {
-        if self.buckets.are_usual() {
-            // SAFETY: `sort_with` asks for what the caller has promised of the source.
-            let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
-            Ok(sorted.map(Sorted::place).is_some())
-        } else {
-            // SAFETY: the caller's promise about the source does not depend on the width of the low
-            // bits.
-            let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
-            Ok(sorted.map(Sorted::place).is_some())
-        }
-    }
-
-    /// Sorts the items into buckets, and leaves it to the caller to place them. `None` if a bucket
-    /// overflows.
+    /// Sorts the items from `source` into buckets, and returns what writes them to `out`, which may
+    /// be the same memory. `None`, with nothing to write, if a bucket overflows.
     ///
     /// # Errors
     ///
@@ -204,164 +163,84 @@ impl<'a> Sorting<'a> {
     ///
     /// # Panics
     ///
-    /// If there are not as many places.
+    /// If `out` has a different number of places.
     pub(in crate::compact::cpu) unsafe fn sort<'b, T: Send + 'b>(
         &self,
         source: &impl Source<T>,
         out: impl Target<T> + 'b,
         buffers: &'b mut Buffers,
-    ) -> Result<Option<Box<dyn PlaceItems + 'b>>, Error> {
-        if self.buckets.are_usual() {
-            // SAFETY: `sort_with` asks for what the caller has promised of the source.
-            let sorted = unsafe { self.sort_with::<T, u16, _>(source, out, buffers) }?;
-            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn PlaceItems>))
-        } else {
-            // SAFETY: the caller's promise about the source does not depend on the width of the low
-            // bits.
-            let sorted = unsafe { self.sort_with::<T, u32, _>(source, out, buffers) }?;
-            Ok(sorted.map(|sorted| Box::new(sorted) as Box<dyn PlaceItems>))
-        }
-    }
-
-    /// Sorts the items into buckets, with low bits of type L. `None` if a bucket overflows.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    ///
-    /// # Safety
-    ///
-    /// The source has as many items of type T as the sort was created for, and nobody writes to
-    /// them meanwhile.
-    ///
-    /// # Panics
-    ///
-    /// If there are not as many places.
-    unsafe fn sort_with<'b, T: Send, L: LowBits, O: Target<T>>(
-        &self,
-        source: &impl Source<T>,
-        out: O,
-        buffers: &'b mut Buffers,
-    ) -> Result<Option<Sorted<'b, T, L, O>>, Error> {
+    ) -> Result<Option<Placing<'b>>, Error> {
         assert_eq!(out.len(), self.len);
-        let Self { f, len, direction, is_sparse, .. } = *self;
+        let Self { f, len, direction, is_sparse, buckets } = *self;
+        let (key, order) = match direction {
+            Direction::Unshuffle => {
+                (Key::Index { first: 0, last: f.last(), len: len as u64 }, Order::Dense)
+            }
+            Direction::Shuffle if len as u64 - 1 == f.last() => (Key::Slot, Order::Dense),
+            Direction::Shuffle if is_sparse => (Key::Slot, Order::Sparse),
+            Direction::Shuffle => (Key::Slot, Order::Gaps),
+        };
         let Buffers { open, full, tiles, stages, taken, cells } = buffers;
-        let mut partition = Partition::<T, L>::empty(self.capacity::<T, L>(), open, full)?;
-        let parts = &mut partition.parts;
-        let values = Values::of_trusted(f, len);
-        match direction {
+        let (blocks, rest) = ([open, full], [stages, taken, cells]);
+        if buckets.are_usual() {
+            let capacity = self.capacity::<T, u16>();
             // SAFETY: the caller promises as many items as the sort was created for, which is
             // `len`, and that nobody writes to them.
-            Direction::Shuffle => unsafe { sort::by_slot(f, len, source, parts) },
-            Direction::Unshuffle => {
-                let slots = [0, f.last()];
-                // SAFETY: the caller's promise of the items is the same for both directions.
-                unsafe { sort::by_index(&values, slots, len, source, parts, tiles) }?;
-            }
-        }
-        if !partition.is_complete(len) {
-            return Ok(None);
-        }
-        let order = if direction == Direction::Unshuffle || len as u64 - 1 == f.last() {
-            Order::Dense
-        } else if is_sparse {
-            Order::Sparse
+            let sorted = unsafe {
+                Partition::<T, u16>::sort(&capacity, f, key, source, len, blocks, tiles)
+            }?;
+            sorted.map(|sorted| placing(sorted, order, out, rest)).transpose()
         } else {
-            Order::Gaps
-        };
-        partition.sorted(order, out, stages, taken, cells).map(Some)
-    }
-}
-
-/// The number of blocks that a sort needs.
-struct Capacity {
-    parts: usize,
-    buckets: Buckets,
-    /// Full blocks for each bucket of each part.
-    blocks: usize,
-}
-
-impl Capacity {
-    /// The bytes of all blocks, including the open ones.
-    fn bytes(&self) -> usize {
-        let blocks = self.parts * self.buckets.count * (self.blocks + 1);
-        blocks.saturating_mul(tuning::BLOCK_BYTES)
-    }
-}
-
-/// Items in their buckets, as bits: a part for each thread.
-struct Partition<'a, T, L> {
-    parts: Vec<Part<'a, T, L>>,
-    buckets: Buckets,
-}
-
-impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
-    /// Empty buckets.
-    fn empty(
-        capacity: Capacity,
-        open: &'a mut Buffer,
-        full: &'a mut Buffer,
-    ) -> Result<Self, Error> {
-        let Capacity { parts, buckets, blocks } = capacity;
-        let open = open.room(parts * buckets.count)?;
-        let full = full.room(parts * buckets.count * blocks)?;
-        let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * blocks));
-        let mut parts = try_with_capacity(parts)?;
-        for (open, full) in rooms {
-            parts.push(Part::new(buckets, open, full, blocks, 0)?);
+            let capacity = self.capacity::<T, u32>();
+            // SAFETY: the caller's promise about the source does not depend on the width of the low
+            // bits.
+            let sorted = unsafe {
+                Partition::<T, u32>::sort(&capacity, f, key, source, len, blocks, tiles)
+            }?;
+            sorted.map(|sorted| placing(sorted, order, out, rest)).transpose()
         }
-        Ok(Self { parts, buckets })
     }
+}
 
-    /// Whether all items are in their buckets.
-    fn is_complete(&self, len: usize) -> bool {
-        let overflows = self.parts.iter().any(Part::overflows);
-        let count = (0..self.buckets.count).map(|bucket| self.count(bucket)).sum::<usize>();
-        !overflows && count == len
-    }
+/// Writes sorted items to their places. Nothing can fail any more.
+pub(in crate::compact::cpu) type Placing<'a> = Box<dyn FnOnce() + 'a>;
 
-    /// The number of items in a bucket.
-    fn count(&self, bucket: usize) -> usize {
-        self.parts.iter().map(|part| part.count(bucket)).sum()
+/// Allocates what writing the items to `out` needs.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+///
+/// # Panics
+///
+/// If there are more items than `out` has places.
+fn placing<'a, T: Send + 'a, L: LowBits + 'a>(
+    partition: Partition<'a, T, L>,
+    order: Order,
+    out: impl Target<T> + 'a,
+    [stages, taken, cells]: [&'a mut Buffer; 3],
+) -> Result<Placing<'a>, Error> {
+    let (all, threads) = (partition.buckets, partition.parts.len());
+    let mut rest = out;
+    let mut buckets = try_with_capacity(all.count)?;
+    for bucket in 0..all.count {
+        let places;
+        (places, rest) = rest.cut(partition.count(bucket));
+        buckets.push((bucket, places));
     }
-
-    /// Allocates what writing the items to `out` needs.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    ///
-    /// # Panics
-    ///
-    /// If there are more items than `out` has places.
-    fn sorted<O: Target<T>>(
-        self,
-        order: Order,
-        out: O,
-        stages: &'a mut Buffer,
-        taken: &'a mut Buffer,
-        cells: &'a mut Buffer,
-    ) -> Result<Sorted<'a, T, L, O>, Error> {
-        let mut rest = out;
-        let mut buckets = try_with_capacity(self.buckets.count)?;
-        for bucket in 0..self.buckets.count {
-            let places;
-            (places, rest) = rest.cut(self.count(bucket));
-            buckets.push((bucket, places));
-        }
-        let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
-        let stages = stages.room(self.parts.len() * most)?.chunks_mut(most);
-        // Chunks of what is not needed are not empty either. The bitmap is there without gaps too,
-        // so that a later call with gaps needs no more memory.
-        let words = if order == Order::Sparse { 1 } else { TakenSlots::count(self.buckets.len()) };
-        let taken = taken.room(self.parts.len() * words)?.chunks_mut(words);
-        let words = if order == Order::Sparse { Cells::room(most) } else { 1 };
-        let cells = cells.room(self.parts.len() * words)?.chunks_mut(words);
-        let mut all = try_with_capacity(self.parts.len())?;
-        let stages = stages.zip(taken).zip(cells);
-        all.extend(stages.map(|((places, taken), cells)| Stage { places, taken, cells }));
-        Ok(Sorted { partition: self, order, buckets, stages: all })
-    }
+    let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
+    let stages = stages.room(threads * most)?.chunks_mut(most);
+    // Chunks of what is not needed are not empty either. The bitmap is there without gaps too, so
+    // that a later call with gaps needs no more memory.
+    let words = if order == Order::Sparse { 1 } else { TakenSlots::count(all.len()) };
+    let taken = taken.room(threads * words)?.chunks_mut(words);
+    let words = if order == Order::Sparse { Cells::room(most) } else { 1 };
+    let cells = cells.room(threads * words)?.chunks_mut(words);
+    let mut rooms = try_with_capacity(threads)?;
+    let stages = stages.zip(taken).zip(cells);
+    rooms.extend(stages.map(|((places, taken), cells)| Stage { places, taken, cells }));
+    let sorted = Sorted { partition, order, buckets, stages: rooms };
+    Ok(Box::new(move || sorted.place()))
 }
 
 /// A thread's room for one bucket's items in order, and for what puts them in order.
@@ -381,7 +260,7 @@ struct Sorted<'a, T, L, O> {
 }
 
 impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
-    /// Writes the items, in order, to their places. Nothing can fail any more.
+    /// Writes the items, in order, to their places.
     fn place(self) {
         let Self { partition, order, buckets, stages } = self;
         // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
@@ -403,17 +282,5 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
             publish();
         });
         core::mem::forget(guard);
-    }
-}
-
-/// [`Sorted`] items of any type.
-pub(in crate::compact::cpu) trait PlaceItems {
-    /// Writes the items to their places.
-    fn place(self: Box<Self>);
-}
-
-impl<T: Send, L: LowBits, O: Target<T>> PlaceItems for Sorted<'_, T, L, O> {
-    fn place(self: Box<Self>) {
-        Sorted::place(*self);
     }
 }

@@ -10,26 +10,16 @@ use core::marker::PhantomData;
 
 use rayon::prelude::*;
 
+use super::Buffers;
 use super::block::{Block, Part, SPARE};
-use super::shape::{Low, Shape, buckets_of, fits, shape_with};
-use super::{Buffers, sort};
+use super::shape::{Low, Shape, buckets_of, capacity, fits};
+use super::sort::{Key, Partition};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr};
 use crate::base::stream::Publish;
 use crate::bijection::Trusted;
 use crate::compact::cpu::buckets::Buckets;
-use crate::compact::cpu::survivors::Values;
 use crate::error::Error;
-
-/// What decides the bucket of an item.
-#[derive(Clone, Copy)]
-pub(crate) enum Key {
-    /// The slot of the item's number.
-    Slot,
-    /// The index below `len` that survives at one of the slots from `first` to `last`; that of item
-    /// `k` is the `k`-th.
-    Index { first: u64, last: u64, len: u64 },
-}
 
 /// A rank's items in buckets.
 pub(crate) struct Outbox<'a, T> {
@@ -73,37 +63,18 @@ pub(in crate::compact::cpu) fn sort_to_send<'a, T: Copy + Send + Sync>(
 ) -> Result<Option<Outbox<'a, T>>, Error> {
     let buckets = buckets_of(last).expect("few buckets");
     assert!(fits::<T>());
-    let Shape { parts: part_count, stride } = shape_with::<T>(items.len(), last, buckets);
-    let blocks = stride - SPARE;
-    let open = partition.open.room(part_count * buckets.count)?;
-    let full = partition.full.room(part_count * buckets.count * stride)?;
-    let rooms = open.chunks_mut(buckets.count).zip(full.chunks_mut(buckets.count * stride));
-    let mut parts = try_with_capacity(part_count)?;
-    for (open, full) in rooms {
-        parts.push(Part::<T, Low>::new(buckets, open, full, blocks, SPARE)?);
-    }
-    let source = SharedPtr::new(items.as_ptr().cast_mut());
-    match key {
-        _ if items.is_empty() => {}
-        // SAFETY: there are as many items as is said, and they are borrowed, so nobody writes
-        // to them. The source is only read.
-        Key::Slot => unsafe { sort::by_slot(f, items.len(), &source, &mut parts) },
-        Key::Index { first, last, len } => {
-            let values = Values::unchecked(f, len);
-            let (slots, tiles) = ([first, last], &mut partition.tiles);
-            // SAFETY: as many items as is said are borrowed here too, and only read.
-            unsafe { sort::by_index(&values, slots, items.len(), &source, &mut parts, tiles) }?;
-        }
-    }
+    let capacity = capacity::<T>(items.len(), last, buckets);
+    let stride = capacity.blocks + SPARE;
+    let (source, len) = (SharedPtr::new(items.as_ptr().cast_mut()), items.len());
+    let Buffers { open, full, tiles, stages, taken, .. } = partition;
+    // SAFETY: there are `len` items, and they are borrowed, so nobody writes to them. The source is
+    // only read.
+    let sorted = unsafe { Partition::sort(&capacity, f, key, &source, len, [open, full], tiles) }?;
+    let Some(sorted) = sorted else { return Ok(None) };
     let mut counts = try_with_capacity(buckets.count)?;
-    let count = |bucket| parts.iter().map(|part| part.count(bucket) as u64).sum::<u64>();
-    counts.extend((0..buckets.count).map(count));
-    let is_complete = counts.iter().sum::<u64>() == items.len() as u64;
-    if parts.iter().any(Part::overflows) || !is_complete {
-        return Ok(None);
-    }
-    let parts = parts.into_par_iter().with_max_len(1).map(seal).collect();
-    let rest = Rest { received, stages: &mut partition.stages, taken: &mut partition.taken };
+    counts.extend((0..buckets.count).map(|bucket| sorted.count(bucket) as u64));
+    let parts = sorted.parts.into_par_iter().with_max_len(1).map(seal).collect();
+    let rest = Rest { received, stages, taken };
     Ok(Some(Outbox { buckets, stride, parts, counts, rest, items: PhantomData }))
 }
 

@@ -2,7 +2,8 @@
 
 use core::ops::Range;
 
-use super::block::{Block, SPARE, items_per_block};
+use super::block::{Block, SPARE};
+use super::sort::Capacity;
 use crate::base::stream::LINE;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::pack::SLACK;
@@ -57,22 +58,16 @@ pub(crate) const fn fits<T>() -> bool {
     size_of::<T>() > 0 && size_of::<T>() <= tuning::LARGEST_ITEM
 }
 
-/// How `items` items of type T lie once this rank has sorted them into buckets of the points up to
-/// `last`.
-pub(super) fn shape_with<T>(items: usize, last: u64, buckets: Buckets) -> Shape {
-    let parts = rayon::current_num_threads();
-    // As in `Sorting::capacity`.
-    let share = (buckets.len() as f64 / (last as f64 + 1.0)).min(1.0);
-    let mean = items.div_ceil(parts) as f64 * share;
-    let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
-    let blocks = (most / items_per_block::<T, Low>() as f64).ceil() as usize;
-    Shape { parts, stride: blocks + SPARE }
+/// The blocks for `items` items of type T in buckets of the points up to `last`.
+pub(super) fn capacity<T>(items: usize, last: u64, buckets: Buckets) -> Capacity {
+    Capacity::new::<T, Low>(items, last as f64 + 1.0, buckets, SPARE)
 }
 
 /// How `items` items of type T lie once this rank has sorted them into buckets of the points up to
 /// `last`, or `None` if those are too many.
 pub(crate) fn shape_of<T>(items: usize, last: u64) -> Option<Shape> {
-    Some(shape_with::<T>(items, last, buckets_of(last)?))
+    let Capacity { parts, blocks, .. } = capacity::<T>(items, last, buckets_of(last)?);
+    Some(Shape { parts, stride: blocks + SPARE })
 }
 
 /// The buckets of one of the chunks of a run of buckets: none from chunk `chunks` on.

@@ -2,44 +2,140 @@
 
 use num_traits::Zero;
 
-use super::block::Part;
+use super::block::{Part, items_per_block};
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{Buffer, SharedPtr};
 use crate::base::parallel;
 use crate::base::stream::Publish;
 use crate::bijection::Trusted;
-use crate::compact::cpu::buckets::LowBits;
+use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 
-/// Sorts `len` items by their slots, item `k` by `f.inverse(k)`, for a shuffle. If a bucket
-/// overflows, some items are in none afterwards.
-///
-/// # Safety
-///
-/// There are `len` items, and nobody writes to them meanwhile.
-pub(super) unsafe fn by_slot<T: Send, L: LowBits, S: Source<T>>(
-    f: &Trusted,
-    len: usize,
-    items: &S,
-    parts: &mut [Part<T, L>],
-) {
-    let share = len.div_ceil(parts.len());
-    parallel::each_mut(parts, |number, part| {
-        let _publish = Publish;
-        let mut slots = [L::Index::zero(); tuning::RUN];
-        let mut room = S::room();
-        let end = ((number + 1) * share).min(len);
-        for first in (number * share..end).step_by(tuning::RUN) {
-            let slots = &mut slots[..(end - first).min(tuning::RUN)];
-            L::inverse_run(f, first as u64, slots);
-            // SAFETY: the items from `first` on, as many as `slots`, are below `len`, and the
-            // caller promises that nobody writes to them.
-            unsafe { part.push_all(slots, items, first, &mut room) };
+/// What decides the bucket of an item.
+#[derive(Clone, Copy)]
+pub(crate) enum Key {
+    /// The slot of the item's number.
+    Slot,
+    /// The index below `len` that survives at one of the slots from `first` to `last`; that of item
+    /// `k` is the `k`-th.
+    Index { first: u64, last: u64, len: u64 },
+}
+
+/// The number of blocks that a sort needs.
+pub(super) struct Capacity {
+    pub(super) parts: usize,
+    pub(super) buckets: Buckets,
+    /// Full blocks for each bucket of each part.
+    pub(super) blocks: usize,
+    /// More of them, which are not used for items.
+    pub(super) spare: usize,
+}
+
+impl Capacity {
+    /// The capacity for `len` items of type T with low bits of type L, each of which is at a random
+    /// one of some points.
+    pub(super) fn new<T, L>(len: usize, points: f64, buckets: Buckets, spare: usize) -> Self {
+        let parts = rayon::current_num_threads();
+        // The number of a bucket's items in one part has a hypergeometric distribution, whose
+        // variance is less than that of a Poisson distribution with the same mean.
+        let share = (buckets.len() as f64 / points).min(1.0);
+        let mean = len.div_ceil(parts) as f64 * share;
+        let most = mean + tuning::DEVIATIONS * mean.sqrt() + 1.0;
+        let blocks = (most / items_per_block::<T, L>() as f64).ceil() as usize;
+        Self { parts, buckets, blocks, spare }
+    }
+
+    /// The bytes of all blocks, including the open ones.
+    pub(super) fn bytes(&self) -> usize {
+        let blocks = self.parts * self.buckets.count * (self.blocks + self.spare + 1);
+        blocks.saturating_mul(tuning::BLOCK_BYTES)
+    }
+}
+
+/// Items in their buckets, as bits: a part for each thread.
+pub(super) struct Partition<'a, T, L> {
+    pub(super) parts: Vec<Part<'a, T, L>>,
+    pub(super) buckets: Buckets,
+}
+
+impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
+    /// Sorts `len` items into buckets, each thread into a part of its own. `None` if a bucket
+    /// overflows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    ///
+    /// # Safety
+    ///
+    /// There are `len` items, and nobody writes to them meanwhile.
+    pub(super) unsafe fn sort<S: Source<T>>(
+        capacity: &Capacity,
+        f: &Trusted,
+        key: Key,
+        items: &S,
+        len: usize,
+        [open, full]: [&'a mut Buffer; 2],
+        tiles: &mut Buffer,
+    ) -> Result<Option<Self>, Error> {
+        let mut sorted = Self::empty(capacity, open, full)?;
+        let share = len.div_ceil(capacity.parts);
+        match key {
+            _ if len == 0 => {}
+            Key::Slot => parallel::each_mut(&mut sorted.parts, |number, part| {
+                let _publish = Publish;
+                let mut slots = [L::Index::zero(); tuning::RUN];
+                let mut room = S::room();
+                let end = ((number + 1) * share).min(len);
+                for first in (number * share..end).step_by(tuning::RUN) {
+                    let slots = &mut slots[..(end - first).min(tuning::RUN)];
+                    L::inverse_run(f, first as u64, slots);
+                    // SAFETY: the items from `first` on, as many as `slots`, are below `len`, and
+                    // the caller promises that nobody writes to them.
+                    unsafe { part.push_all(slots, items, first, &mut room) };
+                }
+            }),
+            Key::Index { first, last, len: most } => {
+                let values = Values::unchecked(f, most);
+                let parts = &mut sorted.parts;
+                // SAFETY: the caller's promise of the items is the same for both keys.
+                unsafe { by_index(&values, [first, last], len, items, parts, tiles) }?;
+            }
         }
-    });
+        Ok(Some(sorted).filter(|sorted| sorted.is_complete(len)))
+    }
+
+    /// Empty buckets.
+    fn empty(
+        capacity: &Capacity,
+        open: &'a mut Buffer,
+        full: &'a mut Buffer,
+    ) -> Result<Self, Error> {
+        let &Capacity { parts, buckets, blocks, spare } = capacity;
+        let in_part = buckets.count * (blocks + spare);
+        let open = open.room(parts * buckets.count)?.chunks_mut(buckets.count);
+        let rooms = open.zip(full.room(parts * in_part)?.chunks_mut(in_part));
+        let mut parts = try_with_capacity(parts)?;
+        for (open, full) in rooms {
+            parts.push(Part::new(buckets, open, full, blocks, spare)?);
+        }
+        Ok(Self { parts, buckets })
+    }
+
+    /// Whether all items are in their buckets.
+    fn is_complete(&self, len: usize) -> bool {
+        let overflows = self.parts.iter().any(Part::overflows);
+        let count = (0..self.buckets.count).map(|bucket| self.count(bucket)).sum::<usize>();
+        !overflows && count == len
+    }
+
+    /// The number of items in a bucket.
+    pub(super) fn count(&self, bucket: usize) -> usize {
+        self.parts.iter().map(|part| part.count(bucket)).sum()
+    }
 }
 
 /// Sorts `len` items by the values that survive among the slots `first..=last`, item `k` by the
@@ -52,7 +148,7 @@ pub(super) unsafe fn by_slot<T: Send, L: LowBits, S: Source<T>>(
 /// # Safety
 ///
 /// There are `len` items, and nobody writes to them meanwhile.
-pub(super) unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
+unsafe fn by_index<T: Send, L: LowBits, S: Source<T>>(
     values: &Values<'_>,
     [first, last]: [u64; 2],
     len: usize,

@@ -51,8 +51,12 @@ fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
         let to = unsafe { Span::new(to) };
         // SAFETY: there are `len` items at `from`: those of `source`, which has that length, or
         // those of `to` itself. Nothing else uses either meanwhile.
-        let sorted = unsafe { sorting.run(&SharedPtr::new(from), to, &mut buffers) };
-        assert_eq!(sorted, Ok(true), "{direction:?}, {len} items, {most_buckets} buckets");
+        let sorted = unsafe { sorting.sort(&SharedPtr::new(from), to, &mut buffers) };
+        assert_eq!(
+            sorted.map(|sorted| sorted.map(|place| place()).is_some()),
+            Ok(true),
+            "{direction:?}, {len} items, {most_buckets} buckets"
+        );
     };
     let mut out = vec![T::default(); len];
     sort(Direction::Shuffle, source.as_ptr(), &mut out);
@@ -160,9 +164,10 @@ fn count_overflows(f: &Lcg, p: &[u32], most_buckets: u64) -> [u32; 2] {
         let from = SharedPtr::new(places.cast::<u32>());
         // SAFETY: the places are those of `items`, which is not used until the sort is done.
         let span = unsafe { Span::new(places) };
+        let mut buffers = Buffers::new();
         // SAFETY: `from` is the start of the same items, as many as the sort was created for.
-        let sorted = unsafe { sorting.run(&from, span, &mut Buffers::new()) };
-        let overflows = !sorted.unwrap();
+        let sorted = unsafe { sorting.sort(&from, span, &mut buffers) };
+        let overflows = sorted.unwrap().map(|place| place()).is_none();
         assert!(!overflows || items == source, "{direction:?}, {most_buckets} buckets");
         u32::from(overflows)
     })
