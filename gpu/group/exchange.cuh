@@ -30,10 +30,10 @@ __device__ __forceinline__ void send_items(const F& f, const T* source, uint64_t
 
 // First pass for undoing a shuffle in which not every slot survives: evaluates a member's slots up
 // to `last`, counted from its first, `slots` for each thread, and puts each survivor's item in its
-// bucket, by its index. `bases` are the survivors of the member's slots before each run of `counted`
-// for each thread, and `before` those of all slots before the member's. Nearly all items are in the
-// member's own run of the source. If the survivors of a block are more than a tile holds, nothing of
-// it is moved, and the overflow word is set.
+// bucket, by its index. `bases` are the survivors of the member's slots before each run of
+// `counted` for each thread, and `before` those of all slots before the member's. Nearly all items
+// are in the member's own run of the source. If the survivors of a block are more than a tile
+// holds, nothing of it is moved, and the overflow word is set.
 template <int THREADS, int PER_THREAD, int BITS, class Index, class F, class T, class Key>
 __device__ __forceinline__ void send_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases, uint32_t slots,
                                                uint32_t counted, const uint64_t* before, const Shards<T>& source, int shift,

@@ -31,7 +31,6 @@ mod fill;
 mod group;
 mod host;
 pub mod make_kernels;
-#[expect(dead_code, reason = "the shuffle of several processes, which calls it, is to come")]
 mod nccl;
 mod promised;
 mod runtime;
@@ -50,7 +49,7 @@ mod tests;
 pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
-pub use group::CudaGroup;
+pub use group::{CudaExchange, CudaGroup};
 pub use nccl::NcclId;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;

@@ -29,6 +29,18 @@ pub enum ExchangeError {
     /// The items that are to be received are not those that the permutation sends. The ranks
     /// disagree, or the map is no bijection.
     ItemsDiffer,
+    /// A rank means something else than the first one. Nothing was moved.
+    Disagreement {
+        /// The lowest rank that differs from rank 0.
+        rank: usize,
+        /// In what they differ.
+        about: &'static str,
+    },
+    /// Another rank has failed, and has an error that says why. Nothing was moved.
+    RankFailed {
+        /// The lowest rank that has failed.
+        rank: usize,
+    },
 }
 
 impl fmt::Display for ExchangeError {
@@ -54,6 +66,12 @@ impl fmt::Display for ExchangeError {
                 "the items received are not those that the permutation sends: the ranks \
                  disagree, or the map is not a bijection"
             ),
+            Self::Disagreement { rank, about } => {
+                write!(f, "rank {rank} and rank 0 do not agree on {about}")
+            }
+            Self::RankFailed { rank } => {
+                write!(f, "rank {rank} could not take part: its own error says why")
+            }
         }
     }
 }

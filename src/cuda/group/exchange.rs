@@ -45,7 +45,8 @@ pub(super) struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    fn members(&self) -> usize {
+    /// The number of members.
+    pub(super) fn members(&self) -> usize {
         self.memory.len()
     }
 
@@ -107,8 +108,8 @@ impl<'a> Exchange<'a> {
         })
     }
 
-    /// The bijection that begins at the first slot of some of a member's tiles, and the last slot of
-    /// these from there.
+    /// The bijection that begins at the first slot of some of a member's tiles, and the last slot
+    /// of these from there.
     fn slots(&self, member: usize, tiles: &Range<u64>) -> (DeviceSource, u64) {
         let (slots, tile) = (self.sizes.slots(member), self.tile());
         let first = slots.start + tiles.start * tile;

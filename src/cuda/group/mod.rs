@@ -22,6 +22,7 @@ mod members;
 pub(in crate::cuda) mod movement;
 mod peer_access;
 mod phase;
+mod ranks;
 pub(in crate::cuda) mod shards;
 mod sizes;
 #[cfg(test)]
@@ -29,3 +30,4 @@ mod tests;
 mod tuning;
 
 pub use engine::CudaGroup;
+pub use ranks::CudaExchange;

@@ -7,7 +7,6 @@
 
 use core::ops::Range;
 
-use super::layout::Layout;
 use super::shards::Shards;
 use super::tuning;
 use crate::cuda::runtime::device::Limits;
@@ -145,8 +144,7 @@ impl Sizes {
             counted,
             capacity,
         };
-        let fits = |member| Layout::new(&sizes, member).bytes <= MOST_BYTES;
-        (place <= limits.shared_per_block && (0..to.members()).all(fits)).then_some(sizes)
+        (place <= limits.shared_per_block).then_some(sizes)
     }
 
     /// Changes the number of bits by which the first pass sorts.

@@ -24,4 +24,6 @@ mod fake;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
+pub(in crate::cuda) use communicator::Communicator;
 pub use id::NcclId;
+pub(in crate::cuda) use link::Message;

@@ -1,0 +1,187 @@
+//! [`Ballot`]: what ranks tell each other before a call moves anything.
+
+use crate::bijection::Bijection;
+use crate::compact::Direction;
+use crate::cuda::runtime::device::Limits;
+use crate::error::ExchangeError;
+
+/// The numbers of a ballot.
+const WORDS: usize = 13;
+
+/// How many points of a bijection are evaluated for its hash.
+const POINTS: u64 = 64;
+
+/// The hash of FNV-1a, by numbers of 64 bits. It only has to tell honest mistakes apart.
+fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    let bytes = numbers.into_iter().flat_map(u64::to_le_bytes);
+    bytes.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+    })
+}
+
+/// A hash of a bijection's values at points all over its domain. Of a few points these are all.
+pub(super) fn fingerprint(f: &dyn Bijection) -> u64 {
+    let last = f.last();
+    let point = |k: u64| (u128::from(last) * u128::from(k) / u128::from(POINTS - 1)) as u64;
+    let values = (0..POINTS).map(|k| f.forward(point(k)));
+    hash([last].into_iter().chain(values))
+}
+
+/// A hash of the crate's version.
+pub(super) fn version() -> u64 {
+    hash(env!("CARGO_PKG_VERSION").bytes().map(u64::from))
+}
+
+/// What a rank is about to do, on what device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ballot {
+    /// A hash of the version of the crate, since other versions may sort in other pieces.
+    pub(super) version: u64,
+    pub(super) direction: Direction,
+    /// A hash of the bijection's values at some points.
+    pub(super) bijection: u64,
+    /// The bytes of an item.
+    pub(super) item: u64,
+    /// The bytes of the largest word in which the rank can move its items.
+    pub(super) unit: u64,
+    /// The items that the rank has before, and afterwards.
+    pub(super) lens: [u64; 2],
+    pub(super) limits: Limits,
+}
+
+impl Ballot {
+    /// The numbers of a rank that votes, or of one that has failed.
+    pub(super) fn words(ballot: Option<&Self>) -> [u64; WORDS] {
+        let Some(ballot) = ballot else { return [0; WORDS] };
+        let Limits {
+            multiprocessors,
+            threads_per_multiprocessor,
+            shared_per_block,
+            shared_per_multiprocessor,
+            l2_bytes,
+        } = ballot.limits;
+        [
+            1,
+            ballot.version,
+            matches!(ballot.direction, Direction::Unshuffle).into(),
+            ballot.bijection,
+            ballot.item,
+            ballot.unit,
+            ballot.lens[0],
+            ballot.lens[1],
+            multiprocessors.into(),
+            threads_per_multiprocessor.into(),
+            shared_per_block as u64,
+            shared_per_multiprocessor as u64,
+            l2_bytes,
+        ]
+    }
+
+    /// The ballot that has these numbers; `None` if the rank has failed.
+    fn read(words: &[u64]) -> Option<Self> {
+        let &[votes, version, back, bijection, item, unit, from, to, ref limits @ ..] = words
+        else {
+            return None;
+        };
+        let &[multiprocessors, threads, shared_per_block, shared_per_multiprocessor, l2_bytes] =
+            limits
+        else {
+            return None;
+        };
+        (votes == 1).then_some(Self {
+            version,
+            direction: if back == 0 { Direction::Shuffle } else { Direction::Unshuffle },
+            bijection,
+            item,
+            unit,
+            lens: [from, to],
+            limits: Limits {
+                multiprocessors: multiprocessors as u32,
+                threads_per_multiprocessor: threads as u32,
+                shared_per_block: shared_per_block as usize,
+                shared_per_multiprocessor: shared_per_multiprocessor as usize,
+                l2_bytes,
+            },
+        })
+    }
+
+    /// Reads the ballots of all ranks, and compares them with the first one's.
+    ///
+    /// # Errors
+    ///
+    /// The same on all ranks: [`RankFailed`](ExchangeError::RankFailed) and
+    /// [`Disagreement`](ExchangeError::Disagreement), each with the lowest rank that it is about.
+    pub(super) fn read_all(words: &[Vec<u64>]) -> Result<Vec<Self>, ExchangeError> {
+        let ballots = words.iter().enumerate();
+        let ballots = ballots
+            .map(|(rank, words)| Self::read(words).ok_or(ExchangeError::RankFailed { rank }));
+        let ballots: Vec<Self> = ballots.collect::<Result<_, _>>()?;
+        for (rank, ballot) in ballots.iter().enumerate() {
+            if let Some(about) = ballot.difference(&ballots[0]) {
+                return Err(ExchangeError::Disagreement { rank, about });
+            }
+        }
+        Ok(ballots)
+    }
+
+    /// In what it differs from another, where ranks must not.
+    fn difference(&self, other: &Self) -> Option<&'static str> {
+        [
+            (self.version != other.version, "the version of bijective-shuffle"),
+            (self.direction != other.direction, "the direction"),
+            (self.bijection != other.bijection, "the bijection"),
+            (self.item != other.item, "the size of an item"),
+        ]
+        .into_iter()
+        .find_map(|(differs, about)| differs.then_some(about))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ballot(rank: u64) -> Ballot {
+        Ballot {
+            version: 7,
+            direction: Direction::Unshuffle,
+            bijection: u64::MAX,
+            item: 8,
+            unit: 8 >> rank,
+            lens: [rank, 10 - rank],
+            limits: Limits {
+                multiprocessors: 132 - rank as u32,
+                threads_per_multiprocessor: 2048,
+                shared_per_block: 227 << 10,
+                shared_per_multiprocessor: 228 << 10,
+                l2_bytes: 50 << 20,
+            },
+        }
+    }
+
+    #[test]
+    fn ballots_come_back_from_their_numbers() {
+        let all: Vec<_> = (0..3).map(|rank| Ballot::words(Some(&ballot(rank))).to_vec()).collect();
+        assert_eq!(Ballot::read_all(&all), Ok((0..3).map(ballot).collect()));
+    }
+
+    #[test]
+    fn the_lowest_rank_that_fails_or_differs_is_named() {
+        let words = |ballot: Option<Ballot>| Ballot::words(ballot.as_ref()).to_vec();
+        let failed = [words(Some(ballot(0))), words(None), words(None)];
+        assert_eq!(Ballot::read_all(&failed), Err(ExchangeError::RankFailed { rank: 1 }));
+        let changes: [(fn(&mut Ballot), &str); 4] = [
+            (|ballot| ballot.version += 1, "the version of bijective-shuffle"),
+            (|ballot| ballot.direction = Direction::Shuffle, "the direction"),
+            (|ballot| ballot.bijection = 0, "the bijection"),
+            (|ballot| ballot.item = 4, "the size of an item"),
+        ];
+        for (change, about) in changes {
+            let mut other = ballot(2);
+            change(&mut other);
+            let all = [ballot(0), ballot(1), other].map(|ballot| words(Some(ballot)));
+            let difference = Err(ExchangeError::Disagreement { rank: 2, about });
+            assert_eq!(Ballot::read_all(&all), difference);
+        }
+    }
+}

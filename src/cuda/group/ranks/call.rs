@@ -1,0 +1,82 @@
+//! [`Call`]: what the ranks move together, as each of them knows it.
+
+use cudarc::driver::{CudaStream, sys};
+
+use super::super::shards::Shards;
+use super::super::sizes::Sizes;
+use super::super::tuning;
+use super::ballot::Ballot;
+use crate::compact::Direction;
+use crate::cuda::runtime::device::Limits;
+use crate::cuda::runtime::stream::failed;
+use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::job::Job;
+use crate::cuda::shuffle::strategy::CudaStrategy;
+use crate::error::Error;
+
+/// What one rank was given: where its run of the array is, before and afterwards, and how many
+/// items of how many bytes these have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Given {
+    pub(super) source: u64,
+    pub(super) out: u64,
+    pub(super) lens: [usize; 2],
+    pub(super) item: usize,
+    pub(super) direction: Direction,
+}
+
+/// What is moved.
+pub(super) struct Call<'a> {
+    pub(super) job: &'a Job,
+    pub(super) given: Given,
+    /// The array before and afterwards. Addresses are known of this rank's runs alone.
+    pub(super) source: Shards,
+    pub(super) out: Shards,
+}
+
+impl Call<'_> {
+    /// The sizes with which all ranks send their items in pieces; `None` if they do not.
+    pub(super) fn sizes(&self, strategy: CudaStrategy, ballots: &[Ballot]) -> Option<Sizes> {
+        let (job, item) = (self.job, self.given.item);
+        let is_chosen = match strategy {
+            CudaStrategy::Partitioned => true,
+            CudaStrategy::Auto => job.len >= tuning::PARTITION_ITEMS * ballots.len() as u64,
+            _ => false,
+        };
+        let are_words = ballots.iter().all(|ballot| ballot.unit == item as u64);
+        // With fewer than one item for every eight points, the buckets would be nearly empty.
+        if !is_chosen || !are_words || !job.trusted || job.len <= job.last / 8 {
+            return None;
+        }
+        let last = match self.given.direction {
+            Direction::Shuffle => job.last,
+            Direction::Unshuffle => job.len - 1,
+        };
+        let limits = ballots.iter().map(|ballot| ballot.limits).reduce(Limits::common)?;
+        let word = WordType::dividing(item as u64 | 16);
+        Sizes::new(&limits, word, [last, job.last], &self.source, &self.out)
+    }
+}
+
+/// Copies bytes on the device, in a stream's order.
+///
+/// # Errors
+///
+/// [`GpuError::Driver`](crate::GpuError::Driver).
+///
+/// # Safety
+///
+/// There are as many bytes at both addresses, which the stream may read and write.
+pub(super) unsafe fn copy_bytes(
+    stream: &CudaStream,
+    from: u64,
+    to: u64,
+    bytes: u64,
+) -> Result<(), Error> {
+    // What is in memory has no more bytes than a `usize` counts.
+    let bytes = bytes as usize;
+    // SAFETY: the caller promises the bytes at both addresses.
+    unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.cu_stream()) }
+        .result()
+        .map_err(|error| failed(error, "copy on the device"))
+}

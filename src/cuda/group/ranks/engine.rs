@@ -1,0 +1,419 @@
+//! [`CudaExchange`]: one rank's engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cudarc::driver::{CudaStream, DeviceRepr};
+
+use super::super::given::{job_of_items, total};
+use super::super::shards::{MOST_MEMBERS, Shards};
+use super::ballot::{Ballot, fingerprint, version};
+use super::call::{Call, Given, copy_bytes};
+use super::pieces::Lanes;
+use super::words::Words;
+use crate::bijection::Bijection;
+use crate::compact::Direction;
+use crate::cuda::engine::Cuda;
+use crate::cuda::nccl::{Communicator, NcclId};
+use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::cuda::runtime::executor::Executor;
+use crate::cuda::runtime::memory::Memory;
+use crate::cuda::runtime::stream::{check_device, finish};
+use crate::cuda::shuffle::strategy::CudaStrategy;
+use crate::cuda::workspace::CudaWorkspace;
+use crate::error::{Error, ExchangeError, GpuError};
+
+/// The engine of one rank: a process, or a thread, with a GPU, that shuffles an array together with
+/// other ranks. Each holds a run of the array's places in the memory of its GPU.
+///
+/// The first rank holds the first places, and so on. The runs may have any lengths, also 0, and
+/// before and after a shuffle different ones. The result is the permutation that one GPU or a CPU
+/// would make of the whole array.
+///
+/// NVIDIA's library NCCL moves what ranks send, over whatever links there are between them. It is
+/// part of CUDA's packages, and separately the Python packages `nvidia-nccl-cu12` and
+/// `nvidia-nccl-cu13`. If it is not where the system looks for libraries, set the environment
+/// variable `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two
+/// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::CudaGroup), which
+/// needs no library.
+///
+/// All ranks make the same calls, in the same order. In each call they first tell each other what
+/// they are about to do, and whether they have the memory and the kernels for it. So if one rank
+/// fails, or means another permutation, all of them get an error, and nothing is moved.
+///
+/// # How it works, and what it costs
+///
+/// Each item of 1, 2, 4, 8 or 16 bytes that leaves its GPU is sent once, with 4 bytes that say
+/// where it goes. It is sent in pieces: while one is on its way, the GPU prepares the next and
+/// sorts the one before. That takes about `s + 2` bytes for each item of `s` bytes, and for two
+/// pieces as much again as they have, which is at most half of the array. The bijection must be
+/// [trusted](crate::TrustedBijection), have less than eight times as many points as items, and
+/// scatter neighbours. Other items, other bijections and arrays of few items
+/// are gathered by all ranks, each of which shuffles the whole array and keeps its part. That takes
+/// memory for two whole arrays on each GPU.
+///
+/// The host waits for the other ranks twice in a call, and once or twice more where not every point
+/// of the bijection's domain is an item. The last kernels run when the call has returned.
+///
+/// # Examples
+///
+/// Two ranks in two threads. In two processes, the first sends its id to the other by any means: a
+/// file, MPI, or the store of `torchrun`.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use bijective_shuffle::prelude::*;
+/// use bijective_shuffle::{Cuda, CudaExchange, NcclId};
+///
+/// fn rank(rank: usize, id: NcclId) -> Result<Vec<u64>, Box<dyn std::error::Error + Send + Sync>> {
+///     let cuda = Cuda::on_device(rank)?;
+///     let stream = cuda.stream().clone();
+///     let mut exchange = CudaExchange::new(&cuda, &id, rank, 2, Duration::from_secs(60))?;
+///     // A thousand items on each GPU.
+///     let first = 1000 * rank as u64;
+///     let source = stream.clone_htod(&(first..first + 1000).collect::<Vec<_>>())?;
+///     let mut out = stream.alloc_zeros::<u64>(1000)?;
+///     exchange.shuffle_into(&Standard::from_seed(2000, 42), &source, &mut out)?;
+///     exchange.synchronize()?;
+///     Ok(stream.clone_dtoh(&out)?)
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// // No driver, fewer GPUs and no NCCL are ordinary states.
+/// let (Ok(2..), Ok(id)) = (Cuda::devices(), NcclId::new()) else {
+///     return Ok(println!("skipped: this takes two GPUs and NCCL"));
+/// };
+/// let parts = std::thread::scope(|scope| {
+///     let ranks = [0, 1].map(|k| scope.spawn(move || rank(k, id)));
+///     ranks.map(|rank| rank.join().expect("no rank panics"))
+/// });
+/// let [first, second] = parts;
+/// assert_eq!([first?, second?].concat(), Permutation::new(2000, 42).to_vec());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct CudaExchange {
+    // It ends what it does in the streams before anything else here is freed.
+    pub(super) ranks: Communicator,
+    pub(super) stream: Arc<CudaStream>,
+    pub(super) lanes: Lanes,
+    pub(super) strategy: CudaStrategy,
+    pub(super) executor: Executor,
+    /// The engine for whole arrays.
+    pub(super) workspace: CudaWorkspace,
+    pub(super) words: Words,
+    /// The items at places of others that this rank uses.
+    pub(super) sides: Memory,
+    /// Whole arrays.
+    pub(super) whole: Memory,
+    /// The items of a shuffle in place.
+    copies: Memory,
+}
+
+impl CudaExchange {
+    /// Joins the ranks that have the same id, on the GPU and the stream of an engine, with its
+    /// strategy. All ranks make this call, each with another rank.
+    ///
+    /// A call fails if other ranks keep it waiting for longer than the time limit.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BackendUnavailable`] if NCCL cannot be found or loaded;
+    /// [`GpuError::GroupSize`](crate::GpuError::GroupSize) for more than 16 ranks;
+    /// [`ExchangeError::NoSuchRank`]; [`GpuError::TimedOut`](crate::GpuError::TimedOut) if the
+    /// other ranks do not join in time; [`GpuError::Nccl`](crate::GpuError::Nccl),
+    /// [`GpuError::PeerLost`](crate::GpuError::PeerLost),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn new(
+        engine: &Cuda,
+        id: &NcclId,
+        rank: usize,
+        ranks: usize,
+        time_limit: Duration,
+    ) -> Result<Self, Error> {
+        if ranks > MOST_MEMBERS {
+            return Err(GpuError::GroupSize { members: ranks, most: MOST_MEMBERS }.into());
+        }
+        let stream = engine.stream.clone();
+        // What several ranks do is not for a graph.
+        let executor = Executor::new(&engine.device, &stream, false);
+        Ok(Self {
+            ranks: Communicator::new(&stream, id, rank, ranks, time_limit)?,
+            lanes: Lanes::new(&stream)?,
+            strategy: engine.strategy,
+            workspace: CudaWorkspace::new(&engine.clone().with_strategy(CudaStrategy::Auto)),
+            words: Words::default(),
+            sides: Memory::new(),
+            whole: Memory::new(),
+            copies: Memory::new(),
+            executor,
+            stream,
+        })
+    }
+
+    /// This rank, counted from 0.
+    pub fn rank(&self) -> usize {
+        self.ranks.rank()
+    }
+
+    /// The number of ranks.
+    pub fn ranks(&self) -> usize {
+        self.ranks.ranks()
+    }
+
+    /// The stream in which its kernels run.
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+
+    /// The bytes of device memory that it holds for later calls.
+    pub fn bytes(&self) -> usize {
+        let own = self.words.bytes() + self.sides.held() + self.whole.held();
+        own + self.copies.held() + self.executor.bytes() + self.workspace.bytes()
+    }
+
+    /// Waits until this rank has finished what is in its stream.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::TimedOut`](crate::GpuError::TimedOut) and
+    /// [`GpuError::PeerLost`](crate::GpuError::PeerLost) if other ranks do not send what they
+    /// should, after which the engine is of no use any more;
+    /// [`GpuError::Nccl`](crate::GpuError::Nccl), [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.ranks.wait(&self.stream)
+    }
+
+    /// Copies the items in shuffled order: item `p[k]` of the whole array to place `k` of its new
+    /// order. `source` is this rank's run of the array, and `out` its run of the new one.
+    ///
+    /// `source` is not written, whatever happens, and `out` not before all ranks have sent and
+    /// received all of their items.
+    ///
+    /// # Errors
+    ///
+    /// On all ranks, and nothing is moved:
+    ///
+    /// * [`ExchangeError::Disagreement`] if the ranks do not mean the same permutation, direction
+    ///   or size of items, and [`Error::LengthMismatch`] if the new runs are not as long together
+    ///   as the old ones.
+    /// * [`Error::LengthExceedsDomain`], [`Error::NotABijection`].
+    /// * [`ExchangeError::RankFailed`] if another rank has one of the errors below.
+    ///
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    /// [`GpuError::NoSource`](crate::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::GpuError::Params),
+    /// [`GpuError::Compile`](crate::GpuError::Compile), [`Error::BackendUnavailable`] without
+    /// NVRTC, [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Captured`](crate::GpuError::Captured).
+    ///
+    /// As [`synchronize`](Self::synchronize); `out` then holds unspecified items.
+    pub fn shuffle_into<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &impl DeviceArray<T>,
+        out: &mut impl DeviceArrayMut<T>,
+    ) -> Result<(), Error> {
+        self.copy(bijection, source, out, Direction::Shuffle)
+    }
+
+    /// Copies the items back into their original order: item `k` of the whole array to place `p[k]`
+    /// of its new order.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn unshuffle_into<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &impl DeviceArray<T>,
+        out: &mut impl DeviceArrayMut<T>,
+    ) -> Result<(), Error> {
+        self.copy(bijection, source, out, Direction::Unshuffle)
+    }
+
+    fn copy<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &impl DeviceArray<T>,
+        out: &mut impl DeviceArrayMut<T>,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let stream = self.stream.clone();
+        let checked = check_device(&stream, source.stream())
+            .and_then(|()| check_device(&stream, out.stream()))
+            .and_then(|()| self.executor.enter());
+        let lens = [source.len(), out.len()];
+        let guards;
+        let given = match checked {
+            Ok(()) => {
+                let (source, reading) = source.device_ptr(&stream);
+                let (out, writing) = out.device_ptr_mut(&stream);
+                guards = Some((reading, writing));
+                let given = Given { source, out, lens, item: size_of::<T>(), direction };
+                self.executor.check_slices().map(|()| given)
+            }
+            Err(error) => {
+                guards = None;
+                Err(error)
+            }
+        };
+        // SAFETY: both slices are of this context, as long as they say, and borrowed, `out`
+        // mutably, so they do not overlap. The guards ensure that none is freed or otherwise used
+        // before this stream has finished, which waits for the one of the messages.
+        let moved = unsafe { self.agree_and_move(bijection, given) };
+        drop(guards);
+        moved
+    }
+
+    /// Shuffles the array where it is: `items` is this rank's run of it, before and afterwards.
+    ///
+    /// The items are first copied in shuffled order to working memory, as much as there are, and
+    /// then back. So nothing that fails before loses an item.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into), but `items` are as they were unless the driver
+    /// fails to copy within the GPU.
+    pub fn shuffle_in_place<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut impl DeviceArrayMut<T>,
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Shuffle)
+    }
+
+    /// Undoes [`shuffle_in_place`](Self::shuffle_in_place).
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_in_place`](Self::shuffle_in_place).
+    pub fn unshuffle_in_place<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut impl DeviceArrayMut<T>,
+    ) -> Result<(), Error> {
+        self.reorder(bijection, items, Direction::Unshuffle)
+    }
+
+    fn reorder<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        items: &mut impl DeviceArrayMut<T>,
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let stream = self.stream.clone();
+        let (len, item) = (items.len(), size_of::<T>());
+        let bytes = len as u64 * item as u64;
+        let copy = check_device(&stream, items.stream())
+            .and_then(|()| self.executor.enter())
+            // An empty run needs an address too.
+            .and_then(|()| Ok(self.copies.room(&stream, bytes.max(1))?.0));
+        let guard;
+        let given = match copy {
+            Ok(copy) => {
+                let (items, writing) = items.device_ptr_mut(&stream);
+                guard = Some(writing);
+                let given = Given { source: items, out: copy, lens: [len; 2], item, direction };
+                self.executor.check_slices().map(|()| given)
+            }
+            Err(error) => {
+                guard = None;
+                Err(error)
+            }
+        };
+        let back = given.as_ref().map(|given| (given.out, given.source)).ok();
+        // SAFETY: the slice is of this context and borrowed mutably, the copies are working memory
+        // with room for as many items, and the guard ensures that the slice is neither freed nor
+        // otherwise used before this stream has finished.
+        unsafe { self.agree_and_move(bijection, given) }?;
+        // The items are taken back only when they have all come.
+        self.synchronize()?;
+        if let Some((copy, items)) = back {
+            // SAFETY: the same memory, in the other direction, after all items have been copied.
+            unsafe { copy_bytes(&stream, copy, items, bytes) }?;
+        }
+        drop(guard);
+        Ok(())
+    }
+
+    /// Tells the other ranks what is to be moved, or that this one has failed, and moves it.
+    ///
+    /// # Safety
+    ///
+    /// There are as many items as `given` says at its addresses. This stream may read those of the
+    /// source and write those of the target; they do not overlap, and nobody else uses them until
+    /// the stream has finished.
+    unsafe fn agree_and_move(
+        &mut self,
+        bijection: &dyn Bijection,
+        given: Result<Given, Error>,
+    ) -> Result<(), Error> {
+        // What went wrong after the last call had returned.
+        self.ranks.check()?;
+        let limits = self.executor.device.limits;
+        let ballot = given.as_ref().ok().map(|given| {
+            let unit = |address, len| Shards::new([(address, len)], given.item).unit().bytes();
+            let [from, to] = given.lens;
+            Ballot {
+                version: version(),
+                direction: given.direction,
+                bijection: fingerprint(bijection),
+                item: given.item as u64,
+                unit: unit(given.source, from).min(unit(given.out, to)) as u64,
+                lens: [from as u64, to as u64],
+                limits,
+            }
+        });
+        let words = self.words.gather(&self.ranks, &self.stream, &Ballot::words(ballot.as_ref()));
+        let given = given?;
+        let ballots = Ballot::read_all(&words?)?;
+        let lens = |side: usize| ballots.iter().map(move |ballot| ballot.lens[side] as usize);
+        let (expected, actual) = (total(lens(0), bijection)?, total(lens(1), bijection)?);
+        if actual != expected {
+            return Err(Error::LengthMismatch { expected, actual });
+        }
+        let Some(job) = job_of_items(bijection, expected, given.item)? else { return Ok(()) };
+        let rank = self.rank();
+        // Of other ranks' runs only the lengths are known.
+        let array = |side: usize, own: u64| {
+            let runs =
+                lens(side).enumerate().map(|(k, len)| (if k == rank { own } else { 0 }, len));
+            Shards::new(runs, given.item)
+        };
+        let (source, out) = (array(0, given.source), array(1, given.out));
+        let call = Call { job: &job, given, source, out };
+        if let Some(sizes) = call.sizes(self.strategy, &ballots) {
+            // SAFETY: the caller vouches for the arrays.
+            let moved = unsafe { self.move_in_pieces(&call, &sizes) };
+            if moved.is_err() {
+                // Both streams may still use the memory. There is an error to report already.
+                let _ = self.ranks.wait(self.lanes.messages());
+                let _ = finish(&self.stream);
+            }
+            if moved? {
+                return Ok(());
+            }
+        }
+        // SAFETY: the caller vouches for the arrays.
+        unsafe { self.move_whole(&call, bijection) }
+    }
+
+    /// Tells the other ranks whether this one is ready, and goes on if all are.
+    ///
+    /// # Errors
+    ///
+    /// This rank's own, or [`ExchangeError::RankFailed`].
+    pub(super) fn all_ready<R>(&mut self, ready: Result<R, Error>) -> Result<R, Error> {
+        let own = [u64::from(ready.is_ok())];
+        let words = self.words.gather(&self.ranks, &self.stream, &own);
+        let ready = ready?;
+        match words?.iter().position(|words| words[0] == 0) {
+            Some(rank) => Err(ExchangeError::RankFailed { rank }.into()),
+            None => Ok(ready),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! [`CudaExchange`]: an array that is divided among the GPUs of several processes, which may be on
+//! several hosts, by NCCL.
+//!
+//! Each rank does what a member of a [`CudaGroup`](super::CudaGroup) does, by the same plans. What
+//! members read or write in each other's memory, ranks send: pieces of items that are sorted by
+//! their bucket, and at the end what belongs to a neighbour's places. How many items these are
+//! nobody knows beforehand, if not every slot survives. So the ranks tell each other, and the host
+//! waits for that once or twice in a call.
+//!
+//! ```text
+//! engine     `CudaExchange`                      call     what the ranks move together
+//! ballot     what they tell each other before    words    numbers that all get of all
+//! in_pieces  items are sent sorted by buckets    pieces   how one is sent while others are sorted
+//! runs       places that one uses, another has   whole    what is not sent in pieces
+//! ```
+
+mod ballot;
+mod call;
+mod engine;
+mod in_pieces;
+mod pieces;
+mod runs;
+mod whole;
+mod words;
+
+pub use engine::CudaExchange;

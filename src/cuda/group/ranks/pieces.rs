@@ -1,0 +1,141 @@
+//! [`Lanes`]: sends a rank's items in pieces, and sorts what comes.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaEvent, CudaStream};
+
+use super::super::exchange::Exchange;
+use crate::cuda::nccl::{Communicator, Message};
+use crate::cuda::runtime::executor::Executor;
+use crate::cuda::runtime::plan::Plan;
+use crate::cuda::runtime::stream::failed;
+use crate::error::Error;
+
+/// The two streams of a rank: kernels run in one, and messages in the other.
+///
+/// While a piece is on its way, the next is prepared and the one before is sorted. Each piece has
+/// the memory of the one before the last. A rank fills it when its own messages have left it, and
+/// receives in it when it has sorted what was there.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    stream: Arc<CudaStream>,
+    messages: Arc<CudaStream>,
+    filled: CudaEvent,
+    delivered: [CudaEvent; 2],
+    sorted: CudaEvent,
+}
+
+/// What a rank does with a piece.
+pub(super) struct Steps<'a> {
+    /// Sorts a piece of its items by the bucket.
+    fill: Plan<'a>,
+    sends: Vec<Message>,
+    receives: Vec<Message>,
+    /// Sorts what it has kept, and then what it has received.
+    kept: Plan<'a>,
+    received: Plan<'a>,
+}
+
+impl<'a> Steps<'a> {
+    /// The steps of a rank with a piece of an exchange.
+    pub(super) fn new(of: &Exchange<'a>, rank: usize, piece: u64) -> Result<Self, Error> {
+        let message = |peer, address, bytes| Message { peer, address, bytes };
+        let sends = of.deliveries(rank, piece).into_iter();
+        let senders = (0..of.members()).filter(|&peer| peer != rank);
+        let receives = senders.flat_map(|sender| {
+            let all = of.deliveries(sender, piece).into_iter();
+            let mine = all.filter(|delivery| delivery.receiver == rank);
+            mine.map(move |delivery| message(sender, delivery.to, delivery.bytes))
+        });
+        Ok(Self {
+            fill: of.fill(rank, piece)?,
+            sends: sends.map(|to| message(to.receiver, to.from, to.bytes)).collect(),
+            receives: receives.collect(),
+            kept: of.sort_kept(rank, piece)?,
+            received: of.sort_received(rank, piece)?,
+        })
+    }
+
+    /// The plans, in the order in which they are executed.
+    pub(super) fn plans(&self) -> [&Plan<'a>; 3] {
+        [&self.fill, &self.kept, &self.received]
+    }
+}
+
+impl Lanes {
+    /// The lanes of a rank whose kernels run in this stream.
+    pub(super) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
+        let context = stream.context();
+        let event = || context.new_event(None).map_err(|error| failed(error, "make an event"));
+        // Messages take a few multiprocessors. Kernels with many blocks would not leave them any
+        // before they end, if theirs did not come first.
+        let messages = context
+            .new_stream_with_priority(HIGHEST)
+            .map_err(|error| failed(error, "make a stream"))?;
+        Ok(Self {
+            stream: stream.clone(),
+            messages,
+            filled: event()?,
+            delivered: [event()?, event()?],
+            sorted: event()?,
+        })
+    }
+
+    /// The stream of the messages.
+    pub(super) fn messages(&self) -> &CudaStream {
+        &self.messages
+    }
+
+    /// Launches what sends all pieces and sorts what comes.
+    ///
+    /// # Safety
+    ///
+    /// As [`Executor::execute`], for the arrays and the working memory that the steps were made
+    /// for. Where this fails, the caller waits for both streams before any of it is used again.
+    pub(super) unsafe fn send(
+        &self,
+        executor: &mut Executor,
+        ranks: &Communicator,
+        pieces: &[Steps<'_>],
+    ) -> Result<(), Error> {
+        for number in 0..=pieces.len() {
+            if let Some(piece) = pieces.get(number) {
+                // SAFETY: the caller vouches for the memory. What the piece before the last left
+                // in it has been sent, since the stream has waited for that before it was sorted.
+                unsafe { executor.execute(&piece.fill) }?;
+                record(&self.filled, &self.stream)?;
+                wait(&self.messages, &self.filled)?;
+                if number >= 2 {
+                    wait(&self.messages, &self.sorted)?;
+                }
+                // SAFETY: the caller vouches for the memory. This piece has been filled, and what
+                // was received in its memory before has been sorted, as this stream waits for.
+                unsafe { ranks.exchange(&self.messages, &piece.sends, &piece.receives) }?;
+                record(&self.delivered[number % 2], &self.messages)?;
+            }
+            if let Some(before) = number.checked_sub(1) {
+                let piece = &pieces[before];
+                // SAFETY: the caller vouches for the memory, and the piece has been filled in the
+                // same stream.
+                unsafe { executor.execute(&piece.kept) }?;
+                wait(&self.stream, &self.delivered[before % 2])?;
+                // SAFETY: the caller vouches for the memory, and the stream has waited for all
+                // that comes.
+                unsafe { executor.execute(&piece.received) }?;
+                record(&self.sorted, &self.stream)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The driver takes a number beyond the highest priority for that one; lower numbers are higher.
+const HIGHEST: i32 = -100;
+
+fn record(event: &CudaEvent, stream: &CudaStream) -> Result<(), Error> {
+    event.record(stream).map_err(|error| failed(error, "record an event"))
+}
+
+fn wait(stream: &CudaStream, event: &CudaEvent) -> Result<(), Error> {
+    stream.wait(event).map_err(|error| failed(error, "wait for an event"))
+}

@@ -1,0 +1,131 @@
+//! [`Words`]: numbers that every rank gets of every rank.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, result, sys};
+
+use crate::cuda::nccl::Communicator;
+use crate::cuda::runtime::memory::Memory;
+use crate::cuda::runtime::stream::failed;
+use crate::error::Error;
+
+/// The most numbers that are gathered at a time.
+const MOST: usize = 16;
+
+/// Device memory for the numbers of one rank, and then for those of all ranks.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    memory: Memory,
+}
+
+impl Words {
+    /// The bytes of device memory that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.memory.held()
+    }
+
+    /// Gathers numbers of the host. All ranks give as many, at most 16. The host waits for the
+    /// stream.
+    ///
+    /// # Errors
+    ///
+    /// As [`Communicator::wait`], and [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory).
+    pub(super) fn gather(
+        &mut self,
+        ranks: &Communicator,
+        stream: &Arc<CudaStream>,
+        own: &[u64],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        assert!(own.len() <= MOST);
+        let address = self.address(ranks, stream)?;
+        // SAFETY: the memory has room for `MOST` words, and belongs to this stream. The driver has
+        // read the host's words when it returns, since their memory is not page-locked.
+        unsafe { result::memcpy_htod_async(address, own, stream.cu_stream()) }
+            .map_err(|error| failed(error, "write to the device"))?;
+        // SAFETY: the words have just been written.
+        unsafe { self.gather_written(ranks, stream, own.len()) }
+    }
+
+    /// Gathers numbers of the device: as many bytes as each address comes with, at most 8.
+    ///
+    /// # Errors
+    ///
+    /// As [`gather`](Self::gather).
+    ///
+    /// # Safety
+    ///
+    /// Each address is that of as many bytes of device memory, which the stream may read.
+    pub(super) unsafe fn gather_at(
+        &mut self,
+        ranks: &Communicator,
+        stream: &Arc<CudaStream>,
+        own: &[(u64, usize)],
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        assert!(own.len() <= MOST && own.iter().all(|&(_, bytes)| bytes <= 8));
+        let address = self.address(ranks, stream)?;
+        for (word, &(from, bytes)) in (0_u64..).zip(own) {
+            let to = address + 8 * word;
+            // SAFETY: the memory has room for `MOST` words.
+            unsafe { set_word(stream, to, 0) }?;
+            // SAFETY: the caller vouches for the bytes to be read, and the memory has room for
+            // `MOST` words.
+            unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.cu_stream()) }
+                .result()
+                .map_err(|error| failed(error, "copy on the device"))?;
+        }
+        // SAFETY: the words have just been written.
+        unsafe { self.gather_written(ranks, stream, own.len()) }
+    }
+
+    /// Where this rank's words are, before those of all ranks.
+    fn address(&mut self, ranks: &Communicator, stream: &Arc<CudaStream>) -> Result<u64, Error> {
+        let words = MOST * (ranks.ranks() + 1);
+        Ok(self.memory.room(stream, 8 * words as u64)?.0)
+    }
+
+    /// Gathers as many words as have been written.
+    ///
+    /// # Safety
+    ///
+    /// There are as many of them at `address`.
+    unsafe fn gather_written(
+        &mut self,
+        ranks: &Communicator,
+        stream: &Arc<CudaStream>,
+        number: usize,
+    ) -> Result<Vec<Vec<u64>>, Error> {
+        let own = self.address(ranks, stream)?;
+        let (all, bytes) = (own + 8 * MOST as u64, 8 * number as u64);
+        // SAFETY: this rank's words are there, as the caller promises. Behind them is room for
+        // those of all ranks, and all of it belongs to this stream.
+        unsafe { ranks.all_gather(stream, own, all, bytes) }?;
+        // Waiting here, and not in the driver's copy, so that a rank that is gone is noticed.
+        ranks.wait(stream)?;
+        let mut words = vec![0_u64; number * ranks.ranks()];
+        // SAFETY: there are as many words at the address, and any bits are a number. The copy has
+        // finished when the driver returns, since the host's memory is not page-locked.
+        unsafe { result::memcpy_dtoh_async(&mut words, all, stream.cu_stream()) }
+            .map_err(|error| failed(error, "read from the device"))?;
+        ranks.wait(stream)?;
+        Ok(words.chunks(number.max(1)).map(<[u64]>::to_vec).collect())
+    }
+}
+
+/// Writes a number to device memory, in a stream's order.
+///
+/// # Errors
+///
+/// [`GpuError::Driver`](crate::GpuError::Driver).
+///
+/// # Safety
+///
+/// There are 8 bytes at the address, a multiple of 4, which the stream may write.
+pub(super) unsafe fn set_word(stream: &CudaStream, address: u64, word: u64) -> Result<(), Error> {
+    for (at, half) in [(address, word as u32), (address + 4, (word >> 32) as u32)] {
+        // SAFETY: the caller promises 8 bytes, of which this writes 4.
+        unsafe { sys::cuMemsetD32Async(at, half, 1, stream.cu_stream()) }
+            .result()
+            .map_err(|error| failed(error, "write to the device"))?;
+    }
+    Ok(())
+}
