@@ -53,8 +53,8 @@ pub use cuda::Cuda;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 #[doc(inline)]
 pub use cuda::{
-    CudaArrays, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray, DeviceArrayMut,
-    DeviceGenerator, DeviceNumber,
+    CudaArrays, CudaGroup, CudaGroupArrays, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray,
+    DeviceArrayMut, DeviceGenerator, DeviceNumber,
 };
 pub use error::{
     BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,

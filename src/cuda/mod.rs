@@ -47,7 +47,7 @@ mod tests;
 pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
-pub use group::CudaGroup;
+pub use group::{CudaGroup, CudaGroupArrays};
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
 pub(crate) use view::Part;

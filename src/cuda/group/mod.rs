@@ -6,9 +6,11 @@
 //! shards     an array over the members       sizes        the sizes of the partitioned strategy
 //! movement   what one member moves           peer_access  access to each other's memory
 //! kernels    the kernels and arguments       tuning       sizes and thresholds
-//! given      slices and jobs of calls
+//! given      slices and jobs of calls        arrays       copying one array or several
+//! room       working memory for exchanges
 //! ```
 
+mod arrays;
 mod direct;
 #[cfg(test)]
 mod emulated_tests;
@@ -19,10 +21,12 @@ mod kernels;
 mod members;
 pub(in crate::cuda) mod movement;
 mod peer_access;
+mod room;
 pub(in crate::cuda) mod shards;
 mod sizes;
 #[cfg(test)]
 mod tests;
 mod tuning;
 
+pub use arrays::CudaGroupArrays;
 pub use engine::CudaGroup;
