@@ -36,8 +36,8 @@ impl CudaGroup {
     ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
     ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
     ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if a member has too little memory
-    ///   for the strategy, and with [`Auto`](crate::CudaStrategy::Auto) also for the direct one, and
-    ///   [`GpuError::Captured`](crate::GpuError::Captured) if a stream is being captured in a
+    ///   for the strategy, and with [`Auto`](crate::CudaStrategy::Auto) also for the direct one,
+    ///   and [`GpuError::Captured`](crate::GpuError::Captured) if a stream is being captured in a
     ///   graph, which a group does not support; nothing was moved.
     /// * [`GpuError::Driver`](crate::GpuError::Driver).
     pub fn shuffle_into<T: DeviceRepr>(

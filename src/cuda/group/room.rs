@@ -72,7 +72,7 @@ mod tests {
         Sizes::new(&LIMITS, word, [last; 2], &array, &array).map(Candidate::new)
     }
 
-    /// Keys on both members, labels of which the second has most, and rows, which are not exchanged.
+    /// Keys on both members, labels of which the second has most, and rows, which are not sent.
     fn candidates() -> [Option<Candidate>; 3] {
         let keys = candidate(WordType::U64, [1 << 20, 1 << 20]);
         [keys, candidate(WordType::U32, [1 << 10, (1 << 21) - (1 << 10)]), None]
