@@ -53,8 +53,8 @@ pub use cuda::Cuda;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 #[doc(inline)]
 pub use cuda::{
-    CudaArrays, CudaExchange, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceArray,
-    DeviceArrayMut, DeviceGenerator, DeviceNumber, NcclId,
+    CudaArrays, CudaExchange, CudaGroup, CudaGroupArrays, CudaStrategy, CudaStreams, CudaWorkspace,
+    DeviceArray, DeviceArrayMut, DeviceGenerator, DeviceNumber, NcclId,
 };
 pub use error::{
     BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,

@@ -14,7 +14,7 @@ use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy};
 use rayon::prelude::*;
 
-use common::group::{check, even, guarded};
+use common::group::{check, check_arrays, even, guarded};
 use common::{Numbers, lengths, long};
 
 /// Held by the test that uses the devices.
@@ -78,6 +78,19 @@ fn large_lengths_and_all_widths() {
             of_width(&mut group, &f, &order, |index| (index as u32).wrapping_mul(0x9E37_79B1));
             of_width(&mut group, &f, &order, |index| u128::from(index) * 0x1_0000_0001_0000_0001);
             of_width(&mut group, &f, &order, |index| [index as u32, !index as u32, 7]);
+        }
+    }
+}
+
+#[test]
+fn several_arrays_are_moved_together() {
+    let _alone = DEVICES.lock();
+    for strategy in [CudaStrategy::Auto, CudaStrategy::Partitioned, CudaStrategy::SinglePass] {
+        for mut group in groups(strategy) {
+            for len in [1000, 1 << 16, 100_001, (1 << 22) + 1, 1 << 23] {
+                let f = Standard::from_seed(len, 5);
+                check_arrays(&mut group, &f, &reference(&f, len), &format!("{strategy:?}, {len}"));
+            }
         }
     }
 }

@@ -49,7 +49,7 @@ mod tests;
 pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
-pub use group::{CudaExchange, CudaGroup};
+pub use group::{CudaExchange, CudaGroup, CudaGroupArrays};
 pub use nccl::NcclId;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;

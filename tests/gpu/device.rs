@@ -268,20 +268,25 @@ fn a_group_is_not_captured() {
     let f = Standard::from_seed(1000, 1);
     let source = [stream.alloc_zeros::<u64>(1000).unwrap()];
     let mut out = [stream.alloc_zeros::<u64>(1000).unwrap()];
-    let captured = [const { Err(Error::Gpu(GpuError::Captured)) }; 4];
+    let captured = [const { Err(Error::Gpu(GpuError::Captured)) }; 5];
     let mut calls = || {
         [
             group.shuffle_into(&f, &source, &mut out),
             group.unshuffle_into(&f, &source, &mut out),
             group.shuffle_in_place(&f, &mut out),
             group.indices(&f, &mut out),
+            group.arrays(&f, 1000).array(&source, &mut out).unwrap().shuffle(),
         ]
     };
-    assert_eq!(calls(), [const { Ok(()) }; 4]);
+    assert_eq!(calls(), [const { Ok(()) }; 5]);
     let (answers, graph) = capture(stream, &mut calls);
     assert_eq!(answers, captured);
     assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
-    assert_eq!(calls(), [const { Ok(()) }; 4]);
+    assert_eq!(calls(), [const { Ok(()) }; 5]);
+    // Nor is it if the capture begins between an array and the call.
+    let arrays = group.arrays(&f, 1000).array(&source, &mut out).unwrap();
+    let (answer, _) = capture(stream, || arrays.unshuffle());
+    assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
 }
 
 #[test]

@@ -14,11 +14,11 @@ use crate::common::{cuda, every_family, lengths, long, short};
 use crate::items::Items;
 use crate::under_test::{Answer, Direction, Given, Indices, UnderTest, with_indices};
 
-const STRATEGIES: [CudaStrategy; 3] =
+pub(super) const STRATEGIES: [CudaStrategy; 3] =
     [CudaStrategy::Auto, CudaStrategy::SinglePass, CudaStrategy::Partitioned];
 
 /// Members with streams of their own on one device.
-fn logical(members: usize, strategy: CudaStrategy) -> Option<CudaGroup> {
+pub(super) fn logical(members: usize, strategy: CudaStrategy) -> Option<CudaGroup> {
     cuda()?;
     let engines: Vec<_> = (0..members).map(|_| Cuda::new().unwrap()).collect();
     Some(CudaGroup::new(&engines).unwrap().with_strategy(strategy))

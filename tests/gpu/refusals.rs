@@ -8,12 +8,12 @@ use bijective_shuffle::{Defect, GpuError};
 use super::cuda;
 
 /// What its device text says it is.
-struct Claims {
-    last: u64,
-    forward: &'static str,
+pub(super) struct Claims {
+    pub(super) last: u64,
+    pub(super) forward: &'static str,
     /// How many words of parameters the device text has, and the host.
-    words: usize,
-    params: usize,
+    pub(super) words: usize,
+    pub(super) params: usize,
 }
 
 impl Bijection for Claims {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cold::ItemType;
 use crate::contender::Choice;
 use crate::gpu_cold::Kernels;
+use crate::gpu_indexes::Way;
 use crate::measure::Effort;
 use crate::pages::Pages;
 
@@ -53,6 +54,9 @@ pub(crate) enum Command {
     GpuCalls,
     /// Time parts of permutations in device memory: rows as CSV
     GpuViews(GpuViews),
+    /// Time all indexes of permutations that are longer than memory, in pieces that are added up:
+    /// rows as CSV
+    GpuIndexes(GpuPieces),
     /// Time random numbers that fill device memory, beside cuRAND's: rows as CSV
     GpuRng(GpuNumbers),
     /// Time shapes of the kernels that fill device memory with random numbers
@@ -120,6 +124,10 @@ pub(crate) struct GpuLengths {
 
 #[derive(Args)]
 pub(crate) struct GpuGroups {
+    /// The type of the items
+    #[arg(long, value_name = "TYPE", value_enum, value_delimiter = ',', default_value = "u64")]
+    pub(crate) items: Vec<GroupItem>,
+
     /// The numbers of members
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "1,2,4", value_parser = at_least_one)]
     pub(crate) members: Vec<usize>,
@@ -145,6 +153,13 @@ pub(crate) struct GpuGroups {
     pub(crate) only: Vec<String>,
 }
 
+/// Words that groups of GPUs move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupItem {
+    U32,
+    U64,
+}
+
 #[derive(Args)]
 pub(crate) struct GpuViews {
     /// The permutations are of about 2 to this power
@@ -154,10 +169,25 @@ pub(crate) struct GpuViews {
     /// Parts of 2 to this power indexes
     #[arg(long, value_name = "POWER", default_value_t = 24, value_parser = clap::value_parser!(u32).range(10..=30))]
     pub(crate) indexes: u32,
+}
 
-    /// Also all of a permutation one longer than 2 to this power, in pieces of 2^32 (32 GiB)
-    #[arg(long, value_name = "POWER", value_parser = clap::value_parser!(u32).range(32..=44))]
-    pub(crate) pieces: Option<u32>,
+#[derive(Args)]
+pub(crate) struct GpuPieces {
+    /// The permutations are one shorter than 2 to this power
+    #[arg(long, value_name = "POWER", default_value_t = 41, value_parser = clap::value_parser!(u32).range(20..=44))]
+    pub(crate) length: u32,
+
+    /// They are one longer, and then have a domain that is twice as large
+    #[arg(long)]
+    pub(crate) above: bool,
+
+    /// Pieces of 2 to this power indexes of 8 bytes
+    #[arg(long, value_name = "POWER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(16..=33))]
+    pub(crate) piece: u32,
+
+    /// How indexes beyond the length are left out
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "compacted,walked")]
+    pub(crate) ways: Vec<Way>,
 }
 
 #[derive(Args)]

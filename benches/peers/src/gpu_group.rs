@@ -4,12 +4,14 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result};
+use bijective_shuffle::cudarc::driver::{
+    CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
+    ValidAsZeroBits, result,
+};
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, CudaWorkspace};
-use rayon::prelude::*;
 
-use crate::arguments::{Common, GpuGroups};
+use crate::arguments::{Common, GpuGroups, GroupItem};
 use crate::gpu_time;
 use crate::machine::{self, Origin};
 
@@ -43,7 +45,12 @@ pub(crate) fn run(of: &GpuGroups, common: &Common) -> Result<(), Box<dyn Error>>
                 let ordinals: Vec<usize> = (0..members).map(|member| member % devices).collect();
                 let repeats = common.effort().repeats;
                 let bench = Bench { origin: &origin, ordinals, each, repeats, only: &of.only };
-                bench.run()?;
+                for item in &of.items {
+                    match item {
+                        GroupItem::U32 => bench.run::<u32>()?,
+                        GroupItem::U64 => bench.run::<u64>()?,
+                    }
+                }
             }
         }
     }
@@ -61,20 +68,77 @@ struct Bench<'a> {
     only: &'a [String],
 }
 
-type Shards = Vec<CudaSlice<u64>>;
+type Shards<T> = Vec<CudaSlice<T>>;
+
+/// A type of items that are their indexes.
+trait Number: DeviceRepr + ValidAsZeroBits + Copy + PartialEq + Into<u64> {
+    /// Its name in C.
+    const NAME: &'static str;
+
+    /// The item of an index that the type has.
+    fn new(index: u64) -> Self;
+}
+
+impl Number for u32 {
+    const NAME: &'static str = "uint32_t";
+
+    fn new(index: u64) -> Self {
+        index as Self
+    }
+}
+
+impl Number for u64 {
+    const NAME: &'static str = "uint64_t";
+
+    fn new(index: u64) -> Self {
+        index
+    }
+}
+
+/// A kernel that writes items; `ITEM` is their type.
+const NUMBERS: &str = r#"
+extern "C" __global__ void numbers(ITEM* out, uint64_t first, uint64_t count) {
+    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < count; k += uint64_t(gridDim.x) * blockDim.x) {
+        out[k] = ITEM(first + k);
+    }
+}
+"#;
+
+/// A member's items, from that index on. They are written on its GPU: the host would take longer
+/// for them than for all that is measured.
+fn numbers<T: Number>(
+    stream: &Arc<CudaStream>,
+    first: u64,
+    each: usize,
+) -> Result<CudaSlice<T>, Box<dyn Error>> {
+    let text = NUMBERS.replace("ITEM", T::NAME);
+    let kernel = Cuda::on_stream(stream.clone())?.kernel(&text, "numbers")?;
+    let mut items = stream.alloc_zeros::<T>(each)?;
+    let count = each as u64;
+    let mut launch = stream.launch_builder(&kernel);
+    launch.arg(&mut items).arg(&first).arg(&count);
+    let shape =
+        LaunchConfig { grid_dim: (1024, 1, 1), block_dim: (256, 1, 1), shared_mem_bytes: 0 };
+    // SAFETY: the kernel writes `count` items of this type, as many as the slice has, which belongs
+    // to this stream.
+    unsafe { launch.launch(shape) }?;
+    // The kernel is unloaded when this returns.
+    stream.synchronize()?;
+    Ok(items)
+}
 
 impl Bench<'_> {
-    fn run(&self) -> Result<(), Box<dyn Error>> {
+    fn run<T: Number>(&self) -> Result<(), Box<dyn Error>> {
+        if T::new(self.len() - 1).into() != self.len() - 1 {
+            println!("# {} items are more than {} bytes tell apart", self.len(), size_of::<T>());
+            return Ok(());
+        }
         let mut group = CudaGroup::on_devices(&self.ordinals)?;
         let streams: Vec<_> = group.streams().cloned().collect();
-        // Each item is its index.
-        let (mut source, mut out): (Shards, Shards) = (Vec::new(), Vec::new());
+        let (mut source, mut out): (Shards<T>, Shards<T>) = (Vec::new(), Vec::new());
         for (stream, first) in streams.iter().zip((0..).step_by(self.each)) {
-            let end = first as u64 + self.each as u64;
-            let items: Vec<u64> = (first as u64..end).into_par_iter().collect();
-            source.push(stream.clone_htod(&items)?);
+            source.push(numbers(stream, first as u64, self.each)?);
             out.push(stream.alloc_zeros(self.each)?);
-            stream.synchronize()?;
         }
         self.alone(&streams[0], &source[0], &mut out[0])?;
         self.bare_exchange(&streams, &source, &mut out)?;
@@ -91,7 +155,7 @@ impl Bench<'_> {
                     stream.memset_zeros(run)?;
                 }
                 let call = || group.shuffle_into(&f, &source, &mut out);
-                if self.measure(name, self.len(), all, call)? {
+                if self.measure::<T, _>(name, self.len(), all, call)? {
                     self.compare(&f, &streams, &out, name)?;
                 }
             }
@@ -99,12 +163,12 @@ impl Bench<'_> {
             if self.wants(&name) {
                 let all = || streams.iter().try_for_each(|stream| stream.synchronize());
                 group.shuffle_into(&f, &source, &mut out)?;
-                let mut back: Shards = Vec::new();
+                let mut back: Shards<T> = Vec::new();
                 for stream in &streams {
                     back.push(stream.alloc_zeros(self.each)?);
                 }
                 let call = || group.unshuffle_into(&f, &out, &mut back);
-                if self.measure(&name, self.len(), all, call)? {
+                if self.measure::<T, _>(&name, self.len(), all, call)? {
                     self.compare_in_order(&streams, &back, &name)?;
                 }
             }
@@ -118,11 +182,11 @@ impl Bench<'_> {
     }
 
     /// One GPU with the items of one member.
-    fn alone(
+    fn alone<T: Number>(
         &self,
         stream: &Arc<CudaStream>,
-        source: &CudaSlice<u64>,
-        out: &mut CudaSlice<u64>,
+        source: &CudaSlice<T>,
+        out: &mut CudaSlice<T>,
     ) -> Result<(), Box<dyn Error>> {
         let name = "one GPU, Partitioned, default";
         if !self.wants(name) {
@@ -132,19 +196,20 @@ impl Bench<'_> {
         let cuda = Cuda::on_stream(stream.clone())?.with_strategy(CudaStrategy::Partitioned);
         let mut workspace = CudaWorkspace::new(&cuda);
         let wait = || stream.synchronize();
-        self.measure(name, self.each as u64, wait, || workspace.shuffle_into(&f, source, out))?;
-        self.measure(&format!("back, {name}"), self.each as u64, wait, || {
+        let each = self.each as u64;
+        self.measure::<T, _>(name, each, wait, || workspace.shuffle_into(&f, source, out))?;
+        self.measure::<T, _>(&format!("back, {name}"), each, wait, || {
             workspace.unshuffle_into(&f, source, out)
         })?;
         Ok(())
     }
 
     /// Copies from each device to each, of as many bytes as a shuffle exchanges, all at once.
-    fn bare_exchange(
+    fn bare_exchange<T: Number>(
         &self,
         streams: &[Arc<CudaStream>],
-        source: &Shards,
-        out: &mut Shards,
+        source: &Shards<T>,
+        out: &mut Shards<T>,
     ) -> Result<(), Box<dyn Error>> {
         let name = "bare exchange by copies";
         if !self.wants(name) {
@@ -164,7 +229,7 @@ impl Bench<'_> {
         let all = || streams.iter().try_for_each(|stream| stream.synchronize());
         all()?;
         let wait = || copies.iter().try_for_each(|(stream, ..)| stream.synchronize());
-        self.measure(name, self.len(), wait, || {
+        self.measure::<T, _>(name, self.len(), wait, || {
             for (stream, target, read, written) in &copies {
                 let fits = "a copy between devices";
                 stream.context().bind_to_thread().expect(fits);
@@ -176,7 +241,7 @@ impl Bench<'_> {
                         *written,
                         stream.context().cu_ctx(),
                         *read,
-                        part * size_of::<u64>(),
+                        part * size_of::<T>(),
                         stream.cu_stream(),
                     )
                 }
@@ -193,7 +258,7 @@ impl Bench<'_> {
 
     /// Prints the median time of a call. Returns whether it runs; if it does not, the reason is
     /// printed.
-    fn measure<E: Error + 'static>(
+    fn measure<T, E: Error + 'static>(
         &self,
         name: &str,
         len: u64,
@@ -209,7 +274,7 @@ impl Bench<'_> {
         })?;
         let (members, mut devices) = (self.ordinals.len(), self.ordinals.clone());
         devices.dedup();
-        let cells = [members, devices.len(), size_of::<u64>()].map(|number| number.to_string());
+        let cells = [members, devices.len(), size_of::<T>()].map(|number| number.to_string());
         let [members, devices, bytes] = &cells;
         let (length, seconds) = (len.to_string(), format!("{seconds:e}"));
         println!("{}", self.origin.row(&[name, members, devices, bytes, &length, &seconds]));
@@ -225,11 +290,11 @@ impl Bench<'_> {
 
     /// Compares what is at the beginning, in the middle and at the end of each run with the order
     /// of the survivors.
-    fn compare(
+    fn compare<T: Number>(
         &self,
         f: &Standard,
         streams: &[Arc<CudaStream>],
-        out: &Shards,
+        out: &Shards<T>,
         name: &str,
     ) -> Result<(), Box<dyn Error>> {
         let few = self.each.min(COMPARED);
@@ -239,11 +304,11 @@ impl Bench<'_> {
             for first in self.windows(few) {
                 let got = stream.clone_dtoh(&run.slice(first..first + few))?;
                 stream.synchronize()?;
-                let slot = if first == 0 { next } else { f.inverse(got[0]) };
+                let slot = if first == 0 { next } else { f.inverse(got[0].into()) };
                 let mut slots = slot..=f.last();
                 let mut survivors = slots.by_ref().map(|slot| f.forward(slot));
                 let is_right = got.iter().all(|&item| {
-                    survivors.by_ref().find(|&index| index < self.len()) == Some(item)
+                    survivors.by_ref().find(|&index| index < self.len()) == Some(item.into())
                 });
                 if !is_right {
                     return Err(format!("{name} is wrong at {} items", self.len()).into());
@@ -255,10 +320,10 @@ impl Bench<'_> {
     }
 
     /// Compares items with their places.
-    fn compare_in_order(
+    fn compare_in_order<T: Number>(
         &self,
         streams: &[Arc<CudaStream>],
-        back: &Shards,
+        back: &Shards<T>,
         name: &str,
     ) -> Result<(), Box<dyn Error>> {
         let few = self.each.min(COMPARED);
@@ -267,7 +332,7 @@ impl Bench<'_> {
                 let got = stream.clone_dtoh(&run.slice(first..first + few))?;
                 stream.synchronize()?;
                 let place = (member * self.each + first) as u64;
-                if !got.into_iter().eq(place..place + few as u64) {
+                if !got.into_iter().map(Into::into).eq(place..place + few as u64) {
                     return Err(format!("{name} is wrong at {} items", self.len()).into());
                 }
             }

@@ -18,6 +18,7 @@ mod gpu;
 mod gpu_calls;
 mod gpu_cold;
 mod gpu_group;
+mod gpu_indexes;
 mod gpu_rng;
 mod gpu_rows;
 mod gpu_time;
@@ -82,6 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::GpuCold => gpu_cold::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuGroup(groups) => gpu_group::run(groups, common),
+        Command::GpuIndexes(pieces) => gpu_indexes::run(pieces),
         Command::GpuViews(views) => gpu_views::run(views, common),
         Command::GpuRng(numbers) => gpu_rng::run(numbers, common),
         Command::GpuRngSweep(numbers) => gpu_rng::sweep(numbers, common),

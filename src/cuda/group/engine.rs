@@ -5,11 +5,11 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::exchange::Exchange;
-use super::given::{job_of_items, nowhere, reading, total, writing};
-use super::layout::Layout;
+use super::given::{job_of_items, nowhere, total, writing};
 use super::members::Members;
 use super::movement::Sharded;
 use super::phase::Phase;
+use super::room::{self, Candidate};
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
 use super::{direct, tuning};
@@ -17,7 +17,7 @@ use crate::base::check::check_word;
 use crate::bijection::Bijection;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
-use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, Plan};
 use crate::cuda::runtime::word_type::WordType;
@@ -33,10 +33,10 @@ use crate::word::Word;
 /// The slices may have any lengths, also 0, and before and after a shuffle different ones. The
 /// result is the permutation that one GPU or a CPU would make.
 ///
-/// The GPUs reach each other's memory directly (peer access), and a shuffle of one array whose
-/// items are words crosses the links between them once: in their first pass over the items, GPUs
-/// store them where they will be needed. Other shuffles fetch items one by one, which takes several
-/// times as long.
+/// The GPUs reach each other's memory directly (peer access), and an array whose items are words
+/// crosses the links between them once: in their first pass over the items, GPUs store them where
+/// they will be needed. Items of other arrays are fetched one by one, which takes several times as
+/// long. [`arrays`](Self::arrays) moves several arrays by one permutation.
 ///
 /// Every call puts its kernels in the streams of all members and returns. Each stream waits, on the
 /// device, for the others' earlier work and for their part of the call. The host waits for the GPUs
@@ -94,7 +94,7 @@ use crate::word::Word;
 /// ```
 #[derive(Debug)]
 pub struct CudaGroup {
-    members: Members,
+    pub(super) members: Members,
     strategy: CudaStrategy,
     /// The checked permutation, on the first member.
     indexes: Memory,
@@ -177,87 +177,6 @@ impl CudaGroup {
         self.members.synchronize()
     }
 
-    /// Copies the items in shuffled order: item `p[k]` of the array `source` to place `k` of the
-    /// array `out`. Both have one slice for each member.
-    ///
-    /// `source` is not written, whatever happens.
-    ///
-    /// # Errors
-    ///
-    /// * [`GpuError::Members`](crate::GpuError::Members) if there is not one slice for each member,
-    ///   and [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if a slice is in another
-    ///   context than its member.
-    /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
-    ///   [`Error::LengthExceedsDomain`].
-    /// * [`Error::NotABijection`]; nothing was moved.
-    /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
-    ///   kernels for groups; nothing was moved.
-    /// * [`GpuError::NoSource`](crate::GpuError::NoSource),
-    ///   [`GpuError::Params`](crate::GpuError::Params),
-    ///   [`GpuError::Compile`](crate::GpuError::Compile),
-    ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
-    ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-    ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if a member has too little memory
-    ///   for the strategy, and with [`Auto`](CudaStrategy::Auto) also for the direct one, and
-    ///   [`GpuError::Captured`](crate::GpuError::Captured) if a stream is being captured in a
-    ///   graph, which a group does not support; nothing was moved.
-    /// * [`GpuError::Driver`](crate::GpuError::Driver).
-    pub fn shuffle_into<T: DeviceRepr>(
-        &mut self,
-        bijection: &dyn Bijection,
-        source: &[impl DeviceArray<T>],
-        out: &mut [impl DeviceArrayMut<T>],
-    ) -> Result<(), Error> {
-        self.copy(bijection, source, out, Direction::Shuffle)
-    }
-
-    /// Copies the items back into their original order: item `k` of `source` to place `p[k]` of
-    /// `out`.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle_into`](Self::shuffle_into).
-    pub fn unshuffle_into<T: DeviceRepr>(
-        &mut self,
-        bijection: &dyn Bijection,
-        source: &[impl DeviceArray<T>],
-        out: &mut [impl DeviceArrayMut<T>],
-    ) -> Result<(), Error> {
-        self.copy(bijection, source, out, Direction::Unshuffle)
-    }
-
-    fn copy<T: DeviceRepr>(
-        &mut self,
-        bijection: &dyn Bijection,
-        source: &[impl DeviceArray<T>],
-        out: &mut [impl DeviceArrayMut<T>],
-        direction: Direction,
-    ) -> Result<(), Error> {
-        let streams: Vec<_> = self.streams().cloned().collect();
-        self.members.check(source.iter().map(|slice| slice.stream()))?;
-        self.members.check(out.iter().map(|slice| slice.stream()))?;
-        let expected = total(source.iter().map(|slice| slice.len()), bijection)?;
-        let actual = total(out.iter().map(|slice| slice.len()), bijection)?;
-        if actual != expected {
-            return Err(Error::LengthMismatch { expected, actual });
-        }
-        let Some(job) = job_of_items(bijection, expected, size_of::<T>())? else { return Ok(()) };
-        self.members.enter()?;
-        let mut guards = Vec::with_capacity(2 * streams.len());
-        let source = reading(source, &streams, &mut guards);
-        let out = writing(out, &streams, &mut guards);
-        self.members.check_slices()?;
-        let moved = self.plan_items(&job, &source, &out, direction, &mut |group, phases| {
-            // SAFETY: each slice belongs to its member's context, and each array has as many items
-            // as the other. Sources are borrowed and targets borrowed mutably, so no target
-            // overlaps anything else, and the guards ensure that none is freed or otherwise used
-            // before its member's stream has finished, for which all streams wait in the end.
-            unsafe { group.members.execute(phases) }
-        });
-        drop(guards);
-        moved
-    }
-
     /// Shuffles an array where it is: item `p[k]` moves to place `k`.
     ///
     /// All items are first copied in shuffled order to working memory, as much as the array has on
@@ -320,7 +239,8 @@ impl CudaGroup {
         }
         let back = [Phase::Plans(back)];
         let copies = Shards::new(copies, item);
-        let moved = self.plan_items(&job, &items, &copies, direction, &mut |group, phases| {
+        let arrays = [[items, copies]];
+        let moved = self.plan_items(&job, &arrays, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each member's copies are
             // working memory with room for as many items. The slices are borrowed mutably, and the
             // guards ensure that none is freed or otherwise used before its member's stream has
@@ -364,9 +284,9 @@ impl CudaGroup {
         let Some(job) = job_of_items(bijection, expected, item)? else { return Ok(self.bytes()) };
         let at = any_address::<T>();
         let of = |lens: &[usize]| Shards::new(lens.iter().map(|&len| (at, len)), item);
-        let (from, to) = (of(from), of(to));
+        let arrays = [[of(from), of(to)]];
         for direction in [Direction::Shuffle, Direction::Unshuffle] {
-            self.plan_items(&job, &from, &to, direction, &mut |group, phases| {
+            self.plan_items(&job, &arrays, direction, &mut |group, phases| {
                 phases.iter().try_for_each(|phase| group.members.reserve_all(phase))
             })?;
         }
@@ -398,7 +318,7 @@ impl CudaGroup {
         let out = writing(out, &streams, &mut guards);
         self.members.check_slices()?;
         let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
-        let done = self.plan_directly(&job, of, &mut |group, phases| {
+        let done = self.plan_directly(&job, Vec::new(), &[of], &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
             // guard ensures that it is neither freed nor otherwise used before its member's stream
             // has finished, for which all streams wait in the end.
@@ -408,37 +328,36 @@ impl CudaGroup {
         done
     }
 
-    /// Plans the movement of an array, and calls a function with the phases. All working memory is
-    /// there when it is called.
-    fn plan_items(
+    /// Plans the movement of arrays from sources to targets, one after the other, and calls a
+    /// function with the phases of all. All working memory is there when it is called.
+    pub(super) fn plan_items(
         &mut self,
         job: &Job,
-        source: &Shards,
-        out: &Shards,
+        arrays: &[[Shards; 2]],
         direction: Direction,
         then: &mut Then<'_>,
     ) -> Result<(), Error> {
-        if let Some(sizes) = self.partitioned(job, source, out, direction) {
-            let layouts: Vec<_> =
-                (0..self.members.len()).map(|member| Layout::new(&sizes, member)).collect();
-            match self.members.memory(layouts.iter().map(|layout| layout.bytes)) {
-                Ok(memory) => {
-                    let (sizes, layouts, memory) = (&sizes, &layouts[..], &memory[..]);
-                    let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
-                    return then(self, &exchange.phases()?);
-                }
-                Err(error) => {
-                    // Members that had enough would keep for nothing what they have taken.
-                    self.members.give_up_memory();
-                    let is_short = error == Error::Gpu(GpuError::OutOfMemory);
-                    // The direct strategy needs none.
-                    if !is_short || self.strategy != CudaStrategy::Auto {
-                        return Err(error);
-                    }
-                }
+        let candidates = arrays
+            .iter()
+            .map(|[source, out]| self.partitioned(job, source, out, direction).map(Candidate::new));
+        let mut candidates: Vec<_> = candidates.collect();
+        let (members, is_auto) = (&mut self.members, self.strategy == CudaStrategy::Auto);
+        let memory = room::for_all(&mut candidates, is_auto, |bytes| {
+            let memory = members.memory(bytes.iter().copied());
+            // Members that had enough would keep for nothing what they have taken.
+            memory.inspect_err(|_| members.give_up_memory())
+        })?;
+        let (mut phases, mut others) = (Vec::new(), Vec::new());
+        for ([source, out], candidate) in arrays.iter().zip(&candidates) {
+            if let Some(Candidate { sizes, layouts }) = candidate {
+                let memory = &memory[..];
+                let exchange = Exchange { job, source, out, direction, sizes, layouts, memory };
+                phases.extend(exchange.phases()?);
+            } else {
+                others.push(Sharded::Items { source, out, direction });
             }
         }
-        self.plan_directly(job, Sharded::Items { source, out, direction }, then)
+        self.plan_directly(job, phases, &others, then)
     }
 
     /// The sizes of the partitioned strategy, if it is to be used.
@@ -467,20 +386,25 @@ impl CudaGroup {
         Sizes::new(&self.members.limits, from, [last, job.last], source, out)
     }
 
-    /// As [`plan_items`](Self::plan_items), by the direct strategy.
+    /// Plans movements by the direct strategy, in one phase after those that are planned already,
+    /// and calls a function with all phases.
     fn plan_directly(
         &mut self,
         job: &Job,
-        of: Sharded<'_>,
+        planned: Vec<Phase<'_>>,
+        movements: &[Sharded<'_>],
         then: &mut Then<'_>,
     ) -> Result<(), Error> {
         if job.len == 0 {
             return Ok(());
         }
-        let members = 0..self.members.len();
+        let mut phases: Vec<Phase<'_>> = planned;
         if job.trusted {
-            let plans = members.map(|member| direct::plan(job, of, member));
-            return then(self, &[Phase::Plans(plans.collect::<Result<_, _>>()?)]);
+            // A phase without plans would be one more in which all wait for each other.
+            if !movements.is_empty() {
+                phases.push(self.phase(movements, |of, member| direct::plan(job, of, member))?);
+            }
+            return then(self, &phases);
         }
         let bytes = job.len.checked_mul(8).ok_or(GpuError::OutOfMemory)?;
         let (indexes, _) = self.indexes.room(self.members.first(), bytes)?;
@@ -488,7 +412,20 @@ impl CudaGroup {
         // The first member writes and checks the permutation, before anything is moved.
         let mut first = vec![checked::plan(&checked)?];
         first.resize_with(self.members.len(), Plan::new);
-        let plans = members.map(|member| direct::by_table(indexes, of, member));
-        then(self, &[Phase::Plans(first), Phase::Plans(plans.collect::<Result<_, _>>()?)])
+        let moves = self.phase(movements, |of, member| direct::by_table(indexes, of, member))?;
+        then(self, &[Phase::Plans(first), moves])
+    }
+
+    /// A phase in which each member carries out a plan for each movement.
+    fn phase<'a>(
+        &self,
+        movements: &[Sharded<'_>],
+        plan: impl Fn(Sharded<'_>, usize) -> Result<Plan<'a>, Error>,
+    ) -> Result<Phase<'a>, Error> {
+        let of_member = |member| {
+            let mut moves = movements.iter();
+            moves.try_fold(Plan::new(), |all, &of| Ok::<_, Error>(all.then(plan(of, member)?)))
+        };
+        Ok(Phase::Plans((0..self.members.len()).map(of_member).collect::<Result<_, _>>()?))
     }
 }

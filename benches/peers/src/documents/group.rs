@@ -1,33 +1,38 @@
-//! Groups of GPUs beside one of them.
+//! Groups of GPUs beside one of them, and beside what PyTorch does on as many.
 
 use std::error::Error;
 
-use super::{Computed, Results, table};
+use super::{Computed, NOT_MEASURED, Results, conditions_of, number, table};
 use crate::sheet::Sheet;
 
 const ALONE: &str = "one GPU, Partitioned, default";
 const GROUP: &str = "group, default";
 const EXCHANGE: &str = "bare exchange by copies";
 
+/// The rows of benches/peers/cuda/torch_group.py.
+const TORCH: &str = "gpu-group-torch";
+
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let sheet = results.sheet("gpu-group")?;
     let mut rows = Vec::new();
     for row in groups(&sheet)? {
-        let Group { members, length, way, alone, exchange, group } = row;
+        let Group { of, way, alone, exchange, group } = row;
         rows.push(vec![
-            members.to_string(),
-            length.to_string(),
+            of.members.to_string(),
+            of.item_bytes.to_string(),
+            of.length.to_string(),
             way.to_owned(),
             format!("{:.2}", alone * 1e3),
             format!("{:.2}", exchange * 1e3),
             format!("{:.2}", group * 1e3),
-            format!("{:.1}", length as f64 / group / 1e9),
+            format!("{:.1}", of.length as f64 / group / 1e9),
             format!("{:.2}", alone / group),
         ]);
     }
     let head = [
         "GPUs",
-        "items of 8 bytes in all",
+        "bytes an item",
+        "items in all",
         "way",
         "one GPU with its share alone, ms",
         "bare exchange by copies, ms",
@@ -37,13 +42,85 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     ];
     let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
     computed.block("gpu group", origins.collect::<String>() + "\n" + &table(&head, &rows));
+    let torch = results.sheet_if_any(TORCH)?;
+    let torch = torch.map_or(Ok(NOT_MEASURED.into()), |torch| beside_torch(&sheet, &torch));
+    computed.block("gpu group torch", torch.map_err(|why| format!("{TORCH}.csv: {why}"))?);
     Ok(())
+}
+
+/// What PyTorch takes, with that of a group at the same lengths.
+fn beside_torch(ours: &Sheet, torch: &Sheet) -> Result<String, String> {
+    let (ours, torch_rows) = (Rows::new(ours)?, Rows::new(torch)?);
+    let mut rows = Vec::new();
+    for (name, of, seconds) in torch_rows.all()? {
+        let group = ours.seconds(GROUP, of).ok();
+        let beside = |cell: fn(f64, f64) -> f64, digits| {
+            group.map_or(Ok(String::new()), |group| number(cell(seconds, group), digits))
+        };
+        rows.push([
+            of.members.to_string(),
+            of.item_bytes.to_string(),
+            of.length.to_string(),
+            name.to_owned(),
+            number(seconds * 1e3, 2)?,
+            beside(|_, group| group * 1e3, 2)?,
+            beside(|torch, group| torch / group, 2)?,
+        ]);
+    }
+    let head = ["GPUs", "bytes an item", "items in all", "", "ms", "group, ms", "/ group"];
+    Ok(conditions_of(torch) + &table(&head, &rows))
+}
+
+/// What is shuffled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Of {
+    members: u64,
+    item_bytes: u64,
+    /// The items of all members.
+    length: u64,
+}
+
+/// The rows of a file, by what was measured.
+struct Rows<'a> {
+    sheet: &'a Sheet,
+    /// The columns of the name, of the numbers in [`Of`], and of the seconds.
+    columns: [usize; 5],
+}
+
+impl<'a> Rows<'a> {
+    fn new(sheet: &'a Sheet) -> Result<Self, String> {
+        let mut columns = [0; 5];
+        let names = ["name", "members", "item_bytes", "length", "seconds"];
+        for (place, name) in columns.iter_mut().zip(names) {
+            *place = sheet.column(name)?;
+        }
+        Ok(Self { sheet, columns })
+    }
+
+    /// The name, what is shuffled, and the seconds, of each row.
+    fn all(&self) -> Result<Vec<(&'a str, Of, f64)>, String> {
+        let [name, members, item_bytes, length, seconds] = self.columns;
+        let read = |row: &'a Vec<String>| {
+            let number =
+                |column: usize| row[column].parse::<u64>().map_err(|_| row[column].clone());
+            let (members, item_bytes, length) =
+                (number(members)?, number(item_bytes)?, number(length)?);
+            let seconds = row[seconds].parse::<f64>().map_err(|_| row[seconds].clone())?;
+            Ok((row[name].as_str(), Of { members, item_bytes, length }, seconds))
+        };
+        let rows = self.sheet.rows.iter().map(read).collect::<Result<_, String>>();
+        rows.map_err(|cell| format!("`{cell}` is no number"))
+    }
+
+    fn seconds(&self, what: &str, of: Of) -> Result<f64, String> {
+        let mut rows = self.all()?.into_iter().filter(|row| (row.0, row.1) == (what, of));
+        rows.next().map(|row| row.2).ok_or_else(|| format!("{what}, {of:?}: no row"))
+    }
 }
 
 /// The seconds of one shuffle of a group, and of what stands beside it.
 struct Group {
-    members: u64,
-    length: u64,
+    of: Of,
     way: &'static str,
     /// One GPU with as many items as a member has.
     alone: f64,
@@ -52,27 +129,15 @@ struct Group {
 }
 
 fn groups(sheet: &Sheet) -> Result<Vec<Group>, String> {
-    let [name, members, length, seconds] =
-        ["name", "members", "length", "seconds"].map(|column| sheet.column(column));
-    let (name, members, length, seconds) = (name?, members?, length?, seconds?);
-    let number = |row: &[String], column: usize| {
-        row[column].parse::<u64>().map_err(|error| format!("{}: {error}", row[column]))
-    };
-    let time_of = |what: &str, of: u64, items: u64| {
-        let mut rows = sheet.rows.iter().filter(|row| row[name] == what);
-        let row =
-            rows.find(|row| number(row, members) == Ok(of) && number(row, length) == Ok(items));
-        let row = row.ok_or_else(|| format!("{what}, {of} members, {items} items: no row"))?;
-        row[seconds].parse::<f64>().map_err(|error| format!("{}: {error}", row[seconds]))
-    };
+    let rows = Rows::new(sheet)?;
     let mut groups = Vec::new();
-    for row in sheet.rows.iter().filter(|row| row[name] == GROUP) {
-        let (members, length) = (number(row, members)?, number(row, length)?);
-        let exchange = time_of(EXCHANGE, members, length)?;
+    for (_, of, _) in rows.all()?.into_iter().filter(|(name, ..)| *name == GROUP) {
+        let exchange = rows.seconds(EXCHANGE, of)?;
+        let share = Of { length: of.length / of.members, ..of };
         for (way, prefix) in [("there", ""), ("back", "back, ")] {
-            let alone = time_of(&format!("{prefix}{ALONE}"), members, length / members)?;
-            let group = time_of(&format!("{prefix}{GROUP}"), members, length)?;
-            groups.push(Group { members, length, way, alone, exchange, group });
+            let alone = rows.seconds(&format!("{prefix}{ALONE}"), share)?;
+            let group = rows.seconds(&format!("{prefix}{GROUP}"), of)?;
+            groups.push(Group { of, way, alone, exchange, group });
         }
     }
     Ok(groups)
@@ -82,18 +147,42 @@ fn groups(sheet: &Sheet) -> Result<Vec<Group>, String> {
 mod tests {
     use super::*;
 
+    const HEAD: &str = "date,revision,machine,name,members,devices,item_bytes,length,seconds";
+
+    fn sheet(rows: &[&str]) -> Sheet {
+        let rows = rows.iter().map(|row| format!("2026-11-23,0123abc,m,{row}\n"));
+        Sheet::parse(&format!("{HEAD}\n{}", rows.collect::<String>())).unwrap()
+    }
+
     #[test]
     fn groups_stand_beside_a_gpu_with_their_share() {
-        let text = "date,revision,machine,name,members,devices,item_bytes,length,seconds\n\
-                    2026-11-23,0123abc,m,\"one GPU, Partitioned, default\",2,2,8,4,1.0\n\
-                    2026-11-23,0123abc,m,\"back, one GPU, Partitioned, default\",2,2,8,4,1.5\n\
-                    2026-11-23,0123abc,m,bare exchange by copies,2,2,8,8,0.5\n\
-                    2026-11-23,0123abc,m,\"group, default\",2,2,8,8,2.0\n\
-                    2026-11-23,0123abc,m,\"back, group, default\",2,2,8,8,3.0\n";
-        let rows = groups(&Sheet::parse(text).unwrap()).unwrap();
-        let ratios: Vec<_> = rows.iter().map(|row| (row.way, row.alone / row.group)).collect();
+        let rows = [
+            "\"one GPU, Partitioned, default\",2,2,8,4,1.0",
+            "\"back, one GPU, Partitioned, default\",2,2,8,4,1.5",
+            "bare exchange by copies,2,2,8,8,0.5",
+            "\"group, default\",2,2,8,8,2.0",
+            "\"back, group, default\",2,2,8,8,3.0",
+        ];
+        let groups_of = groups(&sheet(&rows)).unwrap();
+        let ratios: Vec<_> = groups_of.iter().map(|row| (row.way, row.alone / row.group)).collect();
         assert_eq!(ratios, [("there", 0.5), ("back", 0.5)]);
-        let cut = text.rsplit_once("2026-11-23,0123abc,m,\"back, group").unwrap().0;
-        assert!(groups(&Sheet::parse(cut).unwrap()).is_err());
+        assert!(groups(&sheet(&rows[..4])).is_err());
+        // Items of another size are not those of these rows.
+        let others = rows.map(|row| row.replace(",2,2,8,", ",2,2,4,"));
+        let mixed: Vec<&str> = rows[..4].iter().copied().chain([&*others[4]]).collect();
+        assert!(groups(&sheet(&mixed)).is_err());
+        let both: Vec<&str> = rows.into_iter().chain(others.iter().map(|row| &**row)).collect();
+        assert_eq!(groups(&sheet(&both)).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn a_group_stands_beside_pytorch_where_both_were_measured() {
+        let ours = sheet(&["\"group, default\",2,2,8,8,2e-3"]);
+        let torch = sheet(&["torch,2,2,8,8,5e-3", "torch,2,2,4,8,1e-3"]);
+        let text = beside_torch(&ours, &torch).unwrap();
+        assert!(text.contains("| 2 | 8 | 8 | torch | 5.00 | 2.00 | 2.50 |"), "{text}");
+        assert!(text.contains("| 2 | 4 | 8 | torch | 1.00 | | |"), "{text}");
+        let wrong = sheet(&["torch,two,2,8,8,5e-3"]);
+        assert!(beside_torch(&ours, &wrong).is_err());
     }
 }

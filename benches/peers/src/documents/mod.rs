@@ -13,6 +13,7 @@ mod gpu;
 mod group;
 mod ising;
 mod markers;
+mod pieces;
 mod python;
 mod redesign;
 mod rng;
@@ -102,6 +103,7 @@ impl Computed {
         fills::compute(results, &mut computed)?;
         affine::compute(results, &mut computed)?;
         ising::compute(results, &mut computed)?;
+        pieces::compute(results, &mut computed)?;
         python::compute(results, &mut computed)?;
         redesign::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;

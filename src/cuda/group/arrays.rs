@@ -1,0 +1,261 @@
+//! Copying arrays in another order: one, or several by one permutation, [`CudaGroupArrays`].
+
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
+
+use super::engine::CudaGroup;
+use super::given::{job_of_items, reading, total, writing};
+use super::shards::Shards;
+use crate::bijection::Bijection;
+use crate::compact::Direction;
+use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::error::Error;
+
+/// Copying arrays.
+impl CudaGroup {
+    /// Copies the items in shuffled order: item `p[k]` of the array `source` to place `k` of the
+    /// array `out`. Both have one slice for each member.
+    ///
+    /// `source` is not written, whatever happens.
+    ///
+    /// # Errors
+    ///
+    /// * [`GpuError::Members`](crate::GpuError::Members) if there is not one slice for each member,
+    ///   and [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if a slice is in another
+    ///   context than its member.
+    /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
+    ///   [`Error::LengthExceedsDomain`].
+    /// * [`Error::NotABijection`]; nothing was moved.
+    /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
+    ///   kernels for groups; nothing was moved.
+    /// * [`GpuError::NoSource`](crate::GpuError::NoSource),
+    ///   [`GpuError::Params`](crate::GpuError::Params),
+    ///   [`GpuError::Compile`](crate::GpuError::Compile),
+    ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
+    ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
+    ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if a member has too little memory
+    ///   for the strategy, and with [`Auto`](crate::CudaStrategy::Auto) also for the direct one,
+    ///   and [`GpuError::Captured`](crate::GpuError::Captured) if a stream is being captured in a
+    ///   graph, which a group does not support; nothing was moved.
+    /// * [`GpuError::Driver`](crate::GpuError::Driver).
+    pub fn shuffle_into<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.copy(bijection, source, out, Direction::Shuffle)
+    }
+
+    /// Copies the items back into their original order: item `k` of `source` to place `p[k]` of
+    /// `out`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle_into`](Self::shuffle_into).
+    pub fn unshuffle_into<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
+    ) -> Result<(), Error> {
+        self.copy(bijection, source, out, Direction::Unshuffle)
+    }
+
+    fn copy<T: DeviceRepr>(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: &[impl DeviceArray<T>],
+        out: &mut [impl DeviceArrayMut<T>],
+        direction: Direction,
+    ) -> Result<(), Error> {
+        let len = total(source.iter().map(|slice| slice.len()), bijection)?;
+        CudaGroupArrays::new(self, bijection, len).array(source, out)?.execute(direction)
+    }
+
+    /// Begins a call that moves several arrays, of any types, by one permutation of `len` items.
+    ///
+    /// They are moved one after the other, by the strategy that each would be moved by alone, so
+    /// that their working memory is that of the one that takes the most. Where
+    /// [`Auto`](crate::CudaStrategy::Auto) finds too little of it, the arrays that take the most
+    /// are moved by the strategy that needs hardly any. Only a bijection that has to be checked is
+    /// evaluated and checked once for all arrays; otherwise it is evaluated for each. To have
+    /// kernels and memory ready, [`reserve`](Self::reserve) for each array.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    /// use bijective_shuffle::CudaGroup;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut group = match CudaGroup::of_all_devices() {
+    ///     Ok(group) => group,
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+    ///     Err(error) => return Err(error.into()),
+    /// };
+    /// // A thousand keys and rows on each GPU.
+    /// let len = 1000 * group.streams().len();
+    /// let (mut keys, mut rows, mut new_keys, mut new_rows) = (vec![], vec![], vec![], vec![]);
+    /// for stream in group.streams() {
+    ///     keys.push(stream.alloc_zeros::<u64>(1000)?);
+    ///     rows.push(stream.alloc_zeros::<[f32; 3]>(1000)?);
+    ///     new_keys.push(stream.alloc_zeros::<u64>(1000)?);
+    ///     new_rows.push(stream.alloc_zeros::<[f32; 3]>(1000)?);
+    /// }
+    /// let f = Standard::from_seed(len as u64, 42);
+    /// let arrays = group.arrays(&f, len).array(&keys, &mut new_keys)?.array(&rows, &mut new_rows)?;
+    /// match arrays.shuffle() {
+    ///     // NVRTC, which compiles the kernels of groups, is not installed.
+    ///     Err(Error::BackendUnavailable { reason }) => return Ok(println!("skipped: {reason}")),
+    ///     shuffled => shuffled?,
+    /// }
+    /// group.synchronize()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn arrays<'a>(
+        &'a mut self,
+        bijection: &'a dyn Bijection,
+        len: usize,
+    ) -> CudaGroupArrays<'a> {
+        CudaGroupArrays::new(self, bijection, len as u64)
+    }
+}
+
+/// A call that moves several arrays, each divided among the members of a group, by one permutation;
+/// [`CudaGroup::arrays`] begins it.
+///
+/// All arrays have the permutation's length. How they are divided among the members may differ from
+/// array to array, and before and after. Nothing is moved before all arrays have been checked, all
+/// kernels are compiled, and the working memory is there.
+pub struct CudaGroupArrays<'a> {
+    group: &'a mut CudaGroup,
+    bijection: &'a dyn Bijection,
+    len: u64,
+    arrays: Vec<Box<dyn Slices + 'a>>,
+}
+
+impl<'a> CudaGroupArrays<'a> {
+    pub(super) fn new(group: &'a mut CudaGroup, bijection: &'a dyn Bijection, len: u64) -> Self {
+        Self { group, bijection, len, arrays: Vec::new() }
+    }
+
+    /// Adds an array and the array that its items are copied to, each with one slice for each
+    /// member. There may be any number of arrays.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::Members`](crate::GpuError::Members) if there is not one slice for each member,
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if a slice is in another context
+    /// than its member, and [`Error::LengthMismatch`] if the slices together do not have the
+    /// permutation's length.
+    pub fn array<T: DeviceRepr + 'a>(
+        mut self,
+        source: &'a [impl DeviceArray<T>],
+        out: &'a mut [impl DeviceArrayMut<T>],
+    ) -> Result<Self, Error> {
+        self.group.members.check(source.iter().map(|slice| slice.stream()))?;
+        self.group.members.check(out.iter().map(|slice| slice.stream()))?;
+        let lens = [
+            total(source.iter().map(|slice| slice.len()), self.bijection)?,
+            total(out.iter().map(|slice| slice.len()), self.bijection)?,
+        ];
+        if let Some(&actual) = lens.iter().find(|&&len| len != self.len) {
+            return Err(Error::LengthMismatch { expected: self.len, actual });
+        }
+        self.arrays.push(Box::new(Pair { source, out, items: PhantomData::<T> }));
+        Ok(self)
+    }
+
+    /// Copies the arrays in shuffled order: item `p[k]` of each source to place `k`.
+    ///
+    /// # Errors
+    ///
+    /// As [`CudaGroup::shuffle_into`]. Except after a
+    /// [`GpuError::Driver`](crate::GpuError::Driver), no array was moved.
+    pub fn shuffle(self) -> Result<(), Error> {
+        self.execute(Direction::Shuffle)
+    }
+
+    /// Copies the arrays back into their original order: item `k` of each source to place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    pub fn unshuffle(self) -> Result<(), Error> {
+        self.execute(Direction::Unshuffle)
+    }
+
+    /// Moves the arrays.
+    pub(super) fn execute(self, direction: Direction) -> Result<(), Error> {
+        let Self { group, bijection, len, mut arrays } = self;
+        let largest = arrays.iter().map(|array| array.item()).max().unwrap_or(0);
+        let Some(job) = job_of_items(bijection, len, largest)? else { return Ok(()) };
+        // Items of size zero cannot be told apart, so they need not be moved.
+        arrays.retain(|array| array.item() > 0);
+        let streams: Vec<_> = group.streams().cloned().collect();
+        group.members.enter()?;
+        let mut guards = Vec::with_capacity(2 * streams.len() * arrays.len());
+        let slices = arrays.iter_mut().map(|array| array.take(&streams, &mut guards));
+        let slices: Vec<_> = slices.collect();
+        group.members.check_slices()?;
+        let moved = group.plan_items(&job, &slices, direction, &mut |group, phases| {
+            // SAFETY: `array` has checked that each slice belongs to its member's context, and that
+            // each source and each target have as many items as the job. Sources are borrowed and
+            // targets borrowed mutably, so no target overlaps anything else, and the guards ensure
+            // that none is freed or otherwise used before its member's stream has finished, for
+            // which all streams wait in the end.
+            unsafe { group.members.execute(phases) }
+        });
+        drop(guards);
+        moved
+    }
+}
+
+impl core::fmt::Debug for CudaGroupArrays<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let items: Vec<_> = self.arrays.iter().map(|array| array.item()).collect();
+        f.debug_struct("CudaGroupArrays")
+            .field("len", &self.len)
+            .field("item_bytes", &items)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The slices of an array and of its target, whatever their types are.
+trait Slices {
+    /// The size of an item in bytes.
+    fn item(&self) -> usize;
+
+    /// Takes the slices into use by the members' streams, and returns source and target.
+    fn take<'g>(
+        &'g mut self,
+        streams: &'g [Arc<CudaStream>],
+        guards: &mut Vec<SyncOnDrop<'g>>,
+    ) -> [Shards; 2];
+}
+
+/// [`Slices`] of items of type T.
+struct Pair<'a, T, S, O> {
+    source: &'a [S],
+    out: &'a mut [O],
+    items: PhantomData<T>,
+}
+
+impl<T: DeviceRepr, S: DeviceArray<T>, O: DeviceArrayMut<T>> Slices for Pair<'_, T, S, O> {
+    fn item(&self) -> usize {
+        size_of::<T>()
+    }
+
+    fn take<'g>(
+        &'g mut self,
+        streams: &'g [Arc<CudaStream>],
+        guards: &mut Vec<SyncOnDrop<'g>>,
+    ) -> [Shards; 2] {
+        let source = reading(self.source, streams, guards);
+        [source, writing(self.out, streams, guards)]
+    }
+}
