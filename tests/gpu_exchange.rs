@@ -277,14 +277,14 @@ fn ranks_that_disagree_or_fail() {
                 of.shuffle_into(&f, &source, &mut out)
             };
             assert_eq!(back, about("the direction"));
-            let narrow = if rank == 1 {
+            let of_words = if rank == 1 {
                 let source = stream.alloc_zeros::<u32>(1000).unwrap();
                 let mut out = stream.alloc_zeros::<u32>(1000).unwrap();
                 of.shuffle_into(&f, &source, &mut out)
             } else {
                 of.shuffle_into(&f, &source, &mut out)
             };
-            assert_eq!(narrow, about("the size of an item"));
+            assert_eq!(of_words, about("the size of an item"));
             let mut long = stream.alloc_zeros::<u64>(1001).unwrap();
             let uneven = if rank == 0 {
                 of.shuffle_into(&f, &source, &mut long)
@@ -292,7 +292,7 @@ fn ranks_that_disagree_or_fail() {
                 of.shuffle_into(&f, &source, &mut out)
             };
             assert_eq!(uneven, Err(Error::LengthMismatch { expected: len, actual: len + 1 }));
-            // One rank's slice is another device's.
+            // One rank's slice is another device's, whose context is the thread's then.
             let foreign = Cuda::on_device(0).unwrap().stream().alloc_zeros::<u64>(1000).unwrap();
             let failed = if rank == 1 {
                 of.shuffle_into(&f, &foreign, &mut out)
@@ -304,9 +304,9 @@ fn ranks_that_disagree_or_fail() {
                 _ => Error::Exchange(ExchangeError::RankFailed { rank: 1 }),
             };
             assert_eq!(failed, Err(expected));
-            let longer = Lcg::new(5, 1, 0).unwrap();
-            let too_long = Err(Error::LengthExceedsDomain { len, last: longer.last() });
-            assert_eq!(of.shuffle_into(&longer, &source, &mut out), too_long);
+            let narrow = Lcg::new(5, 1, 0).unwrap();
+            let too_long = Err(Error::LengthExceedsDomain { len, last: narrow.last() });
+            assert_eq!(of.shuffle_into(&narrow, &source, &mut out), too_long);
             of.shuffle_into(&f, &source, &mut out).unwrap();
             of.synchronize().unwrap();
         });

@@ -29,6 +29,7 @@ ODD = 0x9E3779B97F4A7C15 - (1 << 64)
 
 WHOLE = "torch randperm and all_to_all"
 GIVEN = "torch all_to_all, permutation given"
+BARE = "torch bare all_to_all"
 
 
 def item(index, dtype):
@@ -183,7 +184,9 @@ def measure(rank, arguments, each, device, rows):
     if not everywhere(shards.is_right(permutation, out), device):
         sys.exit(f"{shards.length} items of {item_bytes} bytes: the result is wrong")
     del out
+    here, there = shards.items, torch.empty_like(shards.items)
     times = {
+        BARE: lambda seed: dist.all_to_all_single(there, here),
         GIVEN: lambda seed: shards.shuffled(permutation),
         WHOLE: lambda seed: shards.shuffled(shards.permutation(seed)),
     }

@@ -1,15 +1,17 @@
-//! Times groups of GPUs, beside one of them alone and a bare exchange of as many bytes, and prints
-//! rows.
+//! Times groups of GPUs, and ranks that exchange by NCCL, beside one GPU alone and a bare exchange
+//! of as many bytes, and prints rows.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bijective_shuffle::cudarc::driver::{
     CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
     ValidAsZeroBits, result,
 };
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, CudaWorkspace};
+use bijective_shuffle::{Cuda, CudaExchange, CudaGroup, CudaStrategy, CudaWorkspace, NcclId};
 
 use crate::arguments::{Common, GpuGroups, GroupItem};
 use crate::gpu_time;
@@ -19,6 +21,8 @@ use crate::machine::{self, Origin};
 const SAMPLE_SECONDS: f64 = 0.05;
 /// The most calls of a sample.
 const MOST_CALLS: usize = 1000;
+/// The calls of a sample of ranks, which cannot choose their number each for itself.
+const NCCL_CALLS: u32 = 4;
 /// How many items are compared with the CPU's, in several places of each GPU.
 const COMPARED: usize = 20_000;
 
@@ -173,7 +177,91 @@ impl Bench<'_> {
                 }
             }
         }
-        Ok(())
+        drop(group);
+        self.by_nccl(&f, &streams, &source, out)
+    }
+
+    /// Ranks that exchange by NCCL, a thread for each.
+    fn by_nccl<T: Number>(
+        &self,
+        f: &Standard,
+        streams: &[Arc<CudaStream>],
+        source: &Shards<T>,
+        mut out: Shards<T>,
+    ) -> Result<(), Box<dyn Error>> {
+        let name = "NCCL, default";
+        if !self.wants(name) {
+            return Ok(());
+        }
+        let id = match NcclId::new() {
+            Ok(id) => id,
+            Err(error) => return Ok(println!("# {name}: {error}")),
+        };
+        let together = Barrier::new(streams.len());
+        let ranks = thread::scope(|scope| {
+            let ranks = streams.iter().zip(source).zip(&mut out).enumerate();
+            let (id, together) = (&id, &together);
+            let ranks = ranks.map(|(rank, ((stream, source), out))| {
+                scope.spawn(move || self.rank(rank, stream, f, id, together, [source], out))
+            });
+            let ranks: Vec<_> = ranks.collect();
+            ranks.into_iter().map(|rank| rank.join().expect("no rank panics")).collect::<Vec<_>>()
+        });
+        let mut times = Vec::new();
+        for rank in ranks {
+            match rank {
+                Ok(of_rank) => times.push(of_rank),
+                Err(error) => return Ok(println!("# {name}, {} items: {error}", self.len())),
+            }
+        }
+        for (direction, name) in [name.into(), format!("back, {name}")].iter().enumerate() {
+            // A sample takes as long as the slowest rank does.
+            let samples = 0..self.repeats;
+            let slowest =
+                |k: usize| times.iter().map(|rank| rank[direction][k]).fold(0.0, f64::max);
+            let mut samples: Vec<f64> = samples.map(slowest).collect();
+            samples.sort_by(f64::total_cmp);
+            self.print::<T>(name, self.len(), samples[samples.len() / 2]);
+        }
+        // What comes last is a shuffle.
+        self.compare(f, streams, &out, name)
+    }
+
+    /// What a rank's samples take, there and back. It ends with a shuffle.
+    #[expect(clippy::too_many_arguments, reason = "what a thread is given")]
+    fn rank<T: Number>(
+        &self,
+        rank: usize,
+        stream: &Arc<CudaStream>,
+        f: &Standard,
+        id: &NcclId,
+        together: &Barrier,
+        [source]: [&CudaSlice<T>; 1],
+        out: &mut CudaSlice<T>,
+    ) -> Result<[Vec<f64>; 2], bijective_shuffle::Error> {
+        let cuda = Cuda::on_stream(stream.clone())?;
+        let limit = Duration::from_secs(60);
+        let mut exchange = CudaExchange::new(&cuda, id, rank, self.ordinals.len(), limit)?;
+        let mut samples = [Vec::new(), Vec::new()];
+        for direction in [1, 0] {
+            // The first call warms up.
+            for sample in 0..=self.repeats {
+                together.wait();
+                let start = Instant::now();
+                for _ in 0..NCCL_CALLS {
+                    if direction == 0 {
+                        exchange.shuffle_into(f, source, out)?;
+                    } else {
+                        exchange.unshuffle_into(f, source, out)?;
+                    }
+                }
+                exchange.synchronize()?;
+                if sample > 0 {
+                    samples[direction].push(start.elapsed().as_secs_f64() / f64::from(NCCL_CALLS));
+                }
+            }
+        }
+        Ok(samples)
     }
 
     /// The items of all members.
@@ -272,13 +360,17 @@ impl Bench<'_> {
         let seconds = gpu_time::of_calls(self.repeats, (SAMPLE_SECONDS, MOST_CALLS), |calls| {
             gpu_time::by_clock(calls, &wait, &mut call)
         })?;
+        self.print::<T>(name, len, seconds);
+        Ok(true)
+    }
+
+    fn print<T>(&self, name: &str, len: u64, seconds: f64) {
         let (members, mut devices) = (self.ordinals.len(), self.ordinals.clone());
         devices.dedup();
         let cells = [members, devices.len(), size_of::<T>()].map(|number| number.to_string());
         let [members, devices, bytes] = &cells;
         let (length, seconds) = (len.to_string(), format!("{seconds:e}"));
         println!("{}", self.origin.row(&[name, members, devices, bytes, &length, &seconds]));
-        Ok(true)
     }
 
     /// The places where comparisons of a few items begin.

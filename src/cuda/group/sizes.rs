@@ -85,9 +85,7 @@ impl Sizes {
         let dense = len == points;
         let bucket_bits = most_bucket_bits(limits, item, density, dense)?.min(key_bits - 2);
         let above = key_bits - bucket_bits;
-        let first_bits =
-            tuning::FIRST_BITS.min(above - 1).max(above.saturating_sub(tuning::MOST_SECOND_BITS));
-        let second_bits = above - first_bits;
+        let (first_bits, second_bits) = pass_bits(above);
         let shift = bucket_bits + second_bits;
         // The second pass leaves `shift` at most 16 + 9 bits, so a key below the bucket fits 32.
         if first_bits > tuning::MOST_FIRST_BITS {
@@ -235,6 +233,17 @@ impl Sizes {
     }
 }
 
+/// The bits by which the two passes sort, at least 2 together. Each sorts by at least one, the
+/// second by no more than [`of_one::PASS_BITS`], and the first by the rest.
+fn pass_bits(all: u32) -> (u32, u32) {
+    let second = match all.saturating_sub(of_one::SECOND_PASS_BITS) {
+        0 => all - 1,
+        first if first <= of_one::PASS_BITS => of_one::SECOND_PASS_BITS,
+        _ => of_one::PASS_BITS,
+    };
+    (all - second, second)
+}
+
 /// The first bucket of each member, and the number of all: each member owns the buckets of which
 /// more than half should end in its places.
 fn owners(to: &Shards, last: u64, shift: u32, buckets: u64) -> Vec<u64> {
@@ -314,6 +323,14 @@ pub(super) mod tests {
     pub(in super::super) fn even(len: u64, members: u64, item: usize) -> Shards {
         let end = |member| len * member / members;
         Shards::new((0..members).map(|m| (256, (end(m + 1) - end(m)) as usize)), item)
+    }
+
+    #[test]
+    fn passes_sort_by_eight_bits_where_they_can() {
+        let expected = [(2, 1, 1), (8, 1, 7), (9, 1, 8), (16, 8, 8), (17, 9, 8), (18, 9, 9)];
+        for (all, first, second) in expected.into_iter().chain([(20, 11, 9)]) {
+            assert_eq!(pass_bits(all), (first, second), "{all} bits");
+        }
     }
 
     #[test]

@@ -77,8 +77,11 @@ impl Words {
         unsafe { self.gather_written(ranks, stream, own.len()) }
     }
 
-    /// Where this rank's words are, before those of all ranks.
+    /// Where this rank's words are, before those of all ranks. The driver's calls on the stream
+    /// need its context, and a caller may have used another one in this thread.
     fn address(&mut self, ranks: &Communicator, stream: &Arc<CudaStream>) -> Result<u64, Error> {
+        let bound = stream.context().bind_to_thread();
+        bound.map_err(|error| failed(error, "use the device"))?;
         let words = MOST * (ranks.ranks() + 1);
         Ok(self.memory.room(stream, 8 * words as u64)?.0)
     }
