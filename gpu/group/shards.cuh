@@ -27,18 +27,17 @@ struct Shards {
 
     __device__ __forceinline__ T* at(uint64_t place) const { return item_at(items[member(place)], place); }
 
-    // A block stores `count` items at the places from `base` on.
+    // A block stores `count` items at the places from `base` on, nearly always in one member's run.
     template <int THREADS>
     __device__ __forceinline__ void write(uint64_t base, const T* from, uint32_t count) const {
         if (count == 0) return;
-        uint32_t first = 0;
-        for (uint32_t m = member(base); first < count; ++m) {
-            const uint64_t left = ends[m] - base;
-            const uint32_t end = left < count ? uint32_t(left) : count;
-            T* const run = item_at(items[m], base);
+        const uint32_t first = member(base);
+        if (ends[first] - base >= count) {
+            T* const run = item_at(items[first], base);
 #pragma unroll 8
-            for (uint32_t j = first + threadIdx.x; j < end; j += THREADS) run[j] = from[j];
-            first = end;
+            for (uint32_t j = threadIdx.x; j < count; j += THREADS) run[j] = from[j];
+        } else {
+            for (uint32_t j = threadIdx.x; j < count; j += THREADS) *at(base + j) = from[j];
         }
     }
 };

@@ -171,7 +171,7 @@ __device__ __forceinline__ void count_survivors(const F& f, uint64_t last, uint6
 #pragma unroll 4
     for (int k = 0; k < PER_THREAD; ++k) {
         const uint64_t slot = first + 32 * k;
-        count += slot <= last && slot >= first && Index(f.forward(slot)) <= Index(len - 1);
+        count += slot <= last && slot >= first && Index(f.forward(Index(slot))) <= Index(len - 1);
     }
     count = warp_sum(count);
     if (threadIdx.x % 32 == 0) atomicAdd(&all, count);

@@ -28,7 +28,7 @@ use crate::compact::Direction;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::kernels::{self as of_one, Buckets};
-use crate::cuda::shuffle::tuning::{self as of_one_tuning, Shape};
+use crate::cuda::shuffle::tuning as of_one_tuning;
 use crate::cuda::view;
 use crate::error::Error;
 
@@ -132,12 +132,7 @@ impl<'a> Exchange<'a> {
         if runs > 0 {
             let tiles = 0..self.sizes.tiles(member);
             let ((source, last), len) = (self.slots(member, &tiles), self.job.len);
-            let shape = Shape {
-                threads: of_one_tuning::PASS_THREADS,
-                slots: tuning::COUNTED_SLOTS,
-                blocks: 1,
-            };
-            let kernel = of_one::count_survivors(self.sizes.slot, shape);
+            let kernel = of_one::count_survivors(self.sizes.slot, tuning::COUNTING);
             let count = Launch::new(kernel, Grid::blocks(runs)?, move |_| of_one::CountSurvivors {
                 last,
                 len,
