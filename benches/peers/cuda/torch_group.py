@@ -10,7 +10,8 @@ import sys
 import tempfile
 import time
 
-# NVLink's multicast needs more of a system than some give a process, and an all-to-all does not use it.
+# NVLink's multicast needs more of a system than some give a process, and an all-to-all does not
+# use it.
 os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
 
 try:
@@ -59,8 +60,8 @@ class Shards:
     def shuffled(self, permutation):
         """This rank's part of the whole array's x[permutation]."""
         first = self.rank * self.each
-        # What each rank needs of this one's items, in the order of its places. Every rank knows the permutation, so
-        # nobody has to be asked.
+        # What each rank needs of this one's items, in the order of its places. Every rank knows the
+        # permutation, so nobody has to be asked.
         parts = []
         for rank in range(self.ranks):
             indexes = permutation[self.places(rank)]
@@ -171,8 +172,8 @@ def measure(rank, arguments, each, device, rows):
     item_bytes = arguments.item
     shards = attempt(lambda: Shards(rank, arguments.members, each, DTYPES[item_bytes], device), device)
     permutation = shards and attempt(lambda: shards.permutation(1), device)
-    # A rank that is short of memory in an exchange would leave the others waiting there, so it is tried beforehand
-    # whether there is as much as all parts of one take.
+    # A rank that is short of memory in an exchange would leave the others waiting there, so it is
+    # tried beforehand whether there is as much as all parts of one take.
     room = None
     if permutation is not None:
         room = attempt(lambda: torch.empty(6 * each, dtype=torch.int64, device=device), device)
