@@ -85,7 +85,7 @@ pub enum GpuError {
         /// What the engine was doing.
         during: &'static str,
     },
-    /// NCCL failed. The communicator is of no use any more, and device memory that was to receive
+    /// NCCL failed. The engine is of no use any more, and device memory that was to receive
     /// holds unspecified values.
     Nccl {
         /// NCCL's error number, an `ncclResult_t`.
@@ -94,7 +94,7 @@ pub enum GpuError {
         during: &'static str,
     },
     /// NCCL noticed that another rank's process has ended, or that it cannot be reached any more.
-    /// The communicator is of no use any more, and device memory that was to receive holds
+    /// The engine is of no use any more, and device memory that was to receive holds
     /// unspecified values.
     PeerLost {
         /// The rank that noticed it, which is this one.
@@ -136,7 +136,7 @@ impl fmt::Display for GpuError {
                  device {expected}"
             ),
             Self::GroupSize { members, most } => {
-                write!(f, "{members} engines are no group: a group has 1 to {most} members")
+                write!(f, "a group has 1 to {most} GPUs, and not {members}")
             }
             Self::Members { members, slices } => write!(
                 f,

@@ -13,12 +13,16 @@ pub(crate) fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
     })
 }
 
-/// A hash of a permutation's bijection and direction: its values at points all over the domain. For
-/// domains of a few points these are all.
+/// A hash of a permutation's bijection and direction: its values at points all over the domain.
+/// Points at equal distances would have structure, as maps have.
 pub(crate) fn of_permutation<B: Bijection>(p: &Permutation<B>) -> u64 {
     let bijection = p.bijection();
     let last = bijection.last();
-    let point = |k: u64| (u128::from(last) * u128::from(k) / u128::from(POINTS - 1)) as u64;
+    let point = |k: u64| {
+        let mixed = (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((u128::from(mixed ^ (mixed >> 32)) * (u128::from(last) + 1)) >> 64) as u64
+    };
     let values = (0..POINTS).map(|k| bijection.forward(point(k)));
     hash([last, u64::from(p.is_inverted())].into_iter().chain(values))
 }

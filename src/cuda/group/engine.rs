@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, DeviceRepr};
 
+use super::direct;
 use super::exchange::Exchange;
 use super::given::{job_of_items, nowhere, total, writing};
 use super::members::Members;
@@ -12,7 +13,6 @@ use super::phase::Phase;
 use super::room::{self, Candidate};
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
-use super::{direct, tuning};
 use crate::base::check::check_word;
 use crate::bijection::Bijection;
 use crate::compact::Direction;
@@ -34,9 +34,9 @@ use crate::word::Word;
 /// result is the permutation that one GPU or a CPU would make.
 ///
 /// The GPUs reach each other's memory directly (peer access), and an array whose items are words
-/// crosses the links between them once: in their first pass over the items, GPUs store them where
-/// they will be needed. Items of other arrays are fetched one by one, which takes several times as
-/// long. [`arrays`](Self::arrays) moves several arrays by one permutation.
+/// crosses the links between them once: each GPU sorts its items into buckets, piece by piece, and
+/// copy engines move these to the GPUs where they will be needed, while the next piece is sorted.
+/// Items of other arrays are fetched one by one, which takes several times as long. [`arrays`](Self::arrays) moves several arrays by one permutation.
 ///
 /// Every call puts its kernels in the streams of all members and returns. Each stream waits, on the
 /// device, for the others' earlier work and for their part of the call. The host waits for the GPUs
@@ -53,7 +53,8 @@ use crate::word::Word;
 /// # Memory
 ///
 /// [`Partitioned`](CudaStrategy::Partitioned): on each member about `2 s + 6` bytes for each of its
-/// items of `s` bytes, and `s` more in place. A bijection that has to be checked takes `8 m + m /
+/// items of `s` bytes, from 2^25 items a member on, below that up to `3 s + 10`, and `s` more in
+/// place. A bijection that has to be checked takes `8 m + m /
 /// 8` bytes on the first member, for all `m` items. What has been allocated is kept for later
 /// calls.
 ///
@@ -368,22 +369,10 @@ impl CudaGroup {
         out: &Shards,
         direction: Direction,
     ) -> Option<Sizes> {
-        let is_chosen = match self.strategy {
-            CudaStrategy::Partitioned => true,
-            CudaStrategy::Auto => job.len >= tuning::PARTITION_ITEMS * self.members.len() as u64,
-            _ => false,
-        };
         let (from, to) = (source.unit(), out.unit());
-        let are_words = from == to && from.bytes() == source.item();
-        // With fewer than one item for every eight points, the buckets would be nearly empty.
-        if !is_chosen || !are_words || !job.trusted || job.len <= job.last / 8 {
-            return None;
-        }
-        let last = match direction {
-            Direction::Shuffle => job.last,
-            Direction::Unshuffle => job.len - 1,
-        };
-        Sizes::new(&self.members.limits, from, [last, job.last], source, out)
+        let word = (from == to && from.bytes() == source.item()).then_some(from)?;
+        let limits = &self.members.limits;
+        Sizes::of_job(limits, job, self.strategy, word, [source, out], direction)
     }
 
     /// Plans movements by the direct strategy, in one phase after those that are planned already,

@@ -9,12 +9,15 @@ use core::ops::Range;
 
 use super::shards::Shards;
 use super::tuning;
+use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::MOST_BYTES;
 use crate::cuda::runtime::word_type::WordType;
+use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::sizes::{
     Partition, Pass, capacity, most_bucket_bits, pass_shared, place_fixed, place_shared, slots_for,
 };
+use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::cuda::shuffle::tuning as of_one;
 
 /// The first pass.
@@ -65,6 +68,32 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
+    /// The sizes for moving an array of words from where it is to where it goes; `None` if a
+    /// strategy does not do it in pieces.
+    pub(super) fn of_job(
+        limits: &Limits,
+        job: &Job,
+        strategy: CudaStrategy,
+        word: WordType,
+        [from, to]: [&Shards; 2],
+        direction: Direction,
+    ) -> Option<Self> {
+        let is_chosen = match strategy {
+            CudaStrategy::Partitioned => true,
+            CudaStrategy::Auto => job.len >= tuning::PARTITION_ITEMS * from.members() as u64,
+            _ => false,
+        };
+        // With fewer than one item for every eight points, the buckets would be nearly empty.
+        if !is_chosen || !job.trusted || job.len <= job.last / 8 {
+            return None;
+        }
+        let last = match direction {
+            Direction::Shuffle => job.last,
+            Direction::Unshuffle => job.len - 1,
+        };
+        Self::new(limits, word, [last, job.last], from, to)
+    }
+
     /// The sizes for sorting the items of `from` by keys of at most `last`, so that they end in
     /// `to`; `None` if the strategy does not apply. The slots are at most `last_slot`, and are
     /// counted if the items are in the order of the survivors among them.
@@ -210,7 +239,7 @@ impl Sizes {
         (slots.end - slots.start).div_ceil(run)
     }
 
-    /// Those of them that are in a piece.
+    /// The tiles of a member's that are in a piece.
     pub(super) fn piece(&self, member: usize, piece: u64) -> Range<u64> {
         let tiles = u128::from(self.tiles[member]);
         let first = |piece| (tiles * u128::from(piece) / u128::from(self.pieces)) as u64;

@@ -118,6 +118,12 @@ impl Communicator {
         self.link.check()
     }
 
+    /// Ends the communication because of an error, which every later call returns. What the ranks
+    /// have begun together fails on the others too, or keeps them until their time limit.
+    pub(in crate::cuda) fn fail(&self, error: Error) {
+        self.link.fail(error);
+    }
+
     /// Waits until a stream has finished, which must not be one that is being captured. The time
     /// limit is for all that the stream holds, and counts from this call.
     ///

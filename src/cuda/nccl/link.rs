@@ -230,6 +230,12 @@ impl Link {
         self.call(|handle| self.is_idle(handle, "stay in touch with the other ranks").map(drop))
     }
 
+    /// Aborts because of an error of the caller's, which every later call returns.
+    pub(super) fn fail(&self, error: Error) {
+        // The call returns the error, or an earlier one.
+        let _ = self.call(|_| Err::<(), _>(error));
+    }
+
     /// Waits for what the closure says is done, such as a stream. The limit counts from this call.
     ///
     /// # Errors

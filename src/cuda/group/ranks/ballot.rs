@@ -6,7 +6,7 @@ use crate::cuda::runtime::device::Limits;
 use crate::error::ExchangeError;
 
 /// The numbers of a ballot.
-const WORDS: usize = 13;
+const WORDS: usize = 14;
 
 /// How many points of a bijection are evaluated for its hash.
 const POINTS: u64 = 64;
@@ -19,12 +19,23 @@ fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
     })
 }
 
-/// A hash of a bijection's values at points all over its domain. Of a few points these are all.
+/// A hash of a bijection: its values at points all over the domain, what runs on a device, and
+/// whether it is trusted. Points at equal distances would have structure, as maps have.
 pub(super) fn fingerprint(f: &dyn Bijection) -> u64 {
     let last = f.last();
-    let point = |k: u64| (u128::from(last) * u128::from(k) / u128::from(POINTS - 1)) as u64;
+    let point = |k: u64| {
+        let mixed = (k + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        ((u128::from(mixed ^ mixed >> 32) * (u128::from(last) + 1)) >> 64) as u64
+    };
     let values = (0..POINTS).map(|k| f.forward(point(k)));
-    hash([last].into_iter().chain(values))
+    let vouched = f.trusted();
+    let source = vouched.as_ref().map_or_else(|| f.device_source(), |f| f.device_source());
+    let bytes = source.iter().flat_map(|source| {
+        let text = source.type_name().bytes().chain(source.text().bytes());
+        text.map(u64::from).chain(source.params().iter().copied().map(u64::from))
+    });
+    hash([last, vouched.is_some().into()].into_iter().chain(values).chain(bytes))
 }
 
 /// A hash of the crate's version.
@@ -38,8 +49,10 @@ pub(super) struct Ballot {
     /// A hash of the version of the crate, since other versions may sort in other pieces.
     pub(super) version: u64,
     pub(super) direction: Direction,
-    /// A hash of the bijection's values at some points.
+    /// A hash of the bijection.
     pub(super) bijection: u64,
+    /// The number of the strategy.
+    pub(super) strategy: u64,
     /// The bytes of an item.
     pub(super) item: u64,
     /// The bytes of the largest word in which the rank can move its items.
@@ -65,6 +78,7 @@ impl Ballot {
             ballot.version,
             matches!(ballot.direction, Direction::Unshuffle).into(),
             ballot.bijection,
+            ballot.strategy,
             ballot.item,
             ballot.unit,
             ballot.lens[0],
@@ -79,7 +93,8 @@ impl Ballot {
 
     /// The ballot that has these numbers; `None` if the rank has failed.
     fn read(words: &[u64]) -> Option<Self> {
-        let &[votes, version, back, bijection, item, unit, from, to, ref limits @ ..] = words
+        let &[votes, version, back, bijection, strategy, item, unit, from, to, ref limits @ ..] =
+            words
         else {
             return None;
         };
@@ -92,6 +107,7 @@ impl Ballot {
             version,
             direction: if back == 0 { Direction::Shuffle } else { Direction::Unshuffle },
             bijection,
+            strategy,
             item,
             unit,
             lens: [from, to],
@@ -130,6 +146,7 @@ impl Ballot {
             (self.version != other.version, "the version of bijective-shuffle"),
             (self.direction != other.direction, "the direction"),
             (self.bijection != other.bijection, "the bijection"),
+            (self.strategy != other.strategy, "the strategy"),
             (self.item != other.item, "the size of an item"),
         ]
         .into_iter()
@@ -140,12 +157,14 @@ impl Ballot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::affine::{Affine, BitMatrix};
 
     fn ballot(rank: u64) -> Ballot {
         Ballot {
             version: 7,
             direction: Direction::Unshuffle,
             bijection: u64::MAX,
+            strategy: 0,
             item: 8,
             unit: 8 >> rank,
             lens: [rank, 10 - rank],
@@ -159,6 +178,18 @@ mod tests {
         }
     }
 
+    /// Bijections that agree on points in a grid.
+    #[test]
+    fn transposes_of_other_shapes_differ() {
+        let rotation = |by: u32| {
+            let rows = (0..24).map(|row| 1_u64 << ((row + by) % 24)).collect::<Vec<_>>();
+            Affine::<u64>::new(&BitMatrix::from_rows(&rows).unwrap(), 0).unwrap()
+        };
+        let all: Vec<_> = [6, 12, 18].map(|by| fingerprint(&rotation(by))).into();
+        assert!(all[0] != all[1] && all[1] != all[2] && all[0] != all[2]);
+        assert_eq!(fingerprint(&rotation(6)), all[0]);
+    }
+
     #[test]
     fn ballots_come_back_from_their_numbers() {
         let all: Vec<_> = (0..3).map(|rank| Ballot::words(Some(&ballot(rank))).to_vec()).collect();
@@ -170,10 +201,11 @@ mod tests {
         let words = |ballot: Option<Ballot>| Ballot::words(ballot.as_ref()).to_vec();
         let failed = [words(Some(ballot(0))), words(None), words(None)];
         assert_eq!(Ballot::read_all(&failed), Err(ExchangeError::RankFailed { rank: 1 }));
-        let changes: [(fn(&mut Ballot), &str); 4] = [
+        let changes: [(fn(&mut Ballot), &str); 5] = [
             (|ballot| ballot.version += 1, "the version of bijective-shuffle"),
             (|ballot| ballot.direction = Direction::Shuffle, "the direction"),
             (|ballot| ballot.bijection = 0, "the bijection"),
+            (|ballot| ballot.strategy = 1, "the strategy"),
             (|ballot| ballot.item = 4, "the size of an item"),
         ];
         for (change, about) in changes {

@@ -4,7 +4,6 @@ use cudarc::driver::{CudaStream, sys};
 
 use super::super::shards::Shards;
 use super::super::sizes::Sizes;
-use super::super::tuning;
 use super::ballot::Ballot;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
@@ -37,24 +36,13 @@ pub(super) struct Call<'a> {
 impl Call<'_> {
     /// The sizes with which all ranks send their items in pieces; `None` if they do not.
     pub(super) fn sizes(&self, strategy: CudaStrategy, ballots: &[Ballot]) -> Option<Sizes> {
-        let (job, item) = (self.job, self.given.item);
-        let is_chosen = match strategy {
-            CudaStrategy::Partitioned => true,
-            CudaStrategy::Auto => job.len >= tuning::PARTITION_ITEMS * ballots.len() as u64,
-            _ => false,
-        };
-        let are_words = ballots.iter().all(|ballot| ballot.unit == item as u64);
-        // With fewer than one item for every eight points, the buckets would be nearly empty.
-        if !is_chosen || !are_words || !job.trusted || job.len <= job.last / 8 {
-            return None;
-        }
-        let last = match self.given.direction {
-            Direction::Shuffle => job.last,
-            Direction::Unshuffle => job.len - 1,
-        };
         let limits = ballots.iter().map(|ballot| ballot.limits).reduce(Limits::common)?;
-        let word = WordType::dividing(item as u64 | 16);
-        Sizes::new(&limits, word, [last, job.last], &self.source, &self.out)
+        let item = self.given.item as u64;
+        let word = WordType::dividing(item | 16);
+        let are_words = ballots.iter().all(|ballot| ballot.unit == item);
+        let words = are_words.then_some(word)?;
+        let arrays = [&self.source, &self.out];
+        Sizes::of_job(&limits, self.job, strategy, words, arrays, self.given.direction)
     }
 }
 
@@ -75,6 +63,9 @@ pub(super) unsafe fn copy_bytes(
 ) -> Result<(), Error> {
     // What is in memory has no more bytes than a `usize` counts.
     let bytes = bytes as usize;
+    if bytes == 0 {
+        return Ok(());
+    }
     // SAFETY: the caller promises the bytes at both addresses.
     unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.cu_stream()) }
         .result()

@@ -14,13 +14,12 @@ use super::words::Words;
 use crate::bijection::Bijection;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
-use crate::cuda::nccl::{Communicator, NcclId};
+use crate::cuda::nccl::{Communicator, Message, NcclId};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::Memory;
-use crate::cuda::runtime::stream::{check_device, finish};
+use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::cuda::workspace::CudaWorkspace;
 use crate::error::{Error, ExchangeError, GpuError};
 
 /// The engine of one rank: a process, or a thread, with a GPU, that shuffles an array together with
@@ -101,8 +100,6 @@ pub struct CudaExchange {
     pub(super) lanes: Lanes,
     pub(super) strategy: CudaStrategy,
     pub(super) executor: Executor,
-    /// The engine for whole arrays.
-    pub(super) workspace: CudaWorkspace,
     pub(super) words: Words,
     /// The items at places of others that this rank uses.
     pub(super) sides: Memory,
@@ -139,12 +136,13 @@ impl CudaExchange {
         let stream = engine.stream.clone();
         // What several ranks do is not for a graph.
         let executor = Executor::new(&engine.device, &stream, false);
+        // What may fail on one rank comes before the others wait for it.
+        let (lanes, words) = (Lanes::new(&stream)?, Words::new(&stream, ranks)?);
         Ok(Self {
             ranks: Communicator::new(&stream, id, rank, ranks, time_limit)?,
-            lanes: Lanes::new(&stream)?,
+            lanes,
             strategy: engine.strategy,
-            workspace: CudaWorkspace::new(&engine.clone().with_strategy(CudaStrategy::Auto)),
-            words: Words::default(),
+            words,
             sides: Memory::new(),
             whole: Memory::new(),
             copies: Memory::new(),
@@ -171,7 +169,7 @@ impl CudaExchange {
     /// The bytes of device memory that it holds for later calls.
     pub fn bytes(&self) -> usize {
         let own = self.words.bytes() + self.sides.held() + self.whole.held();
-        own + self.copies.held() + self.executor.bytes() + self.workspace.bytes()
+        own + self.copies.held() + self.executor.bytes()
     }
 
     /// Waits until this rank has finished what is in its stream.
@@ -330,8 +328,9 @@ impl CudaExchange {
         // with room for as many items, and the guard ensures that the slice is neither freed nor
         // otherwise used before this stream has finished.
         unsafe { self.agree_and_move(bijection, given) }?;
-        // The items are taken back only when they have all come.
-        self.synchronize()?;
+        // The items are taken back only when they have come on all ranks.
+        let come = self.synchronize();
+        self.all_ready(come)?;
         if let Some((copy, items)) = back {
             // SAFETY: the same memory, in the other direction, after all items have been copied.
             unsafe { copy_bytes(&stream, copy, items, bytes) }?;
@@ -362,13 +361,16 @@ impl CudaExchange {
                 version: version(),
                 direction: given.direction,
                 bijection: fingerprint(bijection),
+                strategy: self.strategy as u64,
                 item: given.item as u64,
                 unit: unit(given.source, from).min(unit(given.out, to)) as u64,
                 lens: [from as u64, to as u64],
                 limits,
             }
         });
-        let words = self.words.gather(&self.ranks, &self.stream, &Ballot::words(ballot.as_ref()));
+        // Ballots go by a stream of their own, since the other may be captured, which is an error.
+        let words = Ballot::words(ballot.as_ref());
+        let words = self.words.gather(&self.ranks, self.lanes.messages(), &words);
         let given = given?;
         let ballots = Ballot::read_all(&words?)?;
         let lens = |side: usize| ballots.iter().map(move |ballot| ballot.lens[side] as usize);
@@ -388,13 +390,7 @@ impl CudaExchange {
         let call = Call { job: &job, given, source, out };
         if let Some(sizes) = call.sizes(self.strategy, &ballots) {
             // SAFETY: the caller vouches for the arrays.
-            let moved = unsafe { self.move_in_pieces(&call, &sizes) };
-            if moved.is_err() {
-                // Both streams may still use the memory. There is an error to report already.
-                let _ = self.ranks.wait(self.lanes.messages());
-                let _ = finish(&self.stream);
-            }
-            if moved? {
+            if unsafe { self.move_in_pieces(&call, &sizes) }? {
                 return Ok(());
             }
         }
@@ -409,11 +405,37 @@ impl CudaExchange {
     /// This rank's own, or [`ExchangeError::RankFailed`].
     pub(super) fn all_ready<R>(&mut self, ready: Result<R, Error>) -> Result<R, Error> {
         let own = [u64::from(ready.is_ok())];
-        let words = self.words.gather(&self.ranks, &self.stream, &own);
+        let words = self.words.gather(&self.ranks, self.lanes.messages(), &own);
         let ready = ready?;
         match words?.iter().position(|words| words[0] == 0) {
             Some(rank) => Err(ExchangeError::RankFailed { rank }.into()),
             None => Ok(ready),
         }
+    }
+
+    /// Sends and receives what the kernels in the stream are done with, and makes later kernels
+    /// wait for that.
+    ///
+    /// # Safety
+    ///
+    /// As [`Communicator::exchange`], for the stream of kernels.
+    pub(super) unsafe fn exchange(
+        &self,
+        sends: &[Message],
+        receives: &[Message],
+    ) -> Result<(), Error> {
+        self.lanes.messages_after_kernels()?;
+        // SAFETY: the caller vouches for the memory, for what the stream of kernels holds, and the
+        // messages come between that and what it will hold.
+        unsafe { self.ranks.exchange(self.lanes.messages(), sends, receives) }?;
+        self.lanes.kernels_after_messages()
+    }
+
+    /// Ends the communication after an error that the other ranks do not know of, so that they get
+    /// one too, and waits until neither stream uses any memory. Later calls return the error.
+    pub(super) fn give_up(&self, error: Error) -> Error {
+        self.ranks.fail(error.clone());
+        self.lanes.finish();
+        error
     }
 }

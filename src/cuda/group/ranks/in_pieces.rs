@@ -16,6 +16,19 @@ use crate::error::Error;
 /// How many standard deviations a run may be longer than expected.
 const DEVIATIONS: f64 = 8.0;
 
+/// A call whose items are sent in pieces, with this rank's memory for it.
+struct InPieces<'a> {
+    call: &'a Call<'a>,
+    sizes: &'a Sizes,
+    layouts: Vec<Layout>,
+    room: Room,
+    rank: usize,
+    /// Where the working memory begins: of this rank's alone, the address is known.
+    memory: Vec<u64>,
+    /// Memory for the places of others, before this rank's and behind.
+    sides: [u64; 2],
+}
+
 impl CudaExchange {
     /// Moves the items in pieces. Returns false on all ranks if the bijection puts more items in a
     /// bucket, or in a rank's places, than there is room for, and then nothing was written.
@@ -28,122 +41,124 @@ impl CudaExchange {
     ///
     /// There are as many items as the call says at its addresses. This stream may read those of
     /// the source and write those of the target; they do not overlap, and nobody else uses them
-    /// until the stream has finished. If this fails, the caller waits for the streams of kernels
-    /// and of messages.
+    /// until the stream has finished.
     pub(super) unsafe fn move_in_pieces(
         &mut self,
         call: &Call<'_>,
         sizes: &Sizes,
     ) -> Result<bool, Error> {
-        let (rank, item) = (self.rank(), call.given.item);
-        let layouts: Vec<_> = (0..self.ranks()).map(|rank| Layout::new(sizes, rank)).collect();
-        let layout = &layouts[rank];
-        let room = Room::new(call, sizes);
-        let mut memory = vec![0; self.ranks()];
-        let side = (room.sides[rank] * item as u64).next_multiple_of(256).max(256);
-        let mut sides = [0; 2];
-        let exchange = |memory, source, out| Exchange {
-            job: call.job,
-            source,
-            out,
-            direction: call.given.direction,
+        let rank = self.rank();
+        let mut all = InPieces {
+            call,
             sizes,
-            layouts: &layouts,
-            memory,
+            layouts: (0..self.ranks()).map(|rank| Layout::new(sizes, rank)).collect(),
+            room: Room::new(call, sizes),
+            rank,
+            memory: vec![0; self.ranks()],
+            sides: [0; 2],
         };
-        let ready =
-            self.reserve(&mut memory[rank], &mut sides, layout.bytes, side).and_then(|()| {
-                // Kernels do not depend on addresses.
-                let exchange = exchange(&memory, &call.source, &call.out);
-                let steps = Steps::new(&exchange, rank, 0)?;
-                let [count, place] = [exchange.count(rank)?, exchange.place(rank)?];
-                let counted = sizes.is_counted().then_some(&count);
-                let mut plans = steps.plans().into_iter().chain([&place]).chain(counted);
-                plans.try_for_each(|plan| self.executor.reserve(plan))
-            });
+        let ready = self.reserve(&mut all);
         self.all_ready(ready)?;
+        // SAFETY: the caller vouches for the arrays. If anything fails, no rank uses them any more
+        // when this returns.
+        unsafe { self.send_and_place(&all) }.map_err(|error| self.give_up(error))
+    }
 
-        // The arrays as this rank reaches them: known when the ranks know what they use.
+    /// Gets the memory and the kernels for a call.
+    fn reserve(&mut self, all: &mut InPieces<'_>) -> Result<(), Error> {
+        let item = all.call.given.item as u64;
+        let side = (all.room.sides[all.rank] * item).next_multiple_of(256).max(256);
+        all.memory[all.rank] = self.executor.working_memory(all.layout().bytes)?;
+        let before = self.sides.room(&self.stream, 2 * side)?.0;
+        all.sides = [before, before + side];
+        // Kernels do not depend on what the ranks have yet to tell each other.
+        let exchange = all.exchange(&all.call.source, &all.call.out);
+        for piece in all.steps(&exchange)? {
+            piece.plans().into_iter().try_for_each(|plan| self.executor.reserve(plan))?;
+        }
+        if all.sizes.is_counted() {
+            self.executor.reserve(&exchange.count(all.rank)?)?;
+        }
+        self.executor.reserve(&exchange.place(all.rank)?)
+    }
+
+    /// Sends the pieces, and puts what comes at its places.
+    ///
+    /// # Safety
+    ///
+    /// As [`move_in_pieces`](Self::move_in_pieces), until both streams have finished.
+    unsafe fn send_and_place(&mut self, all: &InPieces<'_>) -> Result<bool, Error> {
         let (near, placed);
-        let source = if sizes.is_counted() {
+        let source = if all.sizes.is_counted() {
             // SAFETY: the caller vouches for the arrays.
-            unsafe {
-                self.executor.execute(&exchange(&memory, &call.source, &call.out).count(rank)?)
-            }?;
-            let all = memory[rank] + layout.tile_bases + 8 * sizes.counts(rank);
-            // SAFETY: that is where the plan has written the sum of the counts.
-            let totals = unsafe { self.words.gather_at(&self.ranks, &self.stream, &[(all, 8)]) }?;
-            let used = one_after_the_other(totals.iter().map(|words| words[0]));
-            if !room.is_enough(&used, &call.source) {
-                return Ok(false);
-            }
-            // SAFETY: the word is in this stream's working memory.
-            unsafe { set_word(&self.stream, memory[rank] + layout.rank, used[rank].start) }?;
-            let [theirs, mine] = messages(rank, &used, &call.source, sides);
-            // SAFETY: there is room for what this rank uses and others hold, as has been checked;
-            // the caller vouches for what it holds and others use.
-            unsafe { self.ranks.exchange(&self.stream, &mine, &theirs) }?;
-            near = reach(rank, &used, &call.source, sides);
+            let Some(reach) = unsafe { self.reach_survivors(all) }? else { return Ok(false) };
+            near = reach;
             &near
         } else {
-            &call.source
+            &all.call.source
         };
-        let all = exchange(&memory, source, &call.out);
-        let pieces = (0..sizes.pieces).map(|piece| Steps::new(&all, rank, piece));
-        let pieces: Vec<_> = pieces.collect::<Result<_, _>>()?;
-        // SAFETY: the caller vouches for the arrays, and waits if this fails.
+        let exchange = all.exchange(source, &all.call.out);
+        let pieces = all.steps(&exchange)?;
+        // SAFETY: the caller vouches for the arrays, and waits for both streams.
         unsafe { self.lanes.send(&mut self.executor, &self.ranks, &pieces) }?;
-
         // SAFETY: the plans have written the overflow word and, with gaps, the sums of the counts.
-        let Some(used) = unsafe { self.sorted(sizes, layout, memory[rank]) }? else {
-            return Ok(false);
-        };
-        if !room.is_enough(&used, &call.out) {
+        let Some(used) = unsafe { self.sorted(all) }? else { return Ok(false) };
+        let (array, rank) = (&all.call.out, all.rank);
+        if !all.room.is_enough(&used, array) {
             return Ok(false);
         }
+        let before = all.memory[rank] + all.layout().before;
         // SAFETY: the word is in this stream's working memory.
-        unsafe { set_word(&self.stream, memory[rank] + layout.before, used[rank].start) }?;
-        placed = reach(rank, &used, &call.out, sides);
+        unsafe { set_word(&self.stream, before, used[rank].start) }?;
+        placed = all.reach(&used, array);
         // SAFETY: the caller vouches for the arrays, and there is room for the places of others.
-        unsafe { self.executor.execute(&exchange(&memory, source, &placed).place(rank)?) }?;
-        let [theirs, mine] = messages(rank, &used, &call.out, sides);
+        unsafe { self.executor.execute(&all.exchange(source, &placed).place(rank)?) }?;
+        let [theirs, mine] = messages(rank, &used, array, all.sides);
         // SAFETY: what others hold has just been written beside this rank's run, and the caller
         // vouches for that.
-        unsafe { self.ranks.exchange(&self.stream, &theirs, &mine) }?;
+        unsafe { self.exchange(&theirs, &mine) }?;
         Ok(true)
     }
 
-    /// Gets working memory, of which some is for the places of others on either side.
-    fn reserve(
-        &mut self,
-        memory: &mut u64,
-        sides: &mut [u64; 2],
-        bytes: u64,
-        side: u64,
-    ) -> Result<(), Error> {
-        *memory = self.executor.working_memory(bytes)?;
-        let before = self.sides.room(&self.stream, 2 * side)?.0;
-        *sides = [before, before + side];
-        Ok(())
+    /// Counts the survivors of this rank's slots, and gets those of their items that others hold.
+    /// The array that they are in; `None` if there is not enough room on one of the ranks.
+    ///
+    /// # Safety
+    ///
+    /// As [`send_and_place`](Self::send_and_place).
+    unsafe fn reach_survivors(&mut self, all: &InPieces<'_>) -> Result<Option<Shards>, Error> {
+        let (array, rank, layout) = (&all.call.source, all.rank, all.layout());
+        // SAFETY: the caller vouches for the arrays.
+        unsafe { self.executor.execute(&all.exchange(array, &all.call.out).count(rank)?) }?;
+        let sum = all.memory[rank] + layout.tile_bases + 8 * all.sizes.counts(rank);
+        // SAFETY: that is where the plan writes the sum of the counts.
+        let totals = unsafe { self.gather_at(&[(sum, 8)]) }?;
+        let used = one_after_the_other(totals.iter().map(|words| words[0]));
+        if !all.room.is_enough(&used, array) {
+            return Ok(None);
+        }
+        // SAFETY: the word is in this stream's working memory.
+        unsafe { set_word(&self.stream, all.memory[rank] + layout.rank, used[rank].start) }?;
+        let [theirs, mine] = messages(rank, &used, array, all.sides);
+        // SAFETY: there is room for what this rank uses and others hold, as has been checked; the
+        // caller vouches for what it holds and others use.
+        unsafe { self.exchange(&mine, &theirs) }?;
+        Ok(Some(all.reach(&used, array)))
     }
 
     /// The places of what each rank has sorted; `None` if a bucket of any rank has overflowed.
     ///
     /// # Safety
     ///
-    /// The plans of all pieces are in the stream, and `memory` is their working memory.
-    unsafe fn sorted(
-        &mut self,
-        sizes: &Sizes,
-        layout: &Layout,
-        memory: u64,
-    ) -> Result<Option<Vec<Range<u64>>>, Error> {
-        let all = layout.bases + 8 * sizes.small_buckets(self.rank());
-        let own = [(memory + layout.overflow, 4), (memory + all, 8)];
+    /// The plans of all pieces are in the stream.
+    unsafe fn sorted(&mut self, all: &InPieces<'_>) -> Result<Option<Vec<Range<u64>>>, Error> {
+        let (sizes, layout, memory) = (all.sizes, all.layout(), all.memory[all.rank]);
+        let sum = layout.bases + 8 * sizes.small_buckets(all.rank);
+        let own = [(memory + layout.overflow, 4), (memory + sum, 8)];
         // Where there are no gaps, nothing is added up.
         let own = if sizes.dense { &own[..1] } else { &own };
-        // SAFETY: as the caller promises, both have been written, in as many bytes.
-        let words = unsafe { self.words.gather_at(&self.ranks, &self.stream, own) }?;
+        // SAFETY: as the caller promises, both are written, in as many bytes.
+        let words = unsafe { self.gather_at(own) }?;
         if words.iter().any(|words| words[0] != 0) {
             return Ok(None);
         }
@@ -152,12 +167,47 @@ impl CudaExchange {
             false => one_after_the_other(words.iter().map(|words| words[1])),
         }))
     }
+
+    /// Gathers numbers that the kernels in the stream write.
+    ///
+    /// # Safety
+    ///
+    /// As [`Words::gather_at`](super::words::Words::gather_at).
+    unsafe fn gather_at(&mut self, own: &[(u64, usize)]) -> Result<Vec<Vec<u64>>, Error> {
+        self.lanes.messages_after_kernels()?;
+        // SAFETY: the caller vouches for the addresses, and the messages wait for the kernels.
+        unsafe { self.words.gather_at(&self.ranks, self.lanes.messages(), own) }
+    }
 }
 
-/// The array that a rank uses: what it holds, and what others do, on either side.
-fn reach(rank: usize, used: &[Range<u64>], array: &Shards, sides: [u64; 2]) -> Shards {
-    let own = array.places(rank);
-    Reach::new(&used[rank], &own).array((array.address(rank), own), sides, array.item())
+impl<'a> InPieces<'a> {
+    fn layout(&self) -> &Layout {
+        &self.layouts[self.rank]
+    }
+
+    fn exchange<'e>(&'e self, source: &'e Shards, out: &'e Shards) -> Exchange<'e> {
+        Exchange {
+            job: self.call.job,
+            source,
+            out,
+            direction: self.call.given.direction,
+            sizes: self.sizes,
+            layouts: &self.layouts,
+            memory: &self.memory,
+        }
+    }
+
+    /// What this rank does with all pieces.
+    fn steps<'e>(&self, exchange: &Exchange<'e>) -> Result<Vec<Steps<'e>>, Error> {
+        (0..self.sizes.pieces).map(|piece| Steps::new(exchange, self.rank, piece)).collect()
+    }
+
+    /// The array that this rank uses: what it holds, and what others do, on either side.
+    fn reach(&self, used: &[Range<u64>], array: &Shards) -> Shards {
+        let own = array.places(self.rank);
+        let reach = Reach::new(&used[self.rank], &own);
+        reach.array((array.address(self.rank), own), self.sides, array.item())
+    }
 }
 
 /// Runs of these lengths, each of which begins where the one before ends.

@@ -8,10 +8,11 @@ use super::super::exchange::Exchange;
 use crate::cuda::nccl::{Communicator, Message};
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::plan::Plan;
-use crate::cuda::runtime::stream::failed;
+use crate::cuda::runtime::stream::{failed, finish};
 use crate::error::Error;
 
-/// The two streams of a rank: kernels run in one, and messages in the other.
+/// The two streams of a rank: kernels run in one, and all messages in the other, which nobody else
+/// uses, and so nobody captures.
 ///
 /// While a piece is on its way, the next is prepared and the one before is sorted. Each piece has
 /// the memory of the one before the last. A rank fills it when its own messages have left it, and
@@ -20,6 +21,8 @@ use crate::error::Error;
 pub(super) struct Lanes {
     stream: Arc<CudaStream>,
     messages: Arc<CudaStream>,
+    /// What was in the other stream.
+    behind: CudaEvent,
     filled: CudaEvent,
     delivered: [CudaEvent; 2],
     sorted: CudaEvent,
@@ -75,6 +78,7 @@ impl Lanes {
         Ok(Self {
             stream: stream.clone(),
             messages,
+            behind: event()?,
             filled: event()?,
             delivered: [event()?, event()?],
             sorted: event()?,
@@ -82,8 +86,28 @@ impl Lanes {
     }
 
     /// The stream of the messages.
-    pub(super) fn messages(&self) -> &CudaStream {
+    pub(super) fn messages(&self) -> &Arc<CudaStream> {
         &self.messages
+    }
+
+    /// Makes messages wait for the kernels that are in their stream now.
+    pub(super) fn messages_after_kernels(&self) -> Result<(), Error> {
+        record(&self.behind, &self.stream)?;
+        wait(&self.messages, &self.behind)
+    }
+
+    /// Makes kernels wait for the messages that are in their stream now.
+    pub(super) fn kernels_after_messages(&self) -> Result<(), Error> {
+        record(&self.behind, &self.messages)?;
+        wait(&self.stream, &self.behind)
+    }
+
+    /// Waits for both streams, whatever they report, after messages have failed.
+    pub(super) fn finish(&self) {
+        for stream in [&self.messages, &self.stream] {
+            // There is an error to report already.
+            let _ = finish(stream);
+        }
     }
 
     /// Launches what sends all pieces and sorts what comes.

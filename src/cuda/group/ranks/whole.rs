@@ -5,8 +5,10 @@ use core::ops::Range;
 use super::call::{Call, copy_bytes};
 use super::engine::CudaExchange;
 use crate::bijection::Bijection;
-use crate::compact::Direction;
 use crate::cuda::nccl::Message;
+use crate::cuda::shuffle::movement::{Array, Movement};
+use crate::cuda::shuffle::passes::Jobs;
+use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::error::{Error, GpuError};
 
 impl CudaExchange {
@@ -28,43 +30,47 @@ impl CudaExchange {
     ) -> Result<(), Error> {
         let (rank, item) = (self.rank(), call.given.item as u64);
         let bytes = |places: Range<u64>| (places.end - places.start) * item;
-        let ready = call.job.len.checked_mul(2 * item).ok_or(GpuError::OutOfMemory.into());
-        let ready = ready.and_then(|both| Ok((self.whole.room(&self.stream, both)?.0, both / 2)));
-        let (source, whole) = self.all_ready(ready)?;
-        let out = source + whole;
-        let at = |whole: u64, places: Range<u64>| whole + places.start * item;
+        let at = |whole: u64, places: &Range<u64>| whole + places.start * item;
+        let (source, out, jobs);
+        let ready = self.room_for_all(call.job.len, item).and_then(|both| {
+            let array = Array::given(both[0], both[1], call.given.item);
+            let movement = Movement::items(vec![array], call.given.direction)?;
+            let jobs = Jobs::new(bijection, call.job.len, movement)?;
+            let limits = self.executor.device.limits;
+            self.executor.reserve(&jobs.plan(CudaStrategy::Auto, &limits)?)?;
+            Ok((both, jobs))
+        });
+        ([source, out], jobs) = self.all_ready(ready)?;
         let others = (0..self.ranks()).filter(|&peer| peer != rank);
         let own = call.source.places(rank);
-        let sends = others.clone().map(|peer| Message {
-            peer,
-            address: call.given.source,
-            bytes: bytes(own.clone()),
-        });
+        let (from, own_bytes) = (call.given.source, bytes(own.clone()));
+        let sends = others.clone().map(|peer| Message { peer, address: from, bytes: own_bytes });
         let receives = others.map(|peer| {
             let places = call.source.places(peer);
-            Message { peer, address: at(source, places.clone()), bytes: bytes(places) }
+            Message { peer, address: at(source, &places), bytes: bytes(places) }
         });
         let (sends, receives): (Vec<_>, Vec<_>) = (sends.collect(), receives.collect());
         // SAFETY: the caller vouches for this rank's items, and there is room for those of all.
-        unsafe { self.ranks.exchange(&self.stream, &sends, &receives) }?;
+        let gathered = unsafe { self.exchange(&sends, &receives) };
+        // A plan may make the host wait for its stream, and nobody is to wait for a lost rank.
+        let gathered = gathered.and_then(|()| self.ranks.wait(&self.stream));
+        gathered.map_err(|error| self.give_up(error))?;
         // SAFETY: as above, this rank's items go to their places among those of all.
-        unsafe {
-            copy_bytes(&self.stream, call.given.source, at(source, own.clone()), bytes(own))
-        }?;
-        let (len, item) = (call.job.len as usize, call.given.item);
-        let workspace = &mut self.workspace;
-        match call.given.direction {
-            // SAFETY: both halves of the memory have room for all items, and are this stream's.
-            Direction::Shuffle => unsafe {
-                workspace.shuffle_raw(bijection, source, out, len, item)
-            },
-            // SAFETY: the same two halves, each with room for all items.
-            Direction::Unshuffle => unsafe {
-                workspace.unshuffle_raw(bijection, source, out, len, item)
-            },
-        }?;
+        unsafe { copy_bytes(&self.stream, from, at(source, &own), own_bytes) }?;
+        let plan = jobs.plan(CudaStrategy::Auto, &self.executor.device.limits)?;
+        // SAFETY: both halves of the memory have room for all items, and belong to this stream.
+        unsafe { self.executor.execute(&plan) }?;
         let own = call.out.places(rank);
         // SAFETY: all items are in their new order, and the caller vouches for this rank's run.
-        unsafe { copy_bytes(&self.stream, at(out, own.clone()), call.given.out, bytes(own)) }
+        unsafe { copy_bytes(&self.stream, at(out, &own), call.given.out, bytes(own)) }
+    }
+
+    /// The addresses of room for two whole arrays.
+    fn room_for_all(&mut self, len: u64, item: u64) -> Result<[u64; 2], Error> {
+        let one = len.checked_mul(item).and_then(|bytes| bytes.checked_next_multiple_of(256));
+        let both = one.and_then(|one| Some((one, one.checked_mul(2)?)));
+        let (one, both) = both.ok_or(GpuError::OutOfMemory)?;
+        let first = self.whole.room(&self.stream, both)?.0;
+        Ok([first, first + one])
     }
 }

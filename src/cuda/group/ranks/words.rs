@@ -6,19 +6,34 @@ use cudarc::driver::{CudaStream, result, sys};
 
 use crate::cuda::nccl::Communicator;
 use crate::cuda::runtime::memory::Memory;
-use crate::cuda::runtime::stream::failed;
+use crate::cuda::runtime::stream::{failed, finish};
 use crate::error::Error;
 
 /// The most numbers that are gathered at a time.
 const MOST: usize = 16;
 
-/// Device memory for the numbers of one rank, and then for those of all ranks.
-#[derive(Debug, Default)]
+/// Device memory for the numbers of one rank, and then for those of all ranks. It is there before
+/// the ranks join, so that a rank without memory can say so.
+#[derive(Debug)]
 pub(super) struct Words {
     memory: Memory,
+    own: u64,
 }
 
 impl Words {
+    /// Memory for the numbers of some ranks, which any stream of the context may use.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    pub(super) fn new(stream: &Arc<CudaStream>, ranks: usize) -> Result<Self, Error> {
+        let mut memory = Memory::new();
+        let (own, _) = memory.room(stream, (8 * MOST * (ranks + 1)) as u64)?;
+        finish(stream).map_err(|error| failed(error, "allocate memory"))?;
+        Ok(Self { memory, own })
+    }
+
     /// The bytes of device memory that it holds.
     pub(super) fn bytes(&self) -> usize {
         self.memory.held()
@@ -29,18 +44,19 @@ impl Words {
     ///
     /// # Errors
     ///
-    /// As [`Communicator::wait`], and [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory).
+    /// As [`Communicator::wait`].
     pub(super) fn gather(
-        &mut self,
+        &self,
         ranks: &Communicator,
-        stream: &Arc<CudaStream>,
+        stream: &CudaStream,
         own: &[u64],
     ) -> Result<Vec<Vec<u64>>, Error> {
         assert!(own.len() <= MOST);
-        let address = self.address(ranks, stream)?;
-        // SAFETY: the memory has room for `MOST` words, and belongs to this stream. The driver has
-        // read the host's words when it returns, since their memory is not page-locked.
-        unsafe { result::memcpy_htod_async(address, own, stream.cu_stream()) }
+        bind(stream)?;
+        // SAFETY: the memory has room for `MOST` words, and nothing else uses it, since the host
+        // has waited for all that was gathered before. The driver has read the host's words when
+        // it returns, since their memory is not page-locked.
+        unsafe { result::memcpy_htod_async(self.own, own, stream.cu_stream()) }
             .map_err(|error| failed(error, "write to the device"))?;
         // SAFETY: the words have just been written.
         unsafe { self.gather_written(ranks, stream, own.len()) }
@@ -56,15 +72,15 @@ impl Words {
     ///
     /// Each address is that of as many bytes of device memory, which the stream may read.
     pub(super) unsafe fn gather_at(
-        &mut self,
+        &self,
         ranks: &Communicator,
-        stream: &Arc<CudaStream>,
+        stream: &CudaStream,
         own: &[(u64, usize)],
     ) -> Result<Vec<Vec<u64>>, Error> {
         assert!(own.len() <= MOST && own.iter().all(|&(_, bytes)| bytes <= 8));
-        let address = self.address(ranks, stream)?;
+        bind(stream)?;
         for (word, &(from, bytes)) in (0_u64..).zip(own) {
-            let to = address + 8 * word;
+            let to = self.own + 8 * word;
             // SAFETY: the memory has room for `MOST` words.
             unsafe { set_word(stream, to, 0) }?;
             // SAFETY: the caller vouches for the bytes to be read, and the memory has room for
@@ -77,31 +93,21 @@ impl Words {
         unsafe { self.gather_written(ranks, stream, own.len()) }
     }
 
-    /// Where this rank's words are, before those of all ranks. The driver's calls on the stream
-    /// need its context, and a caller may have used another one in this thread.
-    fn address(&mut self, ranks: &Communicator, stream: &Arc<CudaStream>) -> Result<u64, Error> {
-        let bound = stream.context().bind_to_thread();
-        bound.map_err(|error| failed(error, "use the device"))?;
-        let words = MOST * (ranks.ranks() + 1);
-        Ok(self.memory.room(stream, 8 * words as u64)?.0)
-    }
-
     /// Gathers as many words as have been written.
     ///
     /// # Safety
     ///
-    /// There are as many of them at `address`.
+    /// There are as many of them at the beginning of the memory.
     unsafe fn gather_written(
-        &mut self,
+        &self,
         ranks: &Communicator,
-        stream: &Arc<CudaStream>,
+        stream: &CudaStream,
         number: usize,
     ) -> Result<Vec<Vec<u64>>, Error> {
-        let own = self.address(ranks, stream)?;
-        let (all, bytes) = (own + 8 * MOST as u64, 8 * number as u64);
+        let (all, bytes) = (self.own + 8 * MOST as u64, 8 * number as u64);
         // SAFETY: this rank's words are there, as the caller promises. Behind them is room for
-        // those of all ranks, and all of it belongs to this stream.
-        unsafe { ranks.all_gather(stream, own, all, bytes) }?;
+        // those of all ranks, and nothing else uses it.
+        unsafe { ranks.all_gather(stream, self.own, all, bytes) }?;
         // Waiting here, and not in the driver's copy, so that a rank that is gone is noticed.
         ranks.wait(stream)?;
         let mut words = vec![0_u64; number * ranks.ranks()];
@@ -112,6 +118,12 @@ impl Words {
         ranks.wait(stream)?;
         Ok(words.chunks(number.max(1)).map(<[u64]>::to_vec).collect())
     }
+}
+
+/// Makes a stream's context that of the thread, as the driver's calls need it: the caller may have
+/// used another one since.
+fn bind(stream: &CudaStream) -> Result<(), Error> {
+    stream.context().bind_to_thread().map_err(|error| failed(error, "use the device"))
 }
 
 /// Writes a number to device memory, in a stream's order.
