@@ -29,6 +29,9 @@ pub mod resume {}
 pub mod cluster {}
 
 /// Shuffling arrays that are spread over ranks.
+///
+/// [gpu]: mod@crate::guide::gpu#several-gpus
+/// [gpu ranks]: mod@crate::guide::gpu#a-gpu-for-each-rank
 #[doc = include_str!("../docs/distributed.md")]
 pub mod distributed {}
 
@@ -42,6 +45,7 @@ pub mod files {}
 /// Shuffles on an NVIDIA GPU.
 ///
 /// [distributed]: mod@crate::guide::distributed#several-gpus-of-one-host
+/// [ranks]: mod@crate::guide::distributed#a-gpu-for-each-rank
 /// [algorithm]: mod@crate::guide::algorithm#the-gpu-engine
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 /// [writing]: mod@crate::guide::writing_a_bijection#on-the-gpu

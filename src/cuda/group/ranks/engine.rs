@@ -43,16 +43,20 @@ use crate::error::{Error, ExchangeError, GpuError};
 /// # How it works, and what it costs
 ///
 /// Each item of 1, 2, 4, 8 or 16 bytes that leaves its GPU is sent once, with 4 bytes that say
-/// where it goes. It is sent in pieces: while one is on its way, the GPU prepares the next and
-/// sorts the one before. That takes about `s + 2` bytes for each item of `s` bytes, and for two
-/// pieces as much again as they have, which is at most half of the array. The bijection must be
-/// [trusted](crate::TrustedBijection), have less than eight times as many points as items, and
-/// scatter neighbours. Other items, other bijections and arrays of few items
-/// are gathered by all ranks, each of which shuffles the whole array and keeps its part. That takes
-/// memory for two whole arrays on each GPU.
+/// where it goes. Items are sent in up to eight pieces: while one is on its way, the GPU prepares
+/// the next and sorts the one before. For items of `s` bytes, that takes about `1.5 s + 4` bytes an
+/// item where a rank has 2^26 items or more, and up to `3 s + 10` where it has fewer and sends them
+/// in fewer pieces. The bijection must be [trusted](crate::TrustedBijection), have less than eight
+/// times as many points as items, and scatter neighbours; there must be 2^18 items a rank, unless
+/// the strategy is [`Partitioned`](CudaStrategy::Partitioned).
 ///
-/// The host waits for the other ranks twice in a call, and once or twice more where not every point
-/// of the bijection's domain is an item. The last kernels run when the call has returned.
+/// Other items, other bijections and arrays of few items are gathered by all ranks, each of which
+/// shuffles the whole array and keeps its part. That takes memory for two whole arrays on each GPU.
+///
+/// The host waits for the other ranks twice before items are gathered. Where they are sent in
+/// pieces it waits three times: the third time until all pieces have been sorted, and once more, to
+/// undo a shuffle, if not every point of the bijection's domain is an item. The last kernels and
+/// messages are still running when a call returns.
 ///
 /// # Examples
 ///
@@ -111,9 +115,12 @@ pub struct CudaExchange {
 
 impl CudaExchange {
     /// Joins the ranks that have the same id, on the GPU and the stream of an engine, with its
-    /// strategy. All ranks make this call, each with another rank.
+    /// strategy. All ranks make this call, each with another rank, another GPU and the same
+    /// strategy.
     ///
-    /// A call fails if other ranks keep it waiting for longer than the time limit.
+    /// This call and all later ones fail if a wait for other ranks takes longer than the time
+    /// limit. A wait includes what is in the stream already, and how much later the other ranks
+    /// make the same call. After that, an engine takes at most as long again to give up.
     ///
     /// # Errors
     ///
@@ -192,23 +199,27 @@ impl CudaExchange {
     ///
     /// # Errors
     ///
-    /// On all ranks, and nothing is moved:
+    /// The same on all ranks, and nothing is moved:
     ///
     /// * [`ExchangeError::Disagreement`] if the ranks do not mean the same permutation, direction
     ///   or size of items, and [`Error::LengthMismatch`] if the new runs are not as long together
     ///   as the old ones.
-    /// * [`Error::LengthExceedsDomain`], [`Error::NotABijection`].
-    /// * [`ExchangeError::RankFailed`] if another rank has one of the errors below.
+    /// * [`Error::LengthExceedsDomain`], [`Error::NotABijection`],
+    ///   [`GpuError::NoSource`](crate::GpuError::NoSource),
+    ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
     ///
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-    /// [`GpuError::NoSource`](crate::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::GpuError::Params),
-    /// [`GpuError::Compile`](crate::GpuError::Compile), [`Error::BackendUnavailable`] without
-    /// NVRTC, [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Captured`](crate::GpuError::Captured).
+    /// On a rank that cannot take part, and nothing is moved; the others get
+    /// [`ExchangeError::RankFailed`]:
     ///
-    /// As [`synchronize`](Self::synchronize); `out` then holds unspecified items.
+    /// * [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
+    ///   [`GpuError::Params`](crate::GpuError::Params),
+    ///   [`GpuError::Compile`](crate::GpuError::Compile), [`Error::BackendUnavailable`] without
+    ///   NVRTC, [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
+    ///   [`GpuError::Captured`](crate::GpuError::Captured). But where the array is gathered, what
+    ///   is missing to shuffle it there is an error of this rank alone, and the others go on.
+    ///
+    /// If other ranks do not do their part, as [`synchronize`](Self::synchronize); `out` then holds
+    /// unspecified items.
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -275,7 +286,8 @@ impl CudaExchange {
     /// # Errors
     ///
     /// As [`shuffle_into`](Self::shuffle_into), but `items` are as they were unless the driver
-    /// fails to copy within the GPU.
+    /// fails to copy within the GPU. If other ranks do not do their part, some ranks may have
+    /// succeeded before: those have their new items, and this one still has its old ones.
     pub fn shuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,

@@ -4,8 +4,9 @@
 //! Each rank does what a member of a [`CudaGroup`](super::CudaGroup) does, by the same plans. What
 //! members read or write in each other's memory, ranks send: pieces of items that are sorted by
 //! their bucket, and at the end what belongs to a neighbour's places. How many items these are
-//! nobody knows beforehand, if not every slot survives. So the ranks tell each other, and the host
-//! waits for that once or twice in a call.
+//! nobody knows beforehand, if not every slot survives. So the ranks tell each other, when all
+//! pieces have been sorted, also whether a bucket has overflowed; and, to undo a shuffle, when they
+//! have counted their survivors. The host waits for both.
 //!
 //! ```text
 //! engine     `CudaExchange`                      call     what the ranks move together
