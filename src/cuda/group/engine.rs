@@ -36,7 +36,8 @@ use crate::word::Word;
 /// The GPUs reach each other's memory directly (peer access), and an array whose items are words
 /// crosses the links between them once: each GPU sorts its items into buckets, piece by piece, and
 /// copy engines move these to the GPUs where they will be needed, while the next piece is sorted.
-/// Items of other arrays are fetched one by one, which takes several times as long. [`arrays`](Self::arrays) moves several arrays by one permutation.
+/// Items of other arrays are fetched one by one, which takes several times as long.
+/// [`arrays`](Self::arrays) moves several arrays by one permutation.
 ///
 /// Every call puts its kernels in the streams of all members and returns. Each stream waits, on the
 /// device, for the others' earlier work and for their part of the call. The host waits for the GPUs

@@ -45,6 +45,36 @@ pub(super) fn allow(from: &Arc<CudaContext>, to: &Arc<CudaContext>) -> Result<()
 /// The same for the pool from which the driver now takes the device's stream-ordered allocations,
 /// to which the permission between contexts does not extend.
 fn allow_pool(from: &CudaContext, to: &CudaContext) -> Result<(), Error> {
+    allow_device(from.cu_device(), to)
+}
+
+/// Lets all devices that can use the memory of this one use what comes from its pool.
+///
+/// # Errors
+///
+/// [`GpuError::Driver`](crate::GpuError::Driver).
+pub(super) fn open_pool(to: &CudaContext) -> Result<(), Error> {
+    let failed = |error| failed(error, "ask for access to a peer");
+    if !to.has_async_alloc() {
+        return Ok(());
+    }
+    to.bind_to_thread().map_err(failed)?;
+    let devices = CudaContext::device_count().map_err(failed)?;
+    for device in (0..devices).filter(|&device| device != to.cu_device()) {
+        let mut can = 0;
+        // SAFETY: devices have the numbers below their count, and the call writes one `int`, which
+        // is borrowed.
+        unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, device, to.cu_device()) }
+            .result()
+            .map_err(failed)?;
+        if can != 0 {
+            allow_device(device, to)?;
+        }
+    }
+    Ok(())
+}
+
+fn allow_device(from: sys::CUdevice, to: &CudaContext) -> Result<(), Error> {
     let failed = |error| failed(error, "get access to a peer's memory pool");
     let mut pool = core::ptr::null_mut();
     // SAFETY: the device is that of a context that exists, and the call writes one handle, which is
@@ -53,7 +83,7 @@ fn allow_pool(from: &CudaContext, to: &CudaContext) -> Result<(), Error> {
     let access = sys::CUmemAccessDesc {
         location: sys::CUmemLocation {
             type_: sys::CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-            id: from.cu_device(),
+            id: from,
         },
         flags: sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     };

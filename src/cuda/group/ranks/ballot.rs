@@ -201,7 +201,8 @@ mod tests {
         let words = |ballot: Option<Ballot>| Ballot::words(ballot.as_ref()).to_vec();
         let failed = [words(Some(ballot(0))), words(None), words(None)];
         assert_eq!(Ballot::read_all(&failed), Err(ExchangeError::RankFailed { rank: 1 }));
-        let changes: [(fn(&mut Ballot), &str); 5] = [
+        type Change = (fn(&mut Ballot), &'static str);
+        let changes: [Change; 5] = [
             (|ballot| ballot.version += 1, "the version of bijective-shuffle"),
             (|ballot| ballot.direction = Direction::Shuffle, "the direction"),
             (|ballot| ballot.bijection = 0, "the bijection"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::super::given::{job_of_items, total};
+use super::super::peer_access;
 use super::super::shards::{MOST_MEMBERS, Shards};
 use super::ballot::{Ballot, fingerprint, version};
 use super::call::{Call, Given, copy_bytes};
@@ -43,20 +44,24 @@ use crate::error::{Error, ExchangeError, GpuError};
 /// # How it works, and what it costs
 ///
 /// Each item of 1, 2, 4, 8 or 16 bytes that leaves its GPU is sent once, with 4 bytes that say
-/// where it goes. Items are sent in up to eight pieces: while one is on its way, the GPU prepares
-/// the next and sorts the one before. For items of `s` bytes, that takes about `1.5 s + 4` bytes an
-/// item where a rank has 2^26 items or more, and up to `3 s + 10` where it has fewer and sends them
+/// where it goes. Items are sent in up to four pieces: while one is on its way, the GPU prepares
+/// the next and sorts the one before. For items of `s` bytes, that takes about `2 s + 6` bytes an
+/// item where a rank has 2^25 items or more, and up to `3 s + 10` where it has fewer and sends them
 /// in fewer pieces. The bijection must be [trusted](crate::TrustedBijection), have less than eight
 /// times as many points as items, and scatter neighbours; there must be 2^18 items a rank, unless
 /// the strategy is [`Partitioned`](CudaStrategy::Partitioned).
 ///
 /// Other items, other bijections and arrays of few items are gathered by all ranks, each of which
-/// shuffles the whole array and keeps its part. That takes memory for two whole arrays on each GPU.
+/// shuffles the whole array and keeps its part. That takes memory for two whole arrays on each GPU,
+/// and for shuffling one.
 ///
-/// The host waits for the other ranks twice before items are gathered. Where they are sent in
-/// pieces it waits three times: the third time until all pieces have been sorted, and once more, to
-/// undo a shuffle, if not every point of the bijection's domain is an item. The last kernels and
-/// messages are still running when a call returns.
+/// The host waits for the other ranks three times: the third time until all items have been
+/// gathered, or all pieces have been sorted, and once more to undo a shuffle in pieces, if not
+/// every point of the bijection's domain is an item. The last kernels and messages are still
+/// running when a call returns. Wait for them by [`synchronize`](Self::synchronize): the stream
+/// itself never ends if another rank is lost. Dropping an engine waits for the others to drop
+/// theirs, for at most twice the time limit. At most 16 ranks make an exchange, and NVRTC compiles
+/// its kernels.
 ///
 /// # Examples
 ///
@@ -115,8 +120,7 @@ pub struct CudaExchange {
 
 impl CudaExchange {
     /// Joins the ranks that have the same id, on the GPU and the stream of an engine, with its
-    /// strategy. All ranks make this call, each with another rank, another GPU and the same
-    /// strategy.
+    /// strategy. All ranks make this call, each with another rank and another GPU.
     ///
     /// This call and all later ones fail if a wait for other ranks takes longer than the time
     /// limit. A wait includes what is in the stream already, and how much later the other ranks
@@ -141,6 +145,8 @@ impl CudaExchange {
             return Err(GpuError::GroupSize { members: ranks, most: MOST_MEMBERS }.into());
         }
         let stream = engine.stream.clone();
+        // NCCL may have ranks of one process read and write each other's memory directly.
+        peer_access::open_pool(stream.context())?;
         // What several ranks do is not for a graph.
         let executor = Executor::new(&engine.device, &stream, false);
         // What may fail on one rank comes before the others wait for it.
@@ -194,16 +200,16 @@ impl CudaExchange {
     /// Copies the items in shuffled order: item `p[k]` of the whole array to place `k` of its new
     /// order. `source` is this rank's run of the array, and `out` its run of the new one.
     ///
-    /// `source` is not written, whatever happens, and `out` not before all ranks have sent and
-    /// received all of their items.
+    /// `source` is not written, whatever happens, and `out` not before all of this rank's items
+    /// have come.
     ///
     /// # Errors
     ///
     /// The same on all ranks, and nothing is moved:
     ///
-    /// * [`ExchangeError::Disagreement`] if the ranks do not mean the same permutation, direction
-    ///   or size of items, and [`Error::LengthMismatch`] if the new runs are not as long together
-    ///   as the old ones.
+    /// * [`ExchangeError::Disagreement`] if the ranks do not mean the same permutation, direction,
+    ///   strategy or size of items, and [`Error::LengthMismatch`] if the new runs are not as long
+    ///   together as the old ones.
     /// * [`Error::LengthExceedsDomain`], [`Error::NotABijection`],
     ///   [`GpuError::NoSource`](crate::GpuError::NoSource),
     ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
@@ -215,8 +221,7 @@ impl CudaExchange {
     ///   [`GpuError::Params`](crate::GpuError::Params),
     ///   [`GpuError::Compile`](crate::GpuError::Compile), [`Error::BackendUnavailable`] without
     ///   NVRTC, [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    ///   [`GpuError::Captured`](crate::GpuError::Captured). But where the array is gathered, what
-    ///   is missing to shuffle it there is an error of this rank alone, and the others go on.
+    ///   [`GpuError::Captured`](crate::GpuError::Captured).
     ///
     /// If other ranks do not do their part, as [`synchronize`](Self::synchronize); `out` then holds
     /// unspecified items.
@@ -286,8 +291,8 @@ impl CudaExchange {
     /// # Errors
     ///
     /// As [`shuffle_into`](Self::shuffle_into), but `items` are as they were unless the driver
-    /// fails to copy within the GPU. If other ranks do not do their part, some ranks may have
-    /// succeeded before: those have their new items, and this one still has its old ones.
+    /// fails to copy within the GPU. If a rank is lost when all items have come and the ranks tell
+    /// each other so, some may have their new items, and this one still has its old ones.
     pub fn shuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
