@@ -314,6 +314,29 @@ fn ranks_that_disagree_or_fail() {
 }
 
 #[test]
+fn ranks_with_different_strategies() {
+    let _alone = DEVICES.lock();
+    if !ranks().contains(&2) {
+        return;
+    }
+    let id = NcclId::new().unwrap();
+    std::thread::scope(|scope| {
+        let strategies = [CudaStrategy::Partitioned, CudaStrategy::SinglePass];
+        for (number, strategy) in strategies.into_iter().enumerate() {
+            scope.spawn(move || {
+                let mut of = rank(id, number, 2, strategy);
+                let source = of.stream().alloc_zeros::<u64>(1000).unwrap();
+                let mut out = of.stream().alloc_zeros::<u64>(1000).unwrap();
+                let done = of.shuffle_into(&Standard::from_seed(2000, 1), &source, &mut out);
+                let about = "the strategy";
+                let differs = ExchangeError::Disagreement { rank: 1, about };
+                assert_eq!(done, Err(Error::Exchange(differs)));
+            });
+        }
+    });
+}
+
+#[test]
 fn what_is_no_rank_is_refused() {
     let _alone = DEVICES.lock();
     if ranks().is_empty() {
