@@ -73,16 +73,36 @@ __device__ __forceinline__ void add_up(const Everywhere<uint64_t>& of, uint32_t 
     *sum = all;
 }
 
+// Where a bucket's items go: to places that are nearly always in one member's run.
+template <class T>
+struct Places {
+    T* run;         // the first place
+    uint64_t left;  // the places from there to the end of the run
+    uint64_t base;  // the first place's number
+};
+
 // Last pass: moves a bucket's items to their places. Where there are gaps, `bases` are counted from
 // the owner's first record, before which there are `before` others; where there are none, the
-// owner's first bucket has the number `first`.
+// owner's first bucket has the number `first`. One thread finds the places before the items are put
+// in order: until then nobody needs them, and no register keeps them.
 template <int THREADS, int TOGETHER, int BUCKET_BITS, bool DENSE, class T>
 __device__ __forceinline__ void place_in_shards(const Buckets<T, uint16_t>& from, const uint64_t* bases,
                                                 const uint64_t* before, uint64_t first, const Shards<T>& out) {
+    __shared__ Places<T> to;
+    if (threadIdx.x == 0) {
+        const uint64_t base = DENSE ? (first + blockIdx.x) << BUCKET_BITS : *before + bases[blockIdx.x];
+        // Behind the last bucket's items there may be no place.
+        const uint32_t member = out.member(base);
+        to = {item_at(out.items[member], base), out.ends[member] - base, base};
+    }
     order_bucket<THREADS, TOGETHER, BUCKET_BITS, DENSE>(from, [&](const T* items, uint32_t count) {
-        const uint64_t bucket = blockIdx.x;
-        const uint64_t base = DENSE ? (first + bucket) << BUCKET_BITS : *before + bases[bucket];
-        out.template write<THREADS>(base, items, count);
+        if (count <= to.left) {
+            T* const run = to.run;
+#pragma unroll 8
+            for (uint32_t j = threadIdx.x; j < count; j += THREADS) run[j] = items[j];
+        } else {
+            for (uint32_t j = threadIdx.x; j < count; j += THREADS) *out.at(to.base + j) = items[j];
+        }
     });
 }
 

@@ -26,20 +26,6 @@ struct Shards {
     }
 
     __device__ __forceinline__ T* at(uint64_t place) const { return item_at(items[member(place)], place); }
-
-    // A block stores `count` items at the places from `base` on, nearly always in one member's run.
-    template <int THREADS>
-    __device__ __forceinline__ void write(uint64_t base, const T* from, uint32_t count) const {
-        if (count == 0) return;
-        const uint32_t first = member(base);
-        if (ends[first] - base >= count) {
-            T* const run = item_at(items[first], base);
-#pragma unroll 8
-            for (uint32_t j = threadIdx.x; j < count; j += THREADS) run[j] = from[j];
-        } else {
-            for (uint32_t j = threadIdx.x; j < count; j += THREADS) *at(base + j) = from[j];
-        }
-    }
 };
 
 // The places that one member holds, on the side of the ranks. It moves the survivors with these

@@ -20,6 +20,9 @@ use crate::cuda::shuffle::sizes::{
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::cuda::shuffle::tuning as of_one;
 
+/// The bytes of `Places` in gpu/group/exchange.cuh, in shared memory.
+const PLACES: usize = 24;
+
 /// The first pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct First {
@@ -154,7 +157,7 @@ impl Sizes {
         });
         let parts = parts.collect();
         let capacity = capacity(density * (1_u64 << bucket_bits) as f64, 1 << bucket_bits);
-        let place = place_shared(item, capacity, dense) + place_fixed(bucket_bits, dense);
+        let place = place_shared(item, capacity, dense) + place_fixed(bucket_bits, dense) + PLACES;
         let sizes = Self {
             word,
             slot,

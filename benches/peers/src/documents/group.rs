@@ -8,16 +8,31 @@ use crate::sheet::Sheet;
 const ALONE: &str = "one GPU, Partitioned, default";
 const GROUP: &str = "group, default";
 const EXCHANGE: &str = "bare exchange by copies";
+const NCCL: &str = "NCCL, default";
 
 /// The rows of benches/peers/cuda/torch_group.py.
 const TORCH: &str = "gpu-group-torch";
 
+/// The rows of a revision whose first pass stored items in other GPUs' memory.
+const STORES: &str = "gpu-group-stores";
+
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let sheet = results.sheet("gpu-group")?;
-    let mut rows = Vec::new();
-    for row in groups(&sheet)? {
-        let Group { of, way, alone, exchange, group } = row;
-        rows.push(vec![
+    computed.block("gpu group", beside_one(&sheet)?);
+    computed.block("gpu group stores", beside_one(&results.sheet(STORES)?)?);
+    let torch = results.sheet_if_any(TORCH)?;
+    let torch = torch.map_or(Ok(NOT_MEASURED.into()), |torch| beside_torch(&sheet, &torch));
+    computed.block("gpu group torch", torch.map_err(|why| format!("{TORCH}.csv: {why}"))?);
+    Ok(())
+}
+
+/// Groups, and ranks that exchange by NCCL, beside one GPU.
+fn beside_one(sheet: &Sheet) -> Result<String, String> {
+    let all = groups(sheet)?;
+    let with_nccl = all.iter().any(|row| row.nccl.is_some());
+    let rows = all.into_iter().map(|row| {
+        let Group { of, way, alone, exchange, group, nccl } = row;
+        let mut cells = vec![
             of.members.to_string(),
             of.item_bytes.to_string(),
             of.length.to_string(),
@@ -27,8 +42,15 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
             format!("{:.2}", group * 1e3),
             format!("{:.1}", of.length as f64 / group / 1e9),
             format!("{:.2}", alone / group),
-        ]);
-    }
+        ];
+        if with_nccl {
+            let beside = |cell: f64| format!("{cell:.2}");
+            cells.push(nccl.map_or(String::new(), |nccl| beside(nccl * 1e3)));
+            cells.push(nccl.map_or(String::new(), |nccl| beside(group / nccl)));
+        }
+        cells
+    });
+    let rows: Vec<_> = rows.collect();
     let head = [
         "GPUs",
         "bytes an item",
@@ -39,13 +61,12 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         "group, ms",
         "G items/s in all",
         "alone / group",
+        "ranks by NCCL, ms",
+        "group / NCCL",
     ];
+    let head = &head[..if with_nccl { 11 } else { 9 }];
     let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
-    computed.block("gpu group", origins.collect::<String>() + "\n" + &table(&head, &rows));
-    let torch = results.sheet_if_any(TORCH)?;
-    let torch = torch.map_or(Ok(NOT_MEASURED.into()), |torch| beside_torch(&sheet, &torch));
-    computed.block("gpu group torch", torch.map_err(|why| format!("{TORCH}.csv: {why}"))?);
-    Ok(())
+    Ok(origins.collect::<String>() + "\n" + &table(head, &rows))
 }
 
 /// What PyTorch takes, with that of a group at the same lengths.
@@ -126,6 +147,8 @@ struct Group {
     alone: f64,
     exchange: f64,
     group: f64,
+    /// Ranks that exchange by NCCL, if they were measured.
+    nccl: Option<f64>,
 }
 
 fn groups(sheet: &Sheet) -> Result<Vec<Group>, String> {
@@ -137,7 +160,8 @@ fn groups(sheet: &Sheet) -> Result<Vec<Group>, String> {
         for (way, prefix) in [("there", ""), ("back", "back, ")] {
             let alone = rows.seconds(&format!("{prefix}{ALONE}"), share)?;
             let group = rows.seconds(&format!("{prefix}{GROUP}"), of)?;
-            groups.push(Group { of, way, alone, exchange, group });
+            let nccl = rows.seconds(&format!("{prefix}{NCCL}"), of).ok();
+            groups.push(Group { of, way, alone, exchange, group, nccl });
         }
     }
     Ok(groups)
@@ -173,6 +197,22 @@ mod tests {
         assert!(groups(&sheet(&mixed)).is_err());
         let both: Vec<&str> = rows.into_iter().chain(others.iter().map(|row| &**row)).collect();
         assert_eq!(groups(&sheet(&both)).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn ranks_stand_beside_a_group_where_they_were_measured() {
+        let rows = [
+            "\"one GPU, Partitioned, default\",2,2,8,4,1e-3",
+            "\"back, one GPU, Partitioned, default\",2,2,8,4,1e-3",
+            "bare exchange by copies,2,2,8,8,5e-4",
+            "\"group, default\",2,2,8,8,2e-3",
+            "\"back, group, default\",2,2,8,8,2e-3",
+            "\"NCCL, default\",2,2,8,8,2.5e-3",
+        ];
+        let text = beside_one(&sheet(&rows)).unwrap();
+        assert!(text.contains("| there | 1.00 | 0.50 | 2.00 | 0.0 | 0.50 | 2.50 | 0.80 |"), "{text}");
+        assert!(text.contains("| back | 1.00 | 0.50 | 2.00 | 0.0 | 0.50 | | |"), "{text}");
+        assert!(!beside_one(&sheet(&rows[..5])).unwrap().contains("NCCL"));
     }
 
     #[test]
