@@ -132,10 +132,20 @@ impl Executor {
     }
 
     /// The address of at least `bytes` bytes of working memory, for plans that are given it. It
-    /// stays where it is until more is asked for, here or by another plan.
+    /// stays where it is until more is asked for, here or by another plan. New memory is cleared:
+    /// buckets are copied to other devices with all of their room, of which a part is never
+    /// written, and what checks memory should not take that for a mistake.
     pub(crate) fn working_memory(&mut self, bytes: u64) -> Result<u64, Error> {
         self.bind()?;
-        Ok(self.scratch.room(&self.stream, bytes)?.0)
+        let (address, is_new) = self.scratch.room(&self.stream, bytes)?;
+        if is_new {
+            // SAFETY: the memory has just been allocated in this stream, with at least this size,
+            // which has fitted a `usize`.
+            unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, self.stream.cu_stream()) }
+                .result()
+                .map_err(|error| failed(error, "clear working memory"))?;
+        }
+        Ok(address)
     }
 
     /// Frees the working memory, if no graph holds its address.

@@ -210,7 +210,10 @@ mod tests {
             "\"NCCL, default\",2,2,8,8,2.5e-3",
         ];
         let text = beside_one(&sheet(&rows)).unwrap();
-        assert!(text.contains("| there | 1.00 | 0.50 | 2.00 | 0.0 | 0.50 | 2.50 | 0.80 |"), "{text}");
+        assert!(
+            text.contains("| there | 1.00 | 0.50 | 2.00 | 0.0 | 0.50 | 2.50 | 0.80 |"),
+            "{text}"
+        );
         assert!(text.contains("| back | 1.00 | 0.50 | 2.00 | 0.0 | 0.50 | | |"), "{text}");
         assert!(!beside_one(&sheet(&rows[..5])).unwrap().contains("NCCL"));
     }

@@ -20,7 +20,8 @@ fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 /// A hash of a bijection: its values at points all over the domain, what runs on a device, and
-/// whether it is trusted. Points at equal distances would have structure, as maps have.
+/// whether it is trusted. So another seed is another hash. Points at equal distances would have
+/// structure, as maps have.
 pub(super) fn fingerprint(f: &dyn Bijection) -> u64 {
     let last = f.last();
     let point = |k: u64| {
