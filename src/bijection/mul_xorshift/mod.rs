@@ -1,5 +1,7 @@
 //! [`MulXorshift`]: keyed affine maps alternating with xorshifts.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod definition;
 mod lanes;
 
