@@ -63,7 +63,7 @@ fn fill(room: &mut [MaybeUninit<TakenSlots>]) -> &mut [TakenSlots] {
 
 /// Copies a bucket's items to the stage, in order. It is compiled for each instruction set, since
 /// most machines have an instruction that counts bits.
-struct OrderBucket<'a, 'e, T, L> {
+struct OrderBucket<'a, 'e, T, L: LowBits> {
     exchange: &'a BlockExchange<'e, T, L>,
     collectors: &'a [Collector<'e, T, L>],
     bucket: usize,
