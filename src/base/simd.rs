@@ -141,6 +141,14 @@ impl SimdLevel {
         })
     }
 
+    /// Whether the level's instructions include those of AVX-512.
+    pub(crate) fn has_avx512(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return matches!(self.0, Kind::Avx512 | Kind::Vbmi2);
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
     /// The level's name, as the environment variable spells it.
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
