@@ -179,7 +179,7 @@ mod tests {
                 let survivors = Survivors::new(&f, len as usize).unwrap();
                 let len = len as usize;
                 for run in [0..1, 0..len, len / 3..len / 2, len / 2..len, len - 1..len] {
-                    let mut to = Vec::new();
+                    let mut to = Vec::<u64>::new();
                     survivors.list(run.clone(), &mut to);
                     assert_eq!(to, all[run]);
                 }
