@@ -97,7 +97,8 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
                     copy(item, &mut stage[slot]);
                 });
             }
-            return count == taken.iter().map(|word| word.slots.count_ones() as usize).sum();
+            let all = taken.iter().map(|word| word.slots.count_ones() as usize).sum::<usize>();
+            return all == count;
         }
         // There is a word for every slot that 16 bits can name, so the compiler can drop the bounds
         // checks.
