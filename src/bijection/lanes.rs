@@ -29,8 +29,8 @@ pub(crate) trait Lanes {
     /// does with AVX-512.
     fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
 
-    /// Writes the values at consecutive points, with AVX-512. By default [`evaluate`](Self::evaluate)
-    /// does it; a family may override it with intrinsics.
+    /// Writes the values at consecutive points, with AVX-512. By default
+    /// [`evaluate`](Self::evaluate) does it; a family may override it with intrinsics.
     ///
     /// # Safety
     ///

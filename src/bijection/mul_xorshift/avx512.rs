@@ -13,7 +13,7 @@ use core::arch::x86_64::{
 };
 use core::mem::transmute;
 
-use super::lanes::Round;
+use super::round::Round;
 use crate::bijection::lanes::Lane;
 
 /// The number of vectors that are computed together, so that the multipliers are busy through their

@@ -4,31 +4,13 @@
 #[cfg(target_arch = "x86_64")]
 use super::avx512::Vectored;
 use super::definition::MulXorshift;
+use super::round::Round;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::bijection::lanes::Lane as Vectored;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
 #[cfg(target_arch = "x86_64")]
 use crate::word::Index;
 use crate::word::Word;
-
-/// A round: `x = a x + c` and a xorshift, or the inverse of that.
-#[derive(Clone, Copy)]
-pub(super) struct Round<L> {
-    pub(super) multiplier: L,
-    pub(super) increment: L,
-    pub(super) shift: usize,
-    /// The bits that the xorshift may change. Bits above the domain's are garbage until they are
-    /// masked off at the end; nothing reads them before, since additions and multiplications carry
-    /// nothing down.
-    pub(super) mask: L,
-}
-
-impl<L: Lane> Round<L> {
-    #[inline(always)]
-    fn xorshift(self, x: L) -> L {
-        x ^ (x >> self.shift & self.mask)
-    }
-}
 
 /// The rounds, in the order in which they are applied.
 pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {

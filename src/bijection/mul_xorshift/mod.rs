@@ -4,6 +4,7 @@
 mod avx512;
 mod definition;
 mod lanes;
+mod round;
 
 pub use definition::MulXorshift;
 
