@@ -245,10 +245,11 @@ fn placing<'a, T: Send + 'a, L: LowBits + 'a>(
     Ok(Box::new(move || sorted.place()))
 }
 
-/// The places at which a thread puts a bucket's items before it closes their gaps, if it does so.
+/// The places at which a thread puts a bucket's items before it closes their gaps, if it does so
+/// wherever there are gaps. They are there without gaps too, as the bitmap is.
 fn places_at_slots<T>(order: Order, buckets: Buckets) -> usize {
-    let is_closed = order == Order::Gaps && gaps::are_closed::<T>(SimdLevel::current(), buckets);
-    if is_closed { buckets.len() } else { 0 }
+    let are_closed = gaps::are_closed::<T>(SimdLevel::current(), buckets);
+    if are_closed && order != Order::Sparse { buckets.len() } else { 0 }
 }
 
 /// A thread's room for one bucket's items in order, and for what puts them in order.
@@ -280,18 +281,19 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
         parallel::each_of(stages, |Stage { places, taken, cells }| {
             let of = partition.buckets;
             let (at_slots, places) = places.split_at_mut(places_at_slots::<T>(order, of));
+            let closes_gaps = order == Order::Gaps && !at_slots.is_empty();
             while let Some((bucket, out)) = next() {
                 let count = out.len();
                 let parts = partition.parts.as_slice();
-                let (order, stage) = if at_slots.is_empty() {
-                    (order, &mut places[..count])
-                } else {
+                let (order, stage) = if closes_gaps {
                     (Order::Slots { count }, &mut *at_slots)
+                } else {
+                    (order, &mut places[..count])
                 };
                 let order = OrderBucket { parts, bucket, buckets: of, order, taken, cells, stage };
                 let is_complete = level.run(order);
                 debug_assert!(is_complete, "a trusted bijection has one slot for each item");
-                if !at_slots.is_empty() {
+                if closes_gaps {
                     // SAFETY: `Order::Slots` has written every word.
                     let taken = unsafe { assume_init(taken) };
                     let to = places[..count].as_mut_ptr().cast();
