@@ -6,8 +6,9 @@
 //! A vector crate such as `wide` picks its instructions at compile time, and users compile for the
 //! oldest machine. With SSE2 its vectors are faster than the loops in some families and slower in
 //! others (`benches/wide`, `docs/results/cpu.md`), and where there is AVX-512 the loops are several
-//! times as fast as with SSE2. Intrinsics are used only to pack survivors, since compilers turn no
-//! loop into that instruction.
+//! times as fast as with SSE2. Intrinsics are used only where compilers do not find the
+//! instruction: to pack survivors, to mark them, to close gaps between items, and for the default
+//! family with AVX-512.
 
 use std::sync::OnceLock;
 
@@ -139,6 +140,14 @@ impl SimdLevel {
             }
             *allowed.last().expect("the portable level is always there")
         })
+    }
+
+    /// Whether the level's instructions include those of AVX-512.
+    pub(crate) fn has_avx512(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return matches!(self.0, Kind::Avx512 | Kind::Vbmi2);
+        #[cfg(not(target_arch = "x86_64"))]
+        false
     }
 
     /// The level's name, as the environment variable spells it.

@@ -16,7 +16,7 @@ use crate::word::Index;
 pub(crate) const BLOCK: usize = 256;
 
 /// Fewer points than this are evaluated one at a time.
-const FEW: usize = 8;
+pub(crate) const FEW: usize = 8;
 
 /// A bijection that is evaluated on a block of points at once.
 pub(crate) trait Lanes {
@@ -28,6 +28,21 @@ pub(crate) trait Lanes {
     /// `#[inline(always)]`. `LARGE` says that a block fits the registers with room to spare, as it
     /// does with AVX-512.
     fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
+
+    /// Writes the values at consecutive points, with AVX-512. By default
+    /// [`evaluate`](Self::evaluate) does it; a family may override it with intrinsics.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512<M: Index>(&self, first: Self::Point, out: &mut [M])
+    where
+        Self: Sized,
+    {
+        Run { lanes: self, first, out }.evaluate::<true>();
+    }
 
     /// The value at one point.
     fn evaluate_one(&self, point: Self::Point) -> Self::Point;
@@ -85,10 +100,10 @@ pub(crate) fn each_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, values: &
     level.run(Each { lanes, values });
 }
 
-struct Run<'a, L: Lanes, M> {
-    lanes: &'a L,
-    first: L::Point,
-    out: &'a mut [M],
+pub(crate) struct Run<'a, L: Lanes, M> {
+    pub(crate) lanes: &'a L,
+    pub(crate) first: L::Point,
+    pub(crate) out: &'a mut [M],
 }
 
 impl<L: Lanes, M: Index> SimdKernel for Run<'_, L, M> {
@@ -102,13 +117,14 @@ impl<L: Lanes, M: Index> SimdKernel for Run<'_, L, M> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) {
-        self.evaluate::<true>();
+        // SAFETY: the caller promises the same features.
+        unsafe { self.lanes.run_avx512(self.first, self.out) };
     }
 }
 
 impl<L: Lanes, M: Index> Run<'_, L, M> {
     #[inline(always)]
-    fn evaluate<const LARGE: bool>(self) {
+    pub(crate) fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, mut first, out } = self;
         let mut points = [L::Point::zero(); BLOCK];
         let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
@@ -212,6 +228,9 @@ pub(crate) fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
                 let mut wide = vec![u64::MAX; len as usize];
                 run_at(level, lanes, first, &mut wide);
                 assert_eq!(wide, expected, "{what}: run");
+                let mut own = vec![L::Point::zero(); len as usize];
+                run_at(level, lanes, first, &mut own);
+                assert!(own.iter().map(|x| x.extend()).eq(expected.clone()), "{what}: run, narrow");
                 let mut own: Vec<L::Point> = points.rev().map(L::Point::truncate).collect();
                 each_at(level, lanes, &mut own);
                 own.reverse();

@@ -1,28 +1,16 @@
 //! A [`MulXorshift`] on many points at once, in the narrowest lanes that hold the domain: a vector
 //! holds twice as many words of half the width.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Vectored;
 use super::definition::MulXorshift;
+use super::round::Round;
+#[cfg(not(target_arch = "x86_64"))]
+use crate::bijection::lanes::Lane as Vectored;
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
+#[cfg(target_arch = "x86_64")]
+use crate::word::Index;
 use crate::word::Word;
-
-/// A round: `x = a x + c` and a xorshift, or the inverse of that.
-#[derive(Clone, Copy)]
-struct Round<L> {
-    multiplier: L,
-    increment: L,
-    shift: usize,
-    /// The bits that the xorshift may change. Bits above the domain's are garbage until they are
-    /// masked off at the end; nothing reads them before, since additions and multiplications carry
-    /// nothing down.
-    mask: L,
-}
-
-impl<L: Lane> Round<L> {
-    #[inline(always)]
-    fn xorshift(self, x: L) -> L {
-        x ^ (x >> self.shift & self.mask)
-    }
-}
 
 /// The rounds, in the order in which they are applied.
 pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {
@@ -80,7 +68,7 @@ fn inverse<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
     }
 }
 
-impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
+impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
     for Rounds<'_, INVERSE, N, L, ROUNDS>
 {
     type Point = L;
@@ -103,6 +91,35 @@ impl<const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize> Lanes
         }
     }
 
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512<M: Index>(&self, first: L, out: &mut [M]) {
+        use crate::bijection::lanes::{FEW, Run};
+
+        if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
+            return Run { lanes: self, first, out }.evaluate::<true>();
+        }
+        // SAFETY: an index of the size of L is an L.
+        let out =
+            unsafe { core::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<L>(), out.len()) };
+        let rounds = uncounted(&self.rounds);
+        let (blocks, rest) = out.split_at_mut(out.len() / L::POINTS * L::POINTS);
+        // SAFETY: the caller promises more features.
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, first, blocks) };
+        let first = first.wrapping_add(&L::truncate(blocks.len() as u64));
+        if rest.len() < FEW {
+            for (value, k) in rest.iter_mut().zip(0..) {
+                *value = self.evaluate_one(first.wrapping_add(&L::truncate(k)));
+            }
+            return;
+        }
+        let mut lanes = L::ZERO;
+        let lanes = lanes.as_mut();
+        // SAFETY: the features are the same.
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, first, lanes) };
+        rest.copy_from_slice(&lanes[..rest.len()]);
+    }
+
     #[inline(always)]
     fn evaluate_one(&self, point: L) -> L {
         let point = N::wrap(point.extend());
@@ -117,7 +134,7 @@ mod tests {
     use crate::bijection::Bijection;
     use crate::bijection::lanes::check;
 
-    fn check_in<L: Lane, const ROUNDS: usize>(cipher: &MulXorshift<ROUNDS>) {
+    fn check_in<L: Vectored, const ROUNDS: usize>(cipher: &MulXorshift<ROUNDS>) {
         // The largest length for which a run's end still fits a word.
         let last = cipher.last().min(u64::MAX - 1);
         let what = format!("{} bits in {} bytes", cipher.bits, size_of::<L>());

@@ -1,7 +1,10 @@
 //! [`MulXorshift`]: keyed affine maps alternating with xorshifts.
 
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod definition;
 mod lanes;
+mod round;
 
 pub use definition::MulXorshift;
 

@@ -18,6 +18,9 @@ pub(super) trait LowBits: Copy + Send + Sync {
     /// The low bits of a number within its bucket.
     fn of(number: u64) -> Self;
 
+    /// Evaluates the bijection at the slots from `first` on.
+    fn forward_run(f: &Trusted, first: u64, values: &mut [Self::Index]);
+
     /// Evaluates the inverse at the indexes from `first` on.
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [Self::Index]);
 }
@@ -42,6 +45,10 @@ impl LowBits for u16 {
         number as Self
     }
 
+    fn forward_run(f: &Trusted, first: u64, values: &mut [u32]) {
+        f.forward_run_u32(first, values);
+    }
+
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [u32]) {
         f.inverse_run_u32(first, slots);
     }
@@ -64,6 +71,10 @@ impl LowBits for u32 {
     #[inline(always)]
     fn of(number: u64) -> Self {
         number as Self
+    }
+
+    fn forward_run(f: &Trusted, first: u64, values: &mut [u64]) {
+        f.forward_run(first, values);
     }
 
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [u64]) {

@@ -30,6 +30,7 @@ mod cycles;
 pub(crate) mod direct;
 mod each_once;
 pub(crate) mod exact;
+mod gaps;
 mod in_place;
 mod pack;
 pub(crate) mod partitioned;

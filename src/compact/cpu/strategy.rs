@@ -85,10 +85,14 @@ impl Strategy {
         is_kept: bool,
         most_buckets: u64,
     ) -> impl Iterator<Item = Way<'p>> {
-        let sorted = self.sorting::<T>(p, direction, far, most_buckets).map(Way::Sorted);
-        let in_place = self.in_place::<T>(p, direction, far, most_buckets).map(Way::InPlace);
-        let ways = if is_kept { [sorted, in_place] } else { [in_place, sorted] };
-        ways.into_iter().flatten()
+        // Each is asked for only when it is to be tried: short calls notice it otherwise.
+        [is_kept, !is_kept].into_iter().filter_map(move |sorts| {
+            if sorts {
+                self.sorting::<T>(p, direction, far, most_buckets).map(Way::Sorted)
+            } else {
+                self.in_place::<T>(p, direction, far, most_buckets).map(Way::InPlace)
+            }
+        })
     }
 
     /// The move in place of items of type T; `None` if it does not apply. The arguments are those

@@ -1,4 +1,4 @@
-//! What a redesign of the whole crate cost in speed: two revisions beside each other.
+//! Two revisions beside each other: what a redesign cost in speed, or a change gained.
 
 use super::{Computed, Results, conditions_of, table};
 use crate::measure::median;
@@ -7,7 +7,19 @@ use crate::sheet::Sheet;
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
     let sheet = results.sheet("cpu-redesign")?;
     computed.block("cpu redesign", conditions_of(&sheet) + &by_contender(&sheet)?);
+    for (file, block) in [("cpu-walks", "cpu walks"), ("cpu-gaps", "cpu gaps")] {
+        let sheet = results.sheet(file)?;
+        computed.block(block, conditions_of(&sheet) + &all_rows(&sheet)?);
+    }
     Ok(())
+}
+
+/// All columns after the origin, as they are.
+fn all_rows(sheet: &Sheet) -> Result<String, String> {
+    let first = sheet.column("machine")? + 1;
+    let head: Vec<&str> = sheet.head[first..].iter().map(String::as_str).collect();
+    let rows: Vec<&[String]> = sheet.rows.iter().map(|row| &row[first..]).collect();
+    Ok(table(&head, &rows))
 }
 
 /// A line for each contender, in the order in which they come.

@@ -14,6 +14,7 @@ use crate::base::stream::{LINE, prefetch_lines};
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
+use crate::word::Word;
 
 /// What all threads share.
 pub(super) struct BlockExchange<'a, T, L> {
@@ -55,7 +56,7 @@ enum Then {
 }
 
 /// One thread's blocks.
-pub(super) struct Collector<'a, T, L> {
+pub(super) struct Collector<'a, T, L: LowBits> {
     exchange: &'a BlockExchange<'a, T, L>,
     /// Blocks of items, and of their low bits: open ones, full ones and free ones; and, without low
     /// bits, those that have been taken.
@@ -68,7 +69,7 @@ pub(super) struct Collector<'a, T, L> {
     free: Vec<u32>,
     /// The blocks that are to be read next, and where their items go.
     steps: Vec<Step>,
-    to: Vec<u64>,
+    to: Vec<L::Index>,
 }
 
 // SAFETY: through a shared collector other threads only reach the bits of items, to copy them. That
@@ -201,6 +202,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             Then::Free(block) => unsafe { items.add(block as usize * Self::BLOCK) }.cast(),
         };
         for (k, &to) in all[to].iter().enumerate() {
+            let to = to.widen();
             let bucket = (to >> bits) as usize;
             let next = &mut nexts[bucket];
             let place = *next as usize;
@@ -245,9 +247,9 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
 
 /// What a collector does, with the vector instructions of this machine: it reads blocks, and writes
 /// full ones, until no block is left to read and no full one to write.
-pub(super) struct Run<'c, 'a, T, L>(&'c mut Collector<'a, T, L>);
+pub(super) struct Run<'c, 'a, T, L: LowBits>(&'c mut Collector<'a, T, L>);
 
-impl<'c, 'a, T, L> Run<'c, 'a, T, L> {
+impl<'c, 'a, T, L: LowBits> Run<'c, 'a, T, L> {
     /// # Safety
     ///
     /// The exchange's array and low bits have as many places as its grid, and only the collectors
@@ -273,7 +275,7 @@ impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
             // such as that of another collector. So nobody ever waits for a thread that is here: it
             // has read all blocks that it has taken.
             let runs = collector.steps.iter().map(Step::places);
-            collector.exchange.destinations.list(runs, &mut collector.to);
+            collector.exchange.destinations.list::<L>(runs, &mut collector.to);
             let mut done = 0;
             for number in 0..collector.steps.len() {
                 let step = collector.steps[number];

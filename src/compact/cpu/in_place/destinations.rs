@@ -3,14 +3,17 @@
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
+use num_traits::Zero;
 use rayon::prelude::*;
 
 use super::marks::for_each_word;
 use crate::base::check::try_with_capacity;
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::Direction;
+use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::survivors::{SlotRange, Values, room_for};
 use crate::error::Error;
+use crate::word::Index;
 
 /// Computes where items go: to the slots of a permutation's domain, for a shuffle, or to indexes,
 /// for undoing one.
@@ -38,19 +41,26 @@ impl<'a> Destinations<'a> {
     }
 
     /// Replaces what `to` holds with the destinations of the items at several runs of places, one
-    /// after the other. `to` has the capacity for them.
-    pub(super) fn list(&self, runs: impl Iterator<Item = Range<usize>>, to: &mut Vec<u64>) {
+    /// after the other, in the words of low bits of type L. `to` has the capacity for them.
+    pub(super) fn list<L: LowBits>(
+        &self,
+        runs: impl Iterator<Item = Range<usize>>,
+        to: &mut Vec<L::Index>,
+    ) {
         to.clear();
-        match self {
-            Self::Slots(f) => {
-                runs.for_each(|run| to.extend(run.start as u64..run.end as u64));
-                f.inverse_each(to);
+        for run in runs {
+            let (first, before) = (run.start as u64, to.len());
+            match self {
+                Self::Survivors(survivors) => survivors.list(run, to),
+                Self::Slots(f) => {
+                    to.resize(before + run.len(), L::Index::zero());
+                    L::inverse_run(f, first, &mut to[before..]);
+                }
+                Self::Values(f) => {
+                    to.resize(before + run.len(), L::Index::zero());
+                    L::forward_run(f, first, &mut to[before..]);
+                }
             }
-            Self::Values(f) => {
-                runs.for_each(|run| to.extend(run.start as u64..run.end as u64));
-                f.forward_each(to);
-            }
-            Self::Survivors(survivors) => runs.for_each(|run| survivors.list(run, to)),
         }
     }
 }
@@ -95,10 +105,10 @@ impl<'a> Survivors<'a> {
     }
 
     /// Appends the survivors whose numbers are in a run.
-    fn list(&self, run: Range<usize>, to: &mut Vec<u64>) {
+    fn list<N: Index>(&self, run: Range<usize>, to: &mut Vec<N>) {
         let (mut cell, mut skipped) = self.find(run.start);
         let mut left = run.len();
-        let mut room = [MaybeUninit::<u64>::uninit(); room_for(Self::CHUNK * CELL)];
+        let mut room = [MaybeUninit::<N>::uninit(); room_for(Self::CHUNK * CELL)];
         while left > 0 {
             // As many cells as hold what is left, if they fit the room.
             let (first, mut count) = (cell, 0);
@@ -169,7 +179,7 @@ mod tests {
                 let survivors = Survivors::new(&f, len as usize).unwrap();
                 let len = len as usize;
                 for run in [0..1, 0..len, len / 3..len / 2, len / 2..len, len - 1..len] {
-                    let mut to = Vec::new();
+                    let mut to = Vec::<u64>::new();
                     survivors.list(run.clone(), &mut to);
                     assert_eq!(to, all[run]);
                 }

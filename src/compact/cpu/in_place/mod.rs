@@ -41,6 +41,7 @@ use grid::Grid;
 use marks::Marks;
 
 use super::buckets::{Buckets, LowBits};
+use super::gaps;
 use super::taken::TakenSlots;
 use super::tuning;
 use crate::base::abort::AbortOnUnwind;
@@ -182,7 +183,12 @@ impl<'a> InPlace<'a> {
         for (items, lows) in blocks.zip(block_lows) {
             collectors.push(Collector::new(&exchange, items, lows)?);
         }
-        let most = counts.iter().copied().max().unwrap_or(0).max(1);
+        let level = SimdLevel::current();
+        let most = if marks.is_some() && gaps::are_closed::<T>(level, buckets) {
+            buckets.len()
+        } else {
+            counts.iter().copied().max().unwrap_or(0).max(1)
+        };
         let words = TakenSlots::count(buckets.len());
         let stages = stages.room(threads * most)?.chunks_mut(most);
         let mut all = try_with_capacity(threads)?;
@@ -191,7 +197,6 @@ impl<'a> InPlace<'a> {
         // Nothing below unwinds. If it did, items would exist twice or not at all, so the guard
         // aborts.
         let guard = AbortOnUnwind;
-        let level = SimdLevel::current();
         parallel::each_mut(&mut collectors, |_, collector| {
             // SAFETY: the caller promises as many items as this was created for, which is the
             // number of the grid's places, and that nobody else uses them. There are as many low

@@ -11,6 +11,7 @@ use crate::base::memory::assume_init_mut;
 use crate::base::parallel;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::compact::cpu::buckets::LowBits;
+use crate::compact::cpu::gaps::{self, CloseGaps};
 use crate::compact::cpu::taken::TakenSlots;
 use crate::compact::cpu::tuning;
 
@@ -18,7 +19,8 @@ use crate::compact::cpu::tuning;
 pub(super) type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
 
 /// Puts the items of every bucket in the order of their slots or indexes. They are without gaps
-/// unless there are `marks`. Each stage has room for the largest bucket.
+/// unless there are `marks`. Each stage has room for the largest bucket, with its gaps
+/// where those [are closed](gaps::are_closed).
 ///
 /// # Safety
 ///
@@ -41,12 +43,20 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
                 marks.rank(bucket, taken);
             }
             let places = exchange.grid.places(bucket);
-            let stage = &mut stage[..places.len()];
             let first = places.start;
-            let taken = marks.map(|_| &*taken);
-            level.run(OrderBucket { exchange, collectors, bucket, first, taken, stage });
             // SAFETY: the grid's places are in the array, and this bucket's are only this thread's.
             let to = unsafe { exchange.items.at(first) };
+            if marks.is_some() && gaps::are_closed::<T>(level, exchange.buckets) {
+                let stage = &mut stage[..exchange.buckets.len()];
+                level.run(OrderBucket { exchange, collectors, bucket, first, taken: None, stage });
+                // SAFETY: `OrderBucket` has written an item to the stage, which is elsewhere, for
+                // each taken slot: the bucket's own items, of which there are as many as places.
+                level.run(unsafe { CloseGaps::new(stage, taken, to, places.len()) });
+                continue;
+            }
+            let stage = &mut stage[..places.len()];
+            let taken = marks.map(|_| &*taken);
+            level.run(OrderBucket { exchange, collectors, bucket, first, taken, stage });
             // SAFETY: `OrderBucket` has written an item to every place of the stage, which is
             // elsewhere: the bucket's own items, each once. So none is lost or duplicated.
             unsafe { ptr::copy_nonoverlapping(stage.as_ptr().cast(), to, stage.len()) };
@@ -63,7 +73,7 @@ fn fill(room: &mut [MaybeUninit<TakenSlots>]) -> &mut [TakenSlots] {
 
 /// Copies a bucket's items to the stage, in order. It is compiled for each instruction set, since
 /// most machines have an instruction that counts bits.
-struct OrderBucket<'a, 'e, T, L> {
+struct OrderBucket<'a, 'e, T, L: LowBits> {
     exchange: &'a BlockExchange<'e, T, L>,
     collectors: &'a [Collector<'e, T, L>],
     bucket: usize,

@@ -41,12 +41,13 @@ use place::{Order, OrderBucket};
 use sort::{Capacity, Key, Partition};
 
 use super::buckets::{Buckets, LowBits};
+use super::gaps::{self, CloseGaps};
 use super::places::{Source, Target};
 use super::taken::TakenSlots;
 use super::tuning;
 use crate::base::abort::AbortOnUnwind;
 use crate::base::check::try_with_capacity;
-use crate::base::memory::Buffer;
+use crate::base::memory::{Buffer, assume_init};
 use crate::base::parallel;
 use crate::base::simd::SimdLevel;
 use crate::base::stream::publish;
@@ -229,7 +230,8 @@ fn placing<'a, T: Send + 'a, L: LowBits + 'a>(
         buckets.push((bucket, places));
     }
     let most = buckets.iter().map(|(_, places)| places.len()).max().unwrap_or(0);
-    let stages = stages.room(threads * most)?.chunks_mut(most);
+    let room = places_at_slots::<T>(order, all) + most;
+    let stages = stages.room(threads * room)?.chunks_mut(room);
     // Chunks of what is not needed are not empty either. The bitmap is there without gaps too, so
     // that a later call with gaps needs no more memory.
     let words = if order == Order::Sparse { 1 } else { TakenSlots::count(all.len()) };
@@ -241,6 +243,13 @@ fn placing<'a, T: Send + 'a, L: LowBits + 'a>(
     rooms.extend(stages.map(|((places, taken), cells)| Stage { places, taken, cells }));
     let sorted = Sorted { partition, order, buckets, stages: rooms };
     Ok(Box::new(move || sorted.place()))
+}
+
+/// The places at which a thread puts a bucket's items before it closes their gaps, if it does so
+/// wherever there are gaps. They are there without gaps too, as the bitmap is.
+fn places_at_slots<T>(order: Order, buckets: Buckets) -> usize {
+    let are_closed = gaps::are_closed::<T>(SimdLevel::current(), buckets);
+    if are_closed && order != Order::Sparse { buckets.len() } else { 0 }
 }
 
 /// A thread's room for one bucket's items in order, and for what puts them in order.
@@ -271,13 +280,28 @@ impl<T: Send, L: LowBits, O: Target<T>> Sorted<'_, T, L, O> {
         let next = || buckets.lock().expect("nobody panics with it").next();
         parallel::each_of(stages, |Stage { places, taken, cells }| {
             let of = partition.buckets;
+            let (at_slots, places) = places.split_at_mut(places_at_slots::<T>(order, of));
+            let closes_gaps = order == Order::Gaps && !at_slots.is_empty();
             while let Some((bucket, out)) = next() {
-                let stage = &mut places[..out.len()];
+                let count = out.len();
                 let parts = partition.parts.as_slice();
+                let (order, stage) = if closes_gaps {
+                    (Order::Slots { count }, &mut *at_slots)
+                } else {
+                    (order, &mut places[..count])
+                };
                 let order = OrderBucket { parts, bucket, buckets: of, order, taken, cells, stage };
                 let is_complete = level.run(order);
                 debug_assert!(is_complete, "a trusted bijection has one slot for each item");
-                out.stream(stage);
+                if closes_gaps {
+                    // SAFETY: `Order::Slots` has written every word.
+                    let taken = unsafe { assume_init(taken) };
+                    let to = places[..count].as_mut_ptr().cast();
+                    // SAFETY: there are `count` places, which are not among those at slots. There
+                    // is an item at each of as many taken slots.
+                    level.run(unsafe { CloseGaps::<T>::new(at_slots, taken, to, count) });
+                }
+                out.stream(&places[..count]);
             }
             publish();
         });

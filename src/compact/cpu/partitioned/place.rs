@@ -16,6 +16,9 @@ pub(super) enum Order {
     Dense,
     /// A bitmap of the slots tells how many are taken before each.
     Gaps,
+    /// The items are put at their slots, of which `count` are taken. The gaps are closed later
+    /// ([`CloseGaps`](crate::compact::cpu::gaps::CloseGaps)).
+    Slots { count: usize },
     /// Few slots are taken: the items are sorted.
     Sparse,
 }
@@ -27,11 +30,12 @@ pub(super) struct OrderBucket<'a, T, P> {
     pub(super) bucket: usize,
     pub(super) buckets: Buckets,
     pub(super) order: Order,
-    /// Room for [`TakenSlots::count`] words, for [`Order::Gaps`].
+    /// Room for [`TakenSlots::count`] words, for [`Order::Gaps`]; all are initialised for
+    /// [`Order::Slots`].
     pub(super) taken: &'a mut [MaybeUninit<TakenSlots>],
     /// Room for [`Cells::room`] words, for [`Order::Sparse`].
     pub(super) cells: &'a mut [MaybeUninit<u32>],
-    /// As many places as the bucket has items.
+    /// As many places as the bucket has items, or a place for each slot for [`Order::Slots`].
     pub(super) stage: &'a mut [MaybeUninit<T>],
 }
 
@@ -42,9 +46,7 @@ fn find_taken<'a, T, P: InBuckets<T>>(
     bucket: usize,
     room: &'a mut [MaybeUninit<TakenSlots>],
 ) -> (&'a [TakenSlots], usize) {
-    room.fill(MaybeUninit::new(TakenSlots::NONE));
-    // SAFETY: `fill` has just written a value to each word of the room.
-    let taken = unsafe { assume_init_mut(room) };
+    let taken = none_taken(room);
     for part in parts {
         part.for_each(bucket, |slot, _| taken[slot / 64].slots |= 1 << (slot % 64));
     }
@@ -54,6 +56,14 @@ fn find_taken<'a, T, P: InBuckets<T>>(
         before += word.slots.count_ones();
     }
     (taken, before as usize)
+}
+
+/// Makes words that say that no slot is taken.
+#[inline(always)]
+fn none_taken(room: &mut [MaybeUninit<TakenSlots>]) -> &mut [TakenSlots] {
+    room.fill(MaybeUninit::new(TakenSlots::NONE));
+    // SAFETY: `fill` has just written a value to each word of the room.
+    unsafe { assume_init_mut(room) }
 }
 
 impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
@@ -78,6 +88,17 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
                 part.for_each(bucket, |slot, item| copy(item, &mut stage[slot]));
             }
             return true;
+        }
+        if let Order::Slots { count } = order {
+            let taken = &mut *none_taken(taken);
+            for part in parts {
+                part.for_each(bucket, |slot, item| {
+                    taken[slot / 64].slots |= 1 << (slot % 64);
+                    copy(item, &mut stage[slot]);
+                });
+            }
+            let all = taken.iter().map(|word| word.slots.count_ones() as usize).sum::<usize>();
+            return all == count;
         }
         // There is a word for every slot that 16 bits can name, so the compiler can drop the bounds
         // checks.
