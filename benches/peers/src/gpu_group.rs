@@ -195,7 +195,10 @@ impl Bench<'_> {
         }
         let id = match NcclId::new() {
             Ok(id) => id,
-            Err(error) => return Ok(println!("# {name}: {error}")),
+            Err(error) => {
+                println!("# {name}: {error}");
+                return Ok(());
+            }
         };
         let together = Barrier::new(streams.len());
         let ranks = thread::scope(|scope| {
@@ -211,7 +214,10 @@ impl Bench<'_> {
         for rank in ranks {
             match rank {
                 Ok(of_rank) => times.push(of_rank),
-                Err(error) => return Ok(println!("# {name}, {} items: {error}", self.len())),
+                Err(error) => {
+                    println!("# {name}, {} items: {error}", self.len());
+                    return Ok(());
+                }
             }
         }
         for (direction, name) in [name.into(), format!("back, {name}")].iter().enumerate() {
