@@ -13,7 +13,7 @@ use crate::error::{Error, GpuError};
 /// has to run until all ranks have joined, since they meet at a port of its machine. To make one
 /// takes NCCL 2.19 or later, and no GPU.
 ///
-/// Whoever has the bytes and reaches that port can join: pass them only to those who should.
+/// Anyone who has the bytes and reaches that port can join: pass them only to those who should.
 ///
 /// Which network the processes meet in is NCCL's choice, and its variable `NCCL_SOCKET_IFNAME` that
 /// of the user. The variable `BIJECTIVE_SHUFFLE_NCCL` names the library `libnccl.so.2` if the
