@@ -81,7 +81,7 @@ impl NcclId {
     }
 }
 
-/// Without the bytes, since whoever has them can join.
+/// Without the bytes, since anyone who has them can join.
 impl fmt::Debug for NcclId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NcclId").finish_non_exhaustive()

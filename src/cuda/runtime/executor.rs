@@ -2,9 +2,10 @@
 //!
 //! An executor serves one stream. A look-back leaves its ticket and its epoch ready for the next
 //! launch on the same memory, and working memory is reused without waiting for earlier launches.
-//! Both are correct only because all of these launches are in one stream, in order. In a group, the
-//! streams of other members use an executor's working memory too; there every stream waits for all
-//! others before the first phase of a call and after each, by `Members::meet`.
+//! Both are correct only because all of these launches are in one stream, in order. In a group,
+//! other streams use an executor's working memory too: those of other members, before and after
+//! whose phases every stream waits for all others, by `Members::meet`, and those of copies, which
+//! events order with each piece. Ranks order their messages in the same way, in `group/ranks`.
 
 use std::ffi::c_void;
 use std::sync::Arc;

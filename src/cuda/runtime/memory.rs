@@ -123,10 +123,11 @@ impl Memory {
             // The old memory is freed first, so that the two need not exist together.
             self.give_up();
             // SAFETY: `alloc` returns uninitialised bytes, which must be written before they are
-            // read. Only kernels and copies of plans use the address, and each reads only what an
-            // earlier one, or itself, has written. Those of one plan are in the stream, in order;
-            // those of a group's other members are between two points at which all streams wait
-            // for each other.
+            // read. Kernels and copies of plans use the address, and in groups copies between
+            // members and messages between ranks. Each reads only what an earlier one, or itself,
+            // has written, but for copies of whole buckets, for which `working_memory` clears it.
+            // Those of one plan are in the stream, in order; other streams and this one wait for
+            // each other, by events, before and after they use it.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
             self.address = memory.device_ptr(stream).0;
