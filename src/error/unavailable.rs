@@ -105,9 +105,9 @@ impl fmt::Display for Unavailable {
                 write!(f, "the driver could not be started: error {code}")
             }
             Self::NoCompiler => f.write_str(
-                "this call needs the library NVRTC, which was not found: install it, by `pip install nvidia-cuda-nvrtc`, \
-                 `conda install -c conda-forge cuda-nvrtc` or, from NVIDIA's repository, \
-                 `apt install cuda-nvrtc-13-0`, and set BIJECTIVE_SHUFFLE_NVRTC to the path of \
+                "this call needs the library NVRTC, which was not found: install it, by \
+                 `pip install nvidia-cuda-nvrtc`, `conda install -c conda-forge cuda-nvrtc` or, from \
+                 NVIDIA's repository, `apt install cuda-nvrtc-13-0`, and set BIJECTIVE_SHUFFLE_NVRTC to the path of \
                  libnvrtc.so (Windows: nvrtc64_*.dll) if it still is not found",
             ),
             Self::CompilerNotLoaded { path, reason } => write!(

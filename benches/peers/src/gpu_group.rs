@@ -102,7 +102,8 @@ impl Number for u64 {
 /// A kernel that writes items; `ITEM` is their type.
 const NUMBERS: &str = r#"
 extern "C" __global__ void numbers(ITEM* out, uint64_t first, uint64_t count) {
-    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < count; k += uint64_t(gridDim.x) * blockDim.x) {
+    const uint64_t all = uint64_t(gridDim.x) * blockDim.x;
+    for (uint64_t k = blockIdx.x * uint64_t(blockDim.x) + threadIdx.x; k < count; k += all) {
         out[k] = ITEM(first + k);
     }
 }

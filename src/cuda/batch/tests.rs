@@ -82,7 +82,8 @@ fn program(main: &str) -> String {
                                  Index last, Index most, uint64_t first, uint64_t rows) {
              Rows<N> memory(rows * (uint64_t(most) + 1));
              launch(2, 32 * WARPS, true, [&] {
-                 write_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(keys, width, last, most, first, rows, memory.out());
+                 write_cipher_rows<Index, WARPS, ROW_WARPS, 4, DENSE, F>(
+                     keys, width, last, most, first, rows, memory.out());
              });
              memory.print();
          }\n",
