@@ -79,7 +79,8 @@ def check(manifest, rules):
             faults.append(f"{name} {package['version']}: {licence}" + " (published)" * (number in strict))
     for fault in faults:
         print(fault)
-    print(f"{manifest}: {len(packages)} packages checked, {len(strict)} of them with the published ones; {len(faults)} not allowed")
+    counts = f"{len(packages)} packages checked, {len(strict)} of them with the published ones"
+    print(f"{manifest}: {counts}; {len(faults)} not allowed")
     return len(faults)
 
 

@@ -43,7 +43,10 @@ SOURCE = f"https://docs.rs/crate/{LIBRARY}/latest/source/"
 def packaged(package):
     command = ["cargo", "package", "--list", "--allow-dirty", "--locked", "--package", package]
     # A package may be a workspace of its own.
-    return set(subprocess.run(command, cwd=PACKAGES[package], check=True, capture_output=True, text=True).stdout.split("\n")[:-1])
+    listed = subprocess.run(
+        command, cwd=PACKAGES[package], check=True, capture_output=True, text=True
+    )
+    return set(listed.stdout.split("\n")[:-1])
 
 
 def tracked():

@@ -35,9 +35,9 @@ __device__ __forceinline__ void send_items(const F& f, const T* source, uint64_t
 // are in the member's own run of the source. If the survivors of a block are more than a tile
 // holds, nothing of it is moved, and the overflow word is set.
 template <int THREADS, int PER_THREAD, int BITS, class Index, class F, class T, class Key>
-__device__ __forceinline__ void send_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases, uint32_t slots,
-                                               uint32_t counted, const uint64_t* before, const Shards<T>& source, int shift,
-                                               const Buckets<T, Key>& to) {
+__device__ __forceinline__ void send_survivors(const F& f, uint64_t last, uint64_t len, const uint64_t* bases,
+                                               uint32_t slots, uint32_t counted, const uint64_t* before,
+                                               const Shards<T>& source, int shift, const Buckets<T, Key>& to) {
     extern __shared__ __align__(16) unsigned char memory[];
     using Tile = Distribute<THREADS, PER_THREAD, BITS, T, Key, Buckets<T, Key>, Index>;
     auto& tile = *reinterpret_cast<Tile*>(memory);

@@ -219,7 +219,8 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     uint32_t key[PER_THREAD];
     survivors.read(key, all);
     const T* const from = source + shared_base + threadIdx.x;
-    tile.run(key, valid_records<THREADS, PER_THREAD>(all), all, shift, 0, to, [from](int k) { return from[THREADS * k]; });
+    const uint32_t valid = valid_records<THREADS, PER_THREAD>(all);
+    tile.run(key, valid, all, shift, 0, to, [from](int k) { return from[THREADS * k]; });
 }
 
 // Second pass: distributes a bucket's records to smaller buckets, by the next lower bits.

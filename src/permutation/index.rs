@@ -149,7 +149,8 @@ impl SurvivorIndex {
         count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let bits = slots_per_block.trailing_zeros();
-        Ok(Self(Form::Counts(Counts::from_blocks(last, len, bits, count)?)))
+        let together = tuning::SUPERBLOCKS_TOGETHER;
+        Ok(Self(Form::Counts(Counts::from_blocks(last, len, bits, together, count)?)))
     }
 
     /// The slots of the survivors in order, if they are listed.
@@ -259,34 +260,49 @@ impl Counts {
         Ok(self)
     }
 
-    /// The counts of blocks that somebody else counts, some superblocks at a time.
+    /// The counts of blocks that somebody else counts, some superblocks at a time. Whoever counts
+    /// leaves the host idle, so that it adds up those before meanwhile.
     #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
     fn from_blocks(
         last: u64,
         len: u64,
         bits: u32,
+        superblocks_together: u64,
         mut count: impl FnMut(u64, &mut [u32]) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let superblocks = vec_of_zeros((last >> SUPERBLOCK_BITS) + 1)?;
-        let blocks = vec_of_zeros((last >> bits) + 1)?;
-        let mut all = Self { last, bits, superblocks, blocks };
-        let per_superblock = 1_usize << (SUPERBLOCK_BITS - bits);
-        let together = per_superblock << tuning::SUPERBLOCKS_TOGETHER_BITS;
-        let mut room = vec![0_u32; together.min(all.blocks.len())];
-        let mut totals = all.superblocks.iter_mut();
-        for (first, blocks) in (0_u64..).step_by(together).zip(all.blocks.chunks_mut(together)) {
-            let counted = &mut room[..blocks.len()];
-            count(first, counted)?;
-            let pairs = blocks.chunks_mut(per_superblock).zip(counted.chunks(per_superblock));
-            for ((blocks, counted), total) in pairs.zip(totals.by_ref()) {
-                for (block, &survivors) in blocks.iter_mut().zip(counted) {
-                    // Less than 2^15, so 16 bits are enough: this block is not counted yet.
-                    *block = *total as u16;
-                    *total += u64::from(survivors);
+        let all_blocks = (last >> bits) + 1;
+        let superblocks = vec_with_room((last >> SUPERBLOCK_BITS) + 1)?;
+        let mut all = Self { last, bits, superblocks, blocks: vec_with_room(all_blocks)? };
+        let together = superblocks_together << (SUPERBLOCK_BITS - bits);
+        let (mut counting, mut counted) = (Vec::new(), Vec::new());
+        for first in (0..all_blocks).step_by(together as usize) {
+            counting.resize(together.min(all_blocks - first) as usize, 0);
+            rayon::in_place_scope(|scope| {
+                if !counted.is_empty() {
+                    let (all, counted) = (&mut all, &counted);
+                    scope.spawn(move |_| all.append(counted));
                 }
-            }
+                count(first, &mut counting)
+            })?;
+            core::mem::swap(&mut counting, &mut counted);
         }
+        all.append(&counted);
         all.sum(len)
+    }
+
+    /// Appends the counts of the blocks of some superblocks, of which only the last may be shorter.
+    #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+    fn append(&mut self, counted: &[u32]) {
+        for superblock in counted.chunks(1 << (SUPERBLOCK_BITS - self.bits)) {
+            let mut before = 0;
+            self.blocks.extend(superblock.iter().map(|survivors| {
+                // Less than 2^15, so 16 bits are enough: this block is not counted yet.
+                let block = before as u16;
+                before += survivors;
+                block
+            }));
+            self.superblocks.push(u64::from(before));
+        }
     }
 
     /// The blocks of a superblock, and the number of the first.
@@ -414,13 +430,19 @@ fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> 
 ///
 /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge).
 fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, Error> {
+    let mut vec = vec_with_room(len)?;
+    // The room is for as many, so this is no truncation.
+    vec.resize(len as usize, T::default());
+    Ok(vec)
+}
+
+/// An empty vector with room for `len` values.
+fn vec_with_room<T>(len: u64) -> Result<Vec<T>, Error> {
     let too_large = || {
         Error::View(ViewError::IndexTooLarge { bytes: len.saturating_mul(size_of::<T>() as u64) })
     };
     let count = usize::try_from(len).map_err(|_| too_large())?;
-    let mut vec = try_with_capacity(count).map_err(|_| too_large())?;
-    vec.resize(count, T::default());
-    Ok(vec)
+    try_with_capacity(count).map_err(|_| too_large())
 }
 
 impl fmt::Debug for SurvivorIndex {
@@ -441,23 +463,24 @@ mod tests {
     fn blocks_that_another_counts_give_the_same_index() {
         for len in [300, 70_001, (1 << 20) + 1, (3 << 20) - 1] {
             let f = Standard::from_seed(len, 1);
-            for bits in [6, 9, 15] {
+            for (bits, together) in [(6, 8), (9, 3), (9, 1 << 15), (15, 1)] {
                 let built = Counts::build(&f, len, bits).unwrap();
                 let survives = |slot: u64| f.forward(slot) < len;
-                let counted = Counts::from_blocks(f.last(), len, bits, |first, counts| {
-                    for (block, count) in (first..).zip(counts) {
-                        let slots = block << bits..((block + 1) << bits).min(f.last() + 1);
-                        *count = slots.filter(|&slot| survives(slot)).count() as u32;
-                    }
-                    Ok(())
-                });
+                let counted =
+                    Counts::from_blocks(f.last(), len, bits, together, |first, counts| {
+                        for (block, count) in (first..).zip(counts) {
+                            let slots = block << bits..((block + 1) << bits).min(f.last() + 1);
+                            *count = slots.filter(|&slot| survives(slot)).count() as u32;
+                        }
+                        Ok(())
+                    });
                 let counted = counted.unwrap();
-                assert!(counted.superblocks == built.superblocks, "{len}, {bits}");
-                assert!(counted.blocks == built.blocks, "{len}, {bits}");
+                assert!(counted.superblocks == built.superblocks, "{len}, {bits}, {together}");
+                assert!(counted.blocks == built.blocks, "{len}, {bits}, {together}");
             }
         }
         let f = Standard::from_seed(1000, 1);
-        let wrong = Counts::from_blocks(f.last(), 1000, 9, |_, counts| {
+        let wrong = Counts::from_blocks(f.last(), 1000, 9, 1, |_, counts| {
             counts.fill(1);
             Ok(())
         });

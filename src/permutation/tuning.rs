@@ -22,10 +22,10 @@ pub(super) const RUN: usize = 1 << 10;
 /// The number of slots that are evaluated at a time to answer one query.
 pub(super) const SCAN_RUN: usize = 1 << 9;
 
-/// A GPU counts the blocks of this many superblocks at a time, as a power of two: 2^28 slots, whose
-/// counts take 2 MiB.
+/// A GPU counts the blocks of this many superblocks at a time: 2^30 slots, whose counts take 8 MiB
+/// on the GPU, and twice as much on the host, which adds up those before meanwhile.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-pub(super) const SUPERBLOCKS_TOGETHER_BITS: u32 = 13;
+pub(super) const SUPERBLOCKS_TOGETHER: u64 = 1 << 15;
 
 /// For a jump over this many slots or more, an iterator queries the index instead of evaluating the
 /// slots between. A query takes about as long as 1000 evaluations, and building an index evaluates
