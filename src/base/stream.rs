@@ -94,6 +94,30 @@ pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
     let _ = (from, lines);
 }
 
+/// Prefetches lines that this thread will write soon, so that no other core has them then. Any
+/// address is allowed, also one without memory.
+#[inline(always)]
+pub(crate) fn prefetch_lines_to_write(from: *const u8, lines: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..lines {
+        let address = from.wrapping_add(line * LINE);
+        // The intrinsic becomes a prefetch for reading unless the target has a feature that Rust
+        // cannot enable.
+        //
+        // SAFETY: every x86-64 machine takes the instruction as this hint or as none. It faults at
+        // no address, and changes neither memory nor registers.
+        unsafe {
+            core::arch::asm!(
+                "prefetchw [{}]",
+                in(reg) address,
+                options(nostack, preserves_flags, readonly)
+            );
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, lines);
+}
+
 /// Prefetches lines that will be read a little later, into the second-level cache only. Any address
 /// is allowed, also one without memory.
 #[inline(always)]

@@ -141,8 +141,8 @@ impl Bench<'_> {
         let mut group = CudaGroup::on_devices(&self.ordinals)?;
         let streams: Vec<_> = group.streams().cloned().collect();
         let (mut source, mut out): (Shards<T>, Shards<T>) = (Vec::new(), Vec::new());
-        for (stream, first) in streams.iter().zip((0..).step_by(self.each)) {
-            source.push(numbers(stream, first as u64, self.each)?);
+        for (stream, first) in streams.iter().zip((0_u64..).step_by(self.each)) {
+            source.push(numbers(stream, first, self.each)?);
             out.push(stream.alloc_zeros(self.each)?);
         }
         self.alone(&streams[0], &source[0], &mut out[0])?;
@@ -399,18 +399,23 @@ impl Bench<'_> {
         let few = self.each.min(COMPARED);
         // The slot behind the last that was seen, where the next run begins.
         let mut next = 0;
-        for (stream, run) in streams.iter().zip(out) {
+        for (member, (stream, run)) in streams.iter().zip(out).enumerate() {
             for first in self.windows(few) {
                 let got = stream.clone_dtoh(&run.slice(first..first + few))?;
                 stream.synchronize()?;
                 let slot = if first == 0 { next } else { f.inverse(got[0].into()) };
                 let mut slots = slot..=f.last();
                 let mut survivors = slots.by_ref().map(|slot| f.forward(slot));
-                let is_right = got.iter().all(|&item| {
-                    survivors.by_ref().find(|&index| index < self.len()) == Some(item.into())
-                });
-                if !is_right {
-                    return Err(format!("{name} is wrong at {} items", self.len()).into());
+                for (place, &item) in (first..).zip(&got) {
+                    let expected = survivors.by_ref().find(|&index| index < self.len());
+                    if expected != Some(item.into()) {
+                        let (item, len): (u64, _) = (item.into(), self.len());
+                        return Err(format!(
+                            "{name} is wrong at {len} items: {item} at place {place} of member \
+                             {member}, where {expected:?} belongs"
+                        )
+                        .into());
+                    }
                 }
                 next = *slots.start();
             }

@@ -4,6 +4,7 @@
 use super::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::grid::Grid;
 use crate::base::check::try_with_capacity;
+use crate::base::stream::prefetch_lines_to_write;
 use crate::error::Error;
 
 /// The state of every bucket's blocks, which all threads share.
@@ -17,6 +18,8 @@ pub(super) struct Claims {
     first_unread: AtomicUsize,
 }
 
+/// Each has a cache line of its own, since threads claim blocks of different buckets at once.
+#[repr(align(64))]
 struct Bucket {
     /// See [`Blocks`].
     blocks: AtomicUsize,
@@ -69,6 +72,13 @@ impl Claims {
             readers: AtomicU32::new(0),
         }));
         Ok(Self { buckets, first_unread: AtomicUsize::new(0) })
+    }
+
+    /// Says that this thread will soon claim a block of a bucket, which another core may have
+    /// touched last.
+    #[inline]
+    pub(super) fn expect(&self, bucket: usize) {
+        prefetch_lines_to_write(core::ptr::from_ref(&self.buckets[bucket]).cast(), 1);
     }
 
     /// Claims the next block of a bucket.

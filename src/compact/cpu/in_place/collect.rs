@@ -10,7 +10,7 @@ use super::grid::Grid;
 use crate::base::check::try_with_capacity;
 use crate::base::memory::{SharedPtr, assume_init};
 use crate::base::simd::SimdKernel;
-use crate::base::stream::{LINE, prefetch_lines};
+use crate::base::stream::{LINE, prefetch_lines_to_write};
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
@@ -168,7 +168,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         true
     }
 
-    /// Adds a step, and prefetches what it will use.
+    /// Adds a step, and prefetches what it will use: for writing, since other cores may have lines
+    /// of this block that they fetched with those before it.
     #[inline(always)]
     fn step(&mut self, step: Step) {
         if let Then::Write(_) = step.then {
@@ -176,8 +177,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             // A block need not begin with a line.
             let lines = |bytes: usize| bytes.div_ceil(LINE) + 1;
             let Step { first, count, .. } = step;
-            prefetch_lines(items.wrapping_at(first).cast(), lines(count * size_of::<T>()));
-            prefetch_lines(lows.wrapping_at(first).cast(), lines(count * size_of::<L>()));
+            prefetch_lines_to_write(items.wrapping_at(first).cast(), lines(count * size_of::<T>()));
+            prefetch_lines_to_write(lows.wrapping_at(first).cast(), lines(count * size_of::<L>()));
         }
         self.steps.push(step);
     }
@@ -218,6 +219,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             if (place + 1).is_multiple_of(Self::BLOCK) {
                 let block = free.pop().expect("`blocks` counts all that can be full");
                 *next = block * Self::BLOCK as u32;
+                exchange.claims.expect(bucket);
                 full.push(((place / Self::BLOCK) as u32, bucket as u32));
             }
         }
