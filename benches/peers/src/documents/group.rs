@@ -13,12 +13,20 @@ const NCCL: &str = "NCCL, default";
 /// The rows of benches/peers/cuda/torch_group.py.
 const TORCH: &str = "gpu-group-torch";
 
+/// The rows of other GPUs than those of `gpu-group`.
+const H200: &str = "gpu-group-h200";
+
+/// The rows of an array that no GPU of the group could hold alone.
+const LONG: &str = "gpu-group-long";
+
 /// The rows of a revision whose first pass stored items in other GPUs' memory.
 const STORES: &str = "gpu-group-stores";
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let sheet = results.sheet("gpu-group")?;
     computed.block("gpu group", beside_one(&sheet)?);
+    computed.block("gpu group h200", beside_one(&results.sheet(H200)?)?);
+    computed.block("gpu group long", by_themselves(&results.sheet(LONG)?)?);
     computed.block("gpu group stores", beside_one(&results.sheet(STORES)?)?);
     let torch = results.sheet_if_any(TORCH)?;
     let torch = torch.map_or(Ok(NOT_MEASURED.into()), |torch| beside_torch(&sheet, &torch));
@@ -67,6 +75,23 @@ fn beside_one(sheet: &Sheet) -> Result<String, String> {
     let head = &head[..if with_nccl { 11 } else { 9 }];
     let origins = sheet.origins().into_iter().map(|origin| format!("* {origin}\n"));
     Ok(origins.collect::<String>() + "\n" + &table(head, &rows))
+}
+
+/// All rows, with nothing beside them.
+fn by_themselves(sheet: &Sheet) -> Result<String, String> {
+    let mut rows = Vec::new();
+    for (name, of, seconds) in Rows::new(sheet)?.all()? {
+        rows.push([
+            of.members.to_string(),
+            of.item_bytes.to_string(),
+            of.length.to_string(),
+            name.to_owned(),
+            number(seconds * 1e3, 0)?,
+            number(of.length as f64 / seconds / 1e9, 1)?,
+        ]);
+    }
+    let head = ["GPUs", "bytes an item", "items in all", "", "ms", "G items/s in all"];
+    Ok(conditions_of(sheet) + &table(&head, &rows))
 }
 
 /// What PyTorch takes, with that of a group at the same lengths.

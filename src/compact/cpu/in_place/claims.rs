@@ -11,11 +11,17 @@ use crate::error::Error;
 ///
 /// A bucket's blocks are *claimed*, to be written, from the first on. A block that nobody has read
 /// by then is read by the thread that claims it, before it writes there. A thread that has nothing
-/// to write *takes* an unread block, to read it, from the last on.
+/// to write *takes* an unread block, to read it, from the last on; see [`Search`].
 pub(super) struct Claims {
     buckets: Vec<Bucket>,
-    /// In all buckets before this one every block has been claimed or taken.
-    first_unread: AtomicUsize,
+}
+
+/// Where a thread looks for unread blocks. In a bucket that had none, there will never be one.
+pub(super) struct Search {
+    /// The first bucket that it looks at.
+    first: usize,
+    /// The number of buckets in which it has found none, from that one on and around.
+    passed: usize,
 }
 
 /// Each has a cache line of its own, since threads claim blocks of different buckets at once.
@@ -71,7 +77,13 @@ impl Claims {
             blocks: AtomicUsize::new(grid.blocks(bucket) * Blocks::UNTAKEN),
             readers: AtomicU32::new(0),
         }));
-        Ok(Self { buckets, first_unread: AtomicUsize::new(0) })
+        Ok(Self { buckets })
+    }
+
+    /// Where one of some threads looks for unread blocks: each begins elsewhere, so that they do
+    /// not take blocks of one bucket, and wait for each other, until there are few.
+    pub(super) fn search(&self, thread: usize, threads: usize) -> Search {
+        Search { first: self.buckets.len() * thread / threads, passed: 0 }
     }
 
     /// Says that this thread will soon claim a block of a bucket, which another core may have
@@ -95,9 +107,11 @@ impl Claims {
     /// Takes an unread block, and returns its bucket and its number there; `None` if there is none.
     /// The thread has to read it, and then to call [`has_read`](Self::has_read).
     #[inline]
-    pub(super) fn take(&self) -> Option<(usize, usize)> {
-        let mut number = self.first_unread.load(Ordering::Relaxed);
-        while let Some(bucket) = self.buckets.get(number) {
+    pub(super) fn take(&self, search: &mut Search) -> Option<(usize, usize)> {
+        let count = self.buckets.len();
+        while search.passed < count {
+            let number = (search.first + search.passed) % count;
+            let bucket = &self.buckets[number];
             // This comes first, so that a thread that claims the block afterwards sees a reader.
             bucket.readers.fetch_add(1, Ordering::AcqRel);
             let taken = bucket.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
@@ -108,8 +122,7 @@ impl Claims {
                 return Some((number, Blocks::of(word).untaken - 1));
             }
             bucket.readers.fetch_sub(1, Ordering::Release);
-            number += 1;
-            self.first_unread.fetch_max(number, Ordering::Relaxed);
+            search.passed += 1;
         }
         None
     }

@@ -13,7 +13,7 @@ use loom::thread;
 
 use super::grid;
 use super::grid::Grid;
-use claims::{Claim, Claims};
+use claims::{Claim, Claims, Search};
 
 // In it `super::atomic` are loom's.
 #[allow(clippy::duplicate_mod, reason = "the same code with other atomics is the point")]
@@ -73,11 +73,12 @@ impl Exchange {
         }
     }
 
-    /// `Run::run`, with up to `most` steps at a time.
-    fn run(&self, most: usize) {
+    /// `Run::run` by one of two threads, with up to `most` steps at a time.
+    fn run(&self, thread: usize, most: usize) {
         let (mut full, mut steps) = (Vec::new(), Vec::new());
+        let mut search = self.claims.search(thread, 2);
         loop {
-            while steps.len() < most && self.plan(&mut full, &mut steps) {}
+            while steps.len() < most && self.plan(&mut search, &mut full, &mut steps) {}
             if steps.is_empty() {
                 return;
             }
@@ -94,7 +95,7 @@ impl Exchange {
     }
 
     /// `Collector::plan`.
-    fn plan(&self, full: &mut Vec<usize>, steps: &mut Vec<Step>) -> bool {
+    fn plan(&self, search: &mut Search, full: &mut Vec<usize>, steps: &mut Vec<Step>) -> bool {
         while let Some(bucket) = full.pop() {
             let Claim { block, is_unread } = self.claims.claim(bucket);
             if is_unread {
@@ -104,7 +105,7 @@ impl Exchange {
             self.wait(bucket);
             self.write(bucket, block);
         }
-        let Some((bucket, block)) = self.claims.take() else { return false };
+        let Some((bucket, block)) = self.claims.take(search) else { return false };
         if self.variant == Variant::SaysSoFirst {
             self.claims.has_read(bucket);
         }
@@ -139,8 +140,8 @@ fn check(variant: Variant, items: &'static [usize], most: usize) {
         let blocks = items.iter().map(|&item| UnsafeCell::new(item)).collect();
         let exchange = Arc::new(Exchange { variant, grid, claims, blocks });
         let other = Arc::clone(&exchange);
-        let thread = thread::spawn(move || other.run(most));
-        exchange.run(most);
+        let thread = thread::spawn(move || other.run(1, most));
+        exchange.run(0, most);
         thread.join().unwrap();
         for (bucket, &count) in counts.iter().enumerate() {
             assert_eq!(exchange.claims.claimed(bucket), count);

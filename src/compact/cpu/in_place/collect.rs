@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr;
 
-use super::claims::{Claim, Claims};
+use super::claims::{Claim, Claims, Search};
 use super::destinations::Destinations;
 use super::grid::Grid;
 use crate::base::check::try_with_capacity;
@@ -67,6 +67,7 @@ pub(super) struct Collector<'a, T, L: LowBits> {
     /// The full blocks that wait to be written, each with its bucket.
     full: Vec<(u32, u32)>,
     free: Vec<u32>,
+    search: Search,
     /// The blocks that are to be read next, and where their items go.
     steps: Vec<Step>,
     to: Vec<L::Index>,
@@ -102,6 +103,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// [`Error::OutOfMemory`].
     pub(super) fn new(
         exchange: &'a BlockExchange<'a, T, L>,
+        search: Search,
         items: &'a mut [MaybeUninit<T>],
         lows: &'a mut [MaybeUninit<L>],
     ) -> Result<Self, Error> {
@@ -115,7 +117,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let full = try_with_capacity(blocks)?;
         let steps = try_with_capacity(Self::STEPS)?;
         let to = try_with_capacity(Self::STEPS * Self::BLOCK)?;
-        Ok(Self { exchange, items, lows, nexts, full, free, steps, to })
+        Ok(Self { exchange, items, lows, nexts, full, free, search, steps, to })
     }
 
     /// The items that are left in a bucket's open block, and their low bits.
@@ -154,7 +156,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             // SAFETY: this thread has claimed the block, and the one that took it has read it.
             unsafe { self.write(full, places.start) };
         }
-        let Some((bucket, block)) = claims.take() else { return false };
+        let Some((bucket, block)) = claims.take(&mut self.search) else { return false };
         let places = grid.block(bucket, block);
         let room = self.free.pop().expect("`blocks` counts all that can be taken");
         let to = self.items[room as usize * Self::BLOCK..][..places.len()].as_mut_ptr();

@@ -180,8 +180,9 @@ impl<'a> InPlace<'a> {
         let blocks = blocks.room(threads * share)?.chunks_mut(share);
         let block_lows = block_lows.room(threads * share)?.chunks_mut(share);
         let mut collectors = try_with_capacity(threads)?;
-        for (items, lows) in blocks.zip(block_lows) {
-            collectors.push(Collector::new(&exchange, items, lows)?);
+        for (thread, (items, lows)) in blocks.zip(block_lows).enumerate() {
+            let search = exchange.claims.search(thread, threads);
+            collectors.push(Collector::new(&exchange, search, items, lows)?);
         }
         let level = SimdLevel::current();
         let most = if marks.is_some() && gaps::are_closed::<T>(level, buckets) {

@@ -208,7 +208,9 @@ fn a_bijection_may_have_tasks_of_its_own() {
 fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
     let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 8).unwrap();
     let claims = Claims::new(&grid).unwrap();
-    assert_eq!(claims.take(), Some((0, 2)));
+    let mut search = claims.search(0, 1);
+    let mut take = || claims.take(&mut search);
+    assert_eq!(take(), Some((0, 2)));
     assert!(!claims.are_read(0) && claims.are_read(2));
     let claim = |bucket| {
         let Claim { block, is_unread } = claims.claim(bucket);
@@ -218,10 +220,30 @@ fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
     assert!(!claims.are_read(0));
     claims.has_read(0);
     assert!(claims.are_read(0));
-    assert_eq!(claims.take(), Some((2, 1)));
-    assert_eq!(claims.take(), Some((2, 0)));
-    assert_eq!(claims.take(), Some((3, 1)));
+    assert_eq!(take(), Some((2, 1)));
+    assert_eq!(take(), Some((2, 0)));
+    assert_eq!(take(), Some((3, 1)));
     assert_eq!(claim(3), (0, true));
-    assert_eq!([claims.take(), claims.take()], [None, None]);
+    assert_eq!([take(), take()], [None, None]);
     assert_eq!([0, 1, 2, 3].map(|bucket| claims.claimed(bucket)), [3, 0, 0, 1]);
+}
+
+#[test]
+fn threads_take_all_blocks_from_different_buckets_on() {
+    let counts = [16, 8, 0, 24, 1, 8];
+    let grid = Grid::new(&counts, 8).unwrap();
+    for threads in 1..=8 {
+        let claims = Claims::new(&grid).unwrap();
+        let mut searches: Vec<_> = (0..threads).map(|k| claims.search(k, threads)).collect();
+        let first = claims.take(&mut searches[threads - 1]).unwrap();
+        assert_eq!(first.0, [0, 3, 4, 4, 4, 5, 5, 5][threads - 1]);
+        let mut all = vec![first];
+        for search in &mut searches {
+            all.extend(core::iter::from_fn(|| claims.take(search)));
+        }
+        all.sort_unstable();
+        let blocks = counts.iter().enumerate();
+        let blocks = blocks.flat_map(|(bucket, count)| (0..count / 8).map(move |k| (bucket, k)));
+        assert!(all.into_iter().filter(|&(bucket, _)| bucket != 4).eq(blocks), "{threads}");
+    }
 }
