@@ -68,8 +68,9 @@ use crate::word::Word;
 /// 2^32 items), and one bit an item for the check. So does a shuffled copy, except one of many
 /// items by a trusted bijection, for which the items are copied first and then shuffled. Each
 /// thread has some 4 MiB besides. Every call allocates all of this anew; a [`Workspace`] keeps it.
-/// Only for short lengths the calling thread keeps some memory until it ends: at most 4 MiB, with
-/// copies of the last items in it.
+/// What calls free is kept for later ones: by the calling thread up to 4 MiB for short lengths, and
+/// by the process up to 24 MiB and 2 MiB for each thread of the pool. It has copies of the last
+/// items in it.
 ///
 /// # Examples
 ///

@@ -271,6 +271,9 @@ impl Workspace {
         let p = CheckedPermutation::new(bijection, items.len())?;
         let far = tuning::is_far::<T>(items.len()) || p.is_sparse();
         let is_parallel = p.is_parallel(size_of::<T>());
+        if is_parallel {
+            self.adopt();
+        }
         let reorder = || {
             let (is_kept, most_buckets) = (self.is_kept, self.most_buckets);
             for way in self.strategy.ways::<T>(&p, direction, far, is_kept, most_buckets) {

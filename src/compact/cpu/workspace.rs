@@ -3,7 +3,9 @@
 //! Its methods are in `slices.rs` for one slice and in `columns` for several.
 
 use core::cell::Cell;
+use core::mem;
 use core::ops::{Deref, DerefMut};
+use std::sync::Mutex;
 
 use super::cycles;
 use super::in_place;
@@ -57,6 +59,39 @@ thread_local! {
     static SHORT: Cell<[Buffer; 2]> = const { Cell::new([Buffer::new(), Buffer::new()]) };
 }
 
+/// What longer calls without a workspace leave to later ones, on whatever thread these are.
+static LONG: Mutex<Long> = Mutex::new(Long::new());
+
+#[derive(Default)]
+struct Long {
+    /// The direct strategy's copy of the items, and its tiles.
+    scratch: Buffer,
+    tiles: Buffer,
+    in_place: in_place::Buffers,
+}
+
+impl Long {
+    const fn new() -> Self {
+        Self { scratch: Buffer::new(), tiles: Buffer::new(), in_place: in_place::Buffers::new() }
+    }
+
+    /// As much of it as has at most `most` bytes.
+    fn within(self, most: usize) -> Self {
+        let in_place = self.in_place.within(most);
+        let left = most - in_place.bytes();
+        let fits = self.scratch.bytes() + self.tiles.bytes() <= left;
+        let (scratch, tiles) = if fits { (self.scratch, self.tiles) } else { Default::default() };
+        Self { scratch, tiles, in_place }
+    }
+
+    /// Leaves it to later calls. If another call is just doing that, or is taking what there is,
+    /// it is freed.
+    fn leave(self) {
+        // What was there before is freed when the lock is open again.
+        let _before = LONG.try_lock().map(|mut long| mem::replace(&mut *long, self));
+    }
+}
+
 impl Default for Workspace {
     fn default() -> Self {
         Self::new()
@@ -84,6 +119,25 @@ impl Workspace {
         let mut workspace = Self { is_kept: false, scratch, ..Self::new() };
         workspace.partition.tiles = tiles;
         Once(workspace)
+    }
+
+    /// Takes over what earlier calls have left, if this workspace is not kept.
+    pub(super) fn adopt(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        // If another call is just taking it, this one does without.
+        let Ok(mut long) = LONG.try_lock() else { return };
+        let Long { scratch, tiles, in_place } = mem::take(&mut *long);
+        drop(long);
+        if in_place.bytes() > 0 {
+            self.in_place = in_place;
+        }
+        for (own, left) in [(&mut self.scratch, scratch), (&mut self.partition.tiles, tiles)] {
+            if left.bytes() > own.bytes() {
+                *own = left;
+            }
+        }
     }
 
     /// The same workspace with another strategy.
@@ -130,9 +184,9 @@ impl Workspace {
 
 /// A workspace that is not kept.
 ///
-/// When it is dropped, it leaves little memory to the thread, for the next such call. An allocator
-/// may return half a MiB to the system whenever it is freed, and then a call on 2^16 + 1 items of 8
-/// bytes takes 148 us instead of 83, for the page faults.
+/// When it is dropped, it leaves memory to the next such call: a little to this thread, or more to
+/// all of the process. An allocator may return half a MiB to the system whenever it is freed, and
+/// then a call on 2^16 + 1 items of 8 bytes takes 148 us instead of 83, for the page faults.
 pub(crate) struct Once(Workspace);
 
 impl Deref for Once {
@@ -151,11 +205,18 @@ impl DerefMut for Once {
 
 impl Drop for Once {
     fn drop(&mut self) {
-        let Workspace { scratch, partition, .. } = &mut self.0;
-        let buffers = [scratch, &mut partition.tiles].map(|buffer| {
-            let is_short = buffer.bytes() <= tuning::MOST_SHORT_BYTES;
-            if is_short { core::mem::take(buffer) } else { Buffer::new() }
-        });
+        let Workspace { scratch, partition, in_place, .. } = &mut self.0;
+        let mut buffers = [mem::take(scratch), mem::take(&mut partition.tiles)];
+        let is_long = buffers.each_ref().map(|it| it.bytes() > tuning::MOST_SHORT_BYTES);
+        if is_long != [false; 2] || in_place.bytes() > 0 {
+            let mut long = Long { in_place: mem::take(in_place), ..Long::new() };
+            for (k, to) in [&mut long.scratch, &mut long.tiles].into_iter().enumerate() {
+                if is_long[k] {
+                    *to = mem::take(&mut buffers[k]);
+                }
+            }
+            long.within(tuning::most_kept_bytes(rayon::current_num_threads())).leave();
+        }
         // If the thread is about to end, the memory is freed.
         let _ = SHORT.try_with(|short| short.set(buffers));
     }
@@ -166,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_keep_short_buffers_and_no_others() {
+    fn calls_keep_short_buffers_on_their_thread() {
         let kept = || {
             let buffers = SHORT.take();
             let bytes = [&buffers[0], &buffers[1]].map(Buffer::bytes);
@@ -190,5 +251,35 @@ mod tests {
         workspace.partition.tiles.room::<u8>(100).unwrap();
         drop(workspace);
         assert!(kept()[0] == 0 && kept()[1] >= 100, "{:?}", kept());
+    }
+    /// One test, since what is left is the process's. Other tests may take it meanwhile, so it is
+    /// not looked for in later calls, but in this one's own workspaces.
+    #[test]
+    fn longer_calls_leave_their_memory_within_limits() {
+        let of = |scratch: usize, lows: usize, blocks: usize| {
+            let mut long = Long::new();
+            long.scratch.room::<u8>(scratch).unwrap();
+            long.in_place = in_place::Buffers::of_sizes(lows, blocks);
+            long
+        };
+        let bytes = |long: Long| {
+            let of_scratch = long.scratch.bytes();
+            [of_scratch, long.in_place.bytes()].map(|bytes| bytes.div_ceil(1000))
+        };
+        assert_eq!(bytes(of(100_000, 20_000, 30_000).within(200_000)), [101, 51]);
+        // The low bits go first, then all that is in place, then the copy of the items.
+        assert_eq!(bytes(of(100_000, 90_000, 30_000).within(60_000)), [0, 31]);
+        assert_eq!(bytes(of(100_000, 0, 130_000).within(110_000)), [101, 0]);
+        assert_eq!(bytes(of(100_000, 0, 130_000).within(90_000)), [0, 0]);
+
+        let mut first = Workspace::once();
+        first.scratch.room::<u8>(tuning::MOST_SHORT_BYTES).unwrap();
+        first.in_place = in_place::Buffers::of_sizes(1000, 1000);
+        first.adopt();
+        assert!(first.scratch.bytes() >= tuning::MOST_SHORT_BYTES);
+        assert!(first.in_place.bytes() >= 2000);
+        let mut kept = Workspace::new();
+        kept.adopt();
+        assert_eq!(kept.bytes(), 0);
     }
 }

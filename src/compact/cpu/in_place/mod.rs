@@ -85,6 +85,27 @@ impl Buffers {
         let Self { lows, blocks, block_lows, marks, stages, taken } = self;
         [lows, blocks, block_lows, marks, stages, taken].map(Buffer::bytes).iter().sum()
     }
+
+    /// Buffers with room for so many bytes of low bits, and of blocks.
+    #[cfg(test)]
+    pub(in crate::compact::cpu) fn of_sizes(lows: usize, blocks: usize) -> Self {
+        let mut all = Self::new();
+        for (buffer, bytes) in [(&mut all.lows, lows), (&mut all.blocks, blocks)] {
+            if bytes > 0 {
+                buffer.room::<u8>(bytes).unwrap();
+            }
+        }
+        all
+    }
+
+    /// The same but for the low bits, which take memory for each item, if all would be more than
+    /// `most` bytes.
+    pub(in crate::compact::cpu) fn within(mut self, most: usize) -> Self {
+        if self.bytes() > most {
+            self.lows = Buffer::new();
+        }
+        if self.bytes() > most { Self::new() } else { self }
+    }
 }
 
 /// A move in place that is to be made: by which bijection, in which direction, and with which
