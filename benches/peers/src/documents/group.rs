@@ -10,7 +10,7 @@ const GROUP: &str = "group, default";
 const EXCHANGE: &str = "bare exchange by copies";
 const NCCL: &str = "NCCL, default";
 
-/// The rows of benches/peers/cuda/torch_group.py.
+/// The rows of benches/peers/cuda/torch_group.py, on the GPUs of [`H200`].
 const TORCH: &str = "gpu-group-torch";
 
 /// The rows of other GPUs than those of `gpu-group`.
@@ -25,11 +25,12 @@ const STORES: &str = "gpu-group-stores";
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Error>> {
     let sheet = results.sheet("gpu-group")?;
     computed.block("gpu group", beside_one(&sheet)?);
-    computed.block("gpu group h200", beside_one(&results.sheet(H200)?)?);
+    let h200 = results.sheet(H200)?;
+    computed.block("gpu group h200", beside_one(&h200)?);
     computed.block("gpu group long", by_themselves(&results.sheet(LONG)?)?);
     computed.block("gpu group stores", beside_one(&results.sheet(STORES)?)?);
     let torch = results.sheet_if_any(TORCH)?;
-    let torch = torch.map_or(Ok(NOT_MEASURED.into()), |torch| beside_torch(&sheet, &torch));
+    let torch = torch.map_or(Ok(NOT_MEASURED.into()), |torch| beside_torch(&h200, &torch));
     computed.block("gpu group torch", torch.map_err(|why| format!("{TORCH}.csv: {why}"))?);
     Ok(())
 }
