@@ -119,7 +119,9 @@ fn pool(threads: usize) -> ThreadPool {
 
 /// Refuses each request of a call that moves items.
 ///
-/// On threads of its own, as threads keep little memory for the next call.
+/// On threads of its own, as threads keep little memory for the next call. What the process keeps
+/// for calls without a workspace is not asked for again, and so is not refused, in any but the
+/// first.
 fn moves(
     threads: usize,
     what: &str,

@@ -67,10 +67,10 @@ use crate::word::Word;
 /// [trusted](crate::TrustedBijection) takes 4 more bytes an item for the indexes (8 for more than
 /// 2^32 items), and one bit an item for the check. So does a shuffled copy, except one of many
 /// items by a trusted bijection, for which the items are copied first and then shuffled. Each
-/// thread has some 4 MiB besides. Every call allocates all of this anew; a [`Workspace`] keeps it.
-/// What calls free is kept for later ones: by the calling thread up to 4 MiB for short lengths, and
-/// by the process up to 24 MiB and 2 MiB for each thread of the pool. It has copies of the last
-/// items in it.
+/// thread has some 4 MiB besides. A [`Workspace`] keeps all of this from call to call. Calls
+/// without one leave some of it to later ones: the calling thread keeps up to 4 MiB from short
+/// lengths, and the process up to 24 MiB, and 2 MiB for each thread of the pool, from longer ones.
+/// There are copies of the last items in it.
 ///
 /// # Examples
 ///

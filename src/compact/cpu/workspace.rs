@@ -17,12 +17,12 @@ use crate::error::Error;
 
 /// The CPU engine with working memory that it keeps from call to call.
 ///
-/// [`Cpu`](super::Cpu) allocates its working memory anew for every call. So it moves many items in
-/// place, with little memory. A workspace uses the faster strategy that takes a second copy of the
-/// items: its first call is the slowest of all, since that memory is new, and every later one is
-/// faster than in place (by a fifth on one machine that was measured, and by half and more on
-/// another). It pays from the second or third shuffle of millions of items on. The workspace grows
-/// to what the largest call so far has needed, and holds that memory until it is dropped.
+/// [`Cpu`](super::Cpu) keeps little memory, so it moves many items in place. A workspace uses the
+/// faster strategy that takes a second copy of the items: its first call is the slowest of all,
+/// since that memory is new, and every later one is faster than in place (by a quarter to a half on
+/// the machines that were measured). It pays from the second or third shuffle of millions of items
+/// on. The workspace grows to what the largest call so far has needed, and holds that memory until
+/// it is dropped.
 ///
 /// # Examples
 ///
