@@ -260,8 +260,8 @@ impl Counts {
         Ok(self)
     }
 
-    /// The counts of blocks that somebody else counts, some superblocks at a time. Whoever counts
-    /// leaves the host idle, so that it adds up those before meanwhile.
+    /// Builds the index from counts that `count` gets from another device, some superblocks at a
+    /// time. While that counts some, the host adds up those that came before.
     #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
     fn from_blocks(
         last: u64,
