@@ -4,6 +4,8 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr;
 
+use num_traits::Zero;
+
 use super::claims::{Claim, Claims, Search};
 use super::destinations::Destinations;
 use super::grid::Grid;
@@ -116,7 +118,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         free.extend((open as u32..blocks as u32).rev());
         let full = try_with_capacity(blocks)?;
         let steps = try_with_capacity(Self::STEPS)?;
-        let to = try_with_capacity(Self::STEPS * Self::BLOCK)?;
+        let to = try_with_capacity(Self::STEPS * Self::BLOCK + tuning::ITEMS_AHEAD)?;
         Ok(Self { exchange, items, lows, nexts, full, free, search, steps, to })
     }
 
@@ -186,7 +188,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     }
 
     /// Moves the items of a step to the open blocks of the buckets that some of the listed
-    /// destinations are in, one for each item.
+    /// destinations are in, one for each item. [`tuning::ITEMS_AHEAD`] more are listed behind them.
     ///
     /// # Safety
     ///
@@ -204,7 +206,19 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             // SAFETY: the number is that of one of this thread's blocks.
             Then::Free(block) => unsafe { items.add(block as usize * Self::BLOCK) }.cast(),
         };
-        for (k, &to) in all[to].iter().enumerate() {
+        let later = &all[to.start + tuning::ITEMS_AHEAD..][..to.len()];
+        let open = exchange.buckets.count;
+        // The compiler makes a loop for each case.
+        let prefetches = open >= tuning::MANY_OPEN;
+        let prefetches_lows = open >= tuning::MANY_OPEN_LOWS;
+        for ((k, &to), &later) in all[to].iter().enumerate().zip(later) {
+            if prefetches {
+                let later = nexts[(later.widen() >> bits) as usize] as usize;
+                prefetch_lines_to_write(items.wrapping_add(later).cast(), 1);
+                if prefetches_lows {
+                    prefetch_lines_to_write(lows.as_ptr().wrapping_add(later).cast(), 1);
+                }
+            }
             let to = to.widen();
             let bucket = (to >> bits) as usize;
             let next = &mut nexts[bucket];
@@ -280,6 +294,8 @@ impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
             // has read all blocks that it has taken.
             let runs = collector.steps.iter().map(Step::places);
             collector.exchange.destinations.list::<L>(runs, &mut collector.to);
+            let listed = collector.to.len();
+            collector.to.resize(listed + tuning::ITEMS_AHEAD, Zero::zero());
             let mut done = 0;
             for number in 0..collector.steps.len() {
                 let step = collector.steps[number];
