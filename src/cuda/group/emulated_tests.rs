@@ -265,7 +265,7 @@ fn a_first_pass_by_many_bits_sends_each_item_to_its_bucket() {
     emulation.fill(memory(0, 0), 0, 1 << 17, ITEM);
     let Phase::Pieces(pieces) = &phases[0] else { panic!("nothing is counted") };
     emulation.execute(&pieces[0].fill[0], memory(0, 3));
-    let (outbox, records) = (&layouts[0].outboxes[0], sizes.buckets() * sizes.part(0));
+    let (outbox, records) = (&layouts[0].outboxes[0], sizes.buckets() * sizes.part(0, 0));
     emulation.print("uint32_t", addresses[0] + outbox.counts, sizes.buckets());
     emulation.print("uint64_t", addresses[0] + outbox.items, records);
     emulation.print("uint32_t", addresses[0] + outbox.keys, records);
@@ -274,7 +274,7 @@ fn a_first_pass_by_many_bits_sends_each_item_to_its_bucket() {
     assert_eq!(counts.len(), 2048);
     assert_eq!(counts.iter().sum::<u64>(), 1 << 17);
     for (bucket, &count) in counts.iter().enumerate() {
-        let first = bucket * sizes.part(0) as usize;
+        let first = bucket * sizes.part(0, 0) as usize;
         for record in first..first + count as usize {
             let slot = (bucket as u64) << sizes.first.shift | keys[record];
             assert_eq!(items[record], item(f.forward(slot)));

@@ -344,11 +344,7 @@ impl CudaGroup {
             .map(|[source, out]| self.partitioned(job, source, out, direction).map(Candidate::new));
         let mut candidates: Vec<_> = candidates.collect();
         let (members, is_auto) = (&mut self.members, self.strategy == CudaStrategy::Auto);
-        let memory = room::for_all(&mut candidates, is_auto, |bytes| {
-            let memory = members.memory(bytes.iter().copied());
-            // Members that had enough would keep for nothing what they have taken.
-            memory.inspect_err(|_| members.give_up_memory())
-        })?;
+        let memory = room::for_all(&mut candidates, is_auto, members)?;
         let (mut phases, mut others) = (Vec::new(), Vec::new());
         for ([source, out], candidate) in arrays.iter().zip(&candidates) {
             if let Some(Candidate { sizes, layouts }) = candidate {

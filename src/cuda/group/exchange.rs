@@ -111,15 +111,10 @@ impl<'a> Exchange<'a> {
     /// The bijection that begins at the first slot of some of a member's tiles, and the last slot
     /// of these from there.
     fn slots(&self, member: usize, tiles: &Range<u64>) -> (DeviceSource, u64) {
-        let (slots, tile) = (self.sizes.slots(member), self.tile());
+        let (slots, tile) = (self.sizes.slots(member), self.sizes.tile());
         let first = slots.start + tiles.start * tile;
         let end = slots.end.min(slots.start + tiles.end * tile);
         (view::from_slot(&self.job.source, first), end - first - 1)
-    }
-
-    /// The points that a block of the first pass goes through.
-    fn tile(&self) -> u64 {
-        u64::from(of_one_tuning::PASS_THREADS * self.sizes.slots)
     }
 
     /// The plan that counts the survivors of a member's slots.
@@ -195,7 +190,7 @@ impl<'a> Exchange<'a> {
         piece: u64,
         tiles: Range<u64>,
     ) -> Result<Launch<'a>, Error> {
-        let (places, tile) = (self.source.places(member), self.tile());
+        let (places, tile) = (self.source.places(member), self.sizes.tile());
         let start = places.start + tiles.start * tile;
         let len = places.end.min(places.start + tiles.end * tile) - start;
         let (first, to) = (self.sizes.first, self.outbox(member, piece));
@@ -244,26 +239,26 @@ impl<'a> Exchange<'a> {
     }
 
     /// The buckets of a piece that a sender has sorted, in a member's memory.
-    fn parts(&self, member: usize, sender: usize, parts: Parts) -> Buckets {
+    fn parts(&self, member: usize, sender: usize, piece: u64, parts: Parts) -> Buckets {
         Buckets {
             items: self.at(member, parts.items),
             keys: self.at(member, parts.keys),
             counts: self.at(member, parts.counts),
-            capacity: self.sizes.part(sender),
+            capacity: self.sizes.part(sender, piece),
             overflow: self.at(member, self.layouts[member].overflow),
         }
     }
 
     /// Where a member sorts a piece to.
     fn outbox(&self, member: usize, piece: u64) -> Buckets {
-        self.parts(member, member, self.layouts[member].outboxes[self.turn(piece)])
+        self.parts(member, member, piece, self.layouts[member].outboxes[self.turn(piece)])
     }
 
     /// The part of a sender's outbox that is for an owner.
     fn parts_for(&self, sender: usize, owner: usize, piece: u64) -> Parts {
         let outbox = self.layouts[sender].outboxes[self.turn(piece)];
         let first = self.sizes.owned(owner).start;
-        outbox.from(first, self.sizes.part(sender), self.sizes.word.bytes() as u64)
+        outbox.from(first, self.sizes.part(sender, piece), self.sizes.word.bytes() as u64)
     }
 
     /// What a member sends of a piece: to the member behind it first, so that not all send to the
@@ -279,7 +274,7 @@ impl<'a> Exchange<'a> {
             let inbox = self.layouts[owner].inboxes[self.turn(piece)][sender];
             let Some(inbox) = inbox.filter(|_| buckets > 0) else { continue };
             let outbox = self.parts_for(sender, owner, piece);
-            let records = buckets * self.sizes.part(sender);
+            let records = buckets * self.sizes.part(sender, piece);
             let item = self.sizes.word.bytes() as u64;
             deliveries.extend(
                 [
@@ -365,7 +360,7 @@ impl<'a> Exchange<'a> {
         if owned.is_empty() || sizes.piece(sender, piece).is_empty() {
             return Ok(());
         }
-        let (from, to) = (self.parts(member, sender, parts), self.small(member));
+        let (from, to) = (self.parts(member, sender, piece, parts), self.small(member));
         let tile = u64::from(of_one_tuning::PASS_THREADS * sizes.second.records);
         let grid = Grid::rows(from.capacity.div_ceil(tile), owned.end - owned.start)?;
         let shift = sizes.bucket_bits as i32;

@@ -78,9 +78,10 @@ impl Layout {
         let owned = sizes.owned(member);
         let (mut outboxes, mut inboxes) = (Vec::new(), Vec::new());
         for _ in 0..sizes.pieces.min(2) {
-            outboxes.push(room.parts(sizes.buckets(), sizes.part(member)));
+            outboxes.push(room.parts(sizes.buckets(), sizes.largest_part(member)));
             let inbox = |sender: usize| {
-                (sender != member).then(|| room.parts(owned.end - owned.start, sizes.part(sender)))
+                (sender != member)
+                    .then(|| room.parts(owned.end - owned.start, sizes.largest_part(sender)))
             };
             inboxes.push(members.clone().map(inbox).collect());
         }
@@ -161,11 +162,12 @@ mod tests {
                 [(part.counts, 4 * buckets), (part.items, 8 * records), (part.keys, 4 * records)]
             };
             for (&outbox, inboxes) in layout.outboxes.iter().zip(&layout.inboxes) {
-                parts.extend(of(outbox, sizes.buckets(), sizes.part(member)));
+                parts.extend(of(outbox, sizes.buckets(), sizes.largest_part(member)));
                 assert!(inboxes[member].is_none());
                 for (sender, inbox) in inboxes.iter().enumerate() {
-                    parts
-                        .extend(inbox.iter().flat_map(|&part| of(part, owned, sizes.part(sender))));
+                    parts.extend(
+                        inbox.iter().flat_map(|&part| of(part, owned, sizes.largest_part(sender))),
+                    );
                 }
             }
             let records = small * sizes.capacity;

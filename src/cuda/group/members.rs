@@ -6,10 +6,11 @@ use cudarc::driver::{CudaEvent, CudaStream, sys};
 
 use super::peer_access;
 use super::phase::{Delivery, Phase, Piece};
+use super::room;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
-use crate::cuda::runtime::memory::Memory;
+use crate::cuda::runtime::memory::{Memory, seems_free};
 use crate::cuda::runtime::stream::{check_device, failed, finish};
 use crate::error::{Error, GpuError};
 
@@ -117,17 +118,6 @@ impl Members {
     /// Reports what went wrong when cudarc gave out the addresses of slices.
     pub(super) fn check_slices(&mut self) -> Result<(), Error> {
         self.all.iter_mut().try_for_each(|member| member.executor.check_slices())
-    }
-
-    /// The address of working memory on each member, of these sizes.
-    pub(super) fn memory(&mut self, bytes: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
-        let members = self.all.iter_mut().zip(bytes);
-        members.map(|(member, bytes)| member.executor.working_memory(bytes)).collect()
-    }
-
-    /// Frees the working memory of all members.
-    pub(super) fn give_up_memory(&mut self) {
-        self.all.iter_mut().for_each(|member| member.executor.give_up_memory());
     }
 
     /// Compiles the kernels of a phase's plans, and allocates their memory.
@@ -269,6 +259,32 @@ impl Members {
             }
         }
         Ok(())
+    }
+}
+
+impl room::Members for Members {
+    fn may_have(&mut self, bytes: &[u64]) -> bool {
+        let of_members = self.all.iter().zip(bytes);
+        let lacking = of_members
+            .map(|(member, &bytes)| (member.stream.context(), member.executor.lacking(bytes)));
+        let lacking: Vec<_> = lacking.collect();
+        // Several members may be on one device.
+        lacking.iter().filter(|&&(_, bytes)| bytes > 0).all(|(context, _)| {
+            let of_device = lacking.iter().filter(|(other, _)| other == context);
+            let bytes = of_device.fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+            seems_free(context, bytes)
+        })
+    }
+
+    fn memory(&mut self, bytes: &[u64]) -> Result<Vec<u64>, Error> {
+        let members = self.all.iter_mut().zip(bytes);
+        let memory = members.map(|(member, &bytes)| member.executor.working_memory(bytes));
+        let memory: Result<Vec<u64>, Error> = memory.collect();
+        if memory.is_err() {
+            // Members that had enough would keep for nothing what they have taken.
+            self.all.iter_mut().for_each(|member| member.executor.give_up_memory());
+        }
+        memory
     }
 }
 

@@ -17,6 +17,11 @@ impl Candidate {
         Self { sizes, layouts }
     }
 
+    /// The same exchange with smaller pieces.
+    fn in_smaller_pieces(&self) -> Option<Self> {
+        self.sizes.in_smaller_pieces().map(Self::new)
+    }
+
     /// The most bytes that a member needs.
     fn most(&self) -> u64 {
         self.layouts.iter().map(|layout| layout.bytes).max().unwrap_or(0)
@@ -24,9 +29,11 @@ impl Candidate {
 }
 
 /// Gets memory from a function that takes the bytes of each member and returns their addresses: as
-/// much as any of the candidates needs there. If it is short of memory and candidates may be given
-/// up, the one that needs the most is, until there is enough for the others; where none is left,
-/// nothing is asked for.
+/// much as any of the candidates needs there.
+///
+/// Where it is short of memory, or another function says that it will be, the candidate that needs
+/// the most sends smaller pieces, which need less. If it cannot and candidates may be given up, it
+/// is, until there is enough for the others; where none is left, nothing is asked for.
 ///
 /// # Errors
 ///
@@ -34,7 +41,7 @@ impl Candidate {
 pub(super) fn for_all(
     candidates: &mut [Option<Candidate>],
     may_give_up: bool,
-    mut memory: impl FnMut(&[u64]) -> Result<Vec<u64>, Error>,
+    of: &mut impl Members,
 ) -> Result<Vec<u64>, Error> {
     loop {
         let mut bytes = Vec::new();
@@ -47,16 +54,31 @@ pub(super) fn for_all(
         if bytes.is_empty() {
             return Ok(Vec::new());
         }
-        match memory(&bytes) {
-            Err(Error::Gpu(GpuError::OutOfMemory)) if may_give_up => {
-                let largest = candidates.iter_mut().filter(|candidate| candidate.is_some());
-                let largest = largest.max_by_key(|of| of.as_ref().map(Candidate::most));
-                // The list of bytes has at least one member, so there is a candidate.
-                largest.into_iter().for_each(|candidate| *candidate = None);
+        let largest = candidates.iter_mut().filter(|candidate| candidate.is_some());
+        let largest = largest.max_by_key(|of| of.as_ref().map(Candidate::most));
+        // The list of bytes has at least one member, so there is a candidate.
+        let Some(largest) = largest else { return Ok(Vec::new()) };
+        let smaller = largest.as_ref().and_then(Candidate::in_smaller_pieces);
+        if smaller.is_some() && !of.may_have(&bytes) {
+            *largest = smaller;
+            continue;
+        }
+        match of.memory(&bytes) {
+            Err(Error::Gpu(GpuError::OutOfMemory)) if smaller.is_some() || may_give_up => {
+                *largest = smaller;
             }
             answer => return answer,
         }
     }
+}
+
+/// The members whose memory is needed.
+pub(super) trait Members {
+    /// Whether there seems to be so much memory. That is known without trying, which takes long.
+    fn may_have(&mut self, bytes: &[u64]) -> bool;
+
+    /// The addresses of so much memory on each member.
+    fn memory(&mut self, bytes: &[u64]) -> Result<Vec<u64>, Error>;
 }
 
 #[cfg(test)]
@@ -83,45 +105,94 @@ mod tests {
         candidate.as_ref().unwrap().layouts.iter().map(|layout| layout.bytes).collect()
     }
 
+    /// Members with so much memory, who know it or not, and the sizes that they were asked for.
+    struct Given {
+        have: u64,
+        know: bool,
+        answer: Result<(), Error>,
+        asked: Vec<Vec<u64>>,
+    }
+
+    impl Given {
+        fn new(have: u64, know: bool) -> Self {
+            Self { have, know, answer: Ok(()), asked: Vec::new() }
+        }
+    }
+
+    impl Members for Given {
+        fn may_have(&mut self, bytes: &[u64]) -> bool {
+            !self.know || bytes.iter().all(|&bytes| bytes <= self.have)
+        }
+
+        fn memory(&mut self, bytes: &[u64]) -> Result<Vec<u64>, Error> {
+            self.asked.push(bytes.to_vec());
+            self.answer.clone()?;
+            let is_enough = bytes.iter().all(|&bytes| bytes <= self.have);
+            if is_enough { Ok(vec![256, 512]) } else { short() }
+        }
+    }
+
+    fn short() -> Result<Vec<u64>, Error> {
+        Err(Error::Gpu(GpuError::OutOfMemory))
+    }
+
     #[test]
     fn there_is_as_much_as_any_needs() {
         let mut all = candidates();
         let [keys, labels] = [bytes(&all[0]), bytes(&all[1])];
         let most = [keys[0].max(labels[0]), keys[1].max(labels[1])];
-        let mut asked = Vec::new();
-        let memory = for_all(&mut all, false, |bytes| {
-            asked.push(bytes.to_vec());
-            Ok(vec![256, 512])
-        });
-        assert_eq!((memory, asked), (Ok(vec![256, 512]), vec![most.to_vec()]));
+        let mut members = Given::new(u64::MAX, true);
+        assert_eq!(for_all(&mut all, false, &mut members), Ok(vec![256, 512]));
+        assert_eq!(members.asked, [most.to_vec()]);
         assert!(all[0].is_some() && all[1].is_some());
     }
 
     #[test]
+    fn pieces_become_smaller_where_memory_is_short() {
+        let usual = || [candidate(WordType::U64, [1 << 25; 2])];
+        let [of_usual] = usual();
+        let (pieces, most) = (of_usual.as_ref().unwrap().sizes.pieces, bytes(&of_usual)[0]);
+        assert_eq!(pieces, 5);
+        // Of the bytes of usual pieces, those that the boxes take become half.
+        for (have, pieces) in [(most, 5), (most - 1, 9), (most * 3 / 4, 17), (most * 3 / 5, 33)] {
+            for (know, may_give_up) in [(true, true), (true, false), (false, true), (false, false)]
+            {
+                let (mut all, mut members) = (usual(), Given::new(have, know));
+                let memory = for_all(&mut all, may_give_up, &mut members);
+                assert_eq!(memory, Ok(vec![256, 512]), "{pieces}");
+                assert_eq!(all[0].as_ref().unwrap().sizes.pieces, pieces);
+                assert!(bytes(&all[0]).into_iter().all(|bytes| bytes <= have));
+                // Who knows does not try in vain.
+                assert!(!know || members.asked.len() == 1);
+            }
+        }
+    }
+
+    #[test]
     fn the_largest_is_given_up_first() {
-        let short = || Err(Error::Gpu(GpuError::OutOfMemory));
-        let mut all = candidates();
-        let least = all[..2].iter().map(|of| bytes(of).into_iter().max()).min().unwrap().unwrap();
-        let is_kept: Vec<_> =
-            all.iter().map(|of| of.as_ref().is_some_and(|of| of.most() == least)).collect();
-        assert_eq!(is_kept.iter().filter(|&&is| is).count(), 1);
-        let within = |bytes: &[u64]| {
-            if bytes.iter().all(|&bytes| bytes <= least) { Ok(vec![256; 2]) } else { short() }
-        };
-        assert_eq!(for_all(&mut all, true, within), Ok(vec![256; 2]));
-        assert_eq!(all.iter().map(Option::is_some).collect::<Vec<_>>(), is_kept);
-        // Where there is no memory at all, none is left.
-        assert_eq!(for_all(&mut all, true, |_| short()), Ok(vec![]));
-        assert!(all.iter().all(Option::is_none));
+        for know in [true, false] {
+            let mut all = candidates();
+            let least = all[..2].iter().map(|of| bytes(of).into_iter().max()).min();
+            let least = least.unwrap().unwrap();
+            let is_kept: Vec<_> =
+                all.iter().map(|of| of.as_ref().is_some_and(|of| of.most() == least)).collect();
+            assert_eq!(is_kept.iter().filter(|&&is| is).count(), 1);
+            assert_eq!(for_all(&mut all, true, &mut Given::new(least, know)), Ok(vec![256, 512]));
+            assert_eq!(all.iter().map(Option::is_some).collect::<Vec<_>>(), is_kept);
+            // Where there is no memory at all, none is left, but it has been tried.
+            let mut members = Given::new(0, know);
+            assert_eq!(for_all(&mut all, true, &mut members), Ok(vec![]));
+            assert!(all.iter().all(Option::is_none) && members.asked.len() == 1);
+        }
     }
 
     #[test]
     fn other_errors_are_reported_and_so_is_want_of_memory_without_a_choice() {
-        let failed = Err(Error::Gpu(GpuError::Driver { code: 700, during: "a test" }));
+        let failed = Error::Gpu(GpuError::Driver { code: 700, during: "a test" });
         let mut all = candidates();
-        assert_eq!(for_all(&mut all, true, |_| failed.clone()), failed);
-        let short = Err(Error::Gpu(GpuError::OutOfMemory));
-        assert_eq!(for_all(&mut all, false, |_| short.clone()), short);
+        let mut members = Given { answer: Err(failed.clone()), ..Given::new(u64::MAX, true) };
+        assert_eq!(for_all(&mut all, true, &mut members), Err(failed));
+        assert_eq!(for_all(&mut all, false, &mut Given::new(0, true)), short());
         assert!(all[0].is_some() && all[1].is_some());
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct First {
 }
 
 /// The sizes of a sort over a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sizes {
     pub(super) word: WordType,
     /// The word in which slots are computed.
@@ -56,13 +56,16 @@ pub(super) struct Sizes {
     owners: Vec<u64>,
     /// The pieces in which members send their items.
     pub(super) pieces: u64,
-    /// The tiles of each member: of its items or, if they are counted, of its slots.
-    tiles: Vec<u64>,
+    /// The points that each member goes through: its items or, if they are counted, its slots.
+    runs: Vec<u64>,
+    /// How many of these points have an item, from 0 to 1.
+    share: f64,
     /// The points that a thread of the first pass goes through: as many as it has records or, if
     /// slots are counted, as many slots as survivors hardly ever need more room than a tile has.
     pub(super) slots: u32,
-    /// Records that a piece of each sender's items has room for in a bucket.
-    parts: Vec<u64>,
+    /// Records that a piece of each sender's items has room for in a bucket: the first and the last
+    /// piece, and each of the others.
+    parts: Vec<[u64; 2]>,
     /// The first slot that each member evaluates, and the number of all slots, if the members count
     /// their survivors first; otherwise empty.
     counted: Vec<u64>,
@@ -141,24 +144,12 @@ impl Sizes {
             true => first.records,
             false => counted_slots(&first, item, slot, len as f64 / (last_slot as f64 + 1.0)),
         };
-        let tile = u64::from(of_one::PASS_THREADS * slots);
-        let tiles: Vec<u64> = ends.windows(2).map(|run| (run[1] - run[0]).div_ceil(tile)).collect();
-        let most = ends.windows(2).map(|run| run[1] - run[0]).max().unwrap_or(0);
-        let pieces = match from.members() {
-            1 => 1,
-            _ => (most / tuning::PIECE_ITEMS).clamp(1, tuning::MOST_PIECES),
-        };
+        let runs: Vec<u64> = ends.windows(2).map(|run| run[1] - run[0]).collect();
         // Of the points that a member goes through, as many have an item as of all of them.
         let share = len as f64 / ends.last().map_or(1, |&end| end.max(1)) as f64;
-        let parts = tiles.iter().zip(ends.windows(2)).map(|(tiles, run)| {
-            let points_of_piece = (tiles.div_ceil(pieces) * tile).min(run[1] - run[0]);
-            let items = points_of_piece as f64 * share;
-            capacity(items * (1_u64 << shift) as f64 / points as f64, 1 << shift)
-        });
-        let parts = parts.collect();
         let capacity = capacity(density * (1_u64 << bucket_bits) as f64, 1 << bucket_bits);
         let place = place_shared(item, capacity, dense) + place_fixed(bucket_bits, dense) + PLACES;
-        let sizes = Self {
+        let mut sizes = Self {
             word,
             slot,
             bucket_bits,
@@ -167,14 +158,59 @@ impl Sizes {
             first,
             second,
             owners,
-            pieces,
-            tiles,
+            pieces: 1,
+            runs,
+            share,
             slots,
-            parts,
+            parts: Vec::new(),
             counted,
             capacity,
         };
+        sizes.set_rooms(match sizes.members() {
+            1 => 1,
+            _ => (sizes.longest_run() / tuning::PIECE_ITEMS).clamp(1, tuning::MOST_ROOMS),
+        });
         (place <= limits.shared_per_block).then_some(sizes)
+    }
+
+    /// The same with smaller pieces, for which there has to be half as much room; `None` if they
+    /// would be too small.
+    pub(super) fn in_smaller_pieces(&self) -> Option<Self> {
+        let rooms = 2 * self.rooms();
+        let is_enough = self.longest_run() / rooms >= tuning::LEAST_PIECE_ITEMS;
+        (self.members() > 1 && is_enough).then(|| {
+            let mut sizes = self.clone();
+            sizes.set_rooms(rooms);
+            sizes
+        })
+    }
+
+    /// Sends items in pieces, such that this many of the largest are all items of a member.
+    fn set_rooms(&mut self, rooms: u64) {
+        self.pieces = if rooms == 1 { 1 } else { rooms + 1 };
+        let (tile, shift) = (self.tile(), self.first.shift);
+        let part = |run: u64, pieces: u64| {
+            let points = (run.div_ceil(tile).div_ceil(pieces) * tile).min(run);
+            let items = points as f64 * self.share;
+            capacity(items * (1_u64 << shift) as f64 / self.points as f64, 1 << shift)
+        };
+        let halves = if rooms == 1 { 1 } else { 2 * rooms };
+        self.parts = self.runs.iter().map(|&run| [part(run, halves), part(run, rooms)]).collect();
+    }
+
+    /// How many of the largest pieces all items of a member are.
+    fn rooms(&self) -> u64 {
+        self.pieces.saturating_sub(1).max(1)
+    }
+
+    /// The most points that a member goes through.
+    fn longest_run(&self) -> u64 {
+        self.runs.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The points that a block of the first pass goes through.
+    pub(super) fn tile(&self) -> u64 {
+        u64::from(of_one::PASS_THREADS * self.slots)
     }
 
     /// Changes the number of bits by which the first pass sorts.
@@ -185,16 +221,15 @@ impl Sizes {
         self.first = first_pass(&tests::LIMITS, array.item(), self.slot, bits, shift).unwrap();
         (self.bucket_bits, self.second.bits) = (shift - 1, 1);
         self.slots = self.first.records;
-        let tile = u64::from(of_one::PASS_THREADS * self.slots);
-        self.tiles.fill(array.len().div_ceil(tile));
+        self.runs.fill(array.len());
         self.owners = owners(array, last, shift, (last >> shift) + 1);
-        self.parts.fill(capacity((1_u64 << shift) as f64, 1 << shift));
+        self.parts.fill([capacity((1_u64 << shift) as f64, 1 << shift); 2]);
         self.capacity = 1 << (shift - 1);
     }
 
     /// The number of members.
     pub(super) fn members(&self) -> usize {
-        self.parts.len()
+        self.runs.len()
     }
 
     /// The number of buckets of the first pass.
@@ -232,7 +267,7 @@ impl Sizes {
 
     /// The tiles that a member goes through: of its items or, if they are counted, of its slots.
     pub(super) fn tiles(&self, member: usize) -> u64 {
-        self.tiles[member]
+        self.runs[member].div_ceil(self.tile())
     }
 
     /// The runs of slots that a member counts, several in a tile.
@@ -242,16 +277,30 @@ impl Sizes {
         (slots.end - slots.start).div_ceil(run)
     }
 
-    /// The tiles of a member's that are in a piece.
+    /// The tiles of a member's that are in a piece. The first and the last piece are half as large
+    /// as the others, since nothing is on its way while the first is filled and the last is sorted.
     pub(super) fn piece(&self, member: usize, piece: u64) -> Range<u64> {
-        let tiles = u128::from(self.tiles[member]);
-        let first = |piece| (tiles * u128::from(piece) / u128::from(self.pieces)) as u64;
+        let tiles = u128::from(self.tiles(member));
+        let halves = u128::from(2 * self.rooms());
+        let before = |piece: u64| match piece {
+            0 => 0,
+            last if last == self.pieces => halves,
+            piece => u128::from(2 * piece - 1),
+        };
+        let first = |piece| (tiles * before(piece) / halves) as u64;
         first(piece)..first(piece + 1)
     }
 
-    /// Records that a piece of a sender's items has room for in a bucket.
-    pub(super) fn part(&self, sender: usize) -> u64 {
-        self.parts[sender]
+    /// Records that a piece of a sender's items has room for in a bucket. All of them are copied to
+    /// the bucket's owner.
+    pub(super) fn part(&self, sender: usize, piece: u64) -> u64 {
+        let [half, whole] = self.parts[sender];
+        if piece == 0 || piece + 1 == self.pieces { half } else { whole }
+    }
+
+    /// The most records that a piece of a sender's items has room for in a bucket.
+    pub(super) fn largest_part(&self, sender: usize) -> u64 {
+        self.parts[sender].into_iter().max().unwrap_or(0)
     }
 
     /// Shared memory of a block of the second pass.

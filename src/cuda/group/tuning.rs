@@ -9,14 +9,18 @@ pub(super) const MOST_FIRST_BITS: u32 = 11;
 /// below, its dozen launches take longer than the items do.
 pub(super) const PARTITION_ITEMS: u64 = 1 << 18;
 
-/// Members send their items in pieces of at least this many, if they are two or more: while one
-/// piece is on its way, the next is prepared and the one before is sorted.
+/// Members send their items in pieces, the largest of at least this many, if they are two or more:
+/// while one piece is on its way, the next is prepared and the one before is sorted.
 pub(super) const PIECE_ITEMS: u64 = 1 << 23;
 
-/// The most pieces of a member's items. Two H100s with 2^29 items of 8 bytes each take 23.1 ms in
-/// one piece, 19.5 in 3 or 4, 19.7 in 6, 19.9 in 8, 20.5 in 16 and 21.5 in 32; ranks that exchange
-/// them by NCCL take 23.6 in 4 and 24.8 in 8.
-pub(super) const MOST_PIECES: u64 = 4;
+/// How many of the largest pieces a member's items are at most, where there is memory for these.
+/// Two H200s with 2^29 items of 8 bytes each take 14.5 ms with 2 of them, 14.2 with 3, 14.4 with 4,
+/// 14.5 with 6, 14.7 with 8 and 15.1 with 12; in 4 or 5 equal pieces 14.5. With 3 the memory would
+/// be a third of an item more than with 4.
+pub(super) const MOST_ROOMS: u64 = 4;
+
+/// The same as [`PIECE_ITEMS`] where memory is short.
+pub(super) const LEAST_PIECE_ITEMS: u64 = 1 << 20;
 
 /// The slots whose survivors are counted at a time, for each thread of the first pass, which
 /// evaluates a multiple of them. Fewer take longer to add up, and more leave tiles emptier.

@@ -149,6 +149,12 @@ impl Executor {
         Ok(address)
     }
 
+    /// How many bytes more than it has the device must have free for so much working memory: 0 if
+    /// it has enough, since otherwise the old memory is freed first.
+    pub(crate) fn lacking(&self, bytes: u64) -> u64 {
+        bytes.saturating_sub(self.scratch.bytes() as u64)
+    }
+
     /// Frees the working memory, if no graph holds its address.
     pub(crate) fn give_up_memory(&mut self) {
         self.scratch.give_up();

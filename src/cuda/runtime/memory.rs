@@ -4,7 +4,7 @@ use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DevicePtr, DeviceRepr};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DevicePtr, DeviceRepr};
 
 use super::stream::failed;
 use crate::error::{Error, GpuError};
@@ -43,6 +43,12 @@ impl<T> Drop for Allocation<T> {
         let context = self.0.context();
         context.record_err(context.bind_to_thread());
     }
+}
+
+/// Whether a device seems to have so many bytes free: asking takes microseconds, and an allocation
+/// that fails many milliseconds. What an allocator still holds is not counted.
+pub(crate) fn seems_free(context: &CudaContext, bytes: u64) -> bool {
+    context.mem_get_info().map_or(true, |(free, _)| bytes <= free as u64)
 }
 
 /// Device memory that is used in the order of one stream, aligned to 256 bytes. In a group the

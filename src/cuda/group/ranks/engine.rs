@@ -44,7 +44,7 @@ use crate::error::{Error, ExchangeError, GpuError};
 /// # How it works, and what it costs
 ///
 /// Each item of 1, 2, 4, 8 or 16 bytes that leaves its GPU is sent once, with 4 bytes that say
-/// where it goes. Items are sent in up to four pieces: while one is on its way, the GPU prepares
+/// where it goes. Items are sent in up to five pieces: while one is on its way, the GPU prepares
 /// the next and sorts the one before. For items of `s` bytes, that takes about `2 s + 6` bytes an
 /// item where a rank has 2^25 items or more, and up to `3 s + 10` where it has fewer and sends them
 /// in fewer pieces. The bijection must be [trusted](crate::TrustedBijection), have less than eight
@@ -407,7 +407,7 @@ impl CudaExchange {
         let call = Call { job: &job, given, source, out };
         if let Some(sizes) = call.sizes(self.strategy, &ballots) {
             // SAFETY: the caller vouches for the arrays.
-            if unsafe { self.move_in_pieces(&call, &sizes) }? {
+            if unsafe { self.move_in_pieces(&call, sizes) }? {
                 return Ok(());
             }
         }
@@ -427,6 +427,33 @@ impl CudaExchange {
         match words?.iter().position(|words| words[0] == 0) {
             Some(rank) => Err(ExchangeError::RankFailed { rank }.into()),
             None => Ok(ready),
+        }
+    }
+
+    /// Tells the other ranks whether this one has what it needs, and returns whether all have. If
+    /// less memory `may_do`, want of memory is no error.
+    ///
+    /// # Errors
+    ///
+    /// As [`all_ready`](Self::all_ready).
+    pub(super) fn all_have_room(
+        &mut self,
+        ready: Result<(), Error>,
+        may_do: bool,
+    ) -> Result<bool, Error> {
+        let is_short = may_do && ready == Err(GpuError::OutOfMemory.into());
+        let answer = if is_short { Ok(false) } else { ready.map(|()| true) };
+        let has_room = u64::from(answer == Ok(true));
+        let words = self.words.gather(
+            &self.ranks,
+            self.lanes.messages(),
+            &[answer.is_ok().into(), has_room],
+        );
+        answer?;
+        let words = words?;
+        match words.iter().position(|words| words[0] == 0) {
+            Some(rank) => Err(ExchangeError::RankFailed { rank }.into()),
+            None => Ok(words.iter().all(|words| words[1] == 1)),
         }
     }
 

@@ -11,7 +11,8 @@ use super::engine::CudaExchange;
 use super::pieces::Steps;
 use super::runs::{Reach, messages};
 use super::words::set_word;
-use crate::error::Error;
+use crate::cuda::runtime::memory::seems_free;
+use crate::error::{Error, GpuError};
 
 /// How many standard deviations a run may be longer than expected.
 const DEVIATIONS: f64 = 8.0;
@@ -19,7 +20,7 @@ const DEVIATIONS: f64 = 8.0;
 /// A call whose items are sent in pieces, with this rank's memory for it.
 struct InPieces<'a> {
     call: &'a Call<'a>,
-    sizes: &'a Sizes,
+    sizes: Sizes,
     layouts: Vec<Layout>,
     room: Room,
     rank: usize,
@@ -45,28 +46,32 @@ impl CudaExchange {
     pub(super) unsafe fn move_in_pieces(
         &mut self,
         call: &Call<'_>,
-        sizes: &Sizes,
+        sizes: Sizes,
     ) -> Result<bool, Error> {
-        let rank = self.rank();
-        let mut all = InPieces {
-            call,
-            sizes,
-            layouts: (0..self.ranks()).map(|rank| Layout::new(sizes, rank)).collect(),
-            room: Room::new(call, sizes),
-            rank,
-            memory: vec![0; self.ranks()],
-            sides: [0; 2],
-        };
-        let ready = self.reserve(&mut all);
-        self.all_ready(ready)?;
+        let mut all = InPieces::new(call, sizes, self.rank());
+        loop {
+            // All ranks have the same sizes, so that they agree on this.
+            let smaller = all.sizes.in_smaller_pieces();
+            let ready = self.reserve(&mut all, smaller.is_some());
+            if self.all_have_room(ready, smaller.is_some())? {
+                break;
+            }
+            let Some(smaller) = smaller else { return Err(GpuError::OutOfMemory.into()) };
+            all = InPieces::new(call, smaller, self.rank());
+        }
         // SAFETY: the caller vouches for the arrays. If anything fails, no rank uses them any more
         // when this returns.
         unsafe { self.send_and_place(&all) }.map_err(|error| self.give_up(error))
     }
 
-    /// Gets the memory and the kernels for a call.
-    fn reserve(&mut self, all: &mut InPieces<'_>) -> Result<(), Error> {
+    /// Gets the memory and the kernels for a call. If it could do with less memory, memory that
+    /// seems not to be there is not even asked for.
+    fn reserve(&mut self, all: &mut InPieces<'_>, has_choice: bool) -> Result<(), Error> {
         let item = all.call.given.item as u64;
+        let lacking = self.executor.lacking(all.layout().bytes);
+        if has_choice && lacking > 0 && !seems_free(self.stream.context(), lacking) {
+            return Err(GpuError::OutOfMemory.into());
+        }
         let side = (all.room.sides[all.rank] * item).next_multiple_of(256).max(256);
         all.memory[all.rank] = self.executor.working_memory(all.layout().bytes)?;
         let before = self.sides.room(&self.stream, 2 * side)?.0;
@@ -152,7 +157,7 @@ impl CudaExchange {
     ///
     /// The plans of all pieces are in the stream.
     unsafe fn sorted(&mut self, all: &InPieces<'_>) -> Result<Option<Vec<Range<u64>>>, Error> {
-        let (sizes, layout, memory) = (all.sizes, all.layout(), all.memory[all.rank]);
+        let (sizes, layout, memory) = (&all.sizes, all.layout(), all.memory[all.rank]);
         let sum = layout.bases + 8 * sizes.small_buckets(all.rank);
         let own = [(memory + layout.overflow, 4), (memory + sum, 8)];
         // Where there are no gaps, nothing is added up.
@@ -181,6 +186,20 @@ impl CudaExchange {
 }
 
 impl<'a> InPieces<'a> {
+    /// A call of a rank that has no memory for it yet.
+    fn new(call: &'a Call<'a>, sizes: Sizes, rank: usize) -> Self {
+        let ranks = sizes.members();
+        Self {
+            layouts: (0..ranks).map(|rank| Layout::new(&sizes, rank)).collect(),
+            room: Room::new(call, &sizes),
+            memory: vec![0; ranks],
+            sides: [0; 2],
+            call,
+            sizes,
+            rank,
+        }
+    }
+
     fn layout(&self) -> &Layout {
         &self.layouts[self.rank]
     }
@@ -191,7 +210,7 @@ impl<'a> InPieces<'a> {
             source,
             out,
             direction: self.call.given.direction,
-            sizes: self.sizes,
+            sizes: &self.sizes,
             layouts: &self.layouts,
             memory: &self.memory,
         }
