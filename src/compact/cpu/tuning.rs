@@ -123,13 +123,14 @@ pub(crate) const MOST_STEPS: usize = 64;
 /// item will be collected is prefetched.
 ///
 /// Nanoseconds an item for collecting, without and with: on 16 cores of an Intel Xeon 0.89 and 0.78
-/// at 2^26 + 1 (2048 blocks), and 0.82 and 0.73 at 2^24 + 1 (512 blocks); on the two cores, where it
-/// costs more instructions than it saves, 2.0 and 2.1 at 2^26 + 1 and 1.83 and 1.95 at 2^24 + 1.
+/// at 2^26 + 1 (2048 blocks), and 0.82 and 0.73 at 2^24 + 1 (512 blocks); on two cores of an EPYC,
+/// where it costs more instructions than it saves, 2.0 and 2.1 at 2^26 + 1 and 1.83 and 1.95 at
+/// 2^24 + 1.
 pub(crate) const MANY_OPEN: usize = 1 << 11;
 
 /// From this many open blocks on, the lines of the low bits are prefetched, too. Without, with the
 /// items' lines, and with both, at 2^28 + 1 (8192 blocks): on 16 cores of an Intel Xeon 1.50, 1.08
-/// and 0.90, on the two cores 5.2, 4.2 and 4.2.
+/// and 0.90, on two cores of an EPYC 5.2, 4.2 and 4.2.
 pub(crate) const MANY_OPEN_LOWS: usize = 1 << 12;
 
 /// The number of items after which the one is collected whose line is prefetched. With 24, 40, 64
