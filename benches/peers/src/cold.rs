@@ -137,7 +137,8 @@ pub(crate) fn run(calls: &ColdCalls, common: &Common) -> Result<(), Box<dyn Erro
     let system = machine::transparent();
     let pages = unasked(common.pages, &system);
     let each_number = format!(
-        "the median over fresh processes, {} of each contender; contenders take turns",
+        "the median over fresh processes, {} of each contender; contenders take turns, each time \
+         in another order",
         effort.repeats
     );
     let asked = match pages {
@@ -190,7 +191,7 @@ fn named(pages: Pages, system: &str) -> &'static str {
     }
 }
 
-/// One sample of each contender after the other, again and again, at each length of each type.
+/// One sample of each contender after the other, again and again in random order, at each length of each type.
 /// After each length `keep` gets all rows so far.
 pub(crate) fn measure(
     plan: &Plan<'_>,
@@ -207,9 +208,14 @@ pub(crate) fn measure(
         for &len in plan.lens {
             eprintln!("{} of {}", length(len), item.name());
             let mut samples = vec![Vec::new(); names.len()];
+            let mut turns: Vec<usize> = (0..names.len()).collect();
             for _ in 0..plan.repeats {
-                for (name, samples) in names.iter().zip(&mut samples) {
-                    samples.push(in_fresh_process(name, item, len, plan.pages, seed)?);
+                // Memory that the process before had costs less than memory that nobody had for a
+                // while, and no contender shall always come after the same one.
+                fastrand::Rng::with_seed(seed).shuffle(&mut turns);
+                for &turn in &turns {
+                    let name = names[turn];
+                    samples[turn].push(in_fresh_process(name, item, len, plan.pages, seed)?);
                     seed = seed.wrapping_add(CALLS as u64);
                 }
             }
