@@ -45,11 +45,12 @@ use crate::error::{Error, ExchangeError, GpuError};
 ///
 /// Each item of 1, 2, 4, 8 or 16 bytes that leaves its GPU is sent once, with 4 bytes that say
 /// where it goes. Items are sent in up to five pieces: while one is on its way, the GPU prepares
-/// the next and sorts the one before. For items of `s` bytes, that takes about `2 s + 6` bytes an
-/// item where a rank has 2^25 items or more, and up to `3 s + 10` where it has fewer and sends them
-/// in fewer pieces. The bijection must be [trusted](crate::TrustedBijection), have less than eight
-/// times as many points as items, and scatter neighbours; there must be 2^18 items a rank, unless
-/// the strategy is [`Partitioned`](CudaStrategy::Partitioned).
+/// the next and sorts the one before. For items of `s` bytes, that takes at most about `2 s + 6`
+/// bytes an item where a rank has 2^25 items or more, and up to `3 s + 10` where it has fewer and
+/// sends them in fewer pieces. Where a GPU has less memory, all ranks send smaller pieces. The
+/// bijection must be [trusted](crate::TrustedBijection), have less than eight times as many points
+/// as items, and scatter neighbours; there must be 2^18 items a rank, unless the strategy is
+/// [`Partitioned`](CudaStrategy::Partitioned).
 ///
 /// Other items, other bijections and arrays of few items are gathered by all ranks, each of which
 /// shuffles the whole array and keeps its part. That takes memory for two whole arrays on each GPU,
