@@ -191,8 +191,8 @@ fn named(pages: Pages, system: &str) -> &'static str {
     }
 }
 
-/// One sample of each contender after the other, again and again in random order, at each length of each type.
-/// After each length `keep` gets all rows so far.
+/// One sample of each contender after the other, again and again in random order, at each length of
+/// each type. After each length `keep` gets all rows so far.
 pub(crate) fn measure(
     plan: &Plan<'_>,
     mut keep: impl FnMut(&Rows) -> Result<(), Box<dyn Error>>,

@@ -53,12 +53,12 @@ use crate::word::Word;
 ///
 /// # Memory
 ///
-/// [`Partitioned`](CudaStrategy::Partitioned): on each member at most about `2 s + 6` bytes for each
-/// of its items of `s` bytes, from 2^25 items a member on, below that up to `3 s + 10`, and `s` more
-/// in place. Where there is less, [`Auto`](CudaStrategy::Auto) sends the items in more and smaller
-/// pieces, down to about `s + 2` bytes an item. A bijection that has to be checked takes `8 m + m /
-/// 8` bytes on the first member, for all `m` items. What has been allocated is kept for later
-/// calls.
+/// [`Partitioned`](CudaStrategy::Partitioned): on each member at most about `2 s + 6` bytes for
+/// each of its items of `s` bytes, from 2^25 items a member on, below that up to `3 s + 10`, and
+/// `s` more in place. Where there is less, [`Auto`](CudaStrategy::Auto) sends the items in more
+/// and smaller pieces, down to about `s + 2` bytes an item. A bijection that has to be checked
+/// takes `8 m + m / 8` bytes on the first member, for all `m` items. What has been allocated is
+/// kept for later calls.
 ///
 /// # Examples
 ///

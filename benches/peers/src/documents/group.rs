@@ -19,6 +19,9 @@ const H200: &str = "gpu-group-h200";
 /// The rows of an array that no GPU of the group could hold alone.
 const LONG: &str = "gpu-group-long";
 
+/// The rows of changes that were not kept.
+const TRIED: &str = "gpu-group-tried";
+
 /// The rows of a revision whose first pass stored items in other GPUs' memory.
 const STORES: &str = "gpu-group-stores";
 
@@ -27,7 +30,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     computed.block("gpu group", beside_one(&sheet)?);
     let h200 = results.sheet(H200)?;
     computed.block("gpu group h200", beside_one(&h200)?);
-    computed.block("gpu group long", by_themselves(&results.sheet(LONG)?)?);
+    computed.block("gpu group long", by_themselves(&results.sheet(LONG)?, 0)?);
+    computed.block("gpu group tried", by_themselves(&results.sheet(TRIED)?, 2)?);
     computed.block("gpu group stores", beside_one(&results.sheet(STORES)?)?);
     let torch = results.sheet_if_any(TORCH)?;
     let torch = torch.map_or(Ok(NOT_MEASURED.into()), |torch| beside_torch(&h200, &torch));
@@ -79,7 +83,7 @@ fn beside_one(sheet: &Sheet) -> Result<String, String> {
 }
 
 /// All rows, with nothing beside them.
-fn by_themselves(sheet: &Sheet) -> Result<String, String> {
+fn by_themselves(sheet: &Sheet, digits: usize) -> Result<String, String> {
     let mut rows = Vec::new();
     for (name, of, seconds) in Rows::new(sheet)?.all()? {
         rows.push([
@@ -87,7 +91,7 @@ fn by_themselves(sheet: &Sheet) -> Result<String, String> {
             of.item_bytes.to_string(),
             of.length.to_string(),
             name.to_owned(),
-            number(seconds * 1e3, 0)?,
+            number(seconds * 1e3, digits)?,
             number(of.length as f64 / seconds / 1e9, 1)?,
         ]);
     }
