@@ -45,17 +45,15 @@ fn beside_one(sheet: &Sheet) -> Result<String, String> {
     let with_nccl = all.iter().any(|row| row.nccl.is_some());
     let rows = all.into_iter().map(|row| {
         let Group { of, way, alone, exchange, group, nccl } = row;
-        let mut cells = vec![
-            of.members.to_string(),
-            of.item_bytes.to_string(),
-            of.length.to_string(),
+        let mut cells = Vec::from(of.cells());
+        cells.extend([
             way.to_owned(),
             format!("{:.2}", alone * 1e3),
             format!("{:.2}", exchange * 1e3),
             format!("{:.2}", group * 1e3),
             format!("{:.1}", of.length as f64 / group / 1e9),
             format!("{:.2}", alone / group),
-        ];
+        ]);
         if with_nccl {
             let beside = |cell: f64| format!("{cell:.2}");
             cells.push(nccl.map_or(String::new(), |nccl| beside(nccl * 1e3)));
@@ -86,14 +84,10 @@ fn beside_one(sheet: &Sheet) -> Result<String, String> {
 fn by_themselves(sheet: &Sheet, digits: usize) -> Result<String, String> {
     let mut rows = Vec::new();
     for (name, of, seconds) in Rows::new(sheet)?.all()? {
-        rows.push([
-            of.members.to_string(),
-            of.item_bytes.to_string(),
-            of.length.to_string(),
-            name.to_owned(),
-            number(seconds * 1e3, digits)?,
-            number(of.length as f64 / seconds / 1e9, 1)?,
-        ]);
+        let [members, item_bytes, length] = of.cells();
+        let speed = of.length as f64 / seconds / 1e9;
+        let [ms, speed] = [number(seconds * 1e3, digits)?, number(speed, 1)?];
+        rows.push([members, item_bytes, length, name.to_owned(), ms, speed]);
     }
     let head = ["GPUs", "bytes an item", "items in all", "", "ms", "G items/s in all"];
     Ok(conditions_of(sheet) + &table(&head, &rows))
@@ -108,10 +102,11 @@ fn beside_torch(ours: &Sheet, torch: &Sheet) -> Result<String, String> {
         let beside = |cell: fn(f64, f64) -> f64, digits| {
             group.map_or(Ok(String::new()), |group| number(cell(seconds, group), digits))
         };
+        let [members, item_bytes, length] = of.cells();
         rows.push([
-            of.members.to_string(),
-            of.item_bytes.to_string(),
-            of.length.to_string(),
+            members,
+            item_bytes,
+            length,
             name.to_owned(),
             number(seconds * 1e3, 2)?,
             beside(|_, group| group * 1e3, 2)?,
@@ -129,6 +124,13 @@ struct Of {
     item_bytes: u64,
     /// The items of all members.
     length: u64,
+}
+
+impl Of {
+    /// The first cells of its row in a table.
+    fn cells(&self) -> [String; 3] {
+        [self.members, self.item_bytes, self.length].map(|number| number.to_string())
+    }
 }
 
 /// The rows of a file, by what was measured.
