@@ -13,13 +13,12 @@ const LINE: usize = 64;
 /// What a huge page has, and where one may start, where ordinary pages have 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// From this many bytes on, the system is asked for huge pages, and so for the rest at the end.
+/// From this many bytes on, the rest at the end of a buffer is worth a huge page of its own.
 ///
 /// A page's first access takes as long as a hundred items and more, and a huge page's as long as
 /// those of ten to a hundred of its pages. The first call of a process, in millions of items of 8
 /// bytes a second, without and with huge pages for buffers below 32 MiB, on two cores of an EPYC:
-/// 175 and 228 at 2^18 + 1, 220 and 350 at 2^20 + 1, 258 and 282 at 2^22 + 1. Half a huge page may
-/// remain unused.
+/// 175 and 228 at 2^18 + 1, 220 and 350 at 2^20 + 1, 258 and 282 at 2^22 + 1.
 const HUGE_BYTES: usize = HUGE_PAGE / 2;
 
 /// Untyped bytes that grow on demand.
@@ -48,6 +47,20 @@ impl Buffer {
     ///
     /// [`Error::OutOfMemory`].
     pub(crate) fn room<T>(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], Error> {
+        self.room_on::<T>(len, false)
+    }
+
+    /// The same, where half a huge page more is no matter: the buffer ends with a whole one if it
+    /// needs more than half of it. No promise is made of the bytes that it takes.
+    pub(crate) fn room_in_pages<T>(&mut self, len: usize) -> Result<&mut [MaybeUninit<T>], Error> {
+        self.room_on::<T>(len, true)
+    }
+
+    fn room_on<T>(
+        &mut self,
+        len: usize,
+        whole_pages: bool,
+    ) -> Result<&mut [MaybeUninit<T>], Error> {
         let out_of_memory =
             || Error::OutOfMemory { bytes: (len as u64).saturating_mul(size_of::<T>() as u64) };
         let bytes = len.checked_mul(size_of::<T>()).ok_or_else(out_of_memory)?;
@@ -58,7 +71,8 @@ impl Buffer {
         if !self.0.as_ref().is_some_and(fits) {
             // Frees the old memory first.
             self.0 = None;
-            self.0 = Some(Block::new(bytes, align_of::<T>()).ok_or_else(out_of_memory)?);
+            let block = Block::new(bytes, align_of::<T>(), whole_pages);
+            self.0 = Some(block.ok_or_else(out_of_memory)?);
         }
         let Some(block) = &mut self.0 else { unreachable!("there is a block that fits") };
         // SAFETY: the block has at least `len * size_of::<T>()` bytes, and its start is aligned for
@@ -80,7 +94,7 @@ fn unit_room<'a, T>(len: usize) -> &'a mut [MaybeUninit<T>] {
 struct Block {
     start: NonNull<u8>,
     bytes: usize,
-    /// What was allocated: a little more, it may be.
+    /// What was allocated: more, if it ends with a whole page.
     layout: Layout,
 }
 
@@ -92,11 +106,11 @@ unsafe impl Sync for Block {}
 
 impl Block {
     /// So many bytes; none if there is not so much memory.
-    fn new(bytes: usize, align: usize) -> Option<Self> {
+    fn new(bytes: usize, align: usize, whole_pages: bool) -> Option<Self> {
         let (mut size, mut align) = (bytes, align.max(LINE));
         if cfg!(target_os = "linux") && bytes >= HUGE_BYTES {
             align = align.max(HUGE_PAGE);
-            if bytes % HUGE_PAGE >= HUGE_BYTES {
+            if whole_pages && bytes % HUGE_PAGE >= HUGE_BYTES {
                 size = bytes.checked_next_multiple_of(HUGE_PAGE)?;
             }
         }
@@ -218,23 +232,23 @@ mod tests {
 
     #[test]
     fn large_blocks_start_at_huge_pages_and_waste_at_most_half_of_one() {
-        let allocated = |bytes| {
-            let block = Block::new(bytes, 1).unwrap();
+        let allocated = |bytes, whole_pages| {
+            let block = Block::new(bytes, 1, whole_pages).unwrap();
             let start = block.start.as_ptr().addr();
-            assert!(
-                !cfg!(target_os = "linux") || bytes < HUGE_BYTES || start.is_multiple_of(HUGE_PAGE)
-            );
+            let is_large = cfg!(target_os = "linux") && bytes >= HUGE_BYTES;
+            assert!(!is_large || start.is_multiple_of(HUGE_PAGE));
             assert_eq!(block.bytes, bytes);
             block.layout.size()
         };
-        assert_eq!(allocated(HUGE_BYTES - 1), HUGE_BYTES - 1);
+        assert_eq!(allocated(HUGE_BYTES - 1, true), HUGE_BYTES - 1);
         for (bytes, on_linux) in [
             (HUGE_BYTES, HUGE_PAGE),
             (HUGE_PAGE + 8, HUGE_PAGE + 8),
             (3 * HUGE_PAGE - 8, 3 * HUGE_PAGE),
             (20 * HUGE_PAGE + 1, 20 * HUGE_PAGE + 1),
         ] {
-            assert_eq!(allocated(bytes), if cfg!(target_os = "linux") { on_linux } else { bytes });
+            let in_pages = if cfg!(target_os = "linux") { on_linux } else { bytes };
+            assert_eq!([true, false].map(|it| allocated(bytes, it)), [in_pages, bytes]);
         }
     }
 

@@ -148,7 +148,7 @@ pub(super) fn in_waves<P: Places, N: Word>(
     let tiles = rayon::current_num_threads() * tuning::TILES_PER_THREAD;
     // No more tiles than the domain has.
     let tiles = (last / tuning::TILE as u64).min(tiles as u64 - 1) as usize + 1;
-    let room = buffer.room(tiles * room_for(tuning::TILE))?;
+    let room = buffer.room_in_pages(tiles * room_for(tuning::TILE))?;
     let mut wave: Vec<SurvivorTile<N>> = try_with_capacity(tiles)?;
     wave.extend(room.chunks_mut(room_for(tuning::TILE)).map(SurvivorTile::new));
     let mut next = Some(SlotRange::first(last, tuning::TILE));

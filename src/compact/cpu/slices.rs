@@ -374,7 +374,7 @@ struct Relocation<'a, T> {
 impl<'a, T: Send> Relocation<'a, T> {
     /// Allocates the scratch buffer.
     fn new(items: &'a mut [T], scratch: &'a mut Buffer) -> Result<Self, Error> {
-        let scratch = scratch.room(items.len())?;
+        let scratch = scratch.room_in_pages(items.len())?;
         Ok(Self { items, scratch })
     }
 

@@ -46,7 +46,7 @@ impl<'a> Marks<'a> {
             });
             return Ok((marks, counts));
         }
-        let kept = room.room(buckets.count * words)?;
+        let kept = room.room_in_pages(buckets.count * words)?;
         let work = counts.par_iter_mut().zip(kept.par_chunks_mut(words));
         work.enumerate().for_each(|(bucket, (count, kept))| {
             // The last bucket may have fewer slots. The memory may be fresh, and then it costs less

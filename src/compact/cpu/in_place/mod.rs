@@ -189,7 +189,7 @@ impl<'a> InPlace<'a> {
         let grid = Grid::new(&counts, tuning::exchanged_items::<T>())?;
         let exchange = BlockExchange {
             items,
-            lows: SharedPtr::new(lows.room::<L>(len)?.as_mut_ptr().cast::<L>()),
+            lows: SharedPtr::new(lows.room_in_pages::<L>(len)?.as_mut_ptr().cast::<L>()),
             buckets,
             grid: &grid,
             claims: &Claims::new(&grid)?,
@@ -198,8 +198,8 @@ impl<'a> InPlace<'a> {
 
         let threads = rayon::current_num_threads();
         let share = Collector::<T, L>::blocks(buckets) * tuning::exchanged_items::<T>();
-        let blocks = blocks.room(threads * share)?.chunks_mut(share);
-        let block_lows = block_lows.room(threads * share)?.chunks_mut(share);
+        let blocks = blocks.room_in_pages(threads * share)?.chunks_mut(share);
+        let block_lows = block_lows.room_in_pages(threads * share)?.chunks_mut(share);
         let mut collectors = try_with_capacity(threads)?;
         for (thread, (items, lows)) in blocks.zip(block_lows).enumerate() {
             let search = exchange.claims.search(thread, threads);
@@ -212,7 +212,7 @@ impl<'a> InPlace<'a> {
             counts.iter().copied().max().unwrap_or(0).max(1)
         };
         let words = TakenSlots::count(buckets.len());
-        let stages = stages.room(threads * most)?.chunks_mut(most);
+        let stages = stages.room_in_pages(threads * most)?.chunks_mut(most);
         let mut all = try_with_capacity(threads)?;
         all.extend(stages.zip(taken.room(threads * words)?.chunks_mut(words)));
 
