@@ -13,7 +13,8 @@ const LINE: usize = 64;
 /// What a huge page has, and where one may start, where ordinary pages have 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// From this many bytes on, the rest at the end of a buffer is worth a huge page of its own.
+/// From this many bytes on, a buffer starts at a huge page, and the rest at its end is worth one of
+/// its own.
 ///
 /// A page's first access takes as long as a hundred items and more, and a huge page's as long as
 /// those of ten to a hundred of its pages. The first call of a process, in millions of items of 8
