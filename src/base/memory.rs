@@ -5,10 +5,8 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc, dealloc};
 
+use crate::base::stream::LINE;
 use crate::error::Error;
-
-/// A cache line, and the widest vector: whole ones can be written.
-const LINE: usize = 64;
 
 /// What a huge page has, and where one may start, where ordinary pages have 4 KiB.
 const HUGE_PAGE: usize = 2 << 20;
@@ -17,9 +15,9 @@ const HUGE_PAGE: usize = 2 << 20;
 /// its own.
 ///
 /// A page's first access takes as long as a hundred items and more, and a huge page's as long as
-/// those of ten to a hundred of its pages. The first call of a process, in millions of items of 8
-/// bytes a second, without and with huge pages for buffers below 32 MiB, on two cores of an EPYC:
-/// 175 and 228 at 2^18 + 1, 220 and 350 at 2^20 + 1, 258 and 282 at 2^22 + 1.
+/// those of some tens of its pages, of which it has 512. The first call of a process, in millions
+/// of items of 8 bytes a second, without and with huge pages for buffers below 32 MiB, on two cores
+/// of an EPYC: 175 and 228 at 2^18 + 1, 220 and 350 at 2^20 + 1, 258 and 282 at 2^22 + 1.
 const HUGE_BYTES: usize = HUGE_PAGE / 2;
 
 /// Untyped bytes that grow on demand.
@@ -108,6 +106,7 @@ unsafe impl Sync for Block {}
 impl Block {
     /// So many bytes; none if there is not so much memory.
     fn new(bytes: usize, align: usize, whole_pages: bool) -> Option<Self> {
+        // The widest vector is as wide as a line.
         let (mut size, mut align) = (bytes, align.max(LINE));
         if cfg!(target_os = "linux") && bytes >= HUGE_BYTES {
             align = align.max(HUGE_PAGE);
