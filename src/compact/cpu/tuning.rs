@@ -119,6 +119,14 @@ pub(crate) const COLLECTED_ITEMS: usize = 1 << 11;
 /// The most blocks that a thread reads at a time.
 pub(crate) const MOST_STEPS: usize = 64;
 
+/// The number of shares into which a bucket's blocks are divided.
+pub(crate) fn shares(buckets: usize, threads: usize) -> usize {
+    (MOST_SHARES / buckets.max(1)).clamp(1, threads.max(1))
+}
+
+/// The most shares of all buckets. In each, blocks are written one after the other.
+const MOST_SHARES: usize = 1 << 10;
+
 /// From this many open blocks on, their lines do not stay in the cache, and the line in which an
 /// item will be collected is prefetched.
 ///

@@ -1,40 +1,52 @@
 //! Which blocks of each bucket have been read and written. `claims_model.rs` checks the order of
 //! memory with this same code.
 
+use core::ops::Range;
+
 use super::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::grid::Grid;
 use crate::base::check::try_with_capacity;
-use crate::base::stream::prefetch_lines_to_write;
 use crate::error::Error;
 
 /// The state of every bucket's blocks, which all threads share.
 ///
-/// A bucket's blocks are *claimed*, to be written, from the first on. A block that nobody has read
-/// by then is read by the thread that claims it, before it writes there. A thread that has nothing
-/// to write *takes* an unread block, to read it, from the last on; see [`Search`].
+/// A bucket's blocks are divided into a few *shares*, runs of blocks in each of which some threads
+/// look first: a core that reads a block fetches more lines around it than it needs, so neighbours
+/// had better be one thread's. In each share, blocks are *claimed*, to be written, from the first
+/// on. A block that nobody has read by then is read by the thread that claims it, before it writes
+/// there. A thread that has nothing to write *takes* an unread block, to read it, from the last on.
 pub(super) struct Claims {
-    buckets: Vec<Bucket>,
+    /// The first share of each bucket, then the second of each, and so on.
+    shares: Vec<Share>,
+    buckets: usize,
 }
 
-/// Where a thread looks for unread blocks. In a bucket that had none, there will never be one.
+/// Where a thread looks for blocks.
 pub(super) struct Search {
-    /// The first bucket that it looks at.
+    /// The number of the share of each bucket in which it claims a block if it can.
+    home: usize,
+    /// The first of all shares in which it looks for an unread block.
     first: usize,
-    /// The number of buckets in which it has found none, from that one on and around.
+    /// The number of shares in which it has found none, from that one on and around. They will
+    /// never have one.
     passed: usize,
 }
 
 /// Each has a cache line of its own, since threads claim blocks of different buckets at once.
 #[repr(align(64))]
-struct Bucket {
+struct Share {
     /// See [`Blocks`].
     blocks: AtomicUsize,
     /// The number of threads that are about to take a block, or have not read one that they have
     /// taken.
     readers: AtomicU32,
+    /// The number of its first block in the bucket.
+    first: usize,
+    /// The number of its blocks that are whole, which are those that can be claimed.
+    whole: usize,
 }
 
-/// The blocks of a bucket, in one word: they have to change together. It is a `usize`, since not
+/// The blocks of a share, in one word: they have to change together. It is a `usize`, since not
 /// every machine of 32 bits can change 64 at once.
 #[derive(Clone, Copy)]
 struct Blocks {
@@ -57,90 +69,115 @@ impl Blocks {
     }
 }
 
-/// A block that a thread has claimed.
+/// A block that a thread has claimed, or has taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Claim {
-    /// Its number in the bucket.
+    /// The number of the block's share.
+    pub(super) share: usize,
+    /// The number of the block in its bucket.
     pub(super) block: usize,
-    /// Whether the thread has to read it first.
+    /// Whether the thread has to read it.
     pub(super) is_unread: bool,
 }
 
 impl Claims {
-    /// Nothing has been claimed or taken.
+    /// Nothing has been claimed or taken of the blocks of a grid, each bucket of which is divided
+    /// into some shares.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(super) fn new(grid: &Grid) -> Result<Self, Error> {
-        let mut buckets = try_with_capacity(grid.buckets())?;
-        buckets.extend((0..grid.buckets()).map(|bucket| Bucket {
-            blocks: AtomicUsize::new(grid.blocks(bucket) * Blocks::UNTAKEN),
-            readers: AtomicU32::new(0),
+    pub(super) fn new(grid: &Grid, shares: usize) -> Result<Self, Error> {
+        let buckets = grid.buckets();
+        let mut all = try_with_capacity(shares * buckets)?;
+        let of_all = (0..shares).flat_map(|share| (0..buckets).map(move |bucket| (share, bucket)));
+        all.extend(of_all.map(|(share, bucket)| {
+            let [first, end] = [share, share + 1].map(|k| grid.blocks(bucket) * k / shares);
+            Share {
+                blocks: AtomicUsize::new((end - first) * Blocks::UNTAKEN),
+                readers: AtomicU32::new(0),
+                first,
+                whole: end.min(grid.whole_blocks(bucket)) - first,
+            }
         }));
-        Ok(Self { buckets })
+        Ok(Self { shares: all, buckets })
     }
 
-    /// Where one of some threads looks for unread blocks: each begins elsewhere, so that they do
-    /// not take blocks of one bucket, and wait for each other, until there are few.
+    /// Where one of some threads looks for blocks: each begins elsewhere, so that they do not take
+    /// blocks of one share, and wait for each other, until there are few.
     pub(super) fn search(&self, thread: usize, threads: usize) -> Search {
-        Search { first: self.buckets.len() * thread / threads, passed: 0 }
+        let first = self.shares.len() * thread / threads;
+        Search { home: first / self.buckets.max(1), first, passed: 0 }
     }
 
-    /// Says that this thread will soon claim a block of a bucket, which another core may have
-    /// touched last.
-    #[inline]
-    pub(super) fn expect(&self, bucket: usize) {
-        prefetch_lines_to_write(core::ptr::from_ref(&self.buckets[bucket]).cast(), 1);
-    }
-
-    /// Claims the next block of a bucket.
+    /// Claims a block of a bucket.
     ///
     /// If it is not unread, then another thread has taken it, and [`are_read`](Self::are_read) says
     /// when that thread is done.
+    ///
+    /// # Panics
+    ///
+    /// If all whole blocks of the bucket have been claimed.
     #[inline]
-    pub(super) fn claim(&self, bucket: usize) -> Claim {
-        let word = self.buckets[bucket].blocks.fetch_add(Blocks::CLAIMED, Ordering::AcqRel);
-        let Blocks { claimed, untaken } = Blocks::of(word);
-        Claim { block: claimed, is_unread: claimed < untaken }
+    pub(super) fn claim(&self, bucket: usize, search: &Search) -> Claim {
+        let of_bucket = (bucket..self.shares.len()).step_by(self.buckets);
+        let of_bucket = of_bucket.clone().skip(search.home).chain(of_bucket.take(search.home));
+        for number in of_bucket {
+            let share = &self.shares[number];
+            let claimed = share.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+                (Blocks::of(word).claimed < share.whole).then(|| word + Blocks::CLAIMED)
+            });
+            if let Ok(word) = claimed {
+                let Blocks { claimed, untaken } = Blocks::of(word);
+                let block = share.first + claimed;
+                return Claim { share: number, block, is_unread: claimed < untaken };
+            }
+        }
+        panic!("a bucket has room for its items");
     }
 
-    /// Takes an unread block, and returns its bucket and its number there; `None` if there is none.
-    /// The thread has to read it, and then to call [`has_read`](Self::has_read).
+    /// Takes an unread block, and returns it with its bucket; `None` if there is none. The thread
+    /// has to read it, and then to call [`has_read`](Self::has_read).
     #[inline]
-    pub(super) fn take(&self, search: &mut Search) -> Option<(usize, usize)> {
-        let count = self.buckets.len();
+    pub(super) fn take(&self, search: &mut Search) -> Option<(usize, Claim)> {
+        let count = self.shares.len();
         while search.passed < count {
             let number = (search.first + search.passed) % count;
-            let bucket = &self.buckets[number];
+            let share = &self.shares[number];
             // This comes first, so that a thread that claims the block afterwards sees a reader.
-            bucket.readers.fetch_add(1, Ordering::AcqRel);
-            let taken = bucket.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
+            share.readers.fetch_add(1, Ordering::AcqRel);
+            let taken = share.blocks.fetch_update(Ordering::AcqRel, Ordering::Acquire, |word| {
                 let Blocks { claimed, untaken } = Blocks::of(word);
                 (claimed < untaken).then(|| word - Blocks::UNTAKEN)
             });
             if let Ok(word) = taken {
-                return Some((number, Blocks::of(word).untaken - 1));
+                let block = share.first + Blocks::of(word).untaken - 1;
+                let taken = Claim { share: number, block, is_unread: true };
+                return Some((number % self.buckets, taken));
             }
-            bucket.readers.fetch_sub(1, Ordering::Release);
+            share.readers.fetch_sub(1, Ordering::Release);
             search.passed += 1;
         }
         None
     }
 
-    /// Says that a block that was taken from the bucket has been read.
+    /// Says that a block that was taken from a share has been read.
     #[inline]
-    pub(super) fn has_read(&self, bucket: usize) {
-        self.buckets[bucket].readers.fetch_sub(1, Ordering::Release);
+    pub(super) fn has_read(&self, share: usize) {
+        self.shares[share].readers.fetch_sub(1, Ordering::Release);
     }
 
-    /// Whether all blocks that have been taken from the bucket have been read.
+    /// Whether all blocks that have been taken from a share have been read.
     #[inline]
-    pub(super) fn are_read(&self, bucket: usize) -> bool {
-        self.buckets[bucket].readers.load(Ordering::Acquire) == 0
+    pub(super) fn are_read(&self, share: usize) -> bool {
+        self.shares[share].readers.load(Ordering::Acquire) == 0
     }
 
-    /// The number of blocks of a bucket that have been claimed.
-    pub(super) fn claimed(&self, bucket: usize) -> usize {
-        Blocks::of(self.buckets[bucket].blocks.load(Ordering::Acquire)).claimed
+    /// The runs of a bucket's blocks that have been claimed.
+    pub(super) fn claimed(&self, bucket: usize) -> impl Iterator<Item = Range<usize>> {
+        self.shares.iter().skip(bucket).step_by(self.buckets).map(|share| {
+            let Blocks { claimed, .. } = Blocks::of(share.blocks.load(Ordering::Acquire));
+            share.first..share.first + claimed
+        })
     }
 }

@@ -67,8 +67,8 @@ impl Exchange {
         });
     }
 
-    fn wait(&self, bucket: usize) {
-        while self.variant != Variant::DoesNotWait && !self.claims.are_read(bucket) {
+    fn wait(&self, share: usize) {
+        while self.variant != Variant::DoesNotWait && !self.claims.are_read(share) {
             thread::yield_now();
         }
     }
@@ -97,21 +97,23 @@ impl Exchange {
     /// `Collector::plan`.
     fn plan(&self, search: &mut Search, full: &mut Vec<usize>, steps: &mut Vec<Step>) -> bool {
         while let Some(bucket) = full.pop() {
-            let Claim { block, is_unread } = self.claims.claim(bucket);
+            let Claim { share, block, is_unread } = self.claims.claim(bucket, search);
             if is_unread {
                 steps.push(Step::Claimed { bucket, block });
                 return true;
             }
-            self.wait(bucket);
+            self.wait(share);
             self.write(bucket, block);
         }
-        let Some((bucket, block)) = self.claims.take(search) else { return false };
+        let Some((bucket, Claim { share, block, .. })) = self.claims.take(search) else {
+            return false;
+        };
         if self.variant == Variant::SaysSoFirst {
-            self.claims.has_read(bucket);
+            self.claims.has_read(share);
         }
         let item = self.read(bucket, block);
         if self.variant != Variant::SaysSoFirst {
-            self.claims.has_read(bucket);
+            self.claims.has_read(share);
         }
         steps.push(Step::Taken { item });
         true
@@ -126,8 +128,9 @@ enum Step {
     Taken { item: usize },
 }
 
-/// Runs two threads on items that are in these buckets, where those of each bucket belong together.
-fn check(variant: Variant, items: &'static [usize], most: usize) {
+/// Runs two threads on items that are in these buckets, where those of each bucket belong together,
+/// with this many shares of each bucket.
+fn check(variant: Variant, items: &'static [usize], most: usize, shares: usize) {
     let mut model = Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {
@@ -136,7 +139,7 @@ fn check(variant: Variant, items: &'static [usize], most: usize) {
             .map(|bucket| items.iter().filter(|&&item| item == bucket).count())
             .collect();
         let grid = Grid::new(&counts, 1).unwrap();
-        let claims = Claims::new(&grid).unwrap();
+        let claims = Claims::new(&grid, shares).unwrap();
         let blocks = items.iter().map(|&item| UnsafeCell::new(item)).collect();
         let exchange = Arc::new(Exchange { variant, grid, claims, blocks });
         let other = Arc::clone(&exchange);
@@ -144,7 +147,7 @@ fn check(variant: Variant, items: &'static [usize], most: usize) {
         exchange.run(0, most);
         thread.join().unwrap();
         for (bucket, &count) in counts.iter().enumerate() {
-            assert_eq!(exchange.claims.claimed(bucket), count);
+            assert_eq!(exchange.claims.claimed(bucket).flatten().count(), count);
             for block in 0..count {
                 // SAFETY: the other thread is done.
                 let item = exchange.cell(bucket, block).with(|item| unsafe { *item });
@@ -158,24 +161,34 @@ fn check(variant: Variant, items: &'static [usize], most: usize) {
 fn blocks_are_exchanged_in_any_order_of_steps() {
     for items in [&[0][..], &[1, 0], &[0, 1], &[1, 0, 0], &[1, 2, 0]] {
         for most in [1, 2] {
-            check(Variant::Code, items, most);
+            check(Variant::Code, items, most, 1);
         }
     }
 }
 
 #[test]
 fn threads_that_hold_what_others_wait_for_do_not_wait_in_a_circle() {
-    check(Variant::Code, &[1, 1, 0, 0], 1);
+    check(Variant::Code, &[1, 1, 0, 0], 1, 1);
+}
+
+#[test]
+fn blocks_of_several_shares_are_exchanged() {
+    for items in [&[0, 0][..], &[1, 0], &[1, 0, 0]] {
+        for most in [1, 2] {
+            check(Variant::Code, items, most, 2);
+        }
+    }
+    check(Variant::Code, &[1, 1, 0, 0], 1, 2);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn a_block_that_is_said_to_be_read_too_early_is_noticed() {
-    check(Variant::SaysSoFirst, &[1, 0, 0], 1);
+    check(Variant::SaysSoFirst, &[1, 0, 0], 1, 1);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn a_write_that_does_not_wait_is_noticed() {
-    check(Variant::DoesNotWait, &[1, 0, 0], 1);
+    check(Variant::DoesNotWait, &[1, 0, 0], 1, 1);
 }

@@ -57,7 +57,9 @@ enum Then {
     Free(u32),
 }
 
-/// One thread's blocks.
+/// One thread's blocks. Those of two threads are in different pairs of lines, which cores fetch
+/// together.
+#[repr(align(128))]
 pub(super) struct Collector<'a, T, L: LowBits> {
     exchange: &'a BlockExchange<'a, T, L>,
     /// Blocks of items, and of their low bits: open ones, full ones and free ones; and, without low
@@ -143,22 +145,24 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let BlockExchange { items, grid, claims, .. } = self.exchange;
         while let Some((full, bucket)) = self.full.pop() {
             let bucket = bucket as usize;
-            let Claim { block, is_unread } = claims.claim(bucket);
+            let Claim { share, block, is_unread } = claims.claim(bucket, &self.search);
             let places = grid.block(bucket, block);
-            assert_eq!(places.len(), Self::BLOCK, "a bucket has room for its items");
+            assert_eq!(places.len(), Self::BLOCK, "only whole blocks are claimed");
             if is_unread {
                 self.step(Step::new(places, Then::Write(full)));
                 return true;
             }
             // Another thread has taken the block, and is about to say that it has read it: it waits
             // for nobody before it does.
-            while !claims.are_read(bucket) {
+            while !claims.are_read(share) {
                 std::thread::yield_now();
             }
             // SAFETY: this thread has claimed the block, and the one that took it has read it.
             unsafe { self.write(full, places.start) };
         }
-        let Some((bucket, block)) = claims.take(&mut self.search) else { return false };
+        let Some((bucket, Claim { share, block, .. })) = claims.take(&mut self.search) else {
+            return false;
+        };
         let places = grid.block(bucket, block);
         let room = self.free.pop().expect("`blocks` counts all that can be taken");
         let to = self.items[room as usize * Self::BLOCK..][..places.len()].as_mut_ptr();
@@ -167,7 +171,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         // SAFETY: the block is this thread's alone until it says that it has read it, and its items
         // are initialised. There is room for as many, outside of the array.
         unsafe { ptr::copy_nonoverlapping(from, to.cast(), places.len()) };
-        claims.has_read(bucket);
+        claims.has_read(share);
         self.step(Step::new(places, Then::Free(room)));
         true
     }
@@ -235,7 +239,6 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             if (place + 1).is_multiple_of(Self::BLOCK) {
                 let block = free.pop().expect("`blocks` counts all that can be full");
                 *next = block * Self::BLOCK as u32;
-                exchange.claims.expect(bucket);
                 full.push(((place / Self::BLOCK) as u32, bucket as u32));
             }
         }

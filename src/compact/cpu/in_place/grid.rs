@@ -50,6 +50,11 @@ impl Grid {
         self.places(bucket).len().div_ceil(self.block)
     }
 
+    /// The number of a bucket's blocks that are whole: all, or all but the last.
+    pub(super) fn whole_blocks(&self, bucket: usize) -> usize {
+        self.places(bucket).len() / self.block
+    }
+
     /// The places of a bucket's block.
     ///
     /// # Panics
@@ -77,6 +82,7 @@ mod tests {
             for (bucket, &count) in counts.iter().enumerate() {
                 assert_eq!(grid.places(bucket), next..next + count);
                 assert_eq!(grid.blocks(bucket), count.div_ceil(8));
+                assert_eq!(grid.whole_blocks(bucket), count / 8);
                 for number in 0..grid.blocks(bucket) {
                     let block = grid.block(bucket, number);
                     assert_eq!(block.start, next);

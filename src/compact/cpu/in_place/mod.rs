@@ -187,16 +187,16 @@ impl<'a> InPlace<'a> {
         };
         let destinations = Destinations::new(f, len, direction)?;
         let grid = Grid::new(&counts, tuning::exchanged_items::<T>())?;
+        let threads = rayon::current_num_threads();
         let exchange = BlockExchange {
             items,
             lows: SharedPtr::new(lows.room_in_pages::<L>(len)?.as_mut_ptr().cast::<L>()),
             buckets,
             grid: &grid,
-            claims: &Claims::new(&grid)?,
+            claims: &Claims::new(&grid, tuning::shares(buckets.count, threads))?,
             destinations: &destinations,
         };
 
-        let threads = rayon::current_num_threads();
         let share = Collector::<T, L>::blocks(buckets) * tuning::exchanged_items::<T>();
         let blocks = blocks.room_in_pages(threads * share)?.chunks_mut(share);
         let block_lows = block_lows.room_in_pages(threads * share)?.chunks_mut(share);

@@ -90,17 +90,21 @@ impl<T, L: LowBits> OrderBucket<'_, '_, T, L> {
     #[inline(always)]
     fn place(self, place: impl Fn(usize) -> usize) {
         let Self { exchange, collectors, bucket, first, stage, .. } = self;
-        let count = exchange.claims.claimed(bucket) * tuning::exchanged_items::<T>();
-        // SAFETY: these are places of the bucket, and so of the array.
-        let items = unsafe { exchange.items.at(first) };
-        // SAFETY: there are as many low bits as items.
-        let lows = unsafe { exchange.lows.at(first) };
-        // SAFETY: the first blocks of the bucket, all that were claimed, have been written, with
-        // their low bits, and nobody writes to the low bits any more.
-        let lows = unsafe { slice::from_raw_parts(lows.cast_const(), count) };
+        let block_len = tuning::exchanged_items::<T>();
+        let claimed = exchange.claims.claimed(bucket).map(|blocks| {
+            let [first, end] = [blocks.start, blocks.end].map(|block| first + block * block_len);
+            // SAFETY: these are places of the bucket, and so of the array.
+            let items = unsafe { exchange.items.at(first) };
+            // SAFETY: there are as many low bits as items.
+            let lows = unsafe { exchange.lows.at(first) };
+            // SAFETY: all blocks that were claimed have been written, with their low bits, and
+            // nobody writes to the low bits any more.
+            let lows = unsafe { slice::from_raw_parts(lows.cast_const(), end - first) };
+            (items.cast_const(), lows)
+        });
         let rests = collectors.iter().map(|collector| collector.rest(bucket));
         let rests = rests.map(|(items, lows)| (items.as_ptr().cast::<T>(), lows));
-        for (items, lows) in core::iter::once((items.cast_const(), lows)).chain(rests) {
+        for (items, lows) in claimed.chain(rests) {
             for (k, low) in lows.iter().enumerate() {
                 let place = stage[place(low.number(exchange.buckets))].as_mut_ptr();
                 // SAFETY: there is an item for each of the low bits, and the stage is elsewhere.

@@ -207,13 +207,13 @@ fn a_bijection_may_have_tasks_of_its_own() {
 #[test]
 fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
     let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 8).unwrap();
-    let claims = Claims::new(&grid).unwrap();
-    let mut search = claims.search(0, 1);
-    let mut take = || claims.take(&mut search);
+    let claims = Claims::new(&grid, 1).unwrap();
+    let (home, mut search) = (claims.search(0, 1), claims.search(0, 1));
+    let mut take = || claims.take(&mut search).map(|(bucket, Claim { block, .. })| (bucket, block));
     assert_eq!(take(), Some((0, 2)));
     assert!(!claims.are_read(0) && claims.are_read(2));
     let claim = |bucket| {
-        let Claim { block, is_unread } = claims.claim(bucket);
+        let Claim { block, is_unread, .. } = claims.claim(bucket, &home);
         (block, is_unread)
     };
     assert_eq!([claim(0), claim(0), claim(0)], [(0, true), (1, true), (2, false)]);
@@ -225,22 +225,52 @@ fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
     assert_eq!(take(), Some((3, 1)));
     assert_eq!(claim(3), (0, true));
     assert_eq!([take(), take()], [None, None]);
-    assert_eq!([0, 1, 2, 3].map(|bucket| claims.claimed(bucket)), [3, 0, 0, 1]);
+    assert_eq!([0, 1, 2, 3].map(|bucket| claims.claimed(bucket).flatten().count()), [3, 0, 0, 1]);
+}
+
+#[test]
+fn blocks_are_claimed_at_home_first() {
+    let grid = Grid::new(&[8, 5 * 8 + 3], 8).unwrap();
+    let claims = Claims::new(&grid, 3).unwrap();
+    let homes = [0, 1, 2].map(|thread| claims.search(thread, 3));
+    let claim = |thread: usize| claims.claim(1, &homes[thread]).block;
+    // The shares of the bucket have two blocks each, of which the last is not whole.
+    assert_eq!([claim(1), claim(2), claim(0)], [2, 4, 0]);
+    assert_eq!(claims.claimed(1).collect::<Vec<_>>(), [0..1, 2..3, 4..5]);
+    assert_eq!([claim(2), claim(2)], [1, 3]);
+    assert_eq!(claims.claimed(1).collect::<Vec<_>>(), [0..2, 2..4, 4..5]);
+    assert_eq!(claims.claim(0, &homes[0]).block, 0);
+    // That there was no place for a block does not hide one that is still to be read.
+    let mut search = claims.search(2, 3);
+    let taken = core::iter::from_fn(|| claims.take(&mut search));
+    assert!(taken.map(|(bucket, taken)| (bucket, taken.block)).eq([(1, 5)]));
+}
+
+#[test]
+#[should_panic(expected = "a bucket has room for its items")]
+fn no_more_blocks_are_claimed_than_there_are() {
+    let claims = Claims::new(&Grid::new(&[8 + 7], 8).unwrap(), 2).unwrap();
+    let home = claims.search(1, 2);
+    assert_eq!(claims.claim(0, &home).block, 0);
+    claims.claim(0, &home);
 }
 
 #[test]
 fn threads_take_all_blocks_from_different_buckets_on() {
     let counts = [16, 8, 0, 24, 1, 8];
     let grid = Grid::new(&counts, 8).unwrap();
-    for threads in 1..=8 {
-        let claims = Claims::new(&grid).unwrap();
+    for (threads, shares) in (1..=8).flat_map(|threads| [(threads, 1), (threads, 3)]) {
+        let claims = Claims::new(&grid, shares).unwrap();
         let mut searches: Vec<_> = (0..threads).map(|k| claims.search(k, threads)).collect();
         let first = claims.take(&mut searches[threads - 1]).unwrap();
-        assert_eq!(first.0, [0, 3, 4, 4, 4, 5, 5, 5][threads - 1]);
+        if shares == 1 {
+            assert_eq!(first.0, [0, 3, 4, 4, 4, 5, 5, 5][threads - 1]);
+        }
         let mut all = vec![first];
         for search in &mut searches {
             all.extend(core::iter::from_fn(|| claims.take(search)));
         }
+        let mut all: Vec<_> = all.iter().map(|(bucket, taken)| (*bucket, taken.block)).collect();
         all.sort_unstable();
         let blocks = counts.iter().enumerate();
         let blocks = blocks.flat_map(|(bucket, count)| (0..count / 8).map(move |k| (bucket, k)));
