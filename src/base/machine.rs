@@ -15,6 +15,22 @@ pub(crate) fn cache_bytes() -> usize {
     *BYTES.get_or_init(|| last_level_cache().unwrap_or(USUAL_CACHE))
 }
 
+/// Whether the processor is one of Intel's. It is asked once.
+pub(crate) fn is_intel() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        static IS_INTEL: OnceLock<bool> = OnceLock::new();
+        *IS_INTEL.get_or_init(|| {
+            #[allow(unused_unsafe, reason = "later versions of Rust call it safe")]
+            // SAFETY: every x86-64 processor has this instruction and its leaf 0.
+            let leaf = unsafe { core::arch::x86_64::__cpuid(0) };
+            [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
+        })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// The third or else the second of the first processor's levels that Linux lists. The data and the
 /// instructions of the first level are 0 and 1.
 fn last_level_cache() -> Option<usize> {
@@ -38,6 +54,13 @@ fn parse_size(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_processor_is_one_of_those_that_linux_names() {
+        let text = fs::read_to_string("/proc/cpuinfo").unwrap();
+        assert_eq!(is_intel(), text.contains("GenuineIntel"));
+    }
 
     #[test]
     fn sizes_are_read() {

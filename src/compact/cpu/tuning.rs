@@ -119,30 +119,48 @@ pub(crate) const COLLECTED_ITEMS: usize = 1 << 11;
 /// The most blocks that a thread reads at a time.
 pub(crate) const MOST_STEPS: usize = 64;
 
-/// The number of shares into which a bucket's blocks are divided.
+/// The number of shares into which a bucket's blocks are divided: one for each thread, but no more
+/// of all buckets than [`MOST_SHARES`].
+///
+/// Nanoseconds an item of 8 bytes and thread, with one share and with these, in one process: on two
+/// cores of an EPYC 9.5 and 6.4 at 2^22 + 1, 10.2 and 7.2 at 2^24 + 1, 9.9 and 7.5 at 2^26 + 1,
+/// 10.4 and 9.3 at 2^27 + 1; in other processes, whose two cores seem to be nearer to each other,
+/// 6.4 and 5.8, 6.6 and 6.3, 7.1 and 7.3. On 16 cores of an Intel Xeon 18.4 and 15.8, 18.3 and
+/// 17.7, 18.0 and 18.4, and at 2^28 + 1 19.6 and 18.9.
 pub(crate) fn shares(buckets: usize, threads: usize) -> usize {
     (MOST_SHARES / buckets.max(1)).clamp(1, threads.max(1))
 }
 
-/// The most shares of all buckets. In each, blocks are written one after the other.
-const MOST_SHARES: usize = 1 << 10;
+/// The most shares of all buckets. Each takes a line, and in each, blocks are written one after the
+/// other. With 2^10 and 2^12 instead, it was much the same on the Xeon.
+const MOST_SHARES: usize = 1 << 14;
 
-/// From this many open blocks on, their lines do not stay in the cache, and the line in which an
-/// item will be collected is prefetched.
+/// Whether the line in which an item will be collected is prefetched, and that of its low bits:
+/// where the lines of all open blocks do not stay in the cache.
+pub(crate) fn prefetches_open(blocks: usize) -> [bool; 2] {
+    let many = if machine::is_intel() { MANY_OPEN_INTEL } else { MANY_OPEN };
+    many.map(|many| blocks >= many)
+}
+
+/// From how many open blocks on their lines are prefetched, and those of their low bits.
 ///
-/// Nanoseconds an item for collecting, without and with: on 16 cores of an Intel Xeon 0.89 and 0.78
-/// at 2^26 + 1 (2048 blocks), and 0.82 and 0.73 at 2^24 + 1 (512 blocks); on two cores of an EPYC,
-/// where it costs more instructions than it saves, 2.0 and 2.1 at 2^26 + 1 and 1.83 and 1.95 at
-/// 2^24 + 1.
-pub(crate) const MANY_OPEN: usize = 1 << 11;
+/// Nanoseconds an item for collecting on two cores of an EPYC, where the first of these costs more
+/// instructions than it saves, without and with it: 1.83 and 1.95 at 2^24 + 1 (512 blocks), 2.0 and
+/// 2.1 at 2^26 + 1 (2048 blocks). Without, with the items' lines, and with both, at 2^28 + 1 (8192
+/// blocks): 5.2, 4.2 and 4.2.
+const MANY_OPEN: [usize; 2] = [1 << 11, 1 << 12];
 
-/// From this many open blocks on, the lines of the low bits are prefetched, too. Without, with the
-/// items' lines, and with both, at 2^28 + 1 (8192 blocks): on 16 cores of an Intel Xeon 1.50, 1.08
-/// and 0.90, on two cores of an EPYC 5.2, 4.2 and 4.2.
-pub(crate) const MANY_OPEN_LOWS: usize = 1 << 12;
+/// Intel's cores take much longer for stores that miss the first-level cache: 8 ns for an item and
+/// its low bits to one of 2048 blocks, and nothing else, where an EPYC's take 2; with both
+/// prefetched 4.8 and 3.
+///
+/// Nanoseconds an item of 8 bytes and thread for a whole call, without and with both, on 16 cores
+/// of an Intel Xeon: 17.6 and 16.1 at 2^24 + 1 (512 blocks), 18.4 and 16.9 at 2^26 + 1 (with the
+/// items' lines, and with both), and on two of its cores 11.8 and 10.5 at 2^24 + 1.
+const MANY_OPEN_INTEL: [usize; 2] = [1 << 9; 2];
 
 /// The number of items after which the one is collected whose line is prefetched. With 24, 40, 64
-/// and 120, as at [`MANY_OPEN`] on 16 cores: 0.80, 0.79, 0.78 and 0.80.
+/// and 120, on 16 cores of an Intel Xeon at 2^26 + 1: 0.80, 0.79, 0.78 and 0.80.
 pub(crate) const ITEMS_AHEAD: usize = 32;
 
 /// The number of slots or indexes in a bucket of items of the given size, as a power of two: their
@@ -311,5 +329,14 @@ mod tests {
         // These hold on every machine.
         assert!(is_far::<u64>(usize::MAX) && !is_far::<()>(usize::MAX));
         assert!(is_far::<u64>(3 << 20));
+    }
+
+    #[test]
+    fn each_thread_has_a_share_unless_there_are_many_buckets() {
+        assert_eq!(
+            [1, 512, 4096, 8192, 1 << 20].map(|buckets| shares(buckets, 3)),
+            [3, 3, 3, 2, 1]
+        );
+        assert_eq!([shares(512, 1), shares(512, 64), shares(0, 0)], [1, 32, 1]);
     }
 }

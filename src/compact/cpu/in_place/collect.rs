@@ -28,6 +28,8 @@ pub(super) struct BlockExchange<'a, T, L> {
     pub(super) grid: &'a Grid,
     pub(super) claims: &'a Claims,
     pub(super) destinations: &'a Destinations<'a>,
+    /// Whether lines of open blocks are prefetched, and those of their low bits.
+    pub(super) prefetches: [bool; 2],
 }
 
 /// A block whose items a thread is about to collect.
@@ -211,10 +213,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             Then::Free(block) => unsafe { items.add(block as usize * Self::BLOCK) }.cast(),
         };
         let later = &all[to.start + tuning::ITEMS_AHEAD..][..to.len()];
-        let open = exchange.buckets.count;
         // The compiler makes a loop for each case.
-        let prefetches = open >= tuning::MANY_OPEN;
-        let prefetches_lows = open >= tuning::MANY_OPEN_LOWS;
+        let [prefetches, prefetches_lows] = exchange.prefetches;
         for ((k, &to), &later) in all[to].iter().enumerate().zip(later) {
             if prefetches {
                 let later = nexts[(later.widen() >> bits) as usize] as usize;

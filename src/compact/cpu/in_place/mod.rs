@@ -195,6 +195,7 @@ impl<'a> InPlace<'a> {
             grid: &grid,
             claims: &Claims::new(&grid, tuning::shares(buckets.count, threads))?,
             destinations: &destinations,
+            prefetches: tuning::prefetches_open(buckets.count),
         };
 
         let share = Collector::<T, L>::blocks(buckets) * tuning::exchanged_items::<T>();
