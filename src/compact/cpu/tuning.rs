@@ -122,18 +122,19 @@ pub(crate) const MOST_STEPS: usize = 64;
 /// The number of shares into which a bucket's blocks are divided: one for each thread, but no more
 /// of all buckets than [`MOST_SHARES`].
 ///
-/// Nanoseconds an item of 8 bytes and thread, with one share and with these, in one process: on two
-/// cores of an EPYC 9.5 and 6.4 at 2^22 + 1, 10.2 and 7.2 at 2^24 + 1, 9.9 and 7.5 at 2^26 + 1,
-/// 10.4 and 9.3 at 2^27 + 1; in other processes, whose two cores seem to be nearer to each other,
-/// 6.4 and 5.8, 6.6 and 6.3, 7.1 and 7.3. On 16 cores of an Intel Xeon 18.4 and 15.8, 18.3 and
-/// 17.7, 18.0 and 18.4, and at 2^28 + 1 19.6 and 18.9.
+/// Nanoseconds an item of 8 bytes and thread for a whole call, with one share and with these: on
+/// two cores of an EPYC that are far from each other (docs/results/cpu.md) 9.5 and 6.4 at 2^22 + 1,
+/// 10.2 and 7.2 at 2^24 + 1, 9.9 and 7.5 at 2^26 + 1, 10.4 and 9.3 at 2^27 + 1; while they are near
+/// 6.4 and 5.8, 6.6 and 6.3, 7.1 and 7.5. On 16 cores of an Intel Xeon 18.4 and 15.8 at 2^22 + 1,
+/// 18.3 and 17.7 at 2^24 + 1, 18.0 and 18.4 at 2^26 + 1.
 pub(crate) fn shares(buckets: usize, threads: usize) -> usize {
     (MOST_SHARES / buckets.max(1)).clamp(1, threads.max(1))
 }
 
 /// The most shares of all buckets. Each takes a line, and in each, blocks are written one after the
-/// other. With 2^10 and 2^12 instead, it was much the same on the Xeon.
-const MOST_SHARES: usize = 1 << 14;
+/// other. With twice as many, two shares at 2^28 + 1, the near cores are 3 to 6 % slower, the
+/// others as fast.
+const MOST_SHARES: usize = 1 << 13;
 
 /// Whether the line in which an item will be collected is prefetched, and that of its low bits:
 /// where the lines of all open blocks do not stay in the cache.
@@ -335,8 +336,8 @@ mod tests {
     fn each_thread_has_a_share_unless_there_are_many_buckets() {
         assert_eq!(
             [1, 512, 4096, 8192, 1 << 20].map(|buckets| shares(buckets, 3)),
-            [3, 3, 3, 2, 1]
+            [3, 3, 2, 1, 1]
         );
-        assert_eq!([shares(512, 1), shares(512, 64), shares(0, 0)], [1, 32, 1]);
+        assert_eq!([shares(512, 1), shares(512, 64), shares(0, 0)], [1, 16, 1]);
     }
 }

@@ -7,9 +7,13 @@ use crate::sheet::Sheet;
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
     let sheet = results.sheet("cpu-redesign")?;
     computed.block("cpu redesign", conditions_of(&sheet) + &by_contender(&sheet)?);
-    for (file, block) in
-        [("cpu-walks", "cpu walks"), ("cpu-gaps", "cpu gaps"), ("cpu-sharing", "cpu sharing")]
-    {
+    let files = [
+        ("cpu-walks", "cpu walks"),
+        ("cpu-gaps", "cpu gaps"),
+        ("cpu-sharing", "cpu sharing"),
+        ("cpu-shares", "cpu shares"),
+    ];
+    for (file, block) in files {
         let sheet = results.sheet(file)?;
         computed.block(block, conditions_of(&sheet) + &all_rows(&sheet)?);
     }
