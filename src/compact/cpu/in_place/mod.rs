@@ -5,9 +5,10 @@
 //! final places are divided into *blocks* of equal length, of which the last may be shorter. A
 //! thread takes a block, evaluates where its items go, and collects each item in an *open block* of
 //! its bucket. Whenever an open block is full, the thread claims a block of the bucket's places, in
-//! its own share of them if it can. If that has not been read yet, the thread reads it before it writes there, and so goes
-//! on with its items. So each block is read once and written at most once. When all have been read,
-//! a bucket's items are at its places or in open blocks, and are put in order in the cache.
+//! its own share of them if it can. If that has not been read yet, the thread reads it before it
+//! writes there, and so goes on with its items. So each block is read once and written at most
+//! once. When all have been read, a bucket's items are at its places or in open blocks, and are put
+//! in order in the cache.
 //!
 //! This is one pass of an in-place sample sort as in Axtmann, Witt, Ferizovic and Sanders,
 //! *Engineering In-place (Shared-memory) Sorting Algorithms* (2022), with two differences. A key
