@@ -15,7 +15,7 @@ pub(crate) fn cache_bytes() -> usize {
     *BYTES.get_or_init(|| last_level_cache().unwrap_or(USUAL_CACHE))
 }
 
-/// Whether the processor is one of Intel's. It is asked once.
+/// Whether the processor is one of Intel's, of 64 bits. It is asked once.
 pub(crate) fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     fn the_processor_is_one_of_those_that_linux_names() {
         let text = fs::read_to_string("/proc/cpuinfo").unwrap();
         assert_eq!(is_intel(), text.contains("GenuineIntel"));

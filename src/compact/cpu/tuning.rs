@@ -125,8 +125,8 @@ pub(crate) const MOST_STEPS: usize = 64;
 /// Nanoseconds an item of 8 bytes and thread for a whole call, with one share and with these: on
 /// two cores of an EPYC that are far from each other (docs/results/cpu.md) 9.5 and 6.4 at 2^22 + 1,
 /// 10.2 and 7.2 at 2^24 + 1, 9.9 and 7.5 at 2^26 + 1, 10.4 and 9.3 at 2^27 + 1; while they are near
-/// 6.4 and 5.8, 6.6 and 6.3, 7.1 and 7.5. On 16 cores of an Intel Xeon 18.4 and 15.8 at 2^22 + 1,
-/// 18.3 and 17.7 at 2^24 + 1, 18.0 and 18.4 at 2^26 + 1.
+/// 6.4 and 5.8, 6.6 and 6.3, and 7.1 and 7.3 to 8.0. On 16 cores of an Intel Xeon 18.4 and 15.8 at
+/// 2^22 + 1, 18.3 and 17.7 at 2^24 + 1, 18.0 and 18.4 at 2^26 + 1.
 pub(crate) fn shares(buckets: usize, threads: usize) -> usize {
     (MOST_SHARES / buckets.max(1)).clamp(1, threads.max(1))
 }
@@ -138,18 +138,17 @@ const MOST_SHARES: usize = 1 << 13;
 
 /// Whether the line in which an item will be collected is prefetched, and that of its low bits:
 /// where the lines of all open blocks do not stay in the cache.
-pub(crate) fn prefetches_open(blocks: usize) -> [bool; 2] {
-    let many = if machine::is_intel() { MANY_OPEN_INTEL } else { MANY_OPEN };
-    many.map(|many| blocks >= many)
+pub(crate) fn prefetches_open(blocks: usize) -> bool {
+    blocks >= if machine::is_intel() { MANY_OPEN_INTEL } else { MANY_OPEN }
 }
 
 /// From how many open blocks on their lines are prefetched, and those of their low bits.
 ///
-/// Nanoseconds an item for collecting on two cores of an EPYC, where the first of these costs more
-/// instructions than it saves, without and with it: 1.83 and 1.95 at 2^24 + 1 (512 blocks), 2.0 and
-/// 2.1 at 2^26 + 1 (2048 blocks). Without, with the items' lines, and with both, at 2^28 + 1 (8192
-/// blocks): 5.2, 4.2 and 4.2.
-const MANY_OPEN: [usize; 2] = [1 << 11, 1 << 12];
+/// Nanoseconds an item and thread for collecting items of 8 bytes on two cores of an EPYC, where
+/// that costs more instructions than it saves until the blocks do not fit the second-level cache,
+/// without and with both: 3.6 and 4.2 at 2^22 + 1 (128 blocks), 4.1 and 4.6 at 2^26 + 1 (2048
+/// blocks), 10.4 and 8.4 at 2^28 + 1 (8192 blocks).
+const MANY_OPEN: usize = 1 << 12;
 
 /// Intel's cores take much longer for stores that miss the first-level cache: 8 ns for an item and
 /// its low bits to one of 2048 blocks, and nothing else, where an EPYC's take 2; with both
@@ -158,7 +157,7 @@ const MANY_OPEN: [usize; 2] = [1 << 11, 1 << 12];
 /// Nanoseconds an item of 8 bytes and thread for a whole call, without and with both, on 16 cores
 /// of an Intel Xeon: 17.6 and 16.1 at 2^24 + 1 (512 blocks), 18.4 and 16.9 at 2^26 + 1 (with the
 /// items' lines, and with both), and on two of its cores 11.8 and 10.5 at 2^24 + 1.
-const MANY_OPEN_INTEL: [usize; 2] = [1 << 9; 2];
+const MANY_OPEN_INTEL: usize = 1 << 9;
 
 /// The number of items after which the one is collected whose line is prefetched. With 24, 40, 64
 /// and 120, on 16 cores of an Intel Xeon at 2^26 + 1: 0.80, 0.79, 0.78 and 0.80.

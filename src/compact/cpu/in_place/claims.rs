@@ -112,8 +112,8 @@ impl Claims {
 
     /// Claims a block of a bucket.
     ///
-    /// If it is not unread, then another thread has taken it, and [`are_read`](Self::are_read) says
-    /// when that thread is done.
+    /// If it is not unread, then a thread has taken it, and [`are_read`](Self::are_read) says when
+    /// that thread is done.
     ///
     /// # Panics
     ///

@@ -179,6 +179,14 @@ fn blocks_of_several_shares_are_exchanged() {
         }
     }
     check(Variant::Code, &[1, 1, 0, 0], 1, 2);
+    // Both ends of a share of two blocks.
+    check(Variant::Code, &[0, 0, 0], 1, 2);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_write_to_a_share_that_does_not_wait_is_noticed() {
+    check(Variant::DoesNotWait, &[1, 0, 0], 1, 2);
 }
 
 #[test]

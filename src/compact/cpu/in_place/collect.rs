@@ -29,7 +29,7 @@ pub(super) struct BlockExchange<'a, T, L> {
     pub(super) claims: &'a Claims,
     pub(super) destinations: &'a Destinations<'a>,
     /// Whether lines of open blocks are prefetched, and those of their low bits.
-    pub(super) prefetches: [bool; 2],
+    pub(super) prefetches: bool,
 }
 
 /// A block whose items a thread is about to collect.
@@ -59,8 +59,8 @@ enum Then {
     Free(u32),
 }
 
-/// One thread's blocks. Those of two threads are in different pairs of lines, which cores fetch
-/// together.
+/// One thread's blocks. Each collector begins with a pair of lines, since cores fetch lines in
+/// pairs, and its thread writes to its fields all the time.
 #[repr(align(128))]
 pub(super) struct Collector<'a, T, L: LowBits> {
     exchange: &'a BlockExchange<'a, T, L>,
@@ -154,8 +154,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
                 self.step(Step::new(places, Then::Write(full)));
                 return true;
             }
-            // Another thread has taken the block, and is about to say that it has read it: it waits
-            // for nobody before it does.
+            // A thread has taken the block, and if that is another one, it is about to say that it
+            // has read it: it waits for nobody before it does.
             while !claims.are_read(share) {
                 std::thread::yield_now();
             }
@@ -214,14 +214,12 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         };
         let later = &all[to.start + tuning::ITEMS_AHEAD..][..to.len()];
         // The compiler makes a loop for each case.
-        let [prefetches, prefetches_lows] = exchange.prefetches;
+        let prefetches = exchange.prefetches;
         for ((k, &to), &later) in all[to].iter().enumerate().zip(later) {
             if prefetches {
                 let later = nexts[(later.widen() >> bits) as usize] as usize;
                 prefetch_lines_to_write(items.wrapping_add(later).cast(), 1);
-                if prefetches_lows {
-                    prefetch_lines_to_write(lows.as_ptr().wrapping_add(later).cast(), 1);
-                }
+                prefetch_lines_to_write(lows.as_ptr().wrapping_add(later).cast(), 1);
             }
             let to = to.widen();
             let bucket = (to >> bits) as usize;

@@ -4,11 +4,11 @@
 //! It does what the partitioned strategy does without a second copy of the items. Each bucket's
 //! final places are divided into *blocks* of equal length, of which the last may be shorter. A
 //! thread takes a block, evaluates where its items go, and collects each item in an *open block* of
-//! its bucket. Whenever an open block is full, the thread claims a block of the bucket's places, in
-//! its own share of them if it can. If that has not been read yet, the thread reads it before it
-//! writes there, and so goes on with its items. So each block is read once and written at most
-//! once. When all have been read, a bucket's items are at its places or in open blocks, and are put
-//! in order in the cache.
+//! its bucket. Whenever an open block is full, the thread claims a block of the bucket's places, if
+//! it can in the share of them where it looks first. If that has not been read yet, the thread
+//! reads it before it writes there, and so goes on with its items. So each block is read once and
+//! written at most once. When all have been read, a bucket's items are at its places or in open
+//! blocks, and are put in order in the cache.
 //!
 //! This is one pass of an in-place sample sort as in Axtmann, Witt, Ferizovic and Sanders,
 //! *Engineering In-place (Shared-memory) Sorting Algorithms* (2022), with two differences. A key
@@ -199,9 +199,9 @@ impl<'a> InPlace<'a> {
             prefetches: tuning::prefetches_open(buckets.count),
         };
 
-        let share = Collector::<T, L>::blocks(buckets) * tuning::exchanged_items::<T>();
-        let blocks = blocks.room_in_pages(threads * share)?.chunks_mut(share);
-        let block_lows = block_lows.room_in_pages(threads * share)?.chunks_mut(share);
+        let room = Collector::<T, L>::blocks(buckets) * tuning::exchanged_items::<T>();
+        let blocks = blocks.room_in_pages(threads * room)?.chunks_mut(room);
+        let block_lows = block_lows.room_in_pages(threads * room)?.chunks_mut(room);
         let mut collectors = try_with_capacity(threads)?;
         for (thread, (items, lows)) in blocks.zip(block_lows).enumerate() {
             let search = exchange.claims.search(thread, threads);

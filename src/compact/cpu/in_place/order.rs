@@ -43,8 +43,12 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
                 marks.rank(bucket, taken);
             }
             let places = exchange.grid.places(bucket);
+            if places.is_empty() {
+                continue;
+            }
             let first = places.start;
-            // SAFETY: the grid's places are in the array, and this bucket's are only this thread's.
+            // SAFETY: the grid's places are in the array, and this bucket's, of which there is one
+            // at least, are only this thread's.
             let to = unsafe { exchange.items.at(first) };
             if marks.is_some() && gaps::are_closed::<T>(level, exchange.buckets) {
                 let stage = &mut stage[..exchange.buckets.len()];
@@ -91,9 +95,11 @@ impl<T, L: LowBits> OrderBucket<'_, '_, T, L> {
     fn place(self, place: impl Fn(usize) -> usize) {
         let Self { exchange, collectors, bucket, first, stage, .. } = self;
         let block_len = tuning::exchanged_items::<T>();
-        let claimed = exchange.claims.claimed(bucket).map(|blocks| {
+        let claimed = exchange.claims.claimed(bucket).filter(|blocks| !blocks.is_empty());
+        let claimed = claimed.map(|blocks| {
             let [first, end] = [blocks.start, blocks.end].map(|block| first + block * block_len);
-            // SAFETY: these are places of the bucket, and so of the array.
+            // SAFETY: there is a block, and only whole ones are claimed, so these are places of the
+            // bucket, and of the array.
             let items = unsafe { exchange.items.at(first) };
             // SAFETY: there are as many low bits as items.
             let lows = unsafe { exchange.lows.at(first) };

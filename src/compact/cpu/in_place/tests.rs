@@ -257,7 +257,7 @@ fn no_more_blocks_are_claimed_than_there_are() {
 
 #[test]
 fn threads_take_all_blocks_from_different_buckets_on() {
-    let counts = [16, 8, 0, 24, 1, 8];
+    let counts = [48, 8, 0, 24, 17, 8];
     let grid = Grid::new(&counts, 8).unwrap();
     for (threads, shares) in (1..=8).flat_map(|threads| [(threads, 1), (threads, 3)]) {
         let claims = Claims::new(&grid, shares).unwrap();
@@ -273,7 +273,9 @@ fn threads_take_all_blocks_from_different_buckets_on() {
         let mut all: Vec<_> = all.iter().map(|(bucket, taken)| (*bucket, taken.block)).collect();
         all.sort_unstable();
         let blocks = counts.iter().enumerate();
-        let blocks = blocks.flat_map(|(bucket, count)| (0..count / 8).map(move |k| (bucket, k)));
-        assert!(all.into_iter().filter(|&(bucket, _)| bucket != 4).eq(blocks), "{threads}");
+        let blocks = blocks.flat_map(|(bucket, count): (usize, &usize)| {
+            (0..count.div_ceil(8)).map(move |k| (bucket, k))
+        });
+        assert!(all.into_iter().eq(blocks), "{threads} threads, {shares} shares");
     }
 }
