@@ -120,21 +120,21 @@ pub(crate) const COLLECTED_ITEMS: usize = 1 << 11;
 pub(crate) const MOST_STEPS: usize = 64;
 
 /// The number of shares into which a bucket's blocks are divided: one for each thread, but no more
-/// of all buckets than [`MOST_SHARES`].
+/// of all buckets than [`MOST_BUCKET_SHARES`].
 ///
 /// Nanoseconds an item of 8 bytes and thread for a whole call, with one share and with these: on
 /// two cores of an EPYC that are far from each other (docs/results/cpu.md) 9.5 and 6.4 at 2^22 + 1,
 /// 10.2 and 7.2 at 2^24 + 1, 9.9 and 7.5 at 2^26 + 1, 10.4 and 9.3 at 2^27 + 1; while they are near
 /// 6.4 and 5.8, 6.6 and 6.3, and 7.1 and 6.9. On 16 cores of an Intel Xeon 18.4 and 15.8 at
 /// 2^22 + 1, 18.3 and 17.7 at 2^24 + 1, 18.0 and 18.4 at 2^26 + 1.
-pub(crate) fn shares(buckets: usize, threads: usize) -> usize {
-    (MOST_SHARES / buckets.max(1)).clamp(1, threads.max(1))
+pub(crate) fn bucket_shares(buckets: usize, threads: usize) -> usize {
+    (MOST_BUCKET_SHARES / buckets.max(1)).clamp(1, threads.max(1))
 }
 
 /// The most shares of all buckets. Each takes a line, and in each, blocks are written one after the
 /// other. With twice as many, two shares at 2^28 + 1, the near cores are 3 to 6 % slower, the
 /// others as fast.
-const MOST_SHARES: usize = 1 << 13;
+const MOST_BUCKET_SHARES: usize = 1 << 13;
 
 /// Whether the line in which an item will be collected is prefetched, and that of its low bits:
 /// where the lines of all open blocks do not stay in the cache.
@@ -145,9 +145,9 @@ pub(crate) fn prefetches_open(blocks: usize) -> bool {
 /// From how many open blocks on their lines are prefetched, and those of their low bits.
 ///
 /// Nanoseconds an item and thread for collecting items of 8 bytes on two cores of an EPYC, where
-/// that costs more instructions than it saves until the blocks do not fit the second-level cache,
-/// without and with both: 3.6 and 4.2 at 2^22 + 1 (128 blocks), 4.1 and 4.6 at 2^26 + 1 (2048
-/// blocks), 10.4 and 8.4 at 2^28 + 1 (8192 blocks).
+/// that costs more instructions than it saves up to 2048 blocks at least, without and with both:
+/// 3.6 and 4.2 at 2^22 + 1 (128 blocks), 4.1 and 4.6 at 2^26 + 1 (2048 blocks), 10.4 and 8.4 at
+/// 2^28 + 1 (8192 blocks). In between it was not measured.
 const MANY_OPEN: usize = 1 << 12;
 
 /// Intel's cores take much longer for stores that miss the first-level cache: 8 ns for an item and
@@ -334,9 +334,12 @@ mod tests {
     #[test]
     fn each_thread_has_a_share_unless_there_are_many_buckets() {
         assert_eq!(
-            [1, 512, 4096, 8192, 1 << 20].map(|buckets| shares(buckets, 3)),
+            [1, 512, 4096, 8192, 1 << 20].map(|buckets| bucket_shares(buckets, 3)),
             [3, 3, 2, 1, 1]
         );
-        assert_eq!([shares(512, 1), shares(512, 64), shares(0, 0)], [1, 16, 1]);
+        assert_eq!(
+            [(512, 1), (512, 64), (0, 0)].map(|(buckets, threads)| bucket_shares(buckets, threads)),
+            [1, 16, 1]
+        );
     }
 }

@@ -69,15 +69,24 @@ impl Blocks {
     }
 }
 
-/// A block that a thread has claimed, or has taken.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A block that a thread has claimed.
 pub(super) struct Claim {
     /// The number of the block's share.
     pub(super) share: usize,
     /// The number of the block in its bucket.
     pub(super) block: usize,
-    /// Whether the thread has to read it.
+    /// Whether the thread has to read it first.
     pub(super) is_unread: bool,
+}
+
+/// A block that a thread has taken: it has to read it, and then to call
+/// [`has_read`](Claims::has_read).
+pub(super) struct Taken {
+    pub(super) bucket: usize,
+    /// The number of the block's share.
+    pub(super) share: usize,
+    /// The number of the block in its bucket.
+    pub(super) block: usize,
 }
 
 impl Claims {
@@ -136,10 +145,9 @@ impl Claims {
         panic!("a bucket has room for its items");
     }
 
-    /// Takes an unread block, and returns it with its bucket; `None` if there is none. The thread
-    /// has to read it, and then to call [`has_read`](Self::has_read).
+    /// Takes an unread block; `None` if there is none.
     #[inline]
-    pub(super) fn take(&self, search: &mut Search) -> Option<(usize, Claim)> {
+    pub(super) fn take(&self, search: &mut Search) -> Option<Taken> {
         let count = self.shares.len();
         while search.passed < count {
             let number = (search.first + search.passed) % count;
@@ -152,8 +160,7 @@ impl Claims {
             });
             if let Ok(word) = taken {
                 let block = share.first + Blocks::of(word).untaken - 1;
-                let taken = Claim { share: number, block, is_unread: true };
-                return Some((number % self.buckets, taken));
+                return Some(Taken { bucket: number % self.buckets, share: number, block });
             }
             share.readers.fetch_sub(1, Ordering::Release);
             search.passed += 1;

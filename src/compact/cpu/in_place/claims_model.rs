@@ -13,7 +13,7 @@ use loom::thread;
 
 use super::grid;
 use super::grid::Grid;
-use claims::{Claim, Claims, Search};
+use claims::{Claim, Claims, Search, Taken};
 
 // In it `super::atomic` are loom's.
 #[allow(clippy::duplicate_mod, reason = "the same code with other atomics is the point")]
@@ -105,9 +105,7 @@ impl Exchange {
             self.wait(share);
             self.write(bucket, block);
         }
-        let Some((bucket, Claim { share, block, .. })) = self.claims.take(search) else {
-            return false;
-        };
+        let Some(Taken { bucket, share, block }) = self.claims.take(search) else { return false };
         if self.variant == Variant::SaysSoFirst {
             self.claims.has_read(share);
         }

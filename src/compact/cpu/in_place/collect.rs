@@ -6,7 +6,7 @@ use core::ptr;
 
 use num_traits::Zero;
 
-use super::claims::{Claim, Claims, Search};
+use super::claims::{Claim, Claims, Search, Taken};
 use super::destinations::Destinations;
 use super::grid::Grid;
 use crate::base::check::try_with_capacity;
@@ -162,9 +162,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             // SAFETY: this thread has claimed the block, and the one that took it has read it.
             unsafe { self.write(full, places.start) };
         }
-        let Some((bucket, Claim { share, block, .. })) = claims.take(&mut self.search) else {
-            return false;
-        };
+        let taken = claims.take(&mut self.search);
+        let Some(Taken { bucket, share, block }) = taken else { return false };
         let places = grid.block(bucket, block);
         let room = self.free.pop().expect("`blocks` counts all that can be taken");
         let to = self.items[room as usize * Self::BLOCK..][..places.len()].as_mut_ptr();

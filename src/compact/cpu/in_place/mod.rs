@@ -194,7 +194,7 @@ impl<'a> InPlace<'a> {
             lows: SharedPtr::new(lows.room_in_pages::<L>(len)?.as_mut_ptr().cast::<L>()),
             buckets,
             grid: &grid,
-            claims: &Claims::new(&grid, tuning::shares(buckets.count, threads))?,
+            claims: &Claims::new(&grid, tuning::bucket_shares(buckets.count, threads))?,
             destinations: &destinations,
             prefetches: tuning::prefetches_open(buckets.count),
         };

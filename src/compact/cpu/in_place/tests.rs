@@ -8,7 +8,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::claims::Claim;
+use super::claims::{Claim, Taken};
 use super::*;
 use crate::bijection::{
     CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, TrustedBijection, VariablePhilox,
@@ -209,7 +209,7 @@ fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
     let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 8).unwrap();
     let claims = Claims::new(&grid, 1).unwrap();
     let (home, mut search) = (claims.search(0, 1), claims.search(0, 1));
-    let mut take = || claims.take(&mut search).map(|(bucket, Claim { block, .. })| (bucket, block));
+    let mut take = || claims.take(&mut search).map(|Taken { bucket, block, .. }| (bucket, block));
     assert_eq!(take(), Some((0, 2)));
     assert!(!claims.are_read(0) && claims.are_read(2));
     let claim = |bucket| {
@@ -243,7 +243,7 @@ fn blocks_are_claimed_at_home_first() {
     // That there was no place for a block does not hide one that is still to be read.
     let mut search = claims.search(2, 3);
     let taken = core::iter::from_fn(|| claims.take(&mut search));
-    assert!(taken.map(|(bucket, taken)| (bucket, taken.block)).eq([(1, 5)]));
+    assert!(taken.map(|taken| (taken.bucket, taken.block)).eq([(1, 5)]));
 }
 
 #[test]
@@ -264,13 +264,13 @@ fn threads_take_all_blocks_from_different_buckets_on() {
         let mut searches: Vec<_> = (0..threads).map(|k| claims.search(k, threads)).collect();
         let first = claims.take(&mut searches[threads - 1]).unwrap();
         if shares == 1 {
-            assert_eq!(first.0, [0, 3, 4, 4, 4, 5, 5, 5][threads - 1]);
+            assert_eq!(first.bucket, [0, 3, 4, 4, 4, 5, 5, 5][threads - 1]);
         }
         let mut all = vec![first];
         for search in &mut searches {
             all.extend(core::iter::from_fn(|| claims.take(search)));
         }
-        let mut all: Vec<_> = all.iter().map(|(bucket, taken)| (*bucket, taken.block)).collect();
+        let mut all: Vec<_> = all.iter().map(|taken| (taken.bucket, taken.block)).collect();
         all.sort_unstable();
         let blocks = counts.iter().enumerate();
         let blocks = blocks.flat_map(|(bucket, count): (usize, &usize)| {
