@@ -41,7 +41,7 @@ __device__ __forceinline__ void send_survivors(const F& f, uint64_t last, uint64
     extern __shared__ __align__(16) unsigned char memory[];
     using Tile = Distribute<THREADS, PER_THREAD, BITS, T, Key, Buckets<T, Key>, Index>;
     auto& tile = *reinterpret_cast<Tile*>(memory);
-    const Survivors<THREADS, PER_THREAD, Index> survivors = {reinterpret_cast<Index*>(memory), tile.sums, slots};
+    const Survivors<THREADS, PER_THREAD, Index> survivors(memory, slots);
     const uint32_t all = survivors.collect(f, uint64_t(blockIdx.x) * (THREADS * slots), last, len);
     if (all > Tile::TILE) {
         if (threadIdx.x == 0) *to.overflow = 1;

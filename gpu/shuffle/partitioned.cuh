@@ -66,10 +66,19 @@ struct Distribute {
     template <class Load>
     __device__ __forceinline__ void run(const Slot (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift,
                                         uint64_t first, const To& to, const Load& load) {
+        uint32_t place[PER_THREAD];
+        take(key, valid, shift, first, to, place);
+        __syncthreads();
+        move(key, valid, count, shift, to, place, load);
+    }
+
+    // The first half: takes room for the records, and finds each one's place among those of its
+    // bucket. No item is needed yet.
+    __device__ __forceinline__ void take(const Slot (&key)[PER_THREAD], uint32_t valid, int shift, uint64_t first,
+                                         const To& to, uint32_t (&place)[PER_THREAD]) {
         const uint32_t thread = threadIdx.x;
         for (uint32_t bin = thread; bin < BINS; bin += THREADS) counts[bin] = 0;
         __syncthreads();
-        uint32_t place[PER_THREAD];
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < PER_THREAD; ++k) {
             if (valid >> k & 1) place[k] = atomicAdd(&counts[key[k] >> shift], 1);
@@ -92,7 +101,12 @@ struct Distribute {
             }
             start += own[e];
         }
-        __syncthreads();
+    }
+
+    // The second half, after a barrier: loads the items, and stores all records.
+    template <class Load>
+    __device__ __forceinline__ void move(const Slot (&key)[PER_THREAD], uint32_t valid, uint32_t count, int shift,
+                                         const To& to, const uint32_t (&place)[PER_THREAD], const Load& load) {
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < PER_THREAD; ++k) {
             if (!(valid >> k & 1)) continue;
@@ -103,7 +117,7 @@ struct Distribute {
         __syncthreads();
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < PER_THREAD; ++k) {
-            const uint32_t j = THREADS * k + thread;
+            const uint32_t j = THREADS * k + threadIdx.x;
             if (j >= count) continue;
             const Slot key = keys[j];
             to.store(places[key >> shift], j, Key(key & Slot(low_mask(shift))), items[j]);
@@ -139,46 +153,61 @@ __device__ __forceinline__ void distribute_source(const F& f, const T* source, u
     tile.run(key, valid, count, shift, 0, to, [from](int k) { return from[THREADS * k]; });
 }
 
-// The survivors among a block's slots, `slots` for each thread. So many slots are chosen that their
-// survivors nearly fill a tile: the fuller it is, the longer are the runs that go to one bucket.
-// They are collected where the tile's records will be, by each warp in a part of its own; the host
-// has seen to it that there is room for all slots.
+// The survivors among a block's slots, `slots` neighbouring ones for each thread. So many slots are
+// chosen that their survivors nearly fill a tile: the fuller it is, the longer are the runs that go
+// to one bucket.
+//
+// A thread collects its own in a column of shared memory, and when all are counted, it copies them
+// to the order of their slots. So an evaluation is followed by a comparison and a store, and not by
+// a ballot, two counts of bits and an address; and the columns of a warp are in different banks.
 template <int THREADS, int PER_THREAD, class Index>
 struct Survivors {
-    Index* collected;
-    uint32_t* sums;  // of the warps' numbers of survivors: those up to and including each warp
+    static constexpr int TILE = THREADS * PER_THREAD;
+
+    uint32_t* sums;   // room for 32
+    Index* in_order;  // room for a tile
+    Index* columns;   // room for all slots: rows with a word for each thread
     uint32_t slots;
 
+    // The host has seen to it that the memory is large enough, in `survivors_shared`.
+    __device__ __forceinline__ Survivors(unsigned char* memory, uint32_t slots) : slots(slots) {
+        sums = reinterpret_cast<uint32_t*>(memory);
+        in_order = reinterpret_cast<Index*>(sums + 32);
+        columns = in_order + TILE;
+    }
+
     // Evaluates the slots from `first` on that are not beyond `last`. Returns how many of their
-    // values are below `len`.
+    // values are below `len`, which may be more than a tile holds; then they are not in order.
     template <class F>
     __device__ __forceinline__ uint32_t collect(const F& f, uint64_t first, uint64_t last, uint64_t len) const {
-        const uint32_t warp = uniform(threadIdx.x / 32), lane = threadIdx.x % 32;
-        Index* const own = collected + warp * (32 * slots);
-        uint32_t found = 0;
+        const uint64_t own = first + threadIdx.x * slots;
+        Index* const column = columns + threadIdx.x;
+        const bool whole = last - first >= THREADS * slots - 1;
+        const uint32_t count = whole ? slots : own > last ? 0 : last - own < slots ? uint32_t(last - own) + 1 : slots;
+        const Index greatest = Index(len - 1);
+        uint32_t next = 0;
 #pragma unroll 4
-        for (uint32_t k = 0; k < slots; ++k) {
-            const uint64_t slot = first + warp * (32 * slots) + 32 * k + lane;
-            const bool inside = slot <= last;
-            const Index index = inside ? Index(f.forward(Index(slot))) : 0;
-            const bool survives = inside && index < len;
-            const uint32_t mask = __ballot_sync(FULL_WARP, survives);
-            if (survives) own[found + __popc(mask & ((1u << lane) - 1))] = index;
-            found += __popc(mask);
+        for (uint32_t k = 0; k < count; ++k) {
+            const Index index = Index(f.forward(Index(own) + k));
+            column[next] = index;
+            next += index <= greatest ? THREADS : 0;
         }
-        exclusive_sum<THREADS>(lane == 0 ? found : 0, sums);
-        return sums[THREADS / 32 - 1];
+        const uint32_t found = next / THREADS;
+        const uint32_t rank = exclusive_sum<THREADS>(found, sums);
+        const uint32_t all = sums[THREADS / 32 - 1];
+        if (all <= TILE) {
+            for (uint32_t k = 0; k < found; ++k) in_order[rank + k] = column[THREADS * k];
+        }
+        return all;
     }
 
     // Reads the values of a thread's records, of which the block has `all`, no more than a tile.
     __device__ __forceinline__ void read(Index (&key)[PER_THREAD], uint32_t all) const {
-        uint32_t warp = 0, before = 0;
+        __syncthreads();
         BIJECTIVE_SHUFFLE_UNROLL
         for (int k = 0; k < PER_THREAD; ++k) {
             const uint32_t record = THREADS * k + threadIdx.x;
-            if (record >= all) continue;
-            while (sums[warp] <= record) before = sums[warp++];
-            key[k] = collected[warp * (32 * slots) + (record - before)];
+            if (record < all) key[k] = in_order[record];
         }
         __syncthreads();
     }
@@ -194,7 +223,7 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     extern __shared__ __align__(16) unsigned char memory[];
     using Tile = Distribute<THREADS, PER_THREAD, BITS, T, Key>;
     auto& tile = *reinterpret_cast<Tile*>(memory);
-    const Survivors<THREADS, PER_THREAD, uint32_t> survivors = {reinterpret_cast<uint32_t*>(memory), tile.sums, slots};
+    const Survivors<THREADS, PER_THREAD, uint32_t> survivors(memory, slots);
     __shared__ Turn shared_turn;
     __shared__ uint64_t shared_base;
     if (threadIdx.x == 0) shared_turn = Turn::take(states);
@@ -204,23 +233,32 @@ __device__ __forceinline__ void distribute_survivors(const F& f, uint64_t last, 
     // A block without a tile would have nothing to do.
     if (first > last) return;
     const uint32_t all = survivors.collect(f, first, last, len);
-    if (uniform(threadIdx.x / 32) == 0) {
-        announce(states, turn, all);
+    const bool looks_back = uniform(threadIdx.x / 32) == 0, fits = all <= Tile::TILE;
+    if (looks_back) announce(states, turn, all);
+    uint32_t key[PER_THREAD], place[PER_THREAD];
+    const uint32_t valid = valid_records<THREADS, PER_THREAD>(fits ? all : 0);
+    if (fits) {
+        survivors.read(key, all);
+        tile.take(key, valid, shift, 0, to, place);
+    }
+    // The records' places do not depend on the tiles before, so these have had time to announce
+    // their counts.
+    if (looks_back) {
         const uint64_t base = look_back(states, turn, all);
         if (threadIdx.x == 0) {
             shared_base = base;
             finish(states, turn.epoch);
         }
     }
-    if (all > Tile::TILE) {
+    if (!fits) {
         if (threadIdx.x == 0) *to.overflow = 1;
         return;
     }
-    uint32_t key[PER_THREAD];
-    survivors.read(key, all);
+    __syncthreads();
+    // Read once: after a store to shared memory it would have to be read again, and each load would
+    // wait for the one before.
     const T* const from = source + shared_base + threadIdx.x;
-    const uint32_t valid = valid_records<THREADS, PER_THREAD>(all);
-    tile.run(key, valid, all, shift, 0, to, [from](int k) { return from[THREADS * k]; });
+    tile.move(key, valid, all, shift, to, place, [from](int k) { return from[THREADS * k]; });
 }
 
 // Second pass: distributes a bucket's records to smaller buckets, by the next lower bits.

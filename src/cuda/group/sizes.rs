@@ -15,7 +15,8 @@ use crate::cuda::runtime::plan::MOST_BYTES;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::sizes::{
-    Partition, Pass, capacity, most_bucket_bits, pass_shared, place_fixed, place_shared, slots_for,
+    Partition, Pass, SurvivorTiles, capacity, most_bucket_bits, pass_room, pass_shared,
+    place_fixed, place_shared,
 };
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::cuda::shuffle::tuning as of_one;
@@ -36,6 +37,36 @@ pub(super) struct First {
     pub(super) shift: u32,
     /// Bytes of shared memory of a block.
     pub(super) shared: usize,
+}
+
+impl First {
+    /// Two blocks should fit on a multiprocessor, and one must.
+    fn new(limits: &Limits, item: usize, slot: WordType, bits: u32, shift: u32) -> Option<Self> {
+        // Slots of 64 bits take twice the registers.
+        let blocks = if slot == WordType::U32 { of_one::PASS_BLOCKS } else { 1 };
+        let shared = |records| send_shared(item, slot.bytes(), records, bits);
+        let room = pass_room(limits, blocks);
+        let records = (1..=of_one::PASS_RECORDS).rev().find(|&records| shared(records) <= room)?;
+        Some(Self { records, bits, blocks, shift, shared: shared(records) })
+    }
+
+    /// Goes through slots, each of which survives with a probability of `density`. Returns the
+    /// slots of a thread: whole runs of those that are counted, of which there must be room for
+    /// one.
+    fn go_through_slots(
+        &mut self,
+        limits: &Limits,
+        item: usize,
+        slot: WordType,
+        density: f64,
+    ) -> Option<u32> {
+        let room = pass_room(limits, self.blocks);
+        let tiles = SurvivorTiles::new(self.records, slot.bytes(), density, room)?;
+        self.records = tiles.records;
+        self.shared = send_shared(item, slot.bytes(), self.records, self.bits).max(tiles.shared);
+        let slots = tiles.slots / tuning::COUNTED_SLOTS * tuning::COUNTED_SLOTS;
+        (slots > 0).then_some(slots)
+    }
 }
 
 /// The sizes of a sort over a group.
@@ -127,7 +158,7 @@ impl Sizes {
             return None;
         }
         let slot = WordType::for_indexes(last.max(last_slot));
-        let first = first_pass(limits, item, slot, first_bits, shift)?;
+        let mut first = First::new(limits, item, slot, first_bits, shift)?;
         let second = Pass {
             records: Partition::records(limits, item)?,
             bits: second_bits,
@@ -136,13 +167,11 @@ impl Sizes {
         let buckets = (last >> shift) + 1;
         let owners = owners(to, last, shift, buckets);
         let counted = counted(from, last, last_slot);
-        if !counted.is_empty() && first.records < tuning::COUNTED_SLOTS {
-            return None;
-        }
-        let ends = if counted.is_empty() { from.bounds() } else { &counted };
-        let slots = match counted.is_empty() {
-            true => first.records,
-            false => counted_slots(&first, item, slot, len as f64 / (last_slot as f64 + 1.0)),
+        let (ends, slots) = if counted.is_empty() {
+            (from.bounds(), first.records)
+        } else {
+            let density = len as f64 / (last_slot as f64 + 1.0);
+            (&*counted, first.go_through_slots(limits, item, slot, density)?)
         };
         let runs: Vec<u64> = ends.windows(2).map(|run| run[1] - run[0]).collect();
         // Of the points that a member goes through, as many have an item as of all of them.
@@ -218,7 +247,7 @@ impl Sizes {
     pub(super) fn sort_by(&mut self, bits: u32, array: &Shards) {
         let last = array.len() - 1;
         let shift = 64 - last.leading_zeros() - bits;
-        self.first = first_pass(&tests::LIMITS, array.item(), self.slot, bits, shift).unwrap();
+        self.first = First::new(&tests::LIMITS, array.item(), self.slot, bits, shift).unwrap();
         (self.bucket_bits, self.second.bits) = (shift - 1, 1);
         self.slots = self.first.records;
         self.runs.fill(array.len());
@@ -352,35 +381,6 @@ fn counted(from: &Shards, last: u64, last_slot: u64) -> Vec<u64> {
         (u128::from(place) * u128::from(points) / u128::from(len)) as u64
     };
     (0..=from.members()).map(first).collect()
-}
-
-/// The shape of the first pass: two blocks should fit on a multiprocessor, and one must.
-fn first_pass(
-    limits: &Limits,
-    item: usize,
-    slot: WordType,
-    bits: u32,
-    shift: u32,
-) -> Option<First> {
-    // A block takes a kilobyte more than it asks for.
-    let room = |blocks: usize| {
-        (limits.shared_per_multiprocessor / blocks - 1024).min(limits.shared_per_block)
-    };
-    // Slots of 64 bits take twice the registers.
-    let blocks = if slot == WordType::U32 { of_one::PASS_BLOCKS } else { 1 };
-    let shared = |records| send_shared(item, slot.bytes(), records, bits);
-    let records = (1..=of_one::PASS_RECORDS)
-        .rev()
-        .find(|&records| shared(records) <= room(blocks as usize))?;
-    Some(First { records, bits, blocks, shift, shared: shared(records) })
-}
-
-/// The slots that a thread of the first pass evaluates where each survives with a probability of
-/// `density`: whole runs of those that are counted, and at least one.
-fn counted_slots(first: &First, item: usize, slot: WordType, density: f64) -> u32 {
-    let slots = slots_for(first.records, [item + slot.bytes(), slot.bytes()], density);
-    let runs = slots / tuning::COUNTED_SLOTS;
-    runs.max(1) * tuning::COUNTED_SLOTS
 }
 
 /// The size of `Distribute` in gpu/shuffle/partitioned.cuh, for `Buckets` and slots of a size.

@@ -14,7 +14,7 @@ use super::direct;
 use super::job::{Job, Slots};
 use super::kernels::{self, Buckets};
 use super::movement::Array;
-use super::sizes::{Layout, Level, Partition, slots_for};
+use super::sizes::{Layout, Level, Partition, SurvivorTiles};
 use super::tuning;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
@@ -27,6 +27,9 @@ pub(super) struct Partitioning {
     pub(super) array: Array,
     word: WordType,
     partition: Partition,
+    /// The tiles of the first pass that undoes a shuffle in which not every slot survives; `None` in
+    /// any other case.
+    survivors: Option<SurvivorTiles>,
     layout: Layout,
 }
 
@@ -44,14 +47,22 @@ impl Partitioning {
             Direction::Unshuffle => job.len - 1,
         };
         let partition = Partition::new(limits, word, job.len, last)?;
+        let is_back = job.movement.direction() == Direction::Unshuffle;
+        let (partition, survivors) = if is_back && !job.is_dense() {
+            let density = job.len as f64 / (job.last as f64 + 1.0);
+            let (partition, tiles) = partition.through_slots(limits, density)?;
+            (partition, Some(tiles))
+        } else {
+            (partition, None)
+        };
         let layout = partition.layout();
-        Some(Self { array, word, partition, layout })
+        Some(Self { array, word, partition, survivors, layout })
     }
 
     /// Plans one or two passes that sort the items into buckets, and a kernel that puts each bucket
     /// in order.
     pub(super) fn plan<'a>(&self, job: &'a Job) -> Result<Plan<'a>, Error> {
-        let Self { array, word, partition, layout } = *self;
+        let Self { array, word, partition, survivors, layout } = *self;
         let mut plan = Plan::new();
         plan.take_scratch(layout.bytes);
         plan.clear(Address::Scratch(0), layout.cleared_bytes);
@@ -78,7 +89,7 @@ impl Partitioning {
         });
         plan.launch(place.with_shared(partition.place_shared()));
         // Where every key occurs a bucket has room for all of its keys, and cannot overflow.
-        if !partition.dense || self.slots(job).is_some_and(|slots| slots > level.pass.records) {
+        if !partition.dense || survivors.is_some_and(|tiles| tiles.slots > tiles.records) {
             let overflow = Some(Address::Scratch(layout.overflow));
             let slots =
                 Slots { last: job.last, len: job.len, index: WordType::for_indexes(job.last) };
@@ -88,25 +99,14 @@ impl Partitioning {
         Ok(plan)
     }
 
-    /// The slots that a thread of the first pass evaluates to undo a shuffle in which not every
-    /// slot survives; `None` in any other case. With more of them than a tile has records for a
-    /// thread, the survivors may be too many for a tile.
-    fn slots(&self, job: &Job) -> Option<u32> {
-        let is_back = job.movement.direction() == Direction::Unshuffle && !job.is_dense();
-        let density = job.len as f64 / (job.last as f64 + 1.0);
-        let records = self.partition.first.pass.records;
-        is_back.then(|| slots_for(records, [self.word.bytes() + 4, 4], density))
-    }
-
     fn first_pass<'a>(&self, plan: &mut Plan<'a>, job: &'a Job) -> Result<(), Error> {
-        let Self { array, word, partition, layout } = *self;
+        let Self { array, word, partition, survivors, layout } = *self;
         let level = partition.first;
         let Level { pass, shift, .. } = level;
-        let shared = partition.pass_shared(pass);
-        let direction = job.movement.direction();
-        let tile = u64::from(tuning::PASS_THREADS * pass.records);
+        let mut shared = partition.pass_shared(pass);
         let (last, len) = (job.last, job.len);
-        let launch = if let Some(slots) = self.slots(job) {
+        let launch = if let Some(SurvivorTiles { slots, shared: collecting, .. }) = survivors {
+            shared = shared.max(collecting);
             let tiles = last / u64::from(tuning::PASS_THREADS * slots) + 1;
             plan.take_tile_states(tiles)?;
             let kernel = kernels::distribute_survivors(pass, word);
@@ -120,7 +120,8 @@ impl Partitioning {
                 to: buckets(&layout, &level, 0, at),
             })
         } else {
-            let kernel = kernels::distribute_source(pass, word, direction);
+            let kernel = kernels::distribute_source(pass, word, job.movement.direction());
+            let tile = u64::from(tuning::PASS_THREADS * pass.records);
             let grid = Grid::blocks(len.div_ceil(tile))?;
             Launch::new(kernel, grid, move |at| kernels::DistributeSource {
                 source: at.at(array.source),

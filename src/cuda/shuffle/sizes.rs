@@ -116,12 +116,23 @@ impl Partition {
     /// The number of records that a thread of a pass can hold: two blocks should fit on a
     /// multiprocessor, and one must.
     pub(crate) fn records(limits: &Limits, item: usize) -> Option<u32> {
-        // A block takes a kilobyte more than it asks for.
-        let half = limits.shared_per_multiprocessor / 2 - 1024;
-        let room = half.min(limits.shared_per_block);
+        let room = pass_room(limits, tuning::PASS_BLOCKS);
         (1..=tuning::PASS_RECORDS)
             .rev()
             .find(|&records| pass_shared(item, records, tuning::PASS_BITS) <= room)
+    }
+
+    /// The same sort, whose first pass goes through slots, each of which survives with a
+    /// probability of `density`, and how it does; `None` if there is no room for it.
+    pub(crate) fn through_slots(
+        mut self,
+        limits: &Limits,
+        density: f64,
+    ) -> Option<(Self, SurvivorTiles)> {
+        let room = pass_room(limits, tuning::PASS_BLOCKS);
+        let tiles = SurvivorTiles::new(self.first.pass.records, 4, density, room)?;
+        self.first.pass.records = tiles.records;
+        Some((self, tiles))
     }
 
     /// Shared memory of a block of a pass.
@@ -181,16 +192,43 @@ pub(crate) fn most_bucket_bits(
     (5..=16).rev().find(|&bits| fits(bits))
 }
 
+/// The tiles of a pass that goes through slots of which not all survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SurvivorTiles {
+    /// Records of a thread: survivors.
+    pub(crate) records: u32,
+    /// Slots of a thread. With more than it has records, the survivors may be too many for a tile.
+    pub(crate) slots: u32,
+    /// The shared memory in which a block collects survivors, before it distributes them there.
+    pub(crate) shared: usize,
+}
+
+impl SurvivorTiles {
+    /// For slots in words of so many bytes, each of which survives with a probability of `density`,
+    /// and blocks with `room` bytes of shared memory: at most `records` records, and so many slots
+    /// that their survivors hardly ever need more room than a tile has.
+    ///
+    /// The number of records does not depend on the density, since there is a kernel for each.
+    pub(crate) fn new(records: u32, word: usize, density: f64, room: usize) -> Option<Self> {
+        let shared = |records, slots| survivors_shared(records, slots, word);
+        let fits =
+            |&records: &u32| shared(records, slots_for(records, tuning::USUAL_DENSITY)) <= room;
+        let records = (1..=records).rev().find(fits)?;
+        let most = slots_for(records, density);
+        let slots = (records..=most).rev().find(|&slots| shared(records, slots) <= room)?;
+        Some(Self { records, slots, shared: shared(records, slots) })
+    }
+}
+
 /// How many slots a thread of a pass evaluates that has `records` records, where each slot survives
-/// with a probability of `density`: so many that survivors hardly ever need more room than a tile
-/// has. The tile's memory has room for `record` bytes a record, and a slot takes `slot` bytes.
-pub(crate) fn slots_for(records: u32, [record, slot]: [usize; 2], density: f64) -> u32 {
+/// with a probability of `density`.
+fn slots_for(records: u32, density: f64) -> u32 {
     let fits = |slots: &u32| {
         let mean = f64::from(slots * tuning::PASS_THREADS) * density;
         let deviation = (mean * (1.0 - density)).sqrt();
         mean + tuning::DEVIATIONS * deviation <= f64::from(records * tuning::PASS_THREADS)
     };
-    let most = records * record as u32 / slot as u32;
+    let most = (f64::from(records) / density) as u32;
     (records..=most).rev().find(fits).unwrap_or(records)
 }
 
@@ -220,9 +258,59 @@ pub(crate) fn aligned(bytes: u64) -> u64 {
     bytes.next_multiple_of(256)
 }
 
+/// What each of some blocks on a multiprocessor may take of its shared memory.
+pub(crate) fn pass_room(limits: &Limits, blocks: u32) -> usize {
+    // A block takes a kilobyte more than it asks for.
+    let share = limits.shared_per_multiprocessor / blocks as usize - 1024;
+    share.min(limits.shared_per_block)
+}
+
+/// What `Survivors` in gpu/shuffle/partitioned.cuh needs for slots in words of so many bytes.
+fn survivors_shared(records: u32, slots: u32, word: usize) -> usize {
+    32 * 4 + (tuning::PASS_THREADS * (records + slots)) as usize * word
+}
+
 /// The size of `Distribute` in gpu/shuffle/partitioned.cuh, for `Buckets`.
 pub(crate) fn pass_shared(item: usize, records: u32, bits: u32) -> usize {
     let tile = (tuning::PASS_THREADS * records) as usize;
     let bins = 1 << bits;
     (tile * (item + 4)).next_multiple_of(8) + bins * 12 + 32 * 4 + 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::tests::LARGE;
+
+    #[test]
+    fn tiles_of_survivors_fit_and_hardly_ever_overflow() {
+        for shared in [48 << 10, 64 << 10, 100 << 10, 164 << 10, 228 << 10] {
+            let limits =
+                Limits { shared_per_block: shared, shared_per_multiprocessor: shared, ..LARGE };
+            let room = pass_room(&limits, tuning::PASS_BLOCKS);
+            for word in [4, 8] {
+                let usual = SurvivorTiles::new(11, word, tuning::USUAL_DENSITY, room).unwrap();
+                for density in [0.125, 0.3, 0.5, 0.500_000_1, 0.7, 0.999] {
+                    let tiles = SurvivorTiles::new(11, word, density, room).unwrap();
+                    let SurvivorTiles { records, slots, shared } = tiles;
+                    assert_eq!(records, usual.records);
+                    assert!(shared <= room && records <= slots);
+                    let mean = f64::from(slots * tuning::PASS_THREADS) * density;
+                    let most = mean + tuning::DEVIATIONS * (mean * (1.0 - density)).sqrt();
+                    let tile = f64::from(records * tuning::PASS_THREADS);
+                    assert!(slots == records || most <= tile, "{tiles:?}, {density}");
+                }
+            }
+        }
+    }
+
+    /// Where there is room for them, as on every device with 228 KiB.
+    #[test]
+    fn survivors_nearly_fill_a_tile() {
+        let room = pass_room(&LARGE, tuning::PASS_BLOCKS);
+        for (density, slots) in [(0.5, 20), (0.75, 14), (0.99, 11)] {
+            let tiles = SurvivorTiles::new(11, 4, density, room).unwrap();
+            assert_eq!((tiles.records, tiles.slots), (11, slots));
+        }
+    }
 }
