@@ -44,6 +44,20 @@ pub(crate) trait Lanes {
         Run { lanes: self, first, out }.evaluate::<true>();
     }
 
+    /// Replaces points with their values, like [`run_avx512`](Self::run_avx512).
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn each_avx512<M: Index>(&self, values: &mut [M])
+    where
+        Self: Sized,
+    {
+        Each { lanes: self, values }.evaluate::<true>();
+    }
+
     /// The value at one point.
     fn evaluate_one(&self, point: Self::Point) -> Self::Point;
 }
@@ -159,9 +173,9 @@ fn count_from<P: Index>(first: P, points: &mut [P; BLOCK]) {
     }
 }
 
-struct Each<'a, L, M> {
-    lanes: &'a L,
-    values: &'a mut [M],
+pub(crate) struct Each<'a, L, M> {
+    pub(crate) lanes: &'a L,
+    pub(crate) values: &'a mut [M],
 }
 
 impl<L: Lanes, M: Index> SimdKernel for Each<'_, L, M> {
@@ -175,13 +189,14 @@ impl<L: Lanes, M: Index> SimdKernel for Each<'_, L, M> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) {
-        self.evaluate::<true>();
+        // SAFETY: the caller promises the same features.
+        unsafe { self.lanes.each_avx512(self.values) };
     }
 }
 
 impl<L: Lanes, M: Index> Each<'_, L, M> {
     #[inline(always)]
-    fn evaluate<const LARGE: bool>(self) {
+    pub(crate) fn evaluate<const LARGE: bool>(self) {
         let Self { lanes, values } = self;
         let mut points = [L::Point::zero(); BLOCK];
         let (blocks, rest) = values.as_chunks_mut::<BLOCK>();

@@ -41,6 +41,9 @@ macro_rules! forward_bijection {
             fn inverse_each(&self, values: &mut [N]) {
                 (**self).inverse_each(values);
             }
+            fn forward_each_u32(&self, values: &mut [u32]) {
+                (**self).forward_each_u32(values);
+            }
             fn trusted(&self) -> Option<Trusted<'_, N>> {
                 (**self).trusted()
             }

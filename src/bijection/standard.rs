@@ -85,6 +85,9 @@ impl Bijection for Standard {
     fn inverse_each(&self, values: &mut [u64]) {
         self.inner().inverse_each(values);
     }
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.inner().forward_each_u32(values);
+    }
     fn trusted(&self) -> Option<Trusted<'_>> {
         Some(Trusted::new(self).panic_free())
     }

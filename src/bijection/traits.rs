@@ -155,6 +155,25 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
         }
     }
 
+    /// Replaces each value `x` with `forward(x)`, for a domain of at most `2^32` points.
+    ///
+    /// The CPU engine calls this to undo a shuffle in place, where it knows which slots have an
+    /// item. The default calls [`forward_each`](Self::forward_each). There is no such method for
+    /// inverses, which the engine needs at consecutive indexes only.
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        let mut wide = [N::zero(); 256];
+        for values in values.chunks_mut(wide.len()) {
+            let wide = &mut wide[..values.len()];
+            for (wide, &value) in wide.iter_mut().zip(&*values) {
+                *wide = N::wrap(u64::from(value));
+            }
+            self.forward_each(wide);
+            for (value, wide) in values.iter_mut().zip(&*wide) {
+                *value = wide.widen() as u32;
+            }
+        }
+    }
+
     /// An estimate of the time for one evaluation, in picoseconds, when one core evaluates a long
     /// run.
     ///
@@ -421,6 +440,9 @@ impl<N: Word> Bijection<N> for Trusted<'_, N> {
     }
     fn inverse_each(&self, values: &mut [N]) {
         self.get().inverse_each(values);
+    }
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.get().forward_each_u32(values);
     }
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let (inner, is_panic_free) = (Inner::Borrowed(self.get()), self.is_panic_free);

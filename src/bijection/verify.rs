@@ -113,6 +113,7 @@ struct Methods {
     inverse_run_u32: &'static str,
     forward_each: &'static str,
     inverse_each: &'static str,
+    forward_each_u32: &'static str,
 }
 
 const PLAIN: Methods = Methods {
@@ -125,6 +126,7 @@ const PLAIN: Methods = Methods {
     inverse_run_u32: "inverse_run_u32",
     forward_each: "forward_each",
     inverse_each: "inverse_each",
+    forward_each_u32: "forward_each_u32",
 };
 
 const TRUSTED: Methods = Methods {
@@ -137,6 +139,7 @@ const TRUSTED: Methods = Methods {
     inverse_run_u32: "trusted().inverse_run_u32",
     forward_each: "trusted().forward_each",
     inverse_each: "trusted().inverse_each",
+    forward_each_u32: "trusted().forward_each_u32",
 };
 
 /// The lengths of the runs, in turn: the engines' longest, and some that no vector length divides.
@@ -246,6 +249,11 @@ impl<N: Word> Check<'_, N> {
         let mut each = points.to_vec();
         form.inverse_each(&mut each);
         agree(methods.inverse_each, points, &inverse, &each)?;
+        if self.last.widen() <= u64::from(u32::MAX) {
+            let mut each: Vec<u32> = points.iter().map(|point| point.widen() as u32).collect();
+            form.forward_each_u32(&mut each);
+            agree(methods.forward_each_u32, points, &forward, &each)?;
+        }
         Ok((forward, inverse))
     }
 

@@ -97,6 +97,10 @@ impl Bijection for Wrong {
         values.iter_mut().for_each(|x| *x = self.inverse(*x));
         self.spoil("inverse_each", values, 3);
     }
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        values.iter_mut().for_each(|x| *x = self.forward(u64::from(*x)) as u32);
+        self.spoil("forward_each_u32", values, 3);
+    }
 }
 
 fn defect(f: &dyn Bijection, samples: u64) -> Defect {
@@ -142,6 +146,7 @@ fn methods_that_disagree_are_named() {
         "forward_run_u16",
         "forward_each",
         "inverse_each",
+        "forward_each_u32",
     ];
     for method in methods {
         let f = Wrong { method, ..Wrong::default() };

@@ -23,7 +23,7 @@ impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {
         }
     }
 
-    fn each<const INVERSE: bool>(&self, values: &mut [u64]) {
+    fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
         match self.width {
             16 => each(&HalfRounds::<INVERSE, u16, HALF_ROUNDS>::new(self), values),
             _ => each(&HalfRounds::<INVERSE, u32, HALF_ROUNDS>::new(self), values),
@@ -74,11 +74,15 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
     }
 
     fn forward_each(&self, values: &mut [u64]) {
-        self.each::<false>(values);
+        self.each::<false, u64>(values);
     }
 
     fn inverse_each(&self, values: &mut [u64]) {
-        self.each::<true>(values);
+        self.each::<true, u64>(values);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.each::<false, u32>(values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_>> {

@@ -7,9 +7,10 @@
 //! can be counted up and stored.
 
 use core::arch::x86_64::{
-    __m512i, _mm512_add_epi16, _mm512_add_epi32, _mm512_and_si512, _mm512_mullo_epi16,
-    _mm512_mullo_epi32, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_srlv_epi16, _mm512_srlv_epi32,
-    _mm512_storeu_si512, _mm512_sub_epi16, _mm512_sub_epi32, _mm512_ternarylogic_epi32,
+    __m512i, _mm512_add_epi16, _mm512_add_epi32, _mm512_and_si512, _mm512_loadu_si512,
+    _mm512_mullo_epi16, _mm512_mullo_epi32, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_srlv_epi16, _mm512_srlv_epi32, _mm512_storeu_si512, _mm512_sub_epi16, _mm512_sub_epi32,
+    _mm512_ternarylogic_epi32,
 };
 use core::mem::transmute;
 
@@ -33,8 +34,9 @@ pub(in crate::bijection) trait Vectored: Lane {
     /// The number of points that are evaluated together, or 0 if there is no evaluator.
     const POINTS: usize = 0;
 
-    /// Writes the values at consecutive points: [`POINTS`](Self::POINTS) at a time, as many times
-    /// as the slice holds that many.
+    /// Writes the values at points, [`POINTS`](Self::POINTS) at a time, as many times as the slice
+    /// holds that many: at consecutive points from `first` on or, if there is none, at those that
+    /// the slice holds.
     ///
     /// # Safety
     ///
@@ -43,7 +45,7 @@ pub(in crate::bijection) trait Vectored: Lane {
         _rounds: &[Round<Self>],
         _outer: Round<Self>,
         _mask: Self,
-        _first: Self,
+        _first: Option<Self>,
         _out: &mut [Self],
     ) {
         unreachable!("there is no evaluator");
@@ -63,7 +65,7 @@ macro_rules! vectored {
                 rounds: &[Round<Self>],
                 outer: Round<Self>,
                 mask: Self,
-                first: Self,
+                first: Option<Self>,
                 out: &mut [Self],
             ) {
                 let set = |word: $word| $set(word as $signed);
@@ -82,12 +84,19 @@ macro_rules! vectored {
                 count.iter_mut().zip(0..).for_each(|(lane, k): (&mut $word, _)| *lane = k);
                 // SAFETY: both are 64 bytes, any of which are a vector.
                 let count = unsafe { transmute::<[$word; $lanes], __m512i>(count) };
-                let mut next = $add(set(first), count);
+                let mut next = $add(set(first.unwrap_or(0)), count);
                 for out in out.chunks_exact_mut(Self::POINTS) {
                     let mut vectors = [next; VECTORS];
-                    for x in &mut vectors {
-                        *x = next;
-                        next = $add(next, set($lanes));
+                    if first.is_some() {
+                        for x in &mut vectors {
+                            *x = next;
+                            next = $add(next, set($lanes));
+                        }
+                    } else {
+                        for (x, points) in vectors.iter_mut().zip(out.chunks_exact($lanes)) {
+                            // SAFETY: the chunk has 64 bytes.
+                            *x = unsafe { _mm512_loadu_si512(points.as_ptr().cast()) };
+                        }
                     }
                     if !INVERSE {
                         vectors.iter_mut().for_each(|x| *x = xorshift(*x, &outer));

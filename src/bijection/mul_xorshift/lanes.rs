@@ -105,7 +105,7 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         let rounds = uncounted(&self.rounds);
         let (blocks, rest) = out.split_at_mut(out.len() / L::POINTS * L::POINTS);
         // SAFETY: the caller promises more features.
-        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, first, blocks) };
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), blocks) };
         let first = first.wrapping_add(&L::truncate(blocks.len() as u64));
         if rest.len() < FEW {
             for (value, k) in rest.iter_mut().zip(0..) {
@@ -116,8 +116,27 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
         let mut lanes = L::ZERO;
         let lanes = lanes.as_mut();
         // SAFETY: the features are the same.
-        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, first, lanes) };
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), lanes) };
         rest.copy_from_slice(&lanes[..rest.len()]);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn each_avx512<M: Index>(&self, values: &mut [M]) {
+        use crate::bijection::lanes::Each;
+
+        if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
+            return Each { lanes: self, values }.evaluate::<true>();
+        }
+        let (blocks, rest) = values.split_at_mut(values.len() / L::POINTS * L::POINTS);
+        // SAFETY: an index of the size of L is an L.
+        let of_blocks = unsafe {
+            core::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast::<L>(), blocks.len())
+        };
+        let rounds = uncounted(&self.rounds);
+        // SAFETY: the caller promises more features.
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, of_blocks) };
+        Each { lanes: self, values: rest }.evaluate::<true>();
     }
 
     #[inline(always)]

@@ -28,7 +28,7 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
         }
     }
 
-    fn each<const INVERSE: bool>(&self, values: &mut [N]) {
+    fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
         match self.bits {
             ..=16 => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
             17..=32 => each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values),
@@ -80,11 +80,15 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     }
 
     fn forward_each(&self, values: &mut [N]) {
-        self.each::<false>(values);
+        self.each::<false, N>(values);
     }
 
     fn inverse_each(&self, values: &mut [N]) {
-        self.each::<true>(values);
+        self.each::<true, N>(values);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.each::<false, u32>(values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

@@ -117,7 +117,7 @@ impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
         }
     }
 
-    fn each<const INVERSE: bool>(&self, values: &mut [N]) {
+    fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
         let (split, keys) = (self.split(), &self.keys);
         if self.bits <= u32::BITS {
             each(&Rounds::<INVERSE, u16>::new(split, keys), values);
@@ -169,11 +169,15 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
     }
 
     fn forward_each(&self, values: &mut [N]) {
-        self.each::<false>(values);
+        self.each::<false, N>(values);
     }
 
     fn inverse_each(&self, values: &mut [N]) {
-        self.each::<true>(values);
+        self.each::<true, N>(values);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.each::<false, u32>(values);
     }
 
     fn trusted(&self) -> Option<Trusted<'_, N>> {

@@ -23,6 +23,9 @@ pub(super) trait LowBits: Copy + Send + Sync {
 
     /// Evaluates the inverse at the indexes from `first` on.
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [Self::Index]);
+
+    /// Replaces slots with their values.
+    fn forward_each(f: &Trusted, slots: &mut [Self::Index]);
 }
 
 /// For buckets of the usual size. The size is a constant here: a size that is known only at run
@@ -52,6 +55,10 @@ impl LowBits for u16 {
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [u32]) {
         f.inverse_run_u32(first, slots);
     }
+
+    fn forward_each(f: &Trusted, slots: &mut [u32]) {
+        f.forward_each_u32(slots);
+    }
 }
 
 /// For larger buckets.
@@ -79,6 +86,10 @@ impl LowBits for u32 {
 
     fn inverse_run(f: &Trusted, first: u64, slots: &mut [u64]) {
         f.inverse_run(first, slots);
+    }
+
+    fn forward_each(f: &Trusted, slots: &mut [u64]) {
+        f.forward_each(slots);
     }
 }
 

@@ -27,8 +27,7 @@ pub(super) struct Partitioning {
     pub(super) array: Array,
     word: WordType,
     partition: Partition,
-    /// The tiles of the first pass that undoes a shuffle in which not every slot survives; `None` in
-    /// any other case.
+    /// The tiles of the first pass, if it undoes a shuffle in which not every slot survives.
     survivors: Option<SurvivorTiles>,
     layout: Layout,
 }

@@ -122,7 +122,9 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         free.extend((open as u32..blocks as u32).rev());
         let full = try_with_capacity(blocks)?;
         let steps = try_with_capacity(Self::STEPS)?;
-        let to = try_with_capacity(Self::STEPS * Self::BLOCK + tuning::ITEMS_AHEAD)?;
+        let to = try_with_capacity(
+            Self::STEPS * Self::BLOCK + tuning::ITEMS_AHEAD.max(Destinations::SLACK),
+        )?;
         Ok(Self { exchange, items, lows, nexts, full, free, search, steps, to })
     }
 

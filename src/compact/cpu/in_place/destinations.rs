@@ -7,11 +7,15 @@ use num_traits::Zero;
 use rayon::prelude::*;
 
 use super::marks::for_each_word;
+use super::points;
 use crate::base::check::try_with_capacity;
+use crate::base::memory::{Buffer, assume_init_mut};
+use crate::base::stream::{LINE, prefetch_lines};
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::Direction;
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::survivors::{SlotRange, Values, room_for};
+use crate::compact::cpu::tuning;
 use crate::error::Error;
 use crate::word::Index;
 
@@ -27,39 +31,47 @@ pub(super) enum Destinations<'a> {
 }
 
 impl<'a> Destinations<'a> {
+    /// The capacity that a list needs beyond its destinations.
+    pub(super) const SLACK: usize = points::SLACK;
+
     /// The destinations of `len` items, at least one.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(super) fn new(f: &'a Trusted<'a>, len: usize, direction: Direction) -> Result<Self, Error> {
+    pub(super) fn new(
+        f: &'a Trusted<'a>,
+        len: usize,
+        direction: Direction,
+        marks: &'a mut Buffer,
+    ) -> Result<Self, Error> {
         Ok(match direction {
             Direction::Shuffle => Self::Slots(f),
             Direction::Unshuffle if len as u64 - 1 == f.last() => Self::Values(f),
-            Direction::Unshuffle => Self::Survivors(Survivors::new(f, len)?),
+            Direction::Unshuffle => Self::Survivors(Survivors::new(f, len, marks)?),
         })
     }
 
     /// Replaces what `to` holds with the destinations of the items at several runs of places, one
-    /// after the other, in the words of low bits of type L. `to` has the capacity for them.
+    /// after the other, in the words of low bits of type L. There are at most
+    /// [`tuning::MOST_STEPS`] runs, and `to` has the capacity for them, and for
+    /// [`SLACK`](Self::SLACK) more.
     pub(super) fn list<L: LowBits>(
         &self,
-        runs: impl Iterator<Item = Range<usize>>,
+        runs: impl Iterator<Item = Range<usize>> + Clone,
         to: &mut Vec<L::Index>,
     ) {
         to.clear();
+        if let Self::Survivors(survivors) = self {
+            return survivors.list::<L>(runs, to);
+        }
         for run in runs {
             let (first, before) = (run.start as u64, to.len());
+            to.resize(before + run.len(), L::Index::zero());
             match self {
-                Self::Survivors(survivors) => survivors.list(run, to),
-                Self::Slots(f) => {
-                    to.resize(before + run.len(), L::Index::zero());
-                    L::inverse_run(f, first, &mut to[before..]);
-                }
-                Self::Values(f) => {
-                    to.resize(before + run.len(), L::Index::zero());
-                    L::forward_run(f, first, &mut to[before..]);
-                }
+                Self::Slots(f) => L::inverse_run(f, first, &mut to[before..]),
+                Self::Values(f) => L::forward_run(f, first, &mut to[before..]),
+                Self::Survivors(_) => unreachable!("listed above"),
             }
         }
     }
@@ -73,90 +85,218 @@ const CELLS: usize = 16;
 
 /// The values that survive, in order, with an index by which any of them is found.
 pub(super) struct Survivors<'a> {
-    values: Values<'a>,
+    f: &'a Trusted<'a>,
     len: usize,
-    /// How many values of each cell survive.
-    cells: Vec<u8>,
+    cells: Cells<'a>,
     /// How many values before each run of [`CELLS`] cells survive.
     before: Vec<u64>,
+    /// Of how many runs a survivor is, on average.
+    runs_a_survivor: f64,
+}
+
+/// What is known of each cell.
+enum Cells<'a> {
+    /// Which of its slots have values that survive.
+    Marked(&'a [u64]),
+    /// How many, where the marks of all slots would take too much memory: the slots are evaluated
+    /// again to find out which.
+    Counted(Vec<u8>),
+}
+
+impl<'a> Cells<'a> {
+    /// How many there are.
+    fn all(f: &Trusted) -> usize {
+        (f.last() / CELL as u64) as usize + 1
+    }
+
+    /// Evaluates every slot, marks it in the given memory if its value survives, and writes how
+    /// many do of each run of [`CELLS`] cells.
+    fn marked(
+        f: &Trusted,
+        len: usize,
+        sums: &mut [u64],
+        room: &'a mut Buffer,
+    ) -> Result<Self, Error> {
+        let words = room.room_in_pages::<u64>(Self::all(f))?;
+        let runs = words.par_chunks_mut(CELLS).zip(sums).enumerate().with_min_len(CELLS);
+        runs.for_each(|(run, (words, sum))| {
+            Self::evaluate(f, len, run, |cell, bits, count| {
+                words[cell].write(bits);
+                *sum += count as u64;
+            });
+        });
+        // SAFETY: `evaluate` has visited every cell of each run, of which there are as many as the
+        // run has words.
+        Ok(Self::Marked(unsafe { assume_init_mut(words) }))
+    }
+
+    /// The same, but only counts the slots whose values survive.
+    fn counted(f: &Trusted, len: usize, sums: &mut [u64]) -> Result<Self, Error> {
+        let mut counts = try_with_capacity(Self::all(f))?;
+        counts.resize(Self::all(f), 0_u8);
+        let runs = counts.par_chunks_mut(CELLS).zip(sums).enumerate().with_min_len(CELLS);
+        runs.for_each(|(run, (counts, sum))| {
+            Self::evaluate(f, len, run, |cell, _, count| {
+                counts[cell] = count as u8;
+                *sum += count as u64;
+            });
+        });
+        Ok(Self::Counted(counts))
+    }
+
+    /// Evaluates a run of [`CELLS`] cells, of which the last may have fewer, and visits each with
+    /// its number in the run, the marks of its slots, and how many of them are set.
+    fn evaluate(f: &Trusted, len: usize, run: usize, visit: impl FnMut(usize, u64, usize)) {
+        let first = run as u64 * (CELLS * CELL) as u64;
+        let slots = (f.last() - first).min((CELLS * CELL - 1) as u64) as usize + 1;
+        for_each_word(f, len as u64 - 1, first, slots, visit);
+    }
 }
 
 impl<'a> Survivors<'a> {
-    fn new(f: &'a Trusted<'a>, len: usize) -> Result<Self, Error> {
-        let last = f.last();
-        let count = (last / CELL as u64) as usize + 1;
-        let mut cells = try_with_capacity(count)?;
-        cells.resize(count, 0_u8);
-        cells.par_chunks_mut(CELLS).enumerate().with_min_len(CELLS).for_each(|(run, cells)| {
-            let first = run as u64 * (CELLS * CELL) as u64;
-            let slots = (last - first).min((CELLS * CELL - 1) as u64) as usize + 1;
-            for_each_word(f, len as u64 - 1, first, slots, |cell, bits| {
-                cells[cell] = bits.count_ones() as u8;
-            });
-        });
-        let mut before = try_with_capacity(count.div_ceil(CELLS))?;
-        let mut sum = 0;
-        before.extend(cells.chunks(CELLS).map(|cells| {
-            let first = sum;
-            sum += cells.iter().map(|&count| u64::from(count)).sum::<u64>();
-            first
-        }));
-        Ok(Self { values: Values::of_trusted(f, len), len, cells, before })
+    /// Finds out about every slot, and keeps marks in the given memory if there may be as much.
+    fn new(f: &'a Trusted<'a>, len: usize, room: &'a mut Buffer) -> Result<Self, Error> {
+        let is_little = Cells::all(f) <= tuning::MOST_KEPT_MARKS / size_of::<u64>();
+        Self::of(f, len, |sums| match is_little {
+            true => Cells::marked(f, len, sums, room),
+            false => Cells::counted(f, len, sums),
+        })
     }
 
-    /// Appends the survivors whose numbers are in a run.
-    fn list<N: Index>(&self, run: Range<usize>, to: &mut Vec<N>) {
-        let (mut cell, mut skipped) = self.find(run.start);
-        let mut left = run.len();
-        let mut room = [MaybeUninit::<N>::uninit(); room_for(Self::CHUNK * CELL)];
-        while left > 0 {
-            // As many cells as hold what is left, if they fit the room.
-            let (first, mut count) = (cell, 0);
-            while cell < self.cells.len() && cell - first < Self::CHUNK && count < skipped + left {
-                count += usize::from(self.cells[cell]);
-                cell += 1;
+    /// Makes the cells by a function that also counts the survivors of each run.
+    fn of(
+        f: &'a Trusted<'a>,
+        len: usize,
+        cells: impl FnOnce(&mut [u64]) -> Result<Cells<'a>, Error>,
+    ) -> Result<Self, Error> {
+        let runs = Cells::all(f).div_ceil(CELLS);
+        let mut before = try_with_capacity(runs)?;
+        before.resize(runs, 0);
+        let cells = cells(&mut before)?;
+        let mut sum = 0;
+        for run in &mut before {
+            sum += core::mem::replace(run, sum);
+        }
+        Ok(Self { f, len, cells, before, runs_a_survivor: runs as f64 / len as f64 })
+    }
+
+    /// Appends the survivors whose numbers are in some runs, at most [`tuning::MOST_STEPS`].
+    fn list<L: LowBits>(
+        &self,
+        runs: impl Iterator<Item = Range<usize>> + Clone,
+        to: &mut Vec<L::Index>,
+    ) {
+        // Blocks come from all over the array, so nothing that tells where their survivors are is
+        // in the cache. It is asked for in all runs before it is needed in the first.
+        for run in runs.clone() {
+            prefetch_lines(self.before[self.guess(run.start)..].as_ptr().cast(), 1);
+        }
+        match &self.cells {
+            Cells::Marked(words) => {
+                let lines =
+                    |run: &Range<usize>| (CELLS + run.len() / CELL) * size_of::<u64>() / LINE;
+                let found = self.find(words, runs.clone(), lines);
+                let listed = to.len();
+                for (&found, run) in found.iter().zip(runs) {
+                    let skipped = run.start - self.before[found] as usize;
+                    let cell = found * CELLS;
+                    points::append(&words[cell..], (cell * CELL) as u64, skipped, run.len(), to);
+                }
+                // All together, since evaluators are slow at a few.
+                L::forward_each(self.f, &mut to[listed..]);
             }
-            let slots = SlotRange::from(
-                (first * CELL) as u64,
-                self.values.last_slot(),
-                (cell - first) * CELL,
-            );
-            let survivors = self.values.survivors(slots, &mut room);
-            let survivors = &survivors[skipped.min(survivors.len())..];
-            let survivors = &survivors[..survivors.len().min(left)];
-            to.extend_from_slice(survivors);
-            left -= survivors.len();
-            skipped = 0;
+            Cells::Counted(counts) => {
+                let found = self.find(counts, runs.clone(), |_| 1);
+                let values = Values::of_trusted(self.f, self.len);
+                for (&found, run) in found.iter().zip(runs) {
+                    let skipped = run.start - self.before[found] as usize;
+                    evaluate_again(&values, counts, found * CELLS, skipped, run.len(), to);
+                }
+            }
         }
     }
 
-    /// The most cells that are evaluated at a time.
-    const CHUNK: usize = 8;
+    /// Finds the run of cells where each of some runs of survivors begins, and prefetches what is
+    /// known of its cells: as many lines as `lines` says.
+    fn find<C>(
+        &self,
+        cells: &[C],
+        runs: impl Iterator<Item = Range<usize>>,
+        lines: impl Fn(&Range<usize>) -> usize,
+    ) -> [usize; tuning::MOST_STEPS] {
+        let mut found = [0; tuning::MOST_STEPS];
+        for (found, run) in found.iter_mut().zip(runs) {
+            *found = self.find_run(run.start);
+            prefetch_lines(cells[*found * CELLS..].as_ptr().cast(), lines(&run));
+        }
+        found
+    }
 
-    /// The cell that holds a survivor, and how many of its survivors are before that one.
-    fn find(&self, number: usize) -> (usize, usize) {
-        let target = number as u64;
-        // Survivors are spread almost evenly, so the search begins where this one is expected.
-        let runs = self.before.len();
-        let guess = u128::from(target) * runs as u128 / self.len as u128;
-        let guess = guess as usize;
-        let (mut low, mut high, mut reach) = (guess, guess, 2);
+    /// The run of cells that holds a survivor.
+    fn find_run(&self, number: usize) -> usize {
+        let (target, runs) = (number as u64, self.before.len());
+        let guess = self.guess(number);
+        // How far off the guess is tells where it should have been, since what is between is short.
+        let off = target as i64 - self.before[guess] as i64;
+        let guess = guess as i64 + (off as f64 * self.runs_a_survivor) as i64;
+        let guess = guess.clamp(0, runs as i64 - 1) as usize;
+        let (mut low, mut high, mut reach) = (guess, guess + 1, 1);
         while low > 0 && self.before[low] > target {
+            high = low;
             low = low.saturating_sub(reach);
             reach *= 2;
         }
         while high < runs && self.before[high] <= target {
+            low = high;
             high = (high + reach).min(runs);
             reach *= 2;
         }
-        let run = low + self.before[low..high].partition_point(|&before| before <= target) - 1;
-        let mut cell = run * CELLS;
-        let mut before = (target - self.before[run]) as usize;
-        while before >= usize::from(self.cells[cell]) {
-            before -= usize::from(self.cells[cell]);
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            *(if self.before[middle] <= target { &mut low } else { &mut high }) = middle;
+        }
+        low
+    }
+
+    /// The run where a survivor is expected, since survivors are spread almost evenly.
+    fn guess(&self, number: usize) -> usize {
+        ((number as f64 * self.runs_a_survivor) as usize).min(self.before.len() - 1)
+    }
+}
+
+/// The most cells that are evaluated at a time.
+const CHUNK: usize = 8;
+
+/// Appends survivors, as many as `count`, from a cell on, without the first `skipped` of them.
+fn evaluate_again<N: Index>(
+    values: &Values,
+    counts: &[u8],
+    mut cell: usize,
+    mut skipped: usize,
+    count: usize,
+    to: &mut Vec<N>,
+) {
+    while skipped >= usize::from(counts[cell]) {
+        skipped -= usize::from(counts[cell]);
+        cell += 1;
+    }
+    let mut left = count;
+    let mut room = [MaybeUninit::<N>::uninit(); room_for(CHUNK * CELL)];
+    while left > 0 {
+        // As many cells as hold what is left, if they fit the room.
+        let (first, mut count) = (cell, 0);
+        while cell < counts.len() && cell - first < CHUNK && count < skipped + left {
+            count += usize::from(counts[cell]);
             cell += 1;
         }
-        (cell, before)
+        let (first, slots) = ((first * CELL) as u64, (cell - first) * CELL);
+        let slots = SlotRange::from(first, values.last_slot(), slots);
+        let survivors = values.survivors(slots, &mut room);
+        let survivors = &survivors[skipped.min(survivors.len())..];
+        let survivors = &survivors[..survivors.len().min(left)];
+        to.extend_from_slice(survivors);
+        left -= survivors.len();
+        skipped = 0;
     }
 }
 
@@ -176,12 +316,23 @@ mod tests {
                 let all: Vec<u64> =
                     (0..=f.last()).map(|x| f.forward(x)).filter(|&x| x < len).collect();
                 let f = f.trusted().unwrap();
-                let survivors = Survivors::new(&f, len as usize).unwrap();
-                let len = len as usize;
-                for run in [0..1, 0..len, len / 3..len / 2, len / 2..len, len - 1..len] {
-                    let mut to = Vec::<u64>::new();
-                    survivors.list(run.clone(), &mut to);
-                    assert_eq!(to, all[run]);
+                let (len, mut room) = (len as usize, Buffer::new());
+                for survivors in [
+                    Survivors::of(&f, len, |sums| Cells::marked(&f, len, sums, &mut room)),
+                    Survivors::of(&f, len, |sums| Cells::counted(&f, len, sums)),
+                ] {
+                    let survivors = survivors.unwrap();
+                    for run in [0..1, 0..len, len / 3..len / 2, len / 2..len, len - 1..len] {
+                        let (mut narrow, mut wide) = (Vec::new(), Vec::new());
+                        let capacity = 2 * run.len() + Destinations::SLACK;
+                        narrow.reserve(capacity);
+                        wide.reserve(capacity);
+                        survivors.list::<u16>([run.clone(), run.clone()].into_iter(), &mut narrow);
+                        survivors.list::<u32>([run.clone()].into_iter(), &mut wide);
+                        assert_eq!(wide, all[run.clone()]);
+                        let twice = [&all[run.clone()], &all[run]].concat();
+                        assert!(narrow.iter().map(|&value| u64::from(value)).eq(twice));
+                    }
                 }
             }
         }

@@ -42,7 +42,7 @@ impl<'a> Marks<'a> {
         let words = buckets.len() / u64::BITS as usize;
         if buckets.count * words * size_of::<u64>() > tuning::MOST_KEPT_MARKS {
             counts.par_iter_mut().enumerate().for_each(|(bucket, count)| {
-                marks.for_each_word(bucket, |_, bits| *count += bits.count_ones() as usize);
+                marks.for_each_word(bucket, |_, _, marked| *count += marked);
             });
             return Ok((marks, counts));
         }
@@ -52,9 +52,9 @@ impl<'a> Marks<'a> {
             // The last bucket may have fewer slots. The memory may be fresh, and then it costs less
             // if each thread touches its own part first.
             kept.fill(MaybeUninit::new(0));
-            marks.for_each_word(bucket, |word, bits| {
+            marks.for_each_word(bucket, |word, bits, marked| {
                 kept[word].write(bits);
-                *count += bits.count_ones() as usize;
+                *count += marked;
             });
         });
         // SAFETY: there is a chunk for each bucket, and `fill` has written every word of it.
@@ -64,23 +64,21 @@ impl<'a> Marks<'a> {
 
     /// Writes a bucket's taken slots, and how many there are before each.
     pub(super) fn rank(&self, bucket: usize, taken: &mut [TakenSlots]) {
-        let mut before = 0;
-        let mut rank = |word: usize, slots: u64| {
-            taken[word] = TakenSlots { slots, before };
-            before += slots.count_ones();
-        };
         let words = self.buckets.len() / u64::BITS as usize;
-        match self.kept {
-            Some(kept) => {
-                let kept = &kept[bucket * words..][..words];
-                kept.iter().enumerate().for_each(|(word, &bits)| rank(word, bits));
-            }
-            None => self.for_each_word(bucket, rank),
+        if let Some(kept) = self.kept {
+            let words = &kept[bucket * words..][..words];
+            return SimdLevel::current().run(Rank { words, taken });
         }
+        let mut before = 0;
+        self.for_each_word(bucket, |word, slots, marked| {
+            taken[word] = TakenSlots { slots, before };
+            before += marked as u32;
+        });
     }
 
-    /// Evaluates a bucket's slots, and visits their bits, each word with its number in the bucket.
-    fn for_each_word(&self, bucket: usize, visit: impl FnMut(usize, u64)) {
+    /// Evaluates a bucket's slots, and visits their bits, each word with its number in the bucket
+    /// before it, and how many bits are set behind it.
+    fn for_each_word(&self, bucket: usize, visit: impl FnMut(usize, u64, usize)) {
         let size = self.buckets.len() as u64;
         let first = bucket as u64 * size;
         let slots = (self.f.last() - first).min(size - 1) as usize + 1;
@@ -88,18 +86,39 @@ impl<'a> Marks<'a> {
     }
 }
 
+/// Writes words of marks, and how many are set before each.
+struct Rank<'a> {
+    words: &'a [u64],
+    taken: &'a mut [TakenSlots],
+}
+
+impl SimdKernel for Rank<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut before = 0;
+        for (taken, &slots) in self.taken.iter_mut().zip(self.words) {
+            *taken = TakenSlots { slots, before };
+            before += slots.count_ones();
+        }
+    }
+}
+
 /// Evaluates slots from `first` on, and visits their bits, 64 at a time and in order: which of
-/// their values are at most `last_index`. Each word comes with its number.
+/// their values are at most `last_index`. Each word comes with its number before it, and how many
+/// bits are set behind it.
 pub(super) fn for_each_word(
     f: &Trusted,
     last_index: u64,
     first: u64,
     slots: usize,
-    mut visit: impl FnMut(usize, u64),
+    mut visit: impl FnMut(usize, u64, usize),
 ) {
-    let mut visit_all = |start: usize, words: &[u64], slots: usize| {
-        for (word, &bits) in (start / 64..).zip(&words[..slots.div_ceil(64)]) {
-            visit(word, bits);
+    let mut visit_all = |start: usize, (words, counts): RunMarks, slots: usize| {
+        let words = words.iter().zip(&counts).take(slots.div_ceil(64));
+        for (number, (&bits, &count)) in (start / 64..).zip(words) {
+            visit(number, bits, usize::from(count));
         }
     };
     if f.last() <= u64::from(u32::MAX) {
@@ -107,21 +126,31 @@ pub(super) fn for_each_word(
         for start in (0..slots).step_by(tuning::RUN) {
             let run = &mut run[..(slots - start).min(tuning::RUN)];
             f.forward_run_u32(first + start as u64, run);
-            visit_all(start, &mark(run, last_index as u32), run.len());
+            visit_all(start, mark(run, last_index as u32), run.len());
         }
     } else {
         let mut run = [0_u64; tuning::RUN];
         for start in (0..slots).step_by(tuning::RUN) {
             let run = &mut run[..(slots - start).min(tuning::RUN)];
             f.forward_run(first + start as u64, run);
-            visit_all(start, &mark(run, last_index), run.len());
+            visit_all(start, mark(run, last_index), run.len());
         }
     }
 }
 
+/// The marks of a run, and how many are set in each word.
+type RunMarks = ([u64; tuning::RUN / 64], [u8; tuning::RUN / 64]);
+
 /// A bit for each value of a run, that says whether it is at most `last`.
-fn mark<N: Word>(values: &[N], last: N) -> [u64; tuning::RUN / 64] {
+fn mark<N: Word>(values: &[N], last: N) -> RunMarks {
     SimdLevel::current().run(Mark { values, last })
+}
+
+/// The words, and how many bits are set in each: to be inlined where there is an instruction for
+/// it.
+#[inline(always)]
+fn counted(words: [u64; tuning::RUN / 64]) -> RunMarks {
+    (words, words.map(|word| word.count_ones() as u8))
 }
 
 struct Mark<'a, N> {
@@ -130,7 +159,7 @@ struct Mark<'a, N> {
 }
 
 impl<N: Word> SimdKernel for Mark<'_, N> {
-    type Output = [u64; tuning::RUN / 64];
+    type Output = RunMarks;
 
     #[inline(always)]
     fn run(self) -> Self::Output {
@@ -148,7 +177,7 @@ impl<N: Word> SimdKernel for Mark<'_, N> {
                 *word |= bits << (8 * k);
             }
         }
-        words
+        counted(words)
     }
 
     /// A comparison yields the bits themselves here, which compilers do not see in the loop above:
@@ -160,7 +189,7 @@ impl<N: Word> SimdKernel for Mark<'_, N> {
             return self.run();
         }
         // SAFETY: the caller promises AVX-512, and N has 32 bits.
-        unsafe { mark_avx512(self.values, self.last) }
+        counted(unsafe { mark_avx512(self.values, self.last) })
     }
 }
 
@@ -206,7 +235,9 @@ mod tests {
                 let wide: Vec<u64> = values.iter().map(|&x| u64::from(x) << 20).collect();
                 for level in SimdLevel::all() {
                     let narrow = level.run(Mark { values, last });
-                    let bit = |k: usize| narrow[k / 64] >> (k % 64) & 1 == 1;
+                    let (words, counts) = narrow;
+                    assert!(words.iter().zip(counts).all(|(x, n)| x.count_ones() == u32::from(n)));
+                    let bit = |k: usize| words[k / 64] >> (k % 64) & 1 == 1;
                     assert!(values.iter().enumerate().all(|(k, &x)| bit(k) == (x <= last)));
                     assert!((len..tuning::RUN).all(|k| !bit(k)));
                     let last = u64::from(last) << 20;

@@ -30,6 +30,7 @@ mod destinations;
 mod grid;
 mod marks;
 mod order;
+mod points;
 #[cfg(test)]
 mod tests;
 
@@ -180,13 +181,14 @@ impl<'a> InPlace<'a> {
     ) -> Result<(), Error> {
         let Self { f, len, direction, buckets } = *self;
         let Buffers { lows, blocks, block_lows, marks, stages, taken } = buffers;
-        let (marks, counts) = if direction == Direction::Unshuffle || len as u64 - 1 == f.last() {
-            (None, self.even_counts()?)
-        } else {
-            let (marks, counts) = Marks::new(f, len, buckets, marks)?;
-            (Some(marks), counts)
-        };
-        let destinations = Destinations::new(f, len, direction)?;
+        // Only one of the two needs the memory for marks.
+        let (marks, counts, destinations) =
+            if direction == Direction::Unshuffle || len as u64 - 1 == f.last() {
+                (None, self.even_counts()?, Destinations::new(f, len, direction, marks)?)
+            } else {
+                let (marks, counts) = Marks::new(f, len, buckets, marks)?;
+                (Some(marks), counts, Destinations::Slots(f))
+            };
         let grid = Grid::new(&counts, tuning::exchanged_items::<T>())?;
         let threads = rayon::current_num_threads();
         let exchange = BlockExchange {
