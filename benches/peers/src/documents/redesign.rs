@@ -12,6 +12,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         ("cpu-gaps", "cpu gaps"),
         ("cpu-sharing", "cpu sharing"),
         ("cpu-shares", "cpu shares"),
+        ("cpu-undo", "cpu undo"),
+        ("gpu-back", "gpu back"),
     ];
     for (file, block) in files {
         let sheet = results.sheet(file)?;
