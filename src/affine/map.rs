@@ -282,6 +282,10 @@ impl<N: Word> Bijection<N> for Affine<N> {
         each(&self.inverse, values);
     }
 
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        each(&self.forward, values);
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self).panic_free())
     }

@@ -171,6 +171,10 @@ impl<N: Word> Bijection<N> for Lcg<N> {
         each(&Backward(*self), values);
     }
 
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        each(&Forward(*self), values);
+    }
+
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         Some(Trusted::new(self).panic_free())
     }

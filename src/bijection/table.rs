@@ -141,6 +141,12 @@ impl<N: Word> Bijection<N> for Table<N> {
         copy_run(&self.inverse, first, out, |value| value.widen() as u32);
     }
 
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        for value in values {
+            *value = self.forward(N::wrap(u64::from(*value))).widen() as u32;
+        }
+    }
+
     fn evaluation_picoseconds(&self) -> u32 {
         200
     }

@@ -250,9 +250,10 @@ impl<N: Word> Check<'_, N> {
         form.inverse_each(&mut each);
         agree(methods.inverse_each, points, &inverse, &each)?;
         if self.last.widen() <= u64::from(u32::MAX) {
-            let mut each: Vec<u32> = points.iter().map(|point| point.widen() as u32).collect();
+            // Of consecutive points, these are not consecutive.
+            let mut each: Vec<u32> = inverse.iter().map(|slot| slot.widen() as u32).collect();
             form.forward_each_u32(&mut each);
-            agree(methods.forward_each_u32, points, &forward, &each)?;
+            agree(methods.forward_each_u32, &inverse, points, &each)?;
         }
         Ok((forward, inverse))
     }

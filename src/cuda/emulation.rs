@@ -21,6 +21,16 @@ const BEFORE: &str = r#"
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
+// The dynamic shared memory. What is behind that of a launch must stay as it was.
+alignas(16) static unsigned char shared_memory[256 << 10];
+static void mark_behind(unsigned long long bytes) {
+    __builtin_memset(shared_memory + bytes, 0xA5, sizeof(shared_memory) - bytes);
+}
+static void check_behind(unsigned long long bytes) {
+    for (; bytes < sizeof(shared_memory); ++bytes) {
+        if (shared_memory[bytes] != 0xA5) __builtin_trap();
+    }
+}
 "#;
 
 /// Memory at fixed addresses, values of their bytes, and output.
@@ -62,7 +72,7 @@ const INSTRUCTIONS: [(&str, &str); 6] = [
     (r#"asm volatile("prefetch.global.L2 [%0];" ::"l"(bytes + at))"#, "(void)bytes[at]"),
     (
         "extern __shared__ __align__(16) unsigned char memory[];",
-        "alignas(16) static unsigned char memory[256 << 10];",
+        "unsigned char* const memory = shared_memory;",
     ),
     ("#pragma unroll", "// unroll"),
 ];
@@ -147,10 +157,13 @@ impl<'p> Emulation<'p> {
                 "{{ namespace kernel = kernel_{number}; \
                  const auto f = of<kernel::F>({{{}}}); \
                  const auto a = of<kernel::of_entry::Arguments>({{{}}}); \
-                 launch({blocks}, {rows}, {}, true, [&] {{ kernel::of_entry::entry({f}a); }}); }}",
+                 mark_behind({shared}); \
+                 launch({blocks}, {rows}, {}, true, [&] {{ kernel::of_entry::entry({f}a); }}); \
+                 check_behind({shared}); }}",
                 list(source.map_or(&[0; 8], DeviceSource::params)),
                 list(&bytes),
-                kernel.threads()
+                kernel.threads(),
+                shared = launch.shared_bytes(),
             )
             .unwrap();
         }

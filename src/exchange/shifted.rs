@@ -24,6 +24,16 @@ impl<B: Bijection> Shifted<B> {
         if value >= self.by { value - self.by } else { value + self.above + 1 }
     }
 
+    /// What values become, of a domain of at most 2^32 points.
+    fn down_u32(&self, values: &mut [u32]) {
+        // So all of this fits.
+        let (by, above) = (self.by as u32, self.above as u32);
+        for value in values {
+            let below = value.wrapping_add(above).wrapping_add(1);
+            *value = if *value >= by { *value - by } else { below };
+        }
+    }
+
     /// What a value was.
     #[inline(always)]
     fn up(&self, value: u64) -> u64 {
@@ -72,12 +82,7 @@ impl<B: Bijection> Bijection for Shifted<B> {
 
     fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
         self.inner.forward_run_u32(first, out);
-        // The domain has at most 2^32 points, so all of this fits.
-        let (by, above) = (self.by as u32, self.above as u32);
-        for value in out {
-            let below = value.wrapping_add(above).wrapping_add(1);
-            *value = if *value >= by { *value - by } else { below };
-        }
+        self.down_u32(out);
     }
 
     fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
@@ -92,6 +97,11 @@ impl<B: Bijection> Bijection for Shifted<B> {
     fn inverse_each(&self, values: &mut [u64]) {
         values.iter_mut().for_each(|value| *value = self.up(*value));
         self.inner.inverse_each(values);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.inner.forward_each_u32(values);
+        self.down_u32(values);
     }
 
     fn evaluation_picoseconds(&self) -> u32 {

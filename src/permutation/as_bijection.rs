@@ -53,6 +53,15 @@ impl<B: Bijection> Bijection for Permutation<B> {
         self.each(!self.inverted, values);
     }
 
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        if self.len > 0 && self.fills_domain() && !self.inverted {
+            return self.bijection.forward_each_u32(values);
+        }
+        for value in values {
+            *value = self.at(u64::from(*value), self.inverted) as u32;
+        }
+    }
+
     fn evaluation_picoseconds(&self) -> u32 {
         if self.fills_domain() {
             self.bijection.evaluation_picoseconds()

@@ -48,8 +48,9 @@ pub enum Strategy {
     /// worth at a time: what `Partitioned` does without a second copy of the items.
     ///
     /// The working memory is two bytes an item (four for more than 2^29 slots of 8 bytes), whatever
-    /// the size of the item; at most 16 MiB, a bit for each slot, and to undo a shuffle where there
-    /// are more slots than items 1.5 bytes for every 64 slots; and for each thread 1 to 3 KiB for
+    /// the size of the item; where there are more slots than items, a bit for each slot, if that is
+    /// at most 16 MiB, and to undo a shuffle half a byte for every 64 slots, or one and a half
+    /// without those bits; and for each thread 1 to 3 KiB for
     /// each bucket of 2^16 slots (less of larger items), and room for one bucket, which is half a
     /// MiB up to 2^13 buckets and grows with the slots beyond. It is all there before the first
     /// item moves.

@@ -12,6 +12,7 @@ use super::sizes::{Sizes, tests::LIMITS};
 use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift};
 use crate::compact::Direction;
 use crate::cuda::emulation::Emulation;
+use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
@@ -84,6 +85,17 @@ fn execute<'p>(emulation: &mut Emulation<'p>, phase: &'p Phase<'p>) {
 /// Returns whether a bucket overflowed; `None` if nothing can be emulated.
 fn check(
     f: &dyn Bijection,
+    lens: [&[usize]; 2],
+    direction: Direction,
+    change: fn(&mut Sizes),
+) -> Option<bool> {
+    check_on(&LIMITS, f, lens, direction, change)
+}
+
+/// The same on GPUs with these limits.
+fn check_on(
+    limits: &Limits,
+    f: &dyn Bijection,
     [from, to]: [&[usize]; 2],
     direction: Direction,
     change: fn(&mut Sizes),
@@ -93,7 +105,7 @@ fn check(
     let job = job(f, len);
     let last = if direction == Direction::Shuffle { job.last } else { len - 1 };
     let keys = [last, job.last];
-    let mut sizes = Sizes::new(&LIMITS, WordType::U64, keys, &source, &out).unwrap();
+    let mut sizes = Sizes::new(limits, WordType::U64, keys, &source, &out).unwrap();
     change(&mut sizes);
     let members = 0..from.len();
     let layouts: Vec<Layout> = members.clone().map(|member| Layout::new(&sizes, member)).collect();
@@ -223,9 +235,23 @@ fn moved_directly(job: &Job, of: Sharded<'_>, source: &Shards, out: &Shards) -> 
 #[test]
 fn wide_slots_are_sent_as_narrow_ones_are() {
     let f = MulXorshift::<10>::from_seed(1 << 16, 4);
-    let widened = |sizes: &mut Sizes| sizes.slot = WordType::U64;
+    let widened = |sizes: &mut Sizes| sizes.widen(8);
     assert_ne!(check(&f, GAPS, Direction::Shuffle, widened), Some(true));
     assert_ne!(check(&f, GAPS, Direction::Unshuffle, widened), Some(true));
+}
+
+/// With the shared memory of an A100 and of a GeForce, tiles have fewer records on the way back.
+#[test]
+fn smaller_tiles_move_what_large_ones_do() {
+    let f = MulXorshift::<10>::from_seed(1 << 16, 6);
+    for kib in [100, 164] {
+        let bytes = kib << 10;
+        let limits = Limits { shared_per_block: bytes, shared_per_multiprocessor: bytes, ..LIMITS };
+        for direction in [Direction::Shuffle, Direction::Unshuffle] {
+            let overflows = check_on(&limits, &f, GAPS, direction, |_| {});
+            assert_ne!(overflows, Some(true), "{kib} KiB, {direction:?}");
+        }
+    }
 }
 
 #[test]

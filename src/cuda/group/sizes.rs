@@ -256,6 +256,21 @@ impl Sizes {
         self.capacity = 1 << (shift - 1);
     }
 
+    /// Computes slots of 32 bits in 64.
+    #[cfg(test)]
+    pub(super) fn widen(&mut self, item: usize) {
+        self.slot = WordType::U64;
+        let First { bits, shift, .. } = self.first;
+        self.first = First::new(&tests::LIMITS, item, self.slot, bits, shift).unwrap();
+        self.slots = match self.is_counted() {
+            true => {
+                self.first.go_through_slots(&tests::LIMITS, item, self.slot, self.share).unwrap()
+            }
+            false => self.first.records,
+        };
+        self.set_rooms(self.rooms());
+    }
+
     /// The number of members.
     pub(super) fn members(&self) -> usize {
         self.runs.len()

@@ -260,6 +260,12 @@ impl<'a> Launch<'a> {
         [if is_passed { source } else { 0 }, self.kernel.size()]
     }
 
+    /// The bytes of dynamic shared memory of a block.
+    #[cfg(test)]
+    pub(in crate::cuda) fn shared_bytes(&self) -> usize {
+        self.shared
+    }
+
     /// The same launch with `bytes` bytes of dynamic shared memory.
     pub(crate) fn with_shared(mut self, bytes: usize) -> Self {
         self.shared = bytes;

@@ -117,7 +117,7 @@ pub(crate) const PASS_BLOCKS: u32 = 2;
 /// Records of a thread in those passes, if shared memory has room for two blocks.
 pub(crate) const PASS_RECORDS: u32 = 11;
 
-/// How many slots survive at least, where the domain is the next power of two.
+/// The share of slots that survive, at least, where the domain is the next power of two.
 pub(crate) const USUAL_DENSITY: f64 = 0.5;
 
 /// The shape of the kernel that puts a bucket in order.

@@ -200,7 +200,8 @@ impl<'a> Survivors<'a> {
                 for (&found, run) in found.iter().zip(runs) {
                     let skipped = run.start - self.before[found] as usize;
                     let cell = found * CELLS;
-                    points::append(&words[cell..], (cell * CELL) as u64, skipped, run.len(), to);
+                    let first = cell as u64 * CELL as u64;
+                    points::append(&words[cell..], first, skipped, run.len(), to);
                 }
                 // All together, since evaluators are slow at a few.
                 L::forward_each(self.f, &mut to[listed..]);
@@ -289,7 +290,7 @@ fn evaluate_again<N: Index>(
             count += usize::from(counts[cell]);
             cell += 1;
         }
-        let (first, slots) = ((first * CELL) as u64, (cell - first) * CELL);
+        let (first, slots) = (first as u64 * CELL as u64, (cell - first) * CELL);
         let slots = SlotRange::from(first, values.last_slot(), slots);
         let survivors = values.survivors(slots, &mut room);
         let survivors = &survivors[skipped.min(survivors.len())..];
@@ -312,7 +313,9 @@ mod tests {
             let chain = MulXorshift::<10>::from_seed(2 * len, 1);
             let grid = GridFeistel::<12>::from_seed(len, 1);
             let counter = Lcg::new(16, 1, 0).unwrap();
-            for f in [&chain as &dyn Bijection, &grid, &counter] {
+            // Many runs without survivors, before all or between some of them.
+            let turned = Lcg::new(16, 1, 1000).unwrap();
+            for f in [&chain as &dyn Bijection, &grid, &counter, &turned] {
                 let all: Vec<u64> =
                     (0..=f.last()).map(|x| f.forward(x)).filter(|&x| x < len).collect();
                 let f = f.trusted().unwrap();
@@ -322,7 +325,10 @@ mod tests {
                     Survivors::of(&f, len, |sums| Cells::counted(&f, len, sums)),
                 ] {
                     let survivors = survivors.unwrap();
-                    for run in [0..1, 0..len, len / 3..len / 2, len / 2..len, len - 1..len] {
+                    let behind = len.saturating_sub(1000);
+                    for run in
+                        [0..1, 0..len, len / 3..len / 2, len / 2..len, len - 1..len, behind..len]
+                    {
                         let (mut narrow, mut wide) = (Vec::new(), Vec::new());
                         let capacity = 2 * run.len() + Destinations::SLACK;
                         narrow.reserve(capacity);

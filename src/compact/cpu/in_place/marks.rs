@@ -76,8 +76,8 @@ impl<'a> Marks<'a> {
         });
     }
 
-    /// Evaluates a bucket's slots, and visits their bits, each word with its number in the bucket
-    /// before it, and how many bits are set behind it.
+    /// Evaluates a bucket's slots, and visits each word of their bits: the word's number in the
+    /// bucket, the bits, and how many of them are set.
     fn for_each_word(&self, bucket: usize, visit: impl FnMut(usize, u64, usize)) {
         let size = self.buckets.len() as u64;
         let first = bucket as u64 * size;
@@ -106,8 +106,8 @@ impl SimdKernel for Rank<'_> {
 }
 
 /// Evaluates slots from `first` on, and visits their bits, 64 at a time and in order: which of
-/// their values are at most `last_index`. Each word comes with its number before it, and how many
-/// bits are set behind it.
+/// their values are at most `last_index`. A visit gets the word's number, the bits, and how many of
+/// them are set.
 pub(super) fn for_each_word(
     f: &Trusted,
     last_index: u64,

@@ -63,7 +63,7 @@ pub(in crate::compact::cpu) struct Buffers {
     /// The blocks of all threads, and their low bits.
     blocks: Buffer,
     block_lows: Buffer,
-    /// The taken slots of all buckets, a bit each.
+    /// The taken slots, a bit for each slot.
     marks: Buffer,
     /// Room for one bucket's items in order, for each thread.
     stages: Buffer,

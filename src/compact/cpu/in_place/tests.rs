@@ -1,6 +1,7 @@
 //! Tests of the strategy by itself, with buckets of both kinds and in pools of several sizes.
 
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -155,7 +156,7 @@ fn what_cannot_be_moved_is_refused() {
 /// thread may begin another collector, and nobody must wait for the one below that.
 #[test]
 fn a_bijection_may_have_tasks_of_its_own() {
-    struct InTasks(MulXorshift<10>);
+    struct InTasks(MulXorshift<10>, [AtomicUsize; 2]);
 
     impl Bijection for InTasks {
         fn last(&self) -> u64 {
@@ -170,8 +171,18 @@ fn a_bijection_may_have_tasks_of_its_own() {
             self.0.inverse(index)
         }
 
-        fn inverse_each(&self, indexes: &mut [u64]) {
-            indexes.par_chunks_mut(128).for_each(|indexes| self.0.inverse_each(indexes));
+        fn inverse_run(&self, first: u64, out: &mut [u64]) {
+            out.par_chunks_mut(64).enumerate().for_each(|(k, out)| {
+                self.1[0].fetch_add(1, Ordering::Relaxed);
+                self.0.inverse_run(first + 64 * k as u64, out);
+            });
+        }
+
+        fn forward_each(&self, slots: &mut [u64]) {
+            slots.par_chunks_mut(64).for_each(|slots| {
+                self.1[1].fetch_add(1, Ordering::Relaxed);
+                self.0.forward_each(slots);
+            });
         }
     }
 
@@ -181,22 +192,29 @@ fn a_bijection_may_have_tasks_of_its_own() {
     let len = 300_000;
     let (done, is_done) = mpsc::channel();
     let moves = thread::spawn(move || {
-        let f = InTasks(MulXorshift::from_seed(len as u64, 1));
+        let f = InTasks(MulXorshift::from_seed(len as u64, 1), Default::default());
         let p = permutation(&f, len);
+        let original: Vec<u64> = (0..len as u32).map(mix).collect();
         let shuffled: Vec<u64> = p.iter().map(|&index| mix(index)).collect();
-        let f = Trusted::new(&f).panic_free();
-        let in_place = InPlace::new::<u64>(&f, len, Direction::Shuffle, 1 << 13).unwrap();
+        let trusted = Trusted::new(&f).panic_free();
         let pool = ThreadPoolBuilder::new().num_threads(7).build().unwrap();
         let mut buffers = Buffers::new();
-        for _ in 0..100 {
-            let mut items: Vec<u64> = (0..len as u32).map(mix).collect();
-            let moved = pool.install(|| {
-                let start = SharedPtr::new(items.as_mut_ptr());
-                // SAFETY: there are `len` items from the start on, which are borrowed meanwhile.
-                unsafe { in_place.run(start, &mut buffers) }
-            });
-            assert!(moved.is_ok() && items == shuffled);
+        for _ in 0..50 {
+            let mut items = original.clone();
+            for (direction, expected) in
+                [(Direction::Shuffle, &shuffled), (Direction::Unshuffle, &original)]
+            {
+                let in_place = InPlace::new::<u64>(&trusted, len, direction, 1 << 13).unwrap();
+                let moved = pool.install(|| {
+                    let start = SharedPtr::new(items.as_mut_ptr());
+                    // SAFETY: there are `len` items from the start on, which are borrowed
+                    // meanwhile.
+                    unsafe { in_place.run(start, &mut buffers) }
+                });
+                assert!(moved.is_ok() && items == *expected);
+            }
         }
+        assert!(f.1.iter().all(|tasks| tasks.load(Ordering::Relaxed) >= 50 * len / 64));
         let _ = done.send(());
     });
     let waited = is_done.recv_timeout(Duration::from_secs(120));
