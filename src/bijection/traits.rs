@@ -160,7 +160,7 @@ pub trait Bijection<N: Word = u64>: Send + Sync {
     /// The CPU engine calls this to undo a shuffle in place, where it knows which slots have an
     /// item. The default calls [`forward_each`](Self::forward_each). There is no such method for
     /// inverses, which the engine needs at consecutive indexes only, but to undo a shuffle by an
-    /// [`Inverse`](crate::Inverse).
+    /// [`Inverse`](crate::bijection::Inverse).
     fn forward_each_u32(&self, values: &mut [u32]) {
         let mut wide = [N::zero(); 256];
         for values in values.chunks_mut(wide.len()) {
