@@ -3,7 +3,6 @@
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
-use num_traits::Zero;
 use rayon::prelude::*;
 
 use super::marks::for_each_word;
@@ -17,7 +16,7 @@ use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::survivors::{SlotRange, Values, room_for};
 use crate::compact::cpu::tuning;
 use crate::error::Error;
-use crate::word::Index;
+use crate::word::{Index, Word};
 
 /// Computes where items go: to the slots of a permutation's domain, for a shuffle, or to indexes,
 /// for undoing one.
@@ -62,25 +61,31 @@ impl<'a> Destinations<'a> {
         to: &mut Vec<L::Index>,
     ) {
         to.clear();
-        if let Self::Survivors(survivors) = self {
-            return survivors.list::<L>(runs, to);
+        match self {
+            Self::Slots(f) => append_runs(runs, to, |first, out| L::inverse_run(f, first, out)),
+            Self::Values(f) => append_runs(runs, to, |first, out| L::forward_run(f, first, out)),
+            Self::Survivors(survivors) => survivors.list::<L>(runs, to),
         }
-        for run in runs {
-            let (first, before) = (run.start as u64, to.len());
-            to.resize(before + run.len(), L::Index::zero());
-            match self {
-                Self::Slots(f) => L::inverse_run(f, first, &mut to[before..]),
-                Self::Values(f) => L::forward_run(f, first, &mut to[before..]),
-                Self::Survivors(_) => unreachable!("listed above"),
-            }
-        }
+    }
+}
+
+/// Appends what a function writes for each run.
+fn append_runs<N: Word>(
+    runs: impl Iterator<Item = Range<usize>>,
+    to: &mut Vec<N>,
+    write: impl Fn(u64, &mut [N]),
+) {
+    for run in runs {
+        let before = to.len();
+        to.resize(before + run.len(), N::zero());
+        write(run.start as u64, &mut to[before..]);
     }
 }
 
 /// The number of slots whose survivors are counted together.
 const CELL: usize = u64::BITS as usize;
 
-/// The number of cells whose survivors are summed.
+/// The number of cells in a run, whose survivors are summed.
 const CELLS: usize = 16;
 
 /// The values that survive, in order, with an index by which any of them is found.
@@ -90,7 +95,7 @@ pub(super) struct Survivors<'a> {
     cells: Cells<'a>,
     /// How many values before each run of [`CELLS`] cells survive.
     before: Vec<u64>,
-    /// Of how many runs a survivor is, on average.
+    /// The number of runs divided by that of survivors.
     runs_a_survivor: f64,
 }
 
