@@ -182,8 +182,8 @@ const LARGEST_EXCHANGED: usize = 256;
 /// The most buckets.
 pub(crate) const MOST_EXCHANGES: u64 = 1 << 13;
 
-/// The most memory for the marks of the taken slots. Where they would take more, slots are
-/// evaluated again: a bucket at a time or, to undo a shuffle, those of a block.
+/// The most memory for the marks of the taken slots, to undo a shuffle. Where they would take more,
+/// the slots of a block are evaluated again.
 pub(crate) const MOST_KEPT_MARKS: usize = 16 << 20;
 
 // Along cycles.

@@ -1,107 +1,68 @@
-//! [`Marks`]: which slots of each bucket are taken, known before any item moves.
-
-use core::mem::MaybeUninit;
+//! Which slots are taken, those whose values are below a length.
 
 use rayon::prelude::*;
 
 use crate::base::check::try_with_capacity;
-use crate::base::memory::{Buffer, assume_init_mut};
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::bijection::{Bijection, Trusted};
 use crate::compact::cpu::buckets::Buckets;
-use crate::compact::cpu::taken::TakenSlots;
 use crate::compact::cpu::tuning;
 use crate::error::Error;
 use crate::word::Word;
 
-/// The slots that are taken, those whose values are below a length: a bit for each slot.
-pub(super) struct Marks<'a> {
-    f: &'a Trusted<'a>,
-    last_index: u64,
-    buckets: Buckets,
-    /// The bits of all slots, if they are few enough to be kept.
-    kept: Option<&'a [u64]>,
-}
-
-impl<'a> Marks<'a> {
-    /// Evaluates every slot, and returns the marks and the number of taken slots in each bucket.
-    /// The length is at least 1.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(super) fn new(
-        f: &'a Trusted<'a>,
-        len: usize,
-        buckets: Buckets,
-        room: &'a mut Buffer,
-    ) -> Result<(Self, Vec<usize>), Error> {
-        let marks = Self { f, last_index: len as u64 - 1, buckets, kept: None };
-        let mut counts = try_with_capacity(buckets.count)?;
-        counts.resize(buckets.count, 0);
-        let words = buckets.len() / u64::BITS as usize;
-        if buckets.count * words * size_of::<u64>() > tuning::MOST_KEPT_MARKS {
-            counts.par_iter_mut().enumerate().for_each(|(bucket, count)| {
-                marks.for_each_word(bucket, |_, _, marked| *count += marked);
-            });
-            return Ok((marks, counts));
-        }
-        let kept = room.room_in_pages(buckets.count * words)?;
-        let work = counts.par_iter_mut().zip(kept.par_chunks_mut(words));
-        work.enumerate().for_each(|(bucket, (count, kept))| {
-            // The last bucket may have fewer slots. The memory may be fresh, and then it costs less
-            // if each thread touches its own part first.
-            kept.fill(MaybeUninit::new(0));
-            marks.for_each_word(bucket, |word, bits, marked| {
-                kept[word].write(bits);
-                *count += marked;
-            });
-        });
-        // SAFETY: there is a chunk for each bucket, and `fill` has written every word of it.
-        let kept = unsafe { assume_init_mut(kept) };
-        Ok((Self { kept: Some(kept), ..marks }, counts))
-    }
-
-    /// Writes a bucket's taken slots, and how many there are before each.
-    pub(super) fn rank(&self, bucket: usize, taken: &mut [TakenSlots]) {
-        let words = self.buckets.len() / u64::BITS as usize;
-        if let Some(kept) = self.kept {
-            let words = &kept[bucket * words..][..words];
-            return SimdLevel::current().run(Rank { words, taken });
-        }
-        let mut before = 0;
-        self.for_each_word(bucket, |word, slots, marked| {
-            taken[word] = TakenSlots { slots, before };
-            before += marked as u32;
-        });
-    }
-
-    /// Evaluates a bucket's slots, and visits each word of their bits: the word's number in the
-    /// bucket, the bits, and how many of them are set.
-    fn for_each_word(&self, bucket: usize, visit: impl FnMut(usize, u64, usize)) {
-        let size = self.buckets.len() as u64;
+/// Evaluates every slot, and returns the number of taken slots in each bucket. The length is at
+/// least 1.
+///
+/// # Errors
+///
+/// [`Error::OutOfMemory`].
+pub(super) fn counts(f: &Trusted, len: usize, buckets: Buckets) -> Result<Vec<usize>, Error> {
+    let mut counts = try_with_capacity(buckets.count)?;
+    counts.resize(buckets.count, 0);
+    counts.par_iter_mut().enumerate().for_each(|(bucket, count)| {
+        let size = buckets.len() as u64;
         let first = bucket as u64 * size;
-        let slots = (self.f.last() - first).min(size - 1) as usize + 1;
-        for_each_word(self.f, self.last_index, first, slots, visit);
+        let slots = (f.last() - first).min(size - 1) as usize + 1;
+        *count = count_in(f, len as u64 - 1, first, slots);
+    });
+    Ok(counts)
+}
+
+/// The number of slots from `first` on whose values are at most `last_index`.
+fn count_in(f: &Trusted, last_index: u64, first: u64, slots: usize) -> usize {
+    let level = SimdLevel::current();
+    let starts = (0..slots).step_by(tuning::RUN);
+    let runs = starts.map(|start| (first + start as u64, (slots - start).min(tuning::RUN)));
+    if f.last() <= u64::from(u32::MAX) {
+        let mut values = [0_u32; tuning::RUN];
+        let count = |(first, len): (u64, usize)| {
+            f.forward_run_u32(first, &mut values[..len]);
+            level.run(Count { values: &values[..len], last: last_index as u32 })
+        };
+        runs.map(count).sum()
+    } else {
+        let mut values = [0_u64; tuning::RUN];
+        let count = |(first, len): (u64, usize)| {
+            f.forward_run(first, &mut values[..len]);
+            level.run(Count { values: &values[..len], last: last_index })
+        };
+        runs.map(count).sum()
     }
 }
 
-/// Writes words of marks, and how many are set before each.
-struct Rank<'a> {
-    words: &'a [u64],
-    taken: &'a mut [TakenSlots],
+/// How many values of a run are at most `last`.
+struct Count<'a, N> {
+    values: &'a [N],
+    last: N,
 }
 
-impl SimdKernel for Rank<'_> {
-    type Output = ();
+impl<N: Word> SimdKernel for Count<'_, N> {
+    type Output = usize;
 
     #[inline(always)]
-    fn run(self) {
-        let mut before = 0;
-        for (taken, &slots) in self.taken.iter_mut().zip(self.words) {
-            *taken = TakenSlots { slots, before };
-            before += slots.count_ones();
-        }
+    fn run(self) -> usize {
+        // Counted in 32 bits, which are enough for a run, so that vectors have more lanes.
+        self.values.iter().map(|&value| u32::from(value <= self.last)).sum::<u32>() as usize
     }
 }
 
@@ -248,32 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn slots_are_counted_and_ranked() {
+    fn taken_slots_are_counted() {
         let len = 70_001;
         let chain = MulXorshift::<10>::from_seed(len, 1);
         let grid = GridFeistel::<12>::from_seed(len, 1);
         for f in [chain.trusted().unwrap(), grid.trusted().unwrap()] {
             let buckets = Buckets::of_bits(12, f.last(), 1 << 10);
-            let mut room = Buffer::new();
-            let (kept, counts) = Marks::new(&f, len as usize, buckets, &mut room).unwrap();
-            assert!(kept.kept.is_some());
-            let anew = Marks { kept: None, ..kept };
-            for (bucket, &count) in counts.iter().enumerate() {
-                let [mut of_kept, mut of_anew] = [[TakenSlots::NONE; 64]; 2];
-                kept.rank(bucket, &mut of_kept);
-                anew.rank(bucket, &mut of_anew);
-                let mut rank = 0;
-                for slot in 0..buckets.len() {
-                    let point = (bucket * buckets.len() + slot) as u64;
-                    let is_taken = point <= f.last() && f.forward(point) < len;
-                    for taken in [of_kept[slot / 64], of_anew[slot / 64]] {
-                        assert_eq!(taken.slots >> (slot % 64) & 1 == 1, is_taken);
-                        assert!(!is_taken || taken.rank(slot) == rank);
-                    }
-                    rank += usize::from(is_taken);
-                }
-                assert_eq!(count, rank);
+            let mut expected = vec![0; buckets.count];
+            for slot in (0..=f.last()).filter(|&slot| f.forward(slot) < len) {
+                expected[slot as usize / buckets.len()] += 1;
             }
+            assert_eq!(counts(&f, len as usize, buckets).unwrap(), expected);
         }
     }
 }

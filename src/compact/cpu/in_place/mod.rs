@@ -40,7 +40,7 @@ use claims::Claims;
 use collect::{BlockExchange, Collector, Run};
 use destinations::Destinations;
 use grid::Grid;
-use marks::Marks;
+use order::Order;
 
 use super::buckets::{Buckets, LowBits};
 use super::gaps;
@@ -63,7 +63,7 @@ pub(in crate::compact::cpu) struct Buffers {
     /// The blocks of all threads, and their low bits.
     blocks: Buffer,
     block_lows: Buffer,
-    /// The taken slots, a bit for each slot.
+    /// The taken slots, a bit for each slot, to undo a shuffle.
     marks: Buffer,
     /// Room for one bucket's items in order, for each thread.
     stages: Buffer,
@@ -181,14 +181,18 @@ impl<'a> InPlace<'a> {
     ) -> Result<(), Error> {
         let Self { f, len, direction, buckets } = *self;
         let Buffers { lows, blocks, block_lows, marks, stages, taken } = buffers;
-        // Only one of the two needs the memory for marks.
-        let (marks, counts, destinations) =
-            if direction == Direction::Unshuffle || len as u64 - 1 == f.last() {
-                (None, self.even_counts()?, Destinations::new(f, len, direction, marks)?)
-            } else {
-                let (marks, counts) = Marks::new(f, len, buckets, marks)?;
-                (Some(marks), counts, Destinations::Slots(f))
-            };
+        let level = SimdLevel::current();
+        let order = match direction {
+            Direction::Unshuffle => Order::Dense,
+            Direction::Shuffle if len as u64 - 1 == f.last() => Order::Dense,
+            Direction::Shuffle if gaps::are_closed::<T>(level, buckets) => Order::Slots,
+            Direction::Shuffle => Order::Gaps,
+        };
+        let counts = match order {
+            Order::Dense => self.even_counts()?,
+            Order::Slots | Order::Gaps => marks::counts(f, len, buckets)?,
+        };
+        let destinations = Destinations::new(f, len, direction, marks)?;
         let grid = Grid::new(&counts, tuning::exchanged_items::<T>())?;
         let threads = rayon::current_num_threads();
         let exchange = BlockExchange {
@@ -209,11 +213,9 @@ impl<'a> InPlace<'a> {
             let search = exchange.claims.search(thread, threads);
             collectors.push(Collector::new(&exchange, search, items, lows)?);
         }
-        let level = SimdLevel::current();
-        let most = if marks.is_some() && gaps::are_closed::<T>(level, buckets) {
-            buckets.len()
-        } else {
-            counts.iter().copied().max().unwrap_or(0).max(1)
+        let most = match order {
+            Order::Slots => buckets.len(),
+            Order::Dense | Order::Gaps => counts.iter().copied().max().unwrap_or(0).max(1),
         };
         let words = TakenSlots::count(buckets.len());
         let stages = stages.room_in_pages(threads * most)?.chunks_mut(most);
@@ -230,7 +232,7 @@ impl<'a> InPlace<'a> {
             level.run(unsafe { Run::new(collector) });
         });
         // SAFETY: all collectors have run. The promise of the items is the same.
-        unsafe { order::all(&exchange, &collectors, marks.as_ref(), all) };
+        unsafe { order::all(&exchange, &collectors, order, all) };
         core::mem::forget(guard);
         Ok(())
     }

@@ -6,21 +6,30 @@ use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::collect::{BlockExchange, Collector};
-use super::marks::Marks;
 use crate::base::memory::assume_init_mut;
 use crate::base::parallel;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::compact::cpu::buckets::LowBits;
-use crate::compact::cpu::gaps::{self, CloseGaps};
+use crate::compact::cpu::gaps::CloseGaps;
 use crate::compact::cpu::taken::TakenSlots;
 use crate::compact::cpu::tuning;
+
+/// How a bucket's items are put in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Every slot or index is taken, so that an item's number in the bucket is its place.
+    Dense,
+    /// Which slots are taken is found out first, and tells how many are before each.
+    Gaps,
+    /// The items are put at their slots first, and then the gaps are closed.
+    Slots,
+}
 
 /// A thread's room for one bucket's items in order, and for its taken slots.
 pub(super) type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<TakenSlots>]);
 
-/// Puts the items of every bucket in the order of their slots or indexes. They are without gaps
-/// unless there are `marks`. Each stage has room for the largest bucket, with its gaps
-/// where those [are closed](gaps::are_closed).
+/// Puts the items of every bucket in the order of their slots or indexes. Each stage has room for
+/// the largest bucket, with its gaps for [`Order::Slots`].
 ///
 /// # Safety
 ///
@@ -29,7 +38,7 @@ pub(super) type Stage<'a, T> = (&'a mut [MaybeUninit<T>], &'a mut [MaybeUninit<T
 pub(super) unsafe fn all<T: Send, L: LowBits>(
     exchange: &BlockExchange<T, L>,
     collectors: &[Collector<T, L>],
-    marks: Option<&Marks>,
+    order: Order,
     stages: Vec<Stage<T>>,
 ) {
     let level = SimdLevel::current();
@@ -39,9 +48,6 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
         let taken = fill(room);
         let numbers = || next.fetch_add(1, Ordering::Relaxed);
         for bucket in core::iter::repeat_with(numbers).take_while(|&bucket| bucket < buckets) {
-            if let Some(marks) = marks {
-                marks.rank(bucket, taken);
-            }
             let places = exchange.grid.places(bucket);
             if places.is_empty() {
                 continue;
@@ -50,20 +56,19 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
             // SAFETY: the grid's places are in the array, and this bucket's, of which there is one
             // at least, are only this thread's.
             let to = unsafe { exchange.items.at(first) };
-            if marks.is_some() && gaps::are_closed::<T>(level, exchange.buckets) {
-                let stage = &mut stage[..exchange.buckets.len()];
-                level.run(OrderBucket { exchange, collectors, bucket, first, taken: None, stage });
+            let room = if order == Order::Slots { exchange.buckets.len() } else { places.len() };
+            let stage = &mut stage[..room];
+            let items = BucketItems { exchange, collectors, bucket, first };
+            level.run(OrderBucket { items, order, taken, stage });
+            if order == Order::Slots {
                 // SAFETY: `OrderBucket` has written an item to the stage, which is elsewhere, for
                 // each taken slot: the bucket's own items, of which there are as many as places.
                 level.run(unsafe { CloseGaps::new(stage, taken, to, places.len()) });
-                continue;
+            } else {
+                // SAFETY: `OrderBucket` has written an item to every place of the stage, which is
+                // elsewhere: the bucket's own items, each once. So none is lost or duplicated.
+                unsafe { ptr::copy_nonoverlapping(stage.as_ptr().cast(), to, stage.len()) };
             }
-            let stage = &mut stage[..places.len()];
-            let taken = marks.map(|_| &*taken);
-            level.run(OrderBucket { exchange, collectors, bucket, first, taken, stage });
-            // SAFETY: `OrderBucket` has written an item to every place of the stage, which is
-            // elsewhere: the bucket's own items, each once. So none is lost or duplicated.
-            unsafe { ptr::copy_nonoverlapping(stage.as_ptr().cast(), to, stage.len()) };
         }
     });
 }
@@ -75,25 +80,20 @@ fn fill(room: &mut [MaybeUninit<TakenSlots>]) -> &mut [TakenSlots] {
     unsafe { assume_init_mut(room) }
 }
 
-/// Copies a bucket's items to the stage, in order. It is compiled for each instruction set, since
-/// most machines have an instruction that counts bits.
-struct OrderBucket<'a, 'e, T, L: LowBits> {
+/// Where a bucket's items are.
+struct BucketItems<'a, 'e, T, L: LowBits> {
     exchange: &'a BlockExchange<'e, T, L>,
     collectors: &'a [Collector<'e, T, L>],
     bucket: usize,
     /// The bucket's first place.
     first: usize,
-    /// Which slots are taken, if some are not.
-    taken: Option<&'a [TakenSlots]>,
-    /// As many places as the bucket has items.
-    stage: &'a mut [MaybeUninit<T>],
 }
 
-impl<T, L: LowBits> OrderBucket<'_, '_, T, L> {
-    /// Copies the items to the places that their numbers in the bucket give.
+impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
+    /// Visits each item: where it is, and its number in the bucket.
     #[inline(always)]
-    fn place(self, place: impl Fn(usize) -> usize) {
-        let Self { exchange, collectors, bucket, first, stage, .. } = self;
+    fn for_each(&self, mut visit: impl FnMut(*const T, usize)) {
+        let Self { exchange, collectors, bucket, first } = *self;
         let block_len = tuning::exchanged_items::<T>();
         let claimed = exchange.claims.claimed(bucket).filter(|blocks| !blocks.is_empty());
         let claimed = claimed.map(|blocks| {
@@ -112,12 +112,21 @@ impl<T, L: LowBits> OrderBucket<'_, '_, T, L> {
         let rests = rests.map(|(items, lows)| (items.as_ptr().cast::<T>(), lows));
         for (items, lows) in claimed.chain(rests) {
             for (k, low) in lows.iter().enumerate() {
-                let place = stage[place(low.number(exchange.buckets))].as_mut_ptr();
-                // SAFETY: there is an item for each of the low bits, and the stage is elsewhere.
-                unsafe { ptr::copy_nonoverlapping(items.wrapping_add(k), place, 1) };
+                visit(items.wrapping_add(k), low.number(exchange.buckets));
             }
         }
     }
+}
+
+/// Copies a bucket's items to the stage. It is compiled for each instruction set, since most
+/// machines have an instruction that counts bits.
+struct OrderBucket<'a, 'e, T, L: LowBits> {
+    items: BucketItems<'a, 'e, T, L>,
+    order: Order,
+    /// Where it says which slots are taken, unless the order is dense.
+    taken: &'a mut [TakenSlots],
+    /// As many places as the bucket has items, or a place for each slot for [`Order::Slots`].
+    stage: &'a mut [MaybeUninit<T>],
 }
 
 impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
@@ -125,9 +134,30 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
 
     #[inline(always)]
     fn run(self) {
-        match self.taken {
-            None => self.place(|number| number),
-            Some(taken) => self.place(|slot| taken[slot / 64].rank(slot)),
+        let Self { items, order, taken, stage } = self;
+        let copy = |item: *const T, place: &mut MaybeUninit<T>| {
+            // SAFETY: the item is in the array or in an open block, and the stage is elsewhere.
+            unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
+        };
+        match order {
+            Order::Dense => items.for_each(|item, number| copy(item, &mut stage[number])),
+            Order::Slots => {
+                taken.fill(TakenSlots::NONE);
+                items.for_each(|item, slot| {
+                    taken[slot / 64].slots |= 1 << (slot % 64);
+                    copy(item, &mut stage[slot]);
+                });
+            }
+            Order::Gaps => {
+                taken.fill(TakenSlots::NONE);
+                items.for_each(|_, slot| taken[slot / 64].slots |= 1 << (slot % 64));
+                let mut before = 0;
+                for word in &mut *taken {
+                    word.before = before;
+                    before += word.slots.count_ones();
+                }
+                items.for_each(|item, slot| copy(item, &mut stage[taken[slot / 64].rank(slot)]));
+            }
         }
     }
 }
