@@ -13,6 +13,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         ("cpu-sharing", "cpu sharing"),
         ("cpu-shares", "cpu shares"),
         ("cpu-undo", "cpu undo"),
+        ("cpu-lows", "cpu lows"),
         ("gpu-back", "gpu back"),
     ];
     for (file, block) in files {
