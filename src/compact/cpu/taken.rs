@@ -1,5 +1,9 @@
 //! [`TakenSlots`]: which slots of a bucket are taken, and how many before each.
 
+use core::mem::MaybeUninit;
+
+use crate::base::memory::assume_init_mut;
+
 /// 64 slots of a bucket's bitmap.
 #[derive(Clone, Copy)]
 pub(super) struct TakenSlots {
@@ -17,10 +21,53 @@ impl TakenSlots {
         slots.div_ceil(64)
     }
 
+    /// Makes words that say that no slot is taken.
+    #[inline(always)]
+    pub(super) fn none(room: &mut [MaybeUninit<Self>]) -> &mut [Self] {
+        room.fill(MaybeUninit::new(Self::NONE));
+        // SAFETY: `fill` has just written a value to each word of the room.
+        unsafe { assume_init_mut(room) }
+    }
+
+    /// Says that a slot of a bucket is taken.
+    #[inline(always)]
+    pub(super) fn take(bucket: &mut [Self], slot: usize) {
+        bucket[slot / 64].slots |= 1 << (slot % 64);
+    }
+
+    /// Counts the slots that are taken before each word's, and returns the number of all.
+    #[inline(always)]
+    pub(super) fn count_before(bucket: &mut [Self]) -> usize {
+        let mut before = 0;
+        for word in bucket {
+            word.before = before;
+            before += word.slots.count_ones();
+        }
+        before as usize
+    }
+
     /// How many slots of the bucket are taken before the given one, which is among these 64.
     #[inline(always)]
     pub(super) fn rank(self, slot: usize) -> usize {
         let below = self.slots & ((1 << (slot % 64)) - 1);
         (self.before + below.count_ones()) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taken_slots_are_ranked() {
+        let mut room = [MaybeUninit::uninit(); TakenSlots::count(200)];
+        for step in [1, 3, 64, 199] {
+            let bucket = TakenSlots::none(&mut room);
+            (0..200).step_by(step).for_each(|slot| TakenSlots::take(bucket, slot));
+            assert_eq!(TakenSlots::count_before(bucket), 200_usize.div_ceil(step));
+            for slot in 0..200 {
+                assert_eq!(bucket[slot / 64].rank(slot), slot.div_ceil(step));
+            }
+        }
     }
 }

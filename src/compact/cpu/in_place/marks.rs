@@ -30,23 +30,34 @@ pub(super) fn counts(f: &Trusted, len: usize, buckets: Buckets) -> Result<Vec<us
 
 /// The number of slots from `first` on whose values are at most `last_index`.
 fn count_in(f: &Trusted, last_index: u64, first: u64, slots: usize) -> usize {
-    let level = SimdLevel::current();
-    let starts = (0..slots).step_by(tuning::RUN);
-    let runs = starts.map(|start| (first + start as u64, (slots - start).min(tuning::RUN)));
+    let (level, mut count) = (SimdLevel::current(), 0);
     if f.last() <= u64::from(u32::MAX) {
-        let mut values = [0_u32; tuning::RUN];
-        let count = |(first, len): (u64, usize)| {
-            f.forward_run_u32(first, &mut values[..len]);
-            level.run(Count { values: &values[..len], last: last_index as u32 })
-        };
-        runs.map(count).sum()
+        let last = last_index as u32;
+        let evaluate = |first, values: &mut [u32]| f.forward_run_u32(first, values);
+        let visit = |_, values: &[u32]| count += level.run(Count { values, last });
+        for_each_run(first, slots, evaluate, visit);
     } else {
-        let mut values = [0_u64; tuning::RUN];
-        let count = |(first, len): (u64, usize)| {
-            f.forward_run(first, &mut values[..len]);
-            level.run(Count { values: &values[..len], last: last_index })
-        };
-        runs.map(count).sum()
+        let evaluate = |first, values: &mut [u64]| f.forward_run(first, values);
+        let visit = |_, values: &[u64]| count += level.run(Count { values, last: last_index });
+        for_each_run(first, slots, evaluate, visit);
+    }
+    count
+}
+
+/// Evaluates slots from `first` on, [`tuning::RUN`] at a time, and visits their values, with how
+/// many slots were before them.
+#[inline(always)]
+fn for_each_run<N: Word>(
+    first: u64,
+    slots: usize,
+    evaluate: impl Fn(u64, &mut [N]),
+    mut visit: impl FnMut(usize, &[N]),
+) {
+    let mut values = [N::zero(); tuning::RUN];
+    for start in (0..slots).step_by(tuning::RUN) {
+        let values = &mut values[..(slots - start).min(tuning::RUN)];
+        evaluate(first + start as u64, values);
+        visit(start, values);
     }
 }
 
@@ -83,19 +94,14 @@ pub(super) fn for_each_word(
         }
     };
     if f.last() <= u64::from(u32::MAX) {
-        let mut run = [0_u32; tuning::RUN];
-        for start in (0..slots).step_by(tuning::RUN) {
-            let run = &mut run[..(slots - start).min(tuning::RUN)];
-            f.forward_run_u32(first + start as u64, run);
-            visit_all(start, mark(run, last_index as u32), run.len());
-        }
+        let last = last_index as u32;
+        let evaluate = |first, values: &mut [u32]| f.forward_run_u32(first, values);
+        let visit = |start, run: &[u32]| visit_all(start, mark(run, last), run.len());
+        for_each_run(first, slots, evaluate, visit);
     } else {
-        let mut run = [0_u64; tuning::RUN];
-        for start in (0..slots).step_by(tuning::RUN) {
-            let run = &mut run[..(slots - start).min(tuning::RUN)];
-            f.forward_run(first + start as u64, run);
-            visit_all(start, mark(run, last_index), run.len());
-        }
+        let evaluate = |first, values: &mut [u64]| f.forward_run(first, values);
+        let visit = |start, run: &[u64]| visit_all(start, mark(run, last_index), run.len());
+        for_each_run(first, slots, evaluate, visit);
     }
 }
 
@@ -200,9 +206,12 @@ mod tests {
                     assert!(words.iter().zip(counts).all(|(x, n)| x.count_ones() == u32::from(n)));
                     let bit = |k: usize| words[k / 64] >> (k % 64) & 1 == 1;
                     assert!(values.iter().enumerate().all(|(k, &x)| bit(k) == (x <= last)));
+                    let all = counts.iter().map(|&count| usize::from(count)).sum::<usize>();
+                    assert_eq!(level.run(Count { values, last }), all);
                     assert!((len..tuning::RUN).all(|k| !bit(k)));
                     let last = u64::from(last) << 20;
                     assert_eq!(level.run(Mark { values: &wide, last }), narrow);
+                    assert_eq!(level.run(Count { values: &wide, last }), all);
                 }
             }
         }
@@ -220,6 +229,18 @@ mod tests {
                 expected[slot as usize / buckets.len()] += 1;
             }
             assert_eq!(counts(&f, len as usize, buckets).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn slots_of_large_domains_are_counted() {
+        let len = (1 << 33) + 5;
+        let f = MulXorshift::<10>::from_seed(len, 1);
+        let f = f.trusted().unwrap();
+        for (first, slots) in [(0, 1), (1 << 32, 1000), ((1 << 33) - 7, 5000)] {
+            let is_taken = |slot: &u64| f.forward(*slot) < len;
+            let expected = (first..first + slots).filter(is_taken).count();
+            assert_eq!(count_in(&f, len - 1, first, slots as usize), expected);
         }
     }
 }

@@ -17,9 +17,13 @@
 //! computed from where it was, so that of an item that has moved nothing else is known: its *low
 //! bits*, its number within the bucket, are kept beside the array.
 //!
+//! In a shuffle with gaps, a bucket has as many places as taken slots, which are counted before any
+//! item moves. Which slots are taken is told by the low bits of the bucket's items.
+//!
 //! The working memory is the low bits, two bytes an item, and the open blocks and a bucket of each
-//! thread. It is all allocated before the first item moves. From then on nothing can fail: the
-//! bijection is trusted not to panic, the counts are exact, and no bucket can overflow.
+//! thread; to undo a shuffle with gaps, also the marks of the taken slots. It is all allocated
+//! before the first item moves. From then on nothing can fail: the bijection is trusted not to
+//! panic, the counts are exact, and no bucket can overflow.
 
 mod claims;
 // Loom has no 64-bit atomics on machines of 32 bits.

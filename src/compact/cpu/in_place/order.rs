@@ -6,7 +6,6 @@ use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::collect::{BlockExchange, Collector};
-use crate::base::memory::assume_init_mut;
 use crate::base::parallel;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::compact::cpu::buckets::LowBits;
@@ -45,7 +44,7 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
     let buckets = exchange.grid.buckets();
     let next = AtomicUsize::new(0);
     parallel::each_of(stages, |(stage, room)| {
-        let taken = fill(room);
+        let taken = TakenSlots::none(room);
         let numbers = || next.fetch_add(1, Ordering::Relaxed);
         for bucket in core::iter::repeat_with(numbers).take_while(|&bucket| bucket < buckets) {
             let places = exchange.grid.places(bucket);
@@ -71,13 +70,6 @@ pub(super) unsafe fn all<T: Send, L: LowBits>(
             }
         }
     });
-}
-
-/// Makes words that say that no slot is taken.
-fn fill(room: &mut [MaybeUninit<TakenSlots>]) -> &mut [TakenSlots] {
-    room.fill(MaybeUninit::new(TakenSlots::NONE));
-    // SAFETY: `fill` has just written every word.
-    unsafe { assume_init_mut(room) }
 }
 
 /// Where a bucket's items are.
@@ -144,18 +136,14 @@ impl<T, L: LowBits> SimdKernel for OrderBucket<'_, '_, T, L> {
             Order::Slots => {
                 taken.fill(TakenSlots::NONE);
                 items.for_each(|item, slot| {
-                    taken[slot / 64].slots |= 1 << (slot % 64);
+                    TakenSlots::take(taken, slot);
                     copy(item, &mut stage[slot]);
                 });
             }
             Order::Gaps => {
                 taken.fill(TakenSlots::NONE);
-                items.for_each(|_, slot| taken[slot / 64].slots |= 1 << (slot % 64));
-                let mut before = 0;
-                for word in &mut *taken {
-                    word.before = before;
-                    before += word.slots.count_ones();
-                }
+                items.for_each(|_, slot| TakenSlots::take(taken, slot));
+                TakenSlots::count_before(taken);
                 items.for_each(|item, slot| copy(item, &mut stage[taken[slot / 64].rank(slot)]));
             }
         }

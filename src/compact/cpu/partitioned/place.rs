@@ -4,7 +4,6 @@ use core::mem::MaybeUninit;
 
 use super::block::{InBuckets, PackedItem};
 use super::few::Cells;
-use crate::base::memory::assume_init_mut;
 use crate::base::simd::SimdKernel;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::taken::TakenSlots;
@@ -46,24 +45,12 @@ fn find_taken<'a, T, P: InBuckets<T>>(
     bucket: usize,
     room: &'a mut [MaybeUninit<TakenSlots>],
 ) -> (&'a [TakenSlots], usize) {
-    let taken = none_taken(room);
+    let taken = TakenSlots::none(room);
     for part in parts {
-        part.for_each(bucket, |slot, _| taken[slot / 64].slots |= 1 << (slot % 64));
+        part.for_each(bucket, |slot, _| TakenSlots::take(taken, slot));
     }
-    let mut before = 0;
-    for word in &mut *taken {
-        word.before = before;
-        before += word.slots.count_ones();
-    }
-    (taken, before as usize)
-}
-
-/// Makes words that say that no slot is taken.
-#[inline(always)]
-fn none_taken(room: &mut [MaybeUninit<TakenSlots>]) -> &mut [TakenSlots] {
-    room.fill(MaybeUninit::new(TakenSlots::NONE));
-    // SAFETY: `fill` has just written a value to each word of the room.
-    unsafe { assume_init_mut(room) }
+    let count = TakenSlots::count_before(taken);
+    (taken, count)
 }
 
 impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
@@ -90,10 +77,10 @@ impl<T, P: InBuckets<T>> SimdKernel for OrderBucket<'_, T, P> {
             return true;
         }
         if let Order::Slots { count } = order {
-            let taken = &mut *none_taken(taken);
+            let taken = TakenSlots::none(taken);
             for part in parts {
                 part.for_each(bucket, |slot, item| {
-                    taken[slot / 64].slots |= 1 << (slot % 64);
+                    TakenSlots::take(taken, slot);
                     copy(item, &mut stage[slot]);
                 });
             }
