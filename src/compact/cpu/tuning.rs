@@ -90,24 +90,45 @@ pub(crate) fn is_far_together(items: usize, bytes: usize) -> bool {
 
 // The strategy in place.
 
-/// The size of a block. Larger ones need fewer entries of the TLB, but the open ones more of the
-/// cache. Nanoseconds an item, default family, small pages, with 512, 1024 and 2048: on the two
-/// cores 2.28, 2.23 and 2.27 at 2^22 + 1, 2.39, 2.33 and 2.40 at 2^24 + 1, 2.43, 2.40 and 2.78 at
-/// 2^26 + 1 (with 128 and 256 at 2^24 + 1, in an earlier form, 3.20 and 2.60 where 512 took 2.32);
-/// on 16 cores of an Intel Xeon 1.47, 1.33 and 1.29 at 2^24 + 1, 1.50, 1.52 and 1.52 at 2^26 + 1,
-/// and 1.71, 1.99 and 1.99 at 2^28 + 1.
-const EXCHANGED_BYTES: usize = 1024;
+/// The bytes of a block of the strategy in place, where there are `bytes` of items.
+///
+/// Larger ones need fewer entries of the TLB, but the open ones more of the cache. With very many
+/// buckets that is lost anyway, but for Intel's cores, and larger ones are worth their memory.
+pub(crate) fn block_bytes(bytes: usize, buckets: usize, threads: usize) -> usize {
+    let memory = (2 * buckets * threads).saturating_mul(LARGE_BLOCK_BYTES);
+    let is_large =
+        buckets >= LARGE_BLOCK_BUCKETS && !machine::is_intel() && memory <= bytes / LARGE_BLOCKS;
+    if is_large { LARGE_BLOCK_BYTES } else { EXCHANGED_BYTES }
+}
+
+/// The size of a block. Nanoseconds an item, default family, small pages, with 512, 1024 and 2048:
+/// on the two cores 2.28, 2.23 and 2.27 at 2^22 + 1, 2.39, 2.33 and 2.40 at 2^24 + 1, 2.43, 2.40
+/// and 2.78 at 2^26 + 1 (with 128 and 256 at 2^24 + 1, in an earlier form, 3.20 and 2.60 where 512
+/// took 2.32). On 16 cores of an Intel Xeon, the speed of a call with 512 and 2048 over that with
+/// 1024, kept workspaces, in turns: 0.95 and 1.02 at 2^24 + 1, 0.94 and 1.04 at 2^26 + 1, 0.98 and
+/// 0.92 at 2^28 + 1; on two of its cores 0.93 and 0.99, 0.83 and 0.96, 0.94 and 0.94.
+pub(crate) const EXCHANGED_BYTES: usize = 1 << 10;
+
+/// The size of a large block. On two cores of an EPYC of the fifth generation, over 1024: 1.11 at
+/// 2^28 + 1 (8192 buckets), and undone 1.08, but 0.90 at 2^27 + 1 (4096 buckets), and 0.78 to 0.88
+/// at 2^26 + 1.
+pub(crate) const LARGE_BLOCK_BYTES: usize = 1 << 11;
+
+/// The least buckets for which blocks are large.
+const LARGE_BLOCK_BUCKETS: usize = 1 << 13;
+
+/// Large blocks take at most this share of the items' memory.
+const LARGE_BLOCKS: usize = 32;
 
 /// The most items in a block.
 const MOST_EXCHANGED: usize = 256;
 
-/// The number of items in a block: a power of two. It is 1 for items that the strategy does not
-/// move.
-pub(crate) const fn exchanged_items<T>() -> usize {
-    match EXCHANGED_BYTES.checked_div(size_of::<T>()) {
-        None | Some(0) => 1,
-        Some(MOST_EXCHANGED..) => MOST_EXCHANGED,
-        Some(items) => 1 << items.ilog2(),
+/// The number of items in a block of so many bytes, as a power of two. It is 0 for items that the
+/// strategy does not move.
+pub(crate) fn exchanged_bits<T>(block_bytes: usize) -> u32 {
+    match block_bytes.checked_div(size_of::<T>()) {
+        None | Some(0) => 0,
+        Some(items) => items.min(MOST_EXCHANGED).ilog2(),
     }
 }
 
@@ -331,6 +352,25 @@ mod tests {
         // These hold on every machine.
         assert!(is_far::<u64>(usize::MAX) && !is_far::<()>(usize::MAX));
         assert!(is_far::<u64>(3 << 20));
+    }
+
+    #[test]
+    fn blocks_are_large_where_they_take_little_of_much_memory() {
+        let large = if machine::is_intel() { 1 << 10 } else { 1 << 11 };
+        assert_eq!(block_bytes(2 << 30, 1 << 13, 2), large);
+        assert_eq!(block_bytes((2 << 30) - 1, 1 << 13, 2), 1 << 10);
+        assert_eq!(block_bytes(2 << 30, 1 << 12, 2), 1 << 10);
+        assert_eq!(block_bytes(2 << 30, 1 << 13, 3), 1 << 10);
+        assert_eq!(block_bytes(usize::MAX, usize::MAX / 4, 2), 1 << 10);
+        assert_eq!(
+            [
+                exchanged_bits::<u8>(1 << 10),
+                exchanged_bits::<u64>(1 << 10),
+                exchanged_bits::<u64>(1 << 11)
+            ],
+            [8, 7, 8]
+        );
+        assert_eq!([exchanged_bits::<()>(1 << 10), exchanged_bits::<[u8; 1025]>(1 << 10)], [0, 0]);
     }
 
     #[test]

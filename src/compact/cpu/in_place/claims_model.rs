@@ -136,7 +136,7 @@ fn check(variant: Variant, items: &'static [usize], most: usize, shares: usize) 
         let counts: Vec<usize> = (0..buckets)
             .map(|bucket| items.iter().filter(|&&item| item == bucket).count())
             .collect();
-        let grid = Grid::new(&counts, 1).unwrap();
+        let grid = Grid::new(&counts, 0).unwrap();
         let claims = Claims::new(&grid, shares).unwrap();
         let blocks = items.iter().map(|&item| UnsafeCell::new(item)).collect();
         let exchange = Arc::new(Exchange { variant, grid, claims, blocks });

@@ -84,13 +84,10 @@ pub(super) struct Collector<'a, T, L: LowBits> {
 unsafe impl<T: Send, L: LowBits> Sync for Collector<'_, T, L> {}
 
 impl<'a, T, L: LowBits> Collector<'a, T, L> {
-    const BLOCK: usize = tuning::exchanged_items::<T>();
-
     /// The number of blocks that are read at a time.
-    const STEPS: usize = {
-        let steps = tuning::COLLECTED_ITEMS / Self::BLOCK;
-        if steps < tuning::MOST_STEPS { steps } else { tuning::MOST_STEPS }
-    };
+    fn steps_at_once(grid: &Grid) -> usize {
+        (tuning::COLLECTED_ITEMS / grid.block_len()).clamp(1, tuning::MOST_STEPS)
+    }
 
     /// The number of blocks that a thread needs.
     ///
@@ -98,8 +95,8 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// buckets, the steps and one: a thread takes a block only while no full one waits, so the
     /// items that it then holds are in open blocks or in those of its steps; and where it has
     /// claimed a block, it reads no more items than it writes, after it has read them.
-    pub(super) const fn blocks(buckets: Buckets) -> usize {
-        2 * buckets.count + Self::STEPS + 1
+    pub(super) fn blocks(grid: &Grid) -> usize {
+        2 * grid.buckets() + Self::steps_at_once(grid) + 1
     }
 
     /// A thread's blocks in the given memory, which holds as many as [`blocks`](Self::blocks) says.
@@ -113,17 +110,19 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         items: &'a mut [MaybeUninit<T>],
         lows: &'a mut [MaybeUninit<L>],
     ) -> Result<Self, Error> {
-        let blocks = Self::blocks(exchange.buckets);
-        assert_eq!((items.len(), lows.len()), (blocks * Self::BLOCK, blocks * Self::BLOCK));
-        let open = exchange.buckets.count;
+        let BlockExchange { grid, .. } = exchange;
+        let (blocks, block_len) = (Self::blocks(grid), grid.block_len());
+        assert_eq!((items.len(), lows.len()), (blocks * block_len, blocks * block_len));
+        let open = grid.buckets();
         let mut nexts = try_with_capacity(open)?;
-        nexts.extend((0..open as u32).map(|block| block * Self::BLOCK as u32));
+        nexts.extend((0..open as u32).map(|block| block * block_len as u32));
         let mut free = try_with_capacity(blocks - open)?;
         free.extend((open as u32..blocks as u32).rev());
         let full = try_with_capacity(blocks)?;
-        let steps = try_with_capacity(Self::STEPS)?;
+        let most_steps = Self::steps_at_once(grid);
+        let steps = try_with_capacity(most_steps)?;
         let to = try_with_capacity(
-            Self::STEPS * Self::BLOCK + tuning::ITEMS_AHEAD.max(Destinations::SLACK),
+            most_steps * block_len + tuning::ITEMS_AHEAD.max(Destinations::SLACK),
         )?;
         Ok(Self { exchange, items, lows, nexts, full, free, search, steps, to })
     }
@@ -131,7 +130,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// The items that are left in a bucket's open block, and their low bits.
     pub(super) fn rest(&self, bucket: usize) -> (&[MaybeUninit<T>], &[L]) {
         let next = self.nexts[bucket] as usize;
-        let first = next - next % Self::BLOCK;
+        let first = next & !(self.exchange.grid.block_len() - 1);
         // SAFETY: `collect` has written low bits to every place of the open block before the next.
         let lows = unsafe { assume_init(&self.lows[first..next]) };
         (&self.items[first..next], lows)
@@ -151,7 +150,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             let bucket = bucket as usize;
             let Claim { share, block, is_unread } = claims.claim(bucket, &self.search);
             let places = grid.block(bucket, block);
-            assert_eq!(places.len(), Self::BLOCK, "only whole blocks are claimed");
+            assert_eq!(places.len(), grid.block_len(), "only whole blocks are claimed");
             if is_unread {
                 self.step(Step::new(places, Then::Write(full)));
                 return true;
@@ -168,7 +167,7 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let Some(Taken { bucket, share, block }) = taken else { return false };
         let places = grid.block(bucket, block);
         let room = self.free.pop().expect("`blocks` counts all that can be taken");
-        let to = self.items[room as usize * Self::BLOCK..][..places.len()].as_mut_ptr();
+        let to = self.items[room as usize * grid.block_len()..][..places.len()].as_mut_ptr();
         // SAFETY: the caller promises that this is a place of the array.
         let from = unsafe { items.at(places.start) };
         // SAFETY: the block is this thread's alone until it says that it has read it, and its items
@@ -207,11 +206,12 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         let Self { exchange, items, lows, nexts, full, free, to: all, .. } = self;
         let (items, lows, nexts) = (items.as_mut_ptr(), &mut **lows, &mut **nexts);
         let (bits, mask) = (exchange.buckets.bits, exchange.buckets.len() as u64 - 1);
+        let block_len = exchange.grid.block_len();
         let from: *const T = match step.then {
             // SAFETY: `plan` has got the first place of a block of the array from the grid.
             Then::Write(_) => unsafe { exchange.items.at(step.first) },
             // SAFETY: the number is that of one of this thread's blocks.
-            Then::Free(block) => unsafe { items.add(block as usize * Self::BLOCK) }.cast(),
+            Then::Free(block) => unsafe { items.add(block as usize * block_len) }.cast(),
         };
         let later = &all[to.start + tuning::ITEMS_AHEAD..][..to.len()];
         // The compiler makes a loop for each case.
@@ -235,10 +235,10 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
             // SAFETY: there are as many low bits as items.
             unsafe { lows.get_unchecked_mut(place) }.write(L::of(to & mask));
             *next = place as u32 + 1;
-            if (place + 1).is_multiple_of(Self::BLOCK) {
+            if (place + 1) & (block_len - 1) == 0 {
                 let block = free.pop().expect("`blocks` counts all that can be full");
-                *next = block * Self::BLOCK as u32;
-                full.push(((place / Self::BLOCK) as u32, bucket as u32));
+                *next = block * block_len as u32;
+                full.push((exchange.grid.block_of(place) as u32, bucket as u32));
             }
         }
     }
@@ -250,17 +250,18 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
     /// There are as many places, they have been read, and only this thread uses them.
     #[inline(always)]
     unsafe fn write(&mut self, full: u32, first: usize) {
-        let from = full as usize * Self::BLOCK;
-        let items = self.items[from..][..Self::BLOCK].as_ptr().cast();
-        let lows = self.lows[from..][..Self::BLOCK].as_ptr().cast();
+        let block_len = self.exchange.grid.block_len();
+        let from = full as usize * block_len;
+        let items = self.items[from..][..block_len].as_ptr().cast();
+        let lows = self.lows[from..][..block_len].as_ptr().cast();
         // SAFETY: the caller promises that this is a place of the array.
         let places = unsafe { self.exchange.items.at(first) };
         // SAFETY: there are as many low bits as items.
         let low_places = unsafe { self.exchange.lows.at(first) };
         // SAFETY: the caller promises that many places, which are outside of this thread's blocks.
-        unsafe { ptr::copy_nonoverlapping(items, places, Self::BLOCK) };
+        unsafe { ptr::copy_nonoverlapping(items, places, block_len) };
         // SAFETY: the low bits' places are as many, and as much this thread's.
-        unsafe { ptr::copy_nonoverlapping(lows, low_places, Self::BLOCK) };
+        unsafe { ptr::copy_nonoverlapping(lows, low_places, block_len) };
         self.free.push(full);
     }
 }
@@ -285,9 +286,10 @@ impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
     #[inline(always)]
     fn run(self) {
         let collector = self.0;
+        let most_steps = Collector::<T, L>::steps_at_once(collector.exchange.grid);
         loop {
             // SAFETY: `new` asks for what `plan` does.
-            while collector.steps.len() < Collector::<T, L>::STEPS && unsafe { collector.plan() } {}
+            while collector.steps.len() < most_steps && unsafe { collector.plan() } {}
             if collector.steps.is_empty() {
                 return;
             }

@@ -11,19 +11,19 @@ use crate::error::Error;
 /// So a bucket of `c` items has `c / block` whole blocks, rounded down. That is as many as all
 /// threads together can fill with its items.
 pub(super) struct Grid {
-    /// The number of items in a whole block.
-    block: usize,
+    /// The number of items in a whole block, as a power of two.
+    block_bits: u32,
     /// The first place of each bucket, and the number of all places.
     firsts: Vec<usize>,
 }
 
 impl Grid {
-    /// The grid of buckets with these numbers of items.
+    /// The grid of buckets with these numbers of items, in blocks of `2^block_bits`.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(super) fn new(counts: &[usize], block: usize) -> Result<Self, Error> {
+    pub(super) fn new(counts: &[usize], block_bits: u32) -> Result<Self, Error> {
         let mut firsts = try_with_capacity(counts.len() + 1)?;
         let mut first = 0;
         firsts.push(0);
@@ -31,7 +31,19 @@ impl Grid {
             first += count;
             first
         }));
-        Ok(Self { block, firsts })
+        Ok(Self { block_bits, firsts })
+    }
+
+    /// The number of items in a whole block.
+    #[inline(always)]
+    pub(super) fn block_len(&self) -> usize {
+        1 << self.block_bits
+    }
+
+    /// The number of a whole block among others, from that of one of its places.
+    #[inline(always)]
+    pub(super) fn block_of(&self, place: usize) -> usize {
+        place >> self.block_bits
     }
 
     /// The number of buckets.
@@ -47,12 +59,12 @@ impl Grid {
 
     /// The number of a bucket's blocks.
     pub(super) fn blocks(&self, bucket: usize) -> usize {
-        self.places(bucket).len().div_ceil(self.block)
+        self.places(bucket).len().div_ceil(self.block_len())
     }
 
     /// The number of a bucket's blocks that are whole: all, or all but the last.
     pub(super) fn whole_blocks(&self, bucket: usize) -> usize {
-        self.places(bucket).len() / self.block
+        self.places(bucket).len() >> self.block_bits
     }
 
     /// The places of a bucket's block.
@@ -63,9 +75,9 @@ impl Grid {
     #[inline(always)]
     pub(super) fn block(&self, bucket: usize, number: usize) -> Range<usize> {
         let Range { start, end } = self.places(bucket);
-        let first = start + number * self.block;
+        let first = start + (number << self.block_bits);
         assert!(first < end, "no such block");
-        first..end.min(first + self.block)
+        first..end.min(first + self.block_len())
     }
 }
 
@@ -76,7 +88,7 @@ mod tests {
     #[test]
     fn blocks_cover_every_place_once() {
         for counts in [&[0, 7, 8, 0, 9, 1, 25][..], &[0], &[16], &[1, 1, 1]] {
-            let grid = Grid::new(counts, 8).unwrap();
+            let grid = Grid::new(counts, 3).unwrap();
             assert_eq!(grid.buckets(), counts.len());
             let mut next = 0;
             for (bucket, &count) in counts.iter().enumerate() {

@@ -139,7 +139,7 @@ impl<'a> InPlace<'a> {
         let buckets = Buckets::of_bits(tuning::bucket_bits(size_of::<T>())?, last, most_buckets);
         let serves = f.is_panic_free()
             && buckets.bits <= tuning::MOST_BUCKET_BITS
-            && buckets.len() / tuning::exchanged_items::<T>() < claims::MOST_BLOCKS
+            && buckets.len() >> tuning::exchanged_bits::<T>(tuning::EXCHANGED_BYTES) < claims::MOST_BLOCKS
             // With fewer items for their slots, most evaluations would be for empty slots.
             && len as u64 > f.last() / tuning::SPARSE;
         serves.then_some(Self { f, len, direction, buckets })
@@ -160,16 +160,37 @@ impl<'a> InPlace<'a> {
         items: SharedPtr<T>,
         buffers: &mut Buffers,
     ) -> Result<(), Error> {
+        let (bytes, threads) = (self.len * size_of::<T>(), rayon::current_num_threads());
+        let block_bytes = tuning::block_bytes(bytes, self.buckets.count, threads);
+        // SAFETY: `run_in_blocks` asks for what the caller has promised of the items.
+        unsafe { self.run_in_blocks(items, buffers, tuning::exchanged_bits::<T>(block_bytes)) }
+    }
+
+    /// Moves the items, in blocks of `2^block_bits`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], before anything is moved.
+    ///
+    /// # Safety
+    ///
+    /// As [`run`](Self::run).
+    unsafe fn run_in_blocks<T: Send>(
+        &self,
+        items: SharedPtr<T>,
+        buffers: &mut Buffers,
+        block_bits: u32,
+    ) -> Result<(), Error> {
         if self.buckets.bits <= u16::BITS {
             // SAFETY: `run_with` asks for what the caller has promised of the items.
-            unsafe { self.run_with::<T, u16>(items, buffers) }
+            unsafe { self.run_with::<T, u16>(items, buffers, block_bits) }
         } else {
             // SAFETY: the caller's promise does not depend on the width of the low bits.
-            unsafe { self.run_with::<T, u32>(items, buffers) }
+            unsafe { self.run_with::<T, u32>(items, buffers, block_bits) }
         }
     }
 
-    /// Moves the items, with low bits of type L.
+    /// Moves the items, in blocks of `2^block_bits`, with low bits of type L.
     ///
     /// # Errors
     ///
@@ -182,6 +203,7 @@ impl<'a> InPlace<'a> {
         &self,
         items: SharedPtr<T>,
         buffers: &mut Buffers,
+        block_bits: u32,
     ) -> Result<(), Error> {
         let Self { f, len, direction, buckets } = *self;
         let Buffers { lows, blocks, block_lows, marks, stages, taken } = buffers;
@@ -197,7 +219,7 @@ impl<'a> InPlace<'a> {
             Order::Slots | Order::Gaps => marks::counts(f, len, buckets)?,
         };
         let destinations = Destinations::new(f, len, direction, marks)?;
-        let grid = Grid::new(&counts, tuning::exchanged_items::<T>())?;
+        let grid = Grid::new(&counts, block_bits)?;
         let threads = rayon::current_num_threads();
         let exchange = BlockExchange {
             items,
@@ -209,7 +231,7 @@ impl<'a> InPlace<'a> {
             prefetches: tuning::prefetches_open(buckets.count),
         };
 
-        let room = Collector::<T, L>::blocks(buckets) * tuning::exchanged_items::<T>();
+        let room = Collector::<T, L>::blocks(&grid) * grid.block_len();
         let blocks = blocks.room_in_pages(threads * room)?.chunks_mut(room);
         let block_lows = block_lows.room_in_pages(threads * room)?.chunks_mut(room);
         let mut collectors = try_with_capacity(threads)?;

@@ -11,7 +11,6 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::gaps::CloseGaps;
 use crate::compact::cpu::taken::TakenSlots;
-use crate::compact::cpu::tuning;
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +85,7 @@ impl<T, L: LowBits> BucketItems<'_, '_, T, L> {
     #[inline(always)]
     fn for_each(&self, mut visit: impl FnMut(*const T, usize)) {
         let Self { exchange, collectors, bucket, first } = *self;
-        let block_len = tuning::exchanged_items::<T>();
+        let block_len = exchange.grid.block_len();
         let claimed = exchange.claims.claimed(bucket).filter(|blocks| !blocks.is_empty());
         let claimed = claimed.map(|blocks| {
             let [first, end] = [blocks.start, blocks.end].map(|block| first + block * block_len);

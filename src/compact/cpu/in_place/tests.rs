@@ -47,16 +47,19 @@ fn check<T: Clone + Debug + PartialEq + Send>(
     let shuffled: Vec<T> = p.iter().map(|&index| item(index)).collect();
     let mut items = source.clone();
     let mut buffers = Buffers::new();
-    let mut move_all = |direction, items: &mut [T]| {
+    let mut move_all = |direction, items: &mut [T], block_bytes| {
         let in_place = InPlace::new::<T>(f, len, direction, most_buckets).unwrap();
         let start = SharedPtr::new(items.as_mut_ptr());
+        let block_bits = tuning::exchanged_bits::<T>(block_bytes);
         // SAFETY: there are `len` items from the start on, which are borrowed meanwhile.
-        unsafe { in_place.run(start, &mut buffers) }.unwrap();
+        unsafe { in_place.run_in_blocks(start, &mut buffers, block_bits) }.unwrap();
     };
-    move_all(Direction::Shuffle, &mut items);
-    assert!(items == shuffled, "{len} items of {} bytes", size_of::<T>());
-    move_all(Direction::Unshuffle, &mut items);
-    assert!(items == source, "{len} items of {} bytes, back", size_of::<T>());
+    for block_bytes in [tuning::EXCHANGED_BYTES, tuning::LARGE_BLOCK_BYTES] {
+        move_all(Direction::Shuffle, &mut items, block_bytes);
+        assert!(items == shuffled, "{len} items of {} bytes", size_of::<T>());
+        move_all(Direction::Unshuffle, &mut items, block_bytes);
+        assert!(items == source, "{len} items of {} bytes, back", size_of::<T>());
+    }
 }
 
 #[test]
@@ -224,7 +227,7 @@ fn a_bijection_may_have_tasks_of_its_own() {
 
 #[test]
 fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
-    let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 8).unwrap();
+    let grid = Grid::new(&[3 * 8, 0, 8 + 1, 2 * 8], 3).unwrap();
     let claims = Claims::new(&grid, 1).unwrap();
     let (home, mut search) = (claims.search(0, 1), claims.search(0, 1));
     let mut take = || claims.take(&mut search).map(|Taken { bucket, block, .. }| (bucket, block));
@@ -248,7 +251,7 @@ fn a_bucket_s_blocks_are_claimed_upwards_and_taken_downwards() {
 
 #[test]
 fn blocks_are_claimed_at_home_first() {
-    let grid = Grid::new(&[8, 5 * 8 + 3], 8).unwrap();
+    let grid = Grid::new(&[8, 5 * 8 + 3], 3).unwrap();
     let claims = Claims::new(&grid, 3).unwrap();
     let homes = [0, 1, 2].map(|thread| claims.search(thread, 3));
     let claim = |thread: usize| claims.claim(1, &homes[thread]).block;
@@ -267,7 +270,7 @@ fn blocks_are_claimed_at_home_first() {
 #[test]
 #[should_panic(expected = "a bucket has room for its items")]
 fn no_more_blocks_are_claimed_than_there_are() {
-    let claims = Claims::new(&Grid::new(&[8 + 7], 8).unwrap(), 2).unwrap();
+    let claims = Claims::new(&Grid::new(&[8 + 7], 3).unwrap(), 2).unwrap();
     let home = claims.search(1, 2);
     assert_eq!(claims.claim(0, &home).block, 0);
     claims.claim(0, &home);
@@ -276,7 +279,7 @@ fn no_more_blocks_are_claimed_than_there_are() {
 #[test]
 fn threads_take_all_blocks_from_different_buckets_on() {
     let counts = [48, 8, 0, 24, 17, 8];
-    let grid = Grid::new(&counts, 8).unwrap();
+    let grid = Grid::new(&counts, 3).unwrap();
     for (threads, shares) in (1..=8).flat_map(|threads| [(threads, 1), (threads, 3)]) {
         let claims = Claims::new(&grid, shares).unwrap();
         let mut searches: Vec<_> = (0..threads).map(|k| claims.search(k, threads)).collect();
