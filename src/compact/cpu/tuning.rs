@@ -125,10 +125,11 @@ const MOST_EXCHANGED: usize = 256;
 
 /// The number of items in a block of so many bytes, as a power of two. It is 0 for items that the
 /// strategy does not move.
-pub(crate) fn exchanged_bits<T>(block_bytes: usize) -> u32 {
+pub(crate) const fn exchanged_bits<T>(block_bytes: usize) -> u32 {
     match block_bytes.checked_div(size_of::<T>()) {
         None | Some(0) => 0,
-        Some(items) => items.min(MOST_EXCHANGED).ilog2(),
+        Some(MOST_EXCHANGED..) => MOST_EXCHANGED.ilog2(),
+        Some(items) => items.ilog2(),
     }
 }
 

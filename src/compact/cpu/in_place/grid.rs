@@ -34,16 +34,16 @@ impl Grid {
         Ok(Self { block_bits, firsts })
     }
 
+    /// The number of items in a whole block, as a power of two.
+    #[inline(always)]
+    pub(super) fn block_bits(&self) -> u32 {
+        self.block_bits
+    }
+
     /// The number of items in a whole block.
     #[inline(always)]
     pub(super) fn block_len(&self) -> usize {
         1 << self.block_bits
-    }
-
-    /// The number of a whole block among others, from that of one of its places.
-    #[inline(always)]
-    pub(super) fn block_of(&self, place: usize) -> usize {
-        place >> self.block_bits
     }
 
     /// The number of buckets.
