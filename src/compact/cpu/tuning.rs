@@ -109,9 +109,9 @@ pub(crate) fn block_bytes(bytes: usize, buckets: usize, threads: usize) -> usize
 /// 0.92 at 2^28 + 1; on two of its cores 0.93 and 0.99, 0.83 and 0.96, 0.94 and 0.94.
 pub(crate) const EXCHANGED_BYTES: usize = 1 << 10;
 
-/// The size of a large block. On two cores of an EPYC of the fifth generation, over 1024: 1.11 at
-/// 2^28 + 1 (8192 buckets), and undone 1.08, but 0.90 at 2^27 + 1 (4096 buckets), and 0.78 to 0.88
-/// at 2^26 + 1.
+/// The size of a large block. On two cores of an EPYC of the fifth generation, over 1024: 1.06 to
+/// 1.10 at 2^28 + 1 (8192 buckets), but 0.90 at 2^27 + 1 (4096 buckets), and 0.78 to 0.88 at
+/// 2^26 + 1.
 pub(crate) const LARGE_BLOCK_BYTES: usize = 1 << 11;
 
 /// The least buckets for which blocks are large.

@@ -14,6 +14,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         ("cpu-shares", "cpu shares"),
         ("cpu-undo", "cpu undo"),
         ("cpu-lows", "cpu lows"),
+        ("cpu-blocks", "cpu blocks"),
         ("gpu-back", "gpu back"),
     ];
     for (file, block) in files {

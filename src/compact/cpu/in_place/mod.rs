@@ -115,12 +115,14 @@ impl Buffers {
 }
 
 /// A move in place that is to be made: by which bijection, in which direction, and with which
-/// buckets.
+/// buckets and blocks.
 pub(in crate::compact::cpu) struct InPlace<'a> {
     f: &'a Trusted<'a>,
     len: usize,
     direction: Direction,
     buckets: Buckets,
+    /// The number of items in a block, as a power of two.
+    block_bits: u32,
 }
 
 impl<'a> InPlace<'a> {
@@ -137,12 +139,15 @@ impl<'a> InPlace<'a> {
             Direction::Unshuffle => (len as u64).checked_sub(1)?,
         };
         let buckets = Buckets::of_bits(tuning::bucket_bits(size_of::<T>())?, last, most_buckets);
+        let (bytes, threads) = (len.saturating_mul(size_of::<T>()), rayon::current_num_threads());
+        let block_bytes = tuning::block_bytes(bytes, buckets.count, threads);
+        let block_bits = tuning::exchanged_bits::<T>(block_bytes);
         let serves = f.is_panic_free()
             && buckets.bits <= tuning::MOST_BUCKET_BITS
-            && buckets.len() >> tuning::exchanged_bits::<T>(tuning::EXCHANGED_BYTES) < claims::MOST_BLOCKS
+            && buckets.len() >> block_bits < claims::MOST_BLOCKS
             // With fewer items for their slots, most evaluations would be for empty slots.
             && len as u64 > f.last() / tuning::SPARSE;
-        serves.then_some(Self { f, len, direction, buckets })
+        serves.then_some(Self { f, len, direction, buckets, block_bits })
     }
 
     /// Moves the items.
@@ -160,37 +165,16 @@ impl<'a> InPlace<'a> {
         items: SharedPtr<T>,
         buffers: &mut Buffers,
     ) -> Result<(), Error> {
-        let (bytes, threads) = (self.len * size_of::<T>(), rayon::current_num_threads());
-        let block_bytes = tuning::block_bytes(bytes, self.buckets.count, threads);
-        // SAFETY: `run_in_blocks` asks for what the caller has promised of the items.
-        unsafe { self.run_in_blocks(items, buffers, tuning::exchanged_bits::<T>(block_bytes)) }
-    }
-
-    /// Moves the items, in blocks of `2^block_bits`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`], before anything is moved.
-    ///
-    /// # Safety
-    ///
-    /// As [`run`](Self::run).
-    unsafe fn run_in_blocks<T: Send>(
-        &self,
-        items: SharedPtr<T>,
-        buffers: &mut Buffers,
-        block_bits: u32,
-    ) -> Result<(), Error> {
         if self.buckets.bits <= u16::BITS {
             // SAFETY: `run_with` asks for what the caller has promised of the items.
-            unsafe { self.run_with::<T, u16>(items, buffers, block_bits) }
+            unsafe { self.run_with::<T, u16>(items, buffers) }
         } else {
             // SAFETY: the caller's promise does not depend on the width of the low bits.
-            unsafe { self.run_with::<T, u32>(items, buffers, block_bits) }
+            unsafe { self.run_with::<T, u32>(items, buffers) }
         }
     }
 
-    /// Moves the items, in blocks of `2^block_bits`, with low bits of type L.
+    /// Moves the items, with low bits of type L.
     ///
     /// # Errors
     ///
@@ -203,9 +187,8 @@ impl<'a> InPlace<'a> {
         &self,
         items: SharedPtr<T>,
         buffers: &mut Buffers,
-        block_bits: u32,
     ) -> Result<(), Error> {
-        let Self { f, len, direction, buckets } = *self;
+        let Self { f, len, direction, buckets, block_bits } = *self;
         let Buffers { lows, blocks, block_lows, marks, stages, taken } = buffers;
         let level = SimdLevel::current();
         let order = match direction {

@@ -49,10 +49,10 @@ fn check<T: Clone + Debug + PartialEq + Send>(
     let mut buffers = Buffers::new();
     let mut move_all = |direction, items: &mut [T], block_bytes| {
         let in_place = InPlace::new::<T>(f, len, direction, most_buckets).unwrap();
+        let in_place = InPlace { block_bits: tuning::exchanged_bits::<T>(block_bytes), ..in_place };
         let start = SharedPtr::new(items.as_mut_ptr());
-        let block_bits = tuning::exchanged_bits::<T>(block_bytes);
         // SAFETY: there are `len` items from the start on, which are borrowed meanwhile.
-        unsafe { in_place.run_in_blocks(start, &mut buffers, block_bits) }.unwrap();
+        unsafe { in_place.run(start, &mut buffers) }.unwrap();
     };
     for block_bytes in [tuning::EXCHANGED_BYTES, tuning::LARGE_BLOCK_BYTES] {
         move_all(Direction::Shuffle, &mut items, block_bytes);
