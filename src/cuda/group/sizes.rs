@@ -150,13 +150,15 @@ impl Sizes {
         let density = len as f64 / points as f64;
         let dense = len == points;
         let bucket_bits = most_bucket_bits(limits, item, density, dense)?.min(key_bits - 2);
-        let above = key_bits - bucket_bits;
-        let (first_bits, second_bits) = pass_bits(above);
-        let shift = bucket_bits + second_bits;
-        // The second pass leaves `shift` at most 16 + 9 bits, so a key below the bucket fits 32.
-        if first_bits > tuning::MOST_FIRST_BITS {
+        // Buckets are larger than is best, if they fit, where there would be too many.
+        let most_above = tuning::MOST_FIRST_BITS + of_one::PASS_BITS;
+        let bucket_bits = bucket_bits.max(key_bits.saturating_sub(most_above));
+        if bucket_bits > u16::BITS {
             return None;
         }
+        let (first_bits, second_bits) = pass_bits(key_bits - bucket_bits);
+        // That is at most 16 + 9 bits, so a key below the bucket fits 32.
+        let shift = bucket_bits + second_bits;
         let slot = WordType::for_indexes(last.max(last_slot));
         let mut first = First::new(limits, item, slot, first_bits, shift)?;
         let second = Pass {
@@ -427,6 +429,26 @@ pub(super) mod tests {
         for (all, first, second) in expected.into_iter().chain([(20, 11, 9)]) {
             assert_eq!(pass_bits(all), (first, second), "{all} bits");
         }
+    }
+
+    #[test]
+    fn very_many_items_are_sorted_into_larger_buckets() {
+        let bucket_bits = |len: u64, last: u64, last_slot| {
+            let array = even(len, 2, 8);
+            let sizes = Sizes::new(&LIMITS, WordType::U64, [last, last_slot], &array, &array)?;
+            assert!(sizes.first.bits <= tuning::MOST_FIRST_BITS, "{len}");
+            assert!(sizes.place_shared() <= LIMITS.shared_per_block, "{len}");
+            Some(sizes.bucket_bits)
+        };
+        // Without gaps there and back, and with gaps there and back.
+        assert_eq!(bucket_bits(1 << 33, (1 << 33) - 1, (1 << 33) - 1), Some(13));
+        assert_eq!(bucket_bits(1 << 34, (1 << 34) - 1, (1 << 34) - 1), Some(14));
+        let len = (1 << 33) + 2;
+        assert_eq!(bucket_bits(len, (1 << 34) - 1, (1 << 34) - 1), Some(14));
+        assert_eq!(bucket_bits(len, len - 1, (1 << 34) - 1), Some(14));
+        // Those would not fit shared memory, or 16 bits.
+        assert_eq!(bucket_bits(1 << 36, (1 << 36) - 1, (1 << 36) - 1), None);
+        assert_eq!(bucket_bits(1 << 38, (1 << 38) - 1, (1 << 38) - 1), None);
     }
 
     #[test]
