@@ -16,6 +16,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         ("cpu-lows", "cpu lows"),
         ("cpu-blocks", "cpu blocks"),
         ("gpu-back", "gpu back"),
+        ("gpu-back-h200", "gpu back h200"),
     ];
     for (file, block) in files {
         let sheet = results.sheet(file)?;
