@@ -65,7 +65,11 @@ macro_rules! kinds {
         }
 
         /// An expression of two vectors of one type that can be copied to a GPU, or `None`.
-        #[cfg(feature = "cuda")]
+        #[cfg(all(
+            feature = "cuda",
+            target_pointer_width = "64",
+            any(target_os = "linux", target_os = "windows")
+        ))]
         macro_rules! with_device_copies {
             ($source:expr, $out:expr, $a:ident, $b:ident => $call:expr) => {
                 match ($source, $out) {
