@@ -205,11 +205,11 @@ impl<'a, T, L: LowBits> Collector<'a, T, L> {
         // constant, and a call 2 to 3 % faster than with one that is not.
         let usual = const { tuning::exchanged_bits::<T>(tuning::EXCHANGED_BYTES) };
         match (self.exchange.grid.block_bits(), self.exchange.prefetches) {
-            // SAFETY: the caller promises what `collect_as` asks for; this is the grid's size.
+            // SAFETY: the caller promises the step, and the grid's blocks have the usual size.
             (bits, false) if bits == usual => unsafe { self.collect_as(step, to, false, usual) },
-            // SAFETY: as above.
+            // SAFETY: the step is as the caller promises, and this the size of the grid's blocks.
             (bits, true) if bits == usual => unsafe { self.collect_as(step, to, true, usual) },
-            // SAFETY: as above.
+            // SAFETY: the grid has this size of blocks, and the caller promises the step.
             (bits, _) => unsafe { self.collect_as(step, to, true, bits) },
         }
     }
