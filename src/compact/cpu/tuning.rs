@@ -117,7 +117,7 @@ pub(crate) const LARGE_BLOCK_BYTES: usize = 1 << 11;
 /// The least buckets for which blocks are large.
 const LARGE_BLOCK_BUCKETS: usize = 1 << 13;
 
-/// Large blocks take at most this share of the items' memory.
+/// Large blocks take at most one part in this many of the items' memory.
 const LARGE_BLOCKS: usize = 32;
 
 /// The most items in a block.
