@@ -97,11 +97,41 @@ fn what_does_not_fit_the_memory_is_said() {
     assert!(matches!(Permutation::new(1 << 62, 1).try_to_vec(), Err(Error::OutOfMemory { .. })));
 }
 
+/// A plain call never starts CUDA: it would take memory of the first GPU, and break the children
+/// that the process forks.
+#[test]
+fn the_back_end_is_the_cpu_until_another_is_chosen() {
+    let p = Permutation::new(100, 1);
+    let walk = Permutation::walk(100, 1);
+    let given = Permutation::with_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
+    let permutations = Permutations::new(3, 100, 1);
+    let by_default = [
+        Backend::default(),
+        p.backend(),
+        p.inverse().backend(),
+        p.then(&p).unwrap().backend(),
+        Permutation::for_slice(&[1, 2, 3], 1).backend(),
+        walk.backend(),
+        given.backend(),
+        permutations.backend(),
+        permutations.row(2).unwrap().backend(),
+    ];
+    assert_eq!(by_default, [Backend::Cpu; 9]);
+
+    // What is made from a permutation runs where that does.
+    let p = p.on(Backend::Auto);
+    let derived = [
+        p.inverse().backend(),
+        p.then(&Permutation::new(100, 2)).unwrap().backend(),
+        permutations.on(Backend::Auto).row(2).unwrap().backend(),
+    ];
+    assert_eq!(derived, [Backend::Auto; 3]);
+}
+
 #[test]
 fn back_ends_can_be_chosen() {
     let p = Permutation::new(100, 1);
-    assert_eq!(p.backend(), Backend::Auto);
-    assert_eq!(p.clone().on(Backend::Cpu).to_vec(), p.to_vec());
+    assert_eq!(p.clone().on(Backend::Auto).to_vec(), p.to_vec());
     let mut items: Vec<u32> = (0..100).collect();
     match p.clone().on(Backend::Cuda).try_to_vec() {
         Ok(order) => assert_eq!(order, p.to_vec()),
