@@ -436,6 +436,7 @@ impl<B: Bijection> fmt::Debug for Permutation<B> {
         f.debug_struct("Permutation")
             .field("len", &self.len)
             .field("last", &self.bijection.last())
+            .field("seed", &self.seed)
             .field("backend", &self.backend)
             .field("inverted", &self.inverted)
             .finish_non_exhaustive()
