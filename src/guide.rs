@@ -60,6 +60,12 @@ pub mod gpu {}
 #[doc = include_str!("../docs/writing-a-bijection.md")]
 pub mod writing_a_bijection {}
 
+/// Asynchronous code, stopping, progress, C, and WebAssembly.
+///
+/// [resume]: mod@crate::guide::resume
+#[doc = include_str!("../docs/recipes.md")]
+pub mod recipes {}
+
 /// What a seed gives, and what it does not depend on.
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md

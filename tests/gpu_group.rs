@@ -76,7 +76,7 @@ fn large_lengths_and_all_widths() {
             of_width(&mut group, &f, &order, |index| index as u8 ^ (index >> 8) as u8);
             of_width(&mut group, &f, &order, |index| index as u16 ^ (index >> 16) as u16);
             of_width(&mut group, &f, &order, |index| (index as u32).wrapping_mul(0x9E37_79B1));
-            of_width(&mut group, &f, &order, |index| u128::from(index) * 0x1_0000_0001_0000_0001);
+            of_width(&mut group, &f, &order, sixteen_bytes);
             of_width(&mut group, &f, &order, |index| [index as u32, !index as u32, 7]);
         }
     }
@@ -93,6 +93,22 @@ fn several_arrays_are_moved_together() {
             }
         }
     }
+}
+
+/// An item that differs from every other number's.
+fn sixteen_bytes(number: u64) -> u128 {
+    u128::from(number).wrapping_mul(0x1_0000_0001_0000_0001)
+}
+
+/// The poison around the items is that of the largest number. This needs no device.
+#[test]
+fn there_is_an_item_of_the_largest_number() {
+    assert!(
+        [0, 1, 1 << 32, u64::MAX - 1]
+            .map(sixteen_bytes)
+            .iter()
+            .all(|&item| item != sixteen_bytes(u64::MAX))
+    );
 }
 
 /// Items of a type, there and back.

@@ -11,13 +11,19 @@ use crate::error::Error;
 /// The hardware on which a permutation is computed and applied. The result is the same on all of
 /// them.
 ///
+/// The default is the CPU. The CUDA driver is loaded only where [`Auto`](Self::Auto) or
+/// [`Cuda`](Self::Cuda) is chosen, or the GPU engine is used directly, by [`Cuda`](crate::Cuda) and
+/// its kin. A process that has started CUDA holds memory of the GPU, and children that it forks
+/// cannot use CUDA.
+///
 /// # Examples
 ///
 /// ```
 /// use bijective_shuffle::{Backend, Permutation};
 ///
 /// let p = Permutation::new(100, 7);
-/// assert_eq!(p.to_vec(), p.clone().on(Backend::Cpu).to_vec());
+/// assert_eq!(p.backend(), Backend::Cpu);
+/// assert_eq!(p.to_vec(), p.clone().on(Backend::Auto).to_vec());
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -30,9 +36,9 @@ pub enum Backend {
     /// from 64 MiB on if the process uses the GPU already, and otherwise only for enough items to
     /// make up for starting it, which takes a second; docs/results/gpu.md has the measurements.
     /// Indexes are always written by the CPU.
-    #[default]
     Auto,
-    /// The threads of the current rayon pool.
+    /// The threads of the current rayon pool. This is the default.
+    #[default]
     Cpu,
     /// The first NVIDIA GPU, through [`Cuda`](crate::Cuda), whose documentation says what it needs.
     /// Without a GPU, calls return [`Error::BackendUnavailable`].

@@ -6,9 +6,9 @@
 use rand_core::Rng;
 
 use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::base::check::{check_in_order, check_word, try_with_capacity};
+use crate::base::check::{check_in_order, check_word, or_panic, try_with_capacity};
 use crate::error::{BijectionError, Error};
-use crate::seed::KeyDomain;
+use crate::seed::{KeyDomain, Seed};
 use crate::word::Word;
 
 /// A permutation stored as its values and the values of its inverse: two words for each point.
@@ -51,6 +51,37 @@ impl Table {
         }
         check_in_order(&values)?;
         let inverse = try_with_capacity(values.len())?;
+        Ok(Self::inverted(values, inverse))
+    }
+
+    /// Draws the permutation that [`from_seed`](FromSeed::from_seed) does, and returns an error
+    /// where that panics.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`] if there is no room for 16 bytes a point.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// assert_eq!(Table::try_from_seed(1000, 42)?, Table::from_seed(1000, 42));
+    /// assert!(matches!(Table::try_from_seed(1 << 60, 42), Err(Error::OutOfMemory { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn try_from_seed(len: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
+        Self::draw(len, &mut seed.into().key_stream(Self::key_domain(len)))
+    }
+
+    /// Draws a permutation of `len` points, or of one.
+    fn draw<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Result<Self, Error> {
+        let points = len.max(1);
+        // A length beyond the address space does not fit memory either.
+        let len = usize::try_from(points).unwrap_or(usize::MAX);
+        let (mut values, inverse) = (try_with_capacity(len)?, try_with_capacity(len)?);
+        values.extend(0..points);
+        draw_exchanges(len, || rng.next_u64(), |a, b| values.swap(a, b));
         Ok(Self::inverted(values, inverse))
     }
 }
@@ -192,12 +223,10 @@ impl FromSeed for Table {
     ///
     /// # Panics
     ///
-    /// If the table does not fit the address space.
+    /// If there is no room for 16 bytes a point; [`try_from_seed`](Table::try_from_seed) returns an
+    /// error instead.
     fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let len = usize::try_from(len.max(1)).expect("a table must fit the address space");
-        let mut values: Vec<u64> = (0..len as u64).collect();
-        draw_exchanges(len, || rng.next_u64(), |a, b| values.swap(a, b));
-        Self::inverted(values, Vec::with_capacity(len))
+        or_panic(Self::draw(len, rng))
     }
 
     fn key_domain(len: u64) -> KeyDomain {

@@ -44,7 +44,7 @@ pub use columns::{Columns, Rows};
 pub use cpu::{Cpu, Strategy, Workspace};
 pub use serial::Serial;
 
-pub(crate) use columns::{ColumnSet, StaticRow};
+pub(crate) use columns::{ColumnForm, ColumnSet, StaticRow};
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::block::Block;
 pub(crate) use cpu::partitioned::mailbox::{Arrivals, Mailbox, Step};

@@ -6,7 +6,9 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RowsError {
-    /// A slice does not consist of whole rows, or the rows would have no items.
+    /// Rows of no items are asked for, and a slice has no number of these.
+    NoWidth,
+    /// A slice does not consist of whole rows.
     NotWhole {
         /// The length of a row.
         len: u64,
@@ -27,6 +29,11 @@ pub enum RowsError {
 impl fmt::Display for RowsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoWidth => write!(f, "rows of 0 items were asked for: a row needs at least one"),
+            Self::NotWhole { len: 0, actual } => write!(
+                f,
+                "a slice of {actual} items does not consist of rows of 0: it must be empty"
+            ),
             Self::NotWhole { len, actual } => write!(
                 f,
                 "a slice of {actual} items does not consist of rows of {len}: \

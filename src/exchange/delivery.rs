@@ -41,7 +41,8 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
     }
 
     /// Makes room for what the other ranks send, and finds out what goes to whom. It needs the sums
-    /// of all ranks' [`counts`](Self::counts), and all ranks' [`shape`](Self::shape)s.
+    /// of all ranks' [`counts`](Self::counts), and all ranks' [`shape`](Self::shape)s. Shapes that
+    /// are not those of the ranks break the promise that [`Arrived::place`] asks for.
     ///
     /// Buckets come in `chunks` chunks: all ranks must say the same number, such as that of
     /// [`TaggedExchange::chunks`](super::TaggedExchange::chunks). There is one at least, and no
@@ -280,14 +281,19 @@ impl<T: Copy + Send + Sync> Arrived<'_, T> {
     ///
     /// # Safety
     ///
-    /// In the step before, all [`Room`]s that this rank's [`Blocks`] gave were filled with the
-    /// messages that belong there: those that the delivery of the other rank, for items of the same
-    /// type, gave in that step for this rank and the same part. Nothing has been written to them
-    /// since, such as the messages of another step. In the first step there are none to be filled.
+    /// * The shapes that [`Sorted::deliver`] was given were true: each was that of the
+    ///   [`Sorted`](Sorted::shape) of its rank whose messages come. By another shape of as many
+    ///   blocks, whatever bytes lie there would be read as numbers and as items.
+    /// * In the step before, all [`Room`]s that this rank's [`Blocks`] gave were filled with the
+    ///   messages that belong there: those that the delivery of the other rank, for items of the
+    ///   same type, gave in that step for this rank and the same part. Nothing has been written to
+    ///   them since, such as the messages of another step. In the first step there are none to be
+    ///   filled.
     pub unsafe fn place(self, out: &mut [T]) -> Result<(), Error> {
         let Self { arrivals, chunk, starts, places } = self;
         check(places.end - places.start, [out.len()])?;
-        // SAFETY: the caller promises that the blocks of this chunk have been received.
+        // SAFETY: the caller promises that the blocks of this chunk have been received, and that
+        // they lie as the shapes say.
         let is_complete = unsafe { arrivals.place(chunk, starts, places.start, out) }?;
         if is_complete { Ok(()) } else { Err(ExchangeError::ItemsDiffer.into()) }
     }

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use crate::base::check::try_with_capacity;
+use crate::base::check::{or_panic, try_with_capacity};
 use crate::error::{Error, ExchangeError};
 
 /// Which run of an array's places each rank holds: rank 0 the first ones, rank 1 the next ones, and
@@ -33,24 +33,27 @@ impl Division {
     ///
     /// # Panics
     ///
-    /// If there are no ranks.
+    /// If there are no ranks, or no room for 8 bytes for each of them.
     pub fn even(len: u64, ranks: usize) -> Self {
         assert!(ranks > 0, "at least one rank holds the items");
         let bound = |rank| (u128::from(len) * rank as u128 / ranks as u128) as u64;
-        Self { bounds: (0..=ranks).map(bound).collect() }
+        let mut bounds = or_panic(try_with_capacity(ranks.saturating_add(1)));
+        bounds.extend((0..=ranks).map(bound));
+        Self { bounds }
     }
 
     /// Ranks with these numbers of places.
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::NoSuchRank`] if there are no ranks, and [`ExchangeError::TooManyPlaces`] if
-    /// 64 bits do not hold the number of all places.
+    /// [`ExchangeError::NoSuchRank`] if there are no ranks, [`ExchangeError::TooManyPlaces`] if 64
+    /// bits do not hold the number of all places, and [`Error::OutOfMemory`].
     pub fn from_counts(counts: &[u64]) -> Result<Self, Error> {
         if counts.is_empty() {
             return Err(ExchangeError::NoSuchRank { rank: 0, ranks: 0 }.into());
         }
-        let mut bounds = vec![0];
+        let mut bounds = try_with_capacity(counts.len().saturating_add(1))?;
+        bounds.push(0);
         let mut sum = 0_u64;
         for &count in counts {
             sum = sum.checked_add(count).ok_or(ExchangeError::TooManyPlaces)?;

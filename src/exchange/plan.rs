@@ -187,6 +187,9 @@ impl<'p, B: Bijection> Exchange<'p, B> {
     /// panics](crate::Trusted::panic_free). Then, once every rank has packed, nothing but a lack of
     /// memory can keep [`place`](Self::place) from putting everything where it belongs, and for a
     /// shuffle not even that; so what is received may take the place of the items.
+    ///
+    /// The exchange evaluates the bijection's own methods. One whose [trusted](Bijection::trusted)
+    /// form is another bijection than itself keeps no such promise.
     pub fn is_trusted(&self) -> bool {
         self.permutation.bijection().trusted().is_some_and(|trusted| trusted.is_panic_free())
     }
@@ -247,15 +250,21 @@ impl<'p, B: Bijection> Exchange<'p, B> {
         }
         let owners = Owners::new(&bounds)?;
         for (run, counts) in self.runs.of_rank(self.rank).zip(counts.chunks_mut(ranks)) {
-            self.count_run(run, &owners, counts)?;
+            self.count_run(run, last, &owners, counts)?;
         }
         Ok(counts)
     }
 
-    /// Adds up how many indexes of a run belong to each owner of slots.
-    fn count_run(&self, run: Range<u64>, owners: &Owners, counts: &mut [u64]) -> Result<(), Error> {
+    /// Adds up how many indexes of a run belong to each owner of the slots up to `last`.
+    fn count_run(
+        &self,
+        run: Range<u64>,
+        last: u64,
+        owners: &Owners,
+        counts: &mut [u64],
+    ) -> Result<(), Error> {
         let bijection = self.permutation.bijection();
-        let (len, last) = (run.end - run.start, bijection.last());
+        let len = run.end - run.start;
         let step = (len / MOST_PIECES + 1).max(RUN as u64);
         let count = |k: u32| {
             let mut sums = try_with_capacity(counts.len())?;

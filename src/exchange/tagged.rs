@@ -106,6 +106,8 @@ pub struct TaggedExchange<'p, B> {
     rank: usize,
     /// What decides an item's bucket.
     key: Key,
+    /// The last slot of the domain that the bijection had when the plan was made.
+    last_slot: u64,
     /// The last point that a bucket has, or `None` if there would be too many buckets.
     last: Option<u64>,
 }
@@ -166,7 +168,7 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
         let narrow = last <= u64::from(u32::MAX);
         let serves = bucket_count(points).is_some_and(|buckets| {
             let fewest = FEWEST.saturating_mul(buckets as u64).saturating_mul(from.ranks() as u64);
-            narrow && len >= fewest && permutation.bijection().trusted().is_some()
+            narrow && len >= fewest && vouched(permutation, last).is_some()
         });
         let last_point = serves.then_some(points);
         let places = from.places(rank);
@@ -182,7 +184,7 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
             }
             Key::Index { first, last, len }
         };
-        Ok(Self { permutation, from, to, rank, key, last: last_point })
+        Ok(Self { permutation, from, to, rank, key, last_slot: last, last: last_point })
     }
 
     /// Whether it serves items of a type. It is the same for all ranks.
@@ -275,6 +277,8 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
     ///
     /// * [`Error::LengthMismatch`] if there are not as many items as
     ///   [`source_places`](Self::source_places).
+    /// * [`ExchangeError::ItemsDiffer`] if the [trusted](Bijection::trusted) form of the bijection
+    ///   no longer has the domain that it had when the plan was made.
     /// * [`Error::OutOfMemory`].
     ///
     /// # Panics
@@ -289,23 +293,19 @@ impl<'p, B: Bijection> TaggedExchange<'p, B> {
         check(places.end - places.start, [items.len()])?;
         assert!(fits::<T>(), "an item has between 1 and 64 bytes");
         let last = self.last.expect("another exchange serves this permutation");
-        let own;
-        let (trusted, shifted);
-        let f: &Trusted = match self.key {
+        // A bijection may vouch for this domain once, and then for another one or for none.
+        let trusted =
+            vouched(self.permutation, self.last_slot).ok_or(ExchangeError::ItemsDiffer)?;
+        let shifted;
+        let f = match self.key {
             Key::Slot => {
                 // Where there are no items, their first index may be beyond the domain.
                 let by = if places.is_empty() { 0 } else { places.start };
-                own = Shifted::new(self.permutation.bijection(), by);
-                shifted = own.trusted();
-                shifted.as_ref()
+                shifted = Trusted::from_owned(Shifted::new(trusted, by));
+                &shifted
             }
-            Key::Index { .. } => {
-                trusted = self.permutation.bijection().trusted();
-                trusted.as_ref()
-            }
-        }
-        // A bijection may say so once and not again.
-        .ok_or(ExchangeError::ItemsDiffer)?;
+            Key::Index { .. } => &trusted,
+        };
         let outbox = workspace.sort_to_send(f, self.key, last, items)?;
         Ok(outbox.map(|outbox| Sorted::new(outbox, self.to, self.rank)))
     }
@@ -320,4 +320,10 @@ impl<B> fmt::Debug for TaggedExchange<'_, B> {
             .field("to", to)
             .finish_non_exhaustive()
     }
+}
+
+/// The trusted form of a permutation's bijection, if its domain ends at `last`. The bijection's own
+/// `last` promises nothing of the trusted form's.
+fn vouched<B: Bijection>(permutation: &Permutation<B>, last: u64) -> Option<Trusted<'_>> {
+    permutation.bijection().trusted().filter(|trusted| trusted.last() == last)
 }

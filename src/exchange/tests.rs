@@ -2,6 +2,8 @@
 
 mod tagged;
 
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
 use super::{Census, Division, Exchange};
 use crate::bijection::{Bijection, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
@@ -201,4 +203,55 @@ fn a_map_that_is_no_bijection_is_found() {
         made.is_err()
     });
     assert_eq!(found.collect::<Vec<_>>(), [0, 2]);
+}
+
+/// A map whose domain grows after some calls of `last`: whenever that is, counting ends with counts
+/// or with an error.
+#[test]
+fn a_domain_that_grows_while_items_are_counted_is_no_panic() {
+    struct Growing {
+        maps: [MulXorshift<10>; 2],
+        /// The calls of `last` before it grows.
+        left: AtomicU32,
+    }
+
+    impl Growing {
+        fn now(&self) -> &MulXorshift<10> {
+            &self.maps[usize::from(self.left.load(Relaxed) == 0)]
+        }
+    }
+
+    impl Bijection for Growing {
+        fn last(&self) -> u64 {
+            let last = self.now().last();
+            let _ = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+            last
+        }
+
+        fn forward(&self, slot: u64) -> u64 {
+            self.now().forward(slot)
+        }
+
+        fn inverse(&self, index: u64) -> u64 {
+            self.now().inverse(index)
+        }
+    }
+
+    let even = Division::even(1000, 3);
+    let maps = [1 << 10, 1 << 30].map(|points| MulXorshift::<10>::from_seed(points, 1));
+    let p = Permutation::with_bijection(1000, Growing { maps, left: u32::MAX.into() }).unwrap();
+    let census = Census::new(&p).unwrap();
+    let plan = Exchange::shuffle(&p, &census, &even, &even, 0).unwrap();
+    let counts = plan.send_counts().unwrap();
+    let left = &p.bijection().left;
+    for calls in 0.. {
+        left.store(calls, Relaxed);
+        let counted = plan.send_counts();
+        if left.load(Relaxed) > 0 {
+            // It makes fewer calls than that.
+            assert_eq!(counted.unwrap(), counts);
+            assert!(calls > 2);
+            break;
+        }
+    }
 }

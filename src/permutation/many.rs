@@ -63,10 +63,11 @@ impl Permutations {
     /// ```
     pub fn new(count: u64, len: u64, seed: impl Into<Seed>) -> Self {
         // Batches that differ only in the seed's epoch are equal.
-        Self { count, len, seed: seed.into().epoch(0), backend: Backend::Auto }
+        Self { count, len, seed: seed.into().epoch(0), backend: Backend::default() }
     }
 
-    /// The same permutations, computed on another back end.
+    /// The same permutations, computed on another back end than the default, which is
+    /// [`Backend::Cpu`].
     #[must_use]
     pub fn on(self, backend: Backend) -> Self {
         Self { backend, ..self }

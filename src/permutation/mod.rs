@@ -204,7 +204,7 @@ impl Walk {
 impl<B> Permutation<B> {
     /// The permutation of a bijection with a large enough domain.
     fn of(len: u64, bijection: B) -> Self {
-        let (backend, index) = (Backend::Auto, OnceLock::new());
+        let (backend, index) = (Backend::default(), OnceLock::new());
         Self { len, bijection, seed: None, backend, inverted: false, index }
     }
 }
@@ -231,7 +231,8 @@ impl<B: Bijection> Permutation<B> {
         Ok(Self::of(len, bijection))
     }
 
-    /// The same permutation, computed on another back end.
+    /// The same permutation, computed on another back end than the default, which is
+    /// [`Backend::Cpu`].
     #[must_use]
     pub fn on(self, backend: Backend) -> Self {
         Self { backend, ..self }
@@ -435,6 +436,7 @@ impl<B: Bijection> fmt::Debug for Permutation<B> {
         f.debug_struct("Permutation")
             .field("len", &self.len)
             .field("last", &self.bijection.last())
+            .field("seed", &self.seed)
             .field("backend", &self.backend)
             .field("inverted", &self.inverted)
             .finish_non_exhaustive()

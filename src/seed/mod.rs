@@ -1,23 +1,7 @@
-//! [`Seed`], the user's input, and [`KeyStream`], the key material drawn from it.
-//!
-//! # The key schedule
-//!
-//! Word `4 j + i` of a key stream is word `i` of a Philox4x32-10 block ([R123], section 4.2) with
-//!
-//! | | |
-//! | --- | --- |
-//! | key | the 64-bit seed, low word first |
-//! | counter word 0 | `j` |
-//! | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a [generator](crate::rng) |
-//! | counter words 2 and 3 | the epoch, low word first |
-//!
-//! Seed and epoch are separate inputs, so they never add up: (0, epoch 1) and (1, epoch 0) share no
-//! block. A 256-bit seed applies the block function four times, once with each 64-bit quarter as
-//! the key, in order.
+//! [`Seed`], the user's input, and [`KeyStream`], the key material drawn from it. The documentation
+//! of `Seed` has the key schedule.
 //!
 //! [`words`] draws the words of many epochs at once, and [`Seed::stream_words`] many words of one.
-//!
-//! [R123]: https://doi.org/10.1145/2063384.2063405
 
 mod text;
 
@@ -31,17 +15,59 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 
 /// The seed and epoch that choose a permutation.
 ///
-/// Every method that takes a seed takes `impl Into<Seed>`, so a plain `u64` works. Convert a `u32`
-/// by `u64::from(x)`: with a second conversion the type of an integer literal would be ambiguous.
+/// Every method that takes a seed takes `impl Into<Seed>`, so a plain number works: any literal up
+/// to `u64::MAX`, or a `u64`. Other integers are [converted first](#other-integers).
 ///
 /// The epoch is a second number, for the passes of a loop over one data set. All epochs of all
 /// seeds are unrelated.
 ///
 /// `Display` writes a seed as text and `FromStr` reads it. With the feature `serde`, a seed is
-/// serialised as that text.
+/// serialised as that text. `Debug` shows that text too, also within a
+/// [`Permutation`](crate::Permutation): a seed is no secret, since an order does not hide it (see
+/// *Not for secrets* in docs/reproducibility.md). What must not be logged should not be a seed.
 ///
 /// The same seed, epoch and length give the same permutation on every machine and back end, and in
 /// every version of this crate with the same major number (before 1.0.0: the same minor number).
+///
+/// # Other integers
+///
+/// `u64` is the only integer that is a seed by itself. With a second one the type of a literal such
+/// as 42 would be ambiguous, or it would be an `i32` that holds no number beyond 2^31 - 1.
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let (short, place, signed) = (7_u32, 7_usize, -7_i64);
+/// assert_eq!(Seed::from(u64::from(short)), Seed::new(7));
+/// assert_eq!(Seed::from(place as u64), Seed::new(7)); // no usize has more than 64 bits
+/// assert_eq!(Seed::from(signed as u64), Seed::new(u64::MAX - 6)); // all its bits, as they are
+///
+/// // More than 64 bits are bytes: a u128 is the first half of 32.
+/// let mut bytes = [0; 32];
+/// bytes[..16].copy_from_slice(&(1_u128 << 100).to_le_bytes());
+/// let wide = Seed::from(bytes);
+/// # assert_eq!(wide, Seed::from_bytes(bytes));
+/// ```
+///
+/// # The key schedule
+///
+/// All that is random about a permutation are the words of a [`KeyStream`]. Its 32-bit word
+/// `4 j + i` is word `i` of a Philox4x32-10 block ([R123], section 4.2) with
+///
+/// | | |
+/// | --- | --- |
+/// | key | the 64-bit seed, low word first |
+/// | counter word 0 | `j` |
+/// | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a [generator](crate::rng) |
+/// | counter words 2 and 3 | the epoch, low word first |
+///
+/// A 64-bit word is two of these, the low one first. Seed and epoch are separate inputs, so they
+/// never add up: (0, epoch 1) and (1, epoch 0) share no block. A 256-bit seed applies the block
+/// function four times, once with each 64-bit quarter as the key, in order; the bytes of a quarter
+/// are in little-endian order. [`KeyDomain`] is the domain, which
+/// [`FromSeed::key_domain`](crate::FromSeed::key_domain) gives for a length.
+///
+/// [R123]: https://doi.org/10.1145/2063384.2063405
 ///
 /// # Examples
 ///
@@ -54,13 +80,13 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 /// assert_ne!(first, second);
 /// assert_eq!(first, Permutation::new(1000, 42).to_vec());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seed {
     key: Key,
     epoch: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Key {
     Short(u64),
     Long([u64; 4]),

@@ -40,6 +40,13 @@ impl fmt::Display for Seed {
     }
 }
 
+/// Shows the seed's text: `Seed(42@3)`.
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Seed").field(&format_args!("{self}")).finish()
+    }
+}
+
 /// Reads what [`Display`](fmt::Display) writes.
 ///
 /// Hexadecimal digits may be of either case, numbers may have leading zeros, and an epoch of 0 may
@@ -188,6 +195,7 @@ mod tests {
         (bytes[0], bytes[31]) = (0x12, 0xEF);
         let text = format!("12{}ef", "0".repeat(60));
         assert_eq!(Seed::from_bytes(bytes).to_string(), text);
+        assert_eq!(format!("{:?}", Seed::from_bytes(bytes).epoch(7)), format!("Seed({text}@7)"));
         assert_eq!(text.to_uppercase().parse(), Ok(Seed::from_bytes(bytes)));
         assert_eq!("007@00".parse(), Ok(Seed::new(7)));
         // 64 digits are bytes even where they are a decimal number, too.

@@ -2,7 +2,7 @@
 
 use crate::base::check::or_panic;
 use crate::bijection::Bijection;
-use crate::compact::{Columns, Workspace};
+use crate::compact::{ColumnForm, Columns, Workspace};
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -27,15 +27,37 @@ use crate::seed::Seed;
 /// assert!((0..1000).zip(&values).all(|(key, value)| key.to_string() == *value));
 /// ```
 ///
-/// Only [`Columns`] have these methods, and they are sealed. The trait is implemented for every
-/// type, so that for any other type the compiler explains what a column is, instead of reporting
-/// that there is no such method:
+/// Only [`Columns`] have these methods, and they are sealed. The trait is implemented for tuples,
+/// vectors and arrays of any types, so that for one that is not a column the compiler explains what
+/// a column is, instead of reporting that there is no such method:
 ///
 /// ```compile_fail,E0277
 /// use bijective_shuffle::prelude::*;
 ///
 /// let (keys, values) = (vec![1, 2, 3], vec![4, 5, 6]);
 /// (keys, values).par_bijective_shuffle_together(42); // lacks two `&mut`
+/// ```
+///
+/// Types of other forms do not have the trait, and the compiler does not offer it for them. A
+/// `VecDeque` is not a slice, but has one:
+///
+/// ```compile_fail,E0599
+/// use std::collections::VecDeque;
+///
+/// use bijective_shuffle::prelude::*;
+///
+/// VecDeque::from([1, 2, 3]).par_bijective_shuffle_together(42);
+/// ```
+///
+/// ```
+/// use std::collections::VecDeque;
+///
+/// use bijective_shuffle::prelude::*;
+///
+/// let (mut keys, mut values) = (VecDeque::from([1, 2, 3]), ["one", "two", "three"]);
+/// (keys.make_contiguous(), &mut values).par_bijective_shuffle_together(42);
+/// keys.make_contiguous().par_bijective_unshuffle(42);
+/// assert_eq!(keys, [1, 2, 3]);
 /// ```
 pub trait ParBijectiveShuffleTogether: Sized {
     /// Shuffles the arrays.
@@ -191,4 +213,4 @@ pub trait ParBijectiveShuffleTogether: Sized {
     }
 }
 
-impl<C> ParBijectiveShuffleTogether for C {}
+impl<C: ColumnForm> ParBijectiveShuffleTogether for C {}

@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::exchange::Division;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, Strategy};
+use bijective_shuffle::{Defect, RowsError, Strategy};
 
 use crate::agreement::reference;
 use crate::common::hostile::{Counter, Liar};
@@ -97,11 +98,100 @@ fn what_does_not_fit_the_memory_is_said() {
     assert!(matches!(Permutation::new(1 << 62, 1).try_to_vec(), Err(Error::OutOfMemory { .. })));
 }
 
+/// Constructors that allocate what a number asks for: none panics with another message than the
+/// error's, and none aborts.
+#[test]
+fn tables_that_do_not_fit_the_memory_are_refused() {
+    for len in [1 << 60, 1 << 61, u64::MAX] {
+        let error = Table::try_from_seed(len, 1).unwrap_err();
+        assert_eq!(error, Error::OutOfMemory { bytes: len.saturating_mul(8) });
+        let unwound = catch_unwind(|| Table::from_seed(len, 1)).unwrap_err();
+        assert_eq!(unwound.downcast_ref::<String>(), Some(&error.to_string()));
+        let walk = catch_unwind(|| CycleWalk::<Table>::from_seed(len, 1));
+        assert_eq!(walk.unwrap_err().downcast_ref::<String>(), Some(&error.to_string()));
+    }
+    assert_eq!(Table::try_from_seed(0, 1).unwrap().values(), [0]);
+    assert_eq!(Table::try_from_seed(1000, 1).unwrap(), Table::from_seed(1000, 1));
+}
+
+#[test]
+fn divisions_that_do_not_fit_the_memory_are_refused() {
+    let unwound = catch_unwind(|| Division::even(10, usize::MAX)).unwrap_err();
+    let message = unwound.downcast_ref::<String>().unwrap();
+    assert!(message.ends_with("bytes of working memory could not be allocated"), "{message}");
+}
+
+#[test]
+fn rows_without_items_are_refused() {
+    let no_width = Error::Rows(RowsError::NoWidth);
+    assert_eq!(Rows::new(&mut [1, 2, 3], 0).unwrap_err(), no_width);
+    assert_eq!(Rows::<u8>::new(&mut [], 0).unwrap_err(), no_width);
+    assert_eq!(no_width.to_string(), "rows of 0 items were asked for: a row needs at least one");
+    // A batch may have such rows, and then there is nothing to write.
+    let none = Permutations::new(5, 0, 1);
+    let error = none.write_rows(0, &mut [0_u32]).unwrap_err().to_string();
+    assert_eq!(error, "a slice of 1 items does not consist of rows of 0: it must be empty");
+    assert_eq!(none.write_rows::<u32>(0, &mut []), Ok(()));
+}
+
+#[test]
+fn what_is_printed_shows_the_seed() {
+    let seed = Seed::new(42).epoch(3);
+    assert_eq!(format!("{seed:?}"), "Seed(42@3)");
+    let shown = |p: &dyn std::fmt::Debug| format!("{p:?}").contains("seed: Some(Seed(42@3))");
+    let p = Permutation::new(1000, seed);
+    assert!(shown(&p) && shown(&p.inverse()) && shown(&Permutation::walk(1000, seed)));
+    let given = Permutation::with_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
+    assert!(format!("{given:?}").contains("seed: None"));
+    assert!(format!("{:?}", Permutations::new(3, 5, 42)).contains("seed: Seed(42)"));
+}
+
+/// Only one integer is a seed, so a literal of any size has that type.
+#[test]
+fn literals_are_seeds() {
+    let mut v = [1, 2, 3];
+    v.par_bijective_shuffle(42);
+    v.par_bijective_unshuffle(42);
+    v.par_bijective_shuffle(0xFEDC_BA98_7654_3210);
+    v.par_bijective_unshuffle(Seed::from(0xFEDC_BA98_7654_3210));
+    assert_eq!(v, [1, 2, 3]);
+}
+
+/// A plain call never starts CUDA: it would take memory of the first GPU, and break the children
+/// that the process forks.
+#[test]
+fn the_back_end_is_the_cpu_until_another_is_chosen() {
+    let p = Permutation::new(100, 1);
+    let walk = Permutation::walk(100, 1);
+    let given = Permutation::with_bijection(5, Lcg::new(3, 5, 3).unwrap()).unwrap();
+    let permutations = Permutations::new(3, 100, 1);
+    let by_default = [
+        Backend::default(),
+        p.backend(),
+        p.inverse().backend(),
+        p.then(&p).unwrap().backend(),
+        Permutation::for_slice(&[1, 2, 3], 1).backend(),
+        walk.backend(),
+        given.backend(),
+        permutations.backend(),
+        permutations.row(2).unwrap().backend(),
+    ];
+    assert_eq!(by_default, [Backend::Cpu; 9]);
+
+    // What is made from a permutation runs where that does.
+    let p = p.on(Backend::Auto);
+    let derived = [
+        p.inverse().backend(),
+        p.then(&Permutation::new(100, 2)).unwrap().backend(),
+        permutations.on(Backend::Auto).row(2).unwrap().backend(),
+    ];
+    assert_eq!(derived, [Backend::Auto; 3]);
+}
+
 #[test]
 fn back_ends_can_be_chosen() {
     let p = Permutation::new(100, 1);
-    assert_eq!(p.backend(), Backend::Auto);
-    assert_eq!(p.clone().on(Backend::Cpu).to_vec(), p.to_vec());
+    assert_eq!(p.clone().on(Backend::Auto).to_vec(), p.to_vec());
     let mut items: Vec<u32> = (0..100).collect();
     match p.clone().on(Backend::Cuda).try_to_vec() {
         Ok(order) => assert_eq!(order, p.to_vec()),

@@ -12,6 +12,7 @@ pub(crate) use set::ColumnSet;
 pub(crate) use static_row::StaticRow;
 
 use list::ColumnList;
+pub(crate) use sealed::ColumnForm;
 use static_row::{ColumnStart, UnknownRow};
 use tuples::for_tuples;
 
@@ -19,8 +20,12 @@ mod sealed {
     use super::list::ColumnList;
     use super::static_row::StaticRow;
 
+    /// Types of the forms that [`Columns`](super::Columns) have, whatever is in them: these have
+    /// the methods for columns, so that for one that is none the compiler says why.
+    pub trait ColumnForm {}
+
     /// The hidden part of [`Columns`](super::Columns): how columns are listed.
-    pub trait ListColumns {
+    pub trait ListColumns: ColumnForm {
         /// The columns' addresses, if the compiler knows their number and the sizes of their items.
         type Starts: StaticRow;
 
@@ -126,6 +131,8 @@ pub trait Columns: sealed::ListColumns {}
 
 impl<T: Send> Columns for &mut [T] {}
 
+impl<T> ColumnForm for &mut [T] {}
+
 impl<T: Send> sealed::ListColumns for &mut [T] {
     type Starts = ColumnStart<T>;
 
@@ -138,6 +145,8 @@ impl<T: Send> sealed::ListColumns for &mut [T] {
 }
 
 impl<T: Send> Columns for &mut Vec<T> {}
+
+impl<T> ColumnForm for &mut Vec<T> {}
 
 impl<T: Send> sealed::ListColumns for &mut Vec<T> {
     type Starts = ColumnStart<T>;
@@ -152,6 +161,8 @@ impl<T: Send> sealed::ListColumns for &mut Vec<T> {
 
 impl<T: Send, const N: usize> Columns for &mut [T; N] {}
 
+impl<T, const N: usize> ColumnForm for &mut [T; N] {}
+
 impl<T: Send, const N: usize> sealed::ListColumns for &mut [T; N] {
     type Starts = ColumnStart<T>;
 
@@ -164,6 +175,8 @@ impl<T: Send, const N: usize> sealed::ListColumns for &mut [T; N] {
 }
 
 impl<T: Send> Columns for Rows<'_, T> {}
+
+impl<T> ColumnForm for Rows<'_, T> {}
 
 impl<T: Send> sealed::ListColumns for Rows<'_, T> {
     type Starts = UnknownRow;
@@ -179,6 +192,8 @@ impl<T: Send> sealed::ListColumns for Rows<'_, T> {
 }
 
 impl<C: Columns> Columns for Vec<C> {}
+
+impl<C> ColumnForm for Vec<C> {}
 
 impl<C: Columns> sealed::ListColumns for Vec<C> {
     type Starts = UnknownRow;
@@ -196,6 +211,8 @@ impl<C: Columns> sealed::ListColumns for Vec<C> {
 
 impl<C: Columns, const N: usize> Columns for [C; N] {}
 
+impl<C, const N: usize> ColumnForm for [C; N] {}
+
 impl<C: Columns, const N: usize> sealed::ListColumns for [C; N] {
     type Starts = [C::Starts; N];
 
@@ -210,6 +227,8 @@ impl<C: Columns, const N: usize> sealed::ListColumns for [C; N] {
 macro_rules! tuples {
     ($(($($column:ident)+))+) => {$(
         impl<$($column: Columns),+> Columns for ($($column,)+) {}
+
+        impl<$($column),+> ColumnForm for ($($column,)+) {}
 
         impl<$($column: Columns),+> sealed::ListColumns for ($($column,)+) {
             type Starts = ($($column::Starts,)+);

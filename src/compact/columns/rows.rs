@@ -31,8 +31,9 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the width is 0 or does not divide the
-    /// length of the slice.
+    /// [`RowsError::NoWidth`](crate::RowsError::NoWidth) if the width is 0, and
+    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if it does not divide the length of the
+    /// slice.
     ///
     /// # Examples
     ///
@@ -44,15 +45,17 @@ impl<'a, T> Rows<'a, T> {
     /// assert_eq!(Rows::new(&mut matrix, 3)?.len(), 4);
     /// let error = Rows::new(&mut matrix, 5).unwrap_err();
     /// assert_eq!(error, Error::Rows(RowsError::NotWhole { len: 5, actual: 12 }));
+    /// assert_eq!(Rows::new(&mut matrix, 0).unwrap_err(), Error::Rows(RowsError::NoWidth));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn new(items: &'a mut [T], width: usize) -> Result<Self, Error> {
         match items.len().checked_rem(width) {
             Some(0) => Ok(Self { items, width }),
-            _ => Err(Error::Rows(RowsError::NotWhole {
+            Some(_) => Err(Error::Rows(RowsError::NotWhole {
                 len: width as u64,
                 actual: items.len() as u64,
             })),
+            None => Err(Error::Rows(RowsError::NoWidth)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The same, with items that travel with tags.
 
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 
 use super::divisions;
@@ -229,6 +230,68 @@ fn items_that_differ_are_found() {
     }
 }
 
+/// A bijection whose trusted form may have another domain whenever it is asked for.
+struct Changing {
+    own: MulXorshift<10>,
+    /// What vouches after the first time, if anything does.
+    later: Option<MulXorshift<10>>,
+    asked: AtomicU32,
+}
+
+impl Changing {
+    /// One that has vouched this number of times.
+    fn new(bits: u32, later: Option<u32>, asked: u32) -> Self {
+        let of_bits = |bits: u32| MulXorshift::<10>::from_seed(1 << bits, 42);
+        Self { own: of_bits(bits), later: later.map(of_bits), asked: AtomicU32::new(asked) }
+    }
+}
+
+impl Bijection for Changing {
+    fn last(&self) -> u64 {
+        self.own.last()
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        self.own.forward(slot)
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        self.own.inverse(index)
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        match self.asked.fetch_add(1, Relaxed) {
+            0 => self.own.trusted(),
+            _ => self.later.as_ref()?.trusted(),
+        }
+    }
+}
+
+/// A larger domain has slots beyond the last bucket, and a smaller one has none for some items.
+#[test]
+fn another_domain_than_the_plans_is_an_error() {
+    let (len, items) = (200_000, vec![1_u32; 200_000]);
+    let all = Division::even(len, 1);
+    let mut workspace = Workspace::new();
+    for later in [Some(20), Some(17), None] {
+        for is_back in [false, true] {
+            let p = Permutation::with_bijection(len, Changing::new(18, later, 0)).unwrap();
+            let census = Census::new(&p).unwrap();
+            let new = if is_back { TaggedExchange::unshuffle } else { TaggedExchange::shuffle };
+            let plan = new(&p, Some(&census), &all, &all, 0).unwrap();
+            assert!(plan.serves::<u32>());
+            let refused = plan.sort(&mut workspace, &items).map(drop).unwrap_err();
+            assert_eq!(refused, ExchangeError::ItemsDiffer.into(), "{later:?}, back {is_back}");
+        }
+        // If the domain is another one from the start, there are no buckets for it.
+        let p = Permutation::with_bijection(len, Changing::new(18, later, 1)).unwrap();
+        assert!(!TaggedExchange::shuffle(&p, None, &all, &all, 0).unwrap().serves::<u32>());
+    }
+    let p = Permutation::with_bijection(len, Changing::new(18, Some(18), 0)).unwrap();
+    let plan = TaggedExchange::shuffle(&p, None, &all, &all, 0).unwrap();
+    assert!(plan.sort(&mut workspace, &items).unwrap().is_some());
+}
+
 /// Ranks whose bijections differ in two slots send two items of one slot. The rank that receives
 /// them finds out when it places their chunk, and only then.
 #[test]
@@ -362,6 +425,17 @@ fn all_ranks_choose_the_same_chunks() {
             }
         }
     }
+}
+
+/// Other ranks tell their shapes, and may tell anything.
+#[test]
+fn shapes_of_any_size_are_added_up() {
+    let p = Permutation::new(200_000, 1);
+    let even = Division::even(p.len(), 2);
+    let plan = TaggedExchange::shuffle(&p, None, &even, &even, 0).unwrap();
+    let most = [[u64::MAX; 2]; 2];
+    assert_eq!(plan.working_bytes::<u8>(&most, usize::MAX), u64::MAX);
+    assert!(plan.chunks::<u8>(&most, u64::MAX) >= 1);
 }
 
 #[test]

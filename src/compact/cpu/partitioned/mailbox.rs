@@ -140,7 +140,7 @@ impl<'m, T: Copy + Send + Sync> Arrivals<'m, T> {
     /// # Safety
     ///
     /// The blocks received are those of this chunk that the other ranks' mailboxes send, for items
-    /// of the same type.
+    /// of the same type, and the shapes are those of these ranks' outboxes.
     ///
     /// # Panics
     ///
@@ -204,7 +204,7 @@ impl<'m, T: Copy + Send + Sync> Arrivals<'m, T> {
                 let blocks;
                 (blocks, rest) = rest.split_at(chunk.len() * stride);
                 // SAFETY: the caller promises that these blocks are what that rank has sealed, for
-                // items of this type.
+                // items of this type, with this number of blocks for each bucket.
                 parts.push(unsafe { SealedPart::new(buckets, blocks, stride) });
             }
         }

@@ -34,7 +34,8 @@ impl Shape {
 
     /// The blocks of some buckets in all parts, if each has `more` than the stride.
     fn blocks(self, buckets: u64, more: u64) -> u64 {
-        (self.parts as u64).saturating_mul(self.stride as u64 + more).saturating_mul(buckets)
+        let stride = (self.stride as u64).saturating_add(more);
+        (self.parts as u64).saturating_mul(stride).saturating_mul(buckets)
     }
 }
 
