@@ -12,6 +12,7 @@ use cudarc::driver::{DeviceRepr, result};
 use super::group::movement::{OwnMovement, Sharded};
 use super::group::shards::Shards;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
+use super::runtime::in_use::{reading, writing};
 use super::runtime::plan::{Address, Evaluated, Grid, Launch, Plan};
 use super::runtime::stream::{check_device, check_slices, enter, failed, finish};
 use super::runtime::word_type::WordType;
@@ -141,7 +142,7 @@ impl CudaWorkspace {
         check_device(&self.stream, out.stream())?;
         let len = out.len() as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         if len == 0 {
             return Ok(());
@@ -165,7 +166,7 @@ impl CudaWorkspace {
         check_device(&self.stream, out.stream())?;
         let len = out.len() as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         if len == 0 {
             return Ok(None);
@@ -229,7 +230,7 @@ impl CudaWorkspace {
             return Err(Error::LengthMismatch { expected, actual });
         }
         enter(&self.stream, false)?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         check_slices(&self.stream, false)?;
         // SAFETY: the slice belongs to the context and has room for as many words. It is borrowed
         // mutably, and the guard ensures that it is neither freed nor otherwise used before the
@@ -255,8 +256,8 @@ impl CudaWorkspace {
             return Err(Error::LengthMismatch { expected, actual });
         }
         self.enter()?;
-        let (read, _reading) = points.device_ptr(&self.stream);
-        let (written, _writing) = out.device_ptr_mut(&self.stream);
+        let (read, _reading) = reading(points, &self.stream);
+        let (written, _writing) = writing(out, &self.stream);
         self.executor.check_slices()?;
         if expected == 0 {
             return Ok(());

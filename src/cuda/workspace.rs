@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
+use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::batch::rows::{self, RowsJob};
 use super::engine::Cuda;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::executor::Executor;
+use super::runtime::in_use::{SlicesInUse, writing};
 use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
 use super::runtime::stream::check_device;
@@ -153,7 +154,7 @@ impl CudaWorkspace {
         self.check_device(out.stream())?;
         let len = out.len() as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         let movement =
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
@@ -198,7 +199,7 @@ impl CudaWorkspace {
         self.check_device(out.stream())?;
         let rows = out.len().checked_div(batch.len).unwrap_or(0) as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
@@ -275,7 +276,7 @@ impl CudaWorkspace {
     /// ```
     pub fn arrays<'a>(&'a mut self, bijection: &'a dyn Bijection, len: usize) -> CudaArrays<'a> {
         let Self { stream, executor, strategy, .. } = self;
-        let (strategy, arrays, guards) = (*strategy, Vec::new(), Vec::new());
+        let (strategy, arrays, guards) = (*strategy, Vec::new(), SlicesInUse::default());
         CudaArrays { executor, stream, strategy, bijection, len, arrays, guards }
     }
 
@@ -394,7 +395,7 @@ pub struct CudaArrays<'a> {
     len: usize,
     arrays: Vec<Array>,
     /// They tell the slices' other users when the stream has finished with them.
-    guards: Vec<SyncOnDrop<'a>>,
+    guards: SlicesInUse<'a>,
 }
 
 impl<'a> CudaArrays<'a> {
@@ -420,10 +421,9 @@ impl<'a> CudaArrays<'a> {
         if self.guards.is_empty() {
             self.executor.enter()?;
         }
-        let (source, reading) = source.device_ptr(self.stream);
-        let (out, writing) = out.device_ptr_mut(self.stream);
+        let source = self.guards.read(source, self.stream);
+        let out = self.guards.write(out, self.stream);
         self.arrays.push(Array::given(source, out, size_of::<T>()));
-        self.guards.extend([reading, writing]);
         self.executor.check_slices()?;
         Ok(self)
     }

@@ -8,6 +8,7 @@ use super::plan::{self, array_bytes};
 use crate::affine::Affine;
 use crate::affine::{BitMatrix, Network, check_length, index_bits};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::check_device;
@@ -67,8 +68,8 @@ impl CudaWorkspace {
         check_device(&self.stream, source.stream())?;
         check_device(&self.stream, out.stream())?;
         self.enter()?;
-        let (source, _reading) = source.device_ptr(&self.stream);
-        let (out, _writing) = out.device_ptr_mut(&self.stream);
+        let (source, _reading) = reading(source, &self.stream);
+        let (out, _writing) = writing(out, &self.stream);
         self.executor.check_slices()?;
         let array = Array::given(source, out, size_of::<T>());
         let plan = plan::permute(map, array, &self.executor.device.limits)?;
@@ -97,7 +98,7 @@ impl CudaWorkspace {
         check_length(map, items.len())?;
         check_device(&self.stream, items.stream())?;
         self.enter()?;
-        let (items, _guard) = items.device_ptr_mut(&self.stream);
+        let (items, _guard) = writing(items, &self.stream);
         self.executor.check_slices()?;
         let (items, limits) = (Address::Given(items), &self.executor.device.limits);
         let plan = plan::permute_in_place(map, items, size_of::<T>(), limits)?;
@@ -188,7 +189,7 @@ impl CudaWorkspace {
         network.maps().take(1).try_for_each(|map| check_length(map, items.len()))?;
         check_device(&self.stream, items.stream())?;
         self.enter()?;
-        let (items, _guard) = items.device_ptr_mut(&self.stream);
+        let (items, _guard) = writing(items, &self.stream);
         self.executor.check_slices()?;
         let items = (Address::Given(items), size_of::<T>());
         let limits = &self.executor.device.limits;

@@ -5,6 +5,7 @@ use super::kernels;
 use super::tuning::{self, FillShape};
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
+use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, check_slices, enter};
 use crate::error::Error;
@@ -134,7 +135,7 @@ impl Cuda {
             return Ok(());
         }
         enter(stream, *may_be_captured)?;
-        let (address, _guard) = out.device_ptr_mut(stream);
+        let (address, _guard) = writing(out, stream);
         check_slices(stream, *may_be_captured)?;
         let words = D::words(len);
         let places = Places::new(rng, address, words, D::WORDS);

@@ -18,6 +18,7 @@ use crate::bijection::Bijection;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
+use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, Plan};
 use crate::cuda::runtime::word_type::WordType;
@@ -223,7 +224,7 @@ impl CudaGroup {
         let item = size_of::<T>();
         let Some(job) = job_of_items(bijection, len, item)? else { return Ok(()) };
         self.members.enter()?;
-        let mut guards = Vec::with_capacity(streams.len());
+        let mut guards = SlicesInUse::default();
         let items = writing(items, &streams, &mut guards);
         self.members.check_slices()?;
         let mut copies = Vec::with_capacity(streams.len());
@@ -317,7 +318,7 @@ impl CudaGroup {
         check_word::<N>(len as usize)?;
         let job = Job::new(bijection, len, nowhere())?;
         self.members.enter()?;
-        let mut guards = Vec::with_capacity(streams.len());
+        let mut guards = SlicesInUse::default();
         let out = writing(out, &streams, &mut guards);
         self.members.check_slices()?;
         let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };

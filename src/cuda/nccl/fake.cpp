@@ -92,6 +92,10 @@ int in_group(const char* line, const void* address, size_t count, int type, int 
 
 Comm* of_group = nullptr;
 
+// What the last communicator's thread stores when it ends, and where.
+Comm* last = nullptr;
+Comm** place = nullptr;
+
 }  // namespace
 
 extern "C" {
@@ -106,6 +110,9 @@ size_t fake_log(char* text, size_t room) {
     if (log.size() <= room) std::memcpy(text, log.data(), log.size());
     return log.size();
 }
+
+// The end of the thread that joins the other ranks, later than anyone waits for it.
+void fake_end_init() { *place = last; }
 
 int ncclGetVersion(int* version) {
     *version = setting("version") ? setting("version") : 22803;
@@ -130,6 +137,8 @@ int ncclCommInitRankConfig(Comm** out, int ranks, UniqueId id, int rank, Config*
     note("init " + number(unsigned(rank)) + " of " + number(unsigned(ranks)));
     if (setting("init")) return setting("init");
     *out = new Comm;
+    last = *out;
+    place = out;
     return begin(*out, "init_polls");
 }
 

@@ -60,6 +60,16 @@ impl Fake {
         unsafe { set(name.as_ptr(), value) };
     }
 
+    /// Does what the thread that joins the other ranks does last, after everything else.
+    pub(super) fn end_init(&self) {
+        // SAFETY: the stand-in defines the function with this type.
+        let end: libloading::Symbol<'_, unsafe extern "C" fn()> =
+            unsafe { self.library.get(b"fake_end_init\0") }.unwrap();
+        // SAFETY: it stores to the address that the last `Link::new` has given it, as NCCL does.
+        // That this may be done so late is what is tested.
+        unsafe { end() };
+    }
+
     /// What it has been told so far.
     pub(super) fn log(&self) -> Vec<String> {
         // SAFETY: the stand-in defines the function with this type.

@@ -4,8 +4,9 @@ use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DevicePtr, DeviceRepr};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
 
+use super::in_use::reading;
 use super::stream::failed;
 use crate::error::{Error, GpuError};
 
@@ -136,7 +137,7 @@ impl Memory {
             // each other, by events, before and after they use it.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
-            self.address = memory.device_ptr(stream).0;
+            self.address = reading(&memory, stream).0;
             self.bytes = Some(Allocation::new(memory));
         }
         Ok((self.address, grows))

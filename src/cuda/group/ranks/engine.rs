@@ -18,6 +18,7 @@ use crate::cuda::engine::Cuda;
 use crate::cuda::nccl::{Communicator, Message, NcclId};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::executor::Executor;
+use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::strategy::CudaStrategy;
@@ -265,9 +266,9 @@ impl CudaExchange {
         let guards;
         let given = match checked {
             Ok(()) => {
-                let (source, reading) = source.device_ptr(&stream);
-                let (out, writing) = out.device_ptr_mut(&stream);
-                guards = Some((reading, writing));
+                let (source, read) = reading(source, &stream);
+                let (out, written) = writing(out, &stream);
+                guards = Some((read, written));
                 let given = Given { source, out, lens, item: size_of::<T>(), direction };
                 self.executor.check_slices().map(|()| given)
             }
@@ -331,8 +332,8 @@ impl CudaExchange {
         let guard;
         let given = match copy {
             Ok(copy) => {
-                let (items, writing) = items.device_ptr_mut(&stream);
-                guard = Some(writing);
+                let (items, written) = writing(items, &stream);
+                guard = Some(written);
                 let given = Given { source: items, out: copy, lens: [len; 2], item, direction };
                 self.executor.check_slices().map(|()| given)
             }
