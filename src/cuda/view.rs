@@ -149,8 +149,8 @@ impl CudaWorkspace {
         }
         let plan = values(source, last, first, len, WordType::of_index::<N>(), address)?;
         // SAFETY: the slice belongs to the context and has room for as many words. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
-        // stream has finished with it.
+        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -185,8 +185,8 @@ impl CudaWorkspace {
             });
         }
         // SAFETY: the slice belongs to the context and has room for the words of these places, and
-        // the kernel writes no others. It is borrowed mutably, and the guard ensures that it is
-        // neither freed nor otherwise used before the stream has finished with it.
+        // the kernel writes no others. It is borrowed mutably, and the guard, an `InUse`, ensures
+        // that it is neither freed nor otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }?;
         Ok(total.get())
     }
@@ -233,9 +233,9 @@ impl CudaWorkspace {
         let (address, _guard) = writing(out, &self.stream);
         check_slices(&self.stream, false)?;
         // SAFETY: the slice belongs to the context and has room for as many words. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
-        // stream has finished with it. The words are borrowed, and this function waits for the
-        // stream before it returns; if the driver refuses the copy, it never runs.
+        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it. The words are borrowed, and this function waits
+        // for the stream before it returns; if the driver refuses the copy, it never runs.
         unsafe { result::memcpy_htod_async(address, words, self.stream.cu_stream()) }
             .map_err(|error| failed(error, "copy to the device"))?;
         finish(&self.stream).map_err(|error| failed(error, "copy to the device"))
@@ -264,8 +264,8 @@ impl CudaWorkspace {
         }
         let plan = at_points(source, len, read, expected, written)?;
         // SAFETY: both slices belong to the context and have as many words. One is borrowed, the
-        // other mutably, so they do not overlap, and the guards ensure that neither is freed or
-        // otherwise used before the stream has finished with it.
+        // other mutably, so they do not overlap, and the guards, each an `InUse`, ensure that
+        // neither is freed or otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 }

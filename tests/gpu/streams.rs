@@ -183,7 +183,6 @@ fn both_writers_of_halves_are_waited_for() {
     hold_up(&several.streams[0]);
     a.shuffle().unwrap();
     b.shuffle().unwrap();
-    drop((first, second));
     // Not by `contents`, which waits for all streams before it reads.
     let found = several.streams[3].clone_dtoh(&out).unwrap();
     several.context.synchronize().unwrap();

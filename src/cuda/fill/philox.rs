@@ -142,8 +142,9 @@ impl Cuda {
         let mut plan = Plan::new();
         plan.launch(places.launch::<ROUNDS>(D::NAME, words, device.limits.multiprocessors)?);
         // SAFETY: the plan writes `words` words from the address on, which are exactly the slice.
-        // The slice belongs to the context and is borrowed mutably, and the guard ensures that it
-        // is neither freed nor otherwise used before the stream has finished with it.
+        // The slice belongs to the context and is borrowed mutably, and the guard, an `InUse`,
+        // ensures that it is neither freed nor otherwise used before the stream has finished with
+        // it.
         unsafe { self.executor().execute(&plan) }?;
         let groups = len.div_ceil(D::NUMBERS);
         rng.skip(groups as u128 * D::WORDS as u128);

@@ -90,7 +90,7 @@ pub struct CudaStreams<G> {
 }
 
 impl<G: DeviceGenerator> CudaStreams<G> {
-    /// Copies an ensemble's states to the GPU.
+    /// Copies an ensemble's states to the GPU, and waits for the copy.
     ///
     /// # Errors
     ///
@@ -168,8 +168,8 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         let plan = plan::<G, D>(job)?;
         // SAFETY: `states` has the states of `count` streams and the slice has room for `len`
         // numbers. Both belong to the context and are borrowed mutably, so they do not overlap, and
-        // the guards ensure that they are neither freed nor otherwise used before the stream has
-        // finished with them.
+        // the guards, each an `InUse`, ensure that they are neither freed nor otherwise used before
+        // the stream has finished with them.
         unsafe { self.executor.execute(&plan) }
     }
 }

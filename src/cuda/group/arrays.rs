@@ -206,9 +206,9 @@ impl<'a> CudaGroupArrays<'a> {
         let moved = group.plan_items(&job, &slices, direction, &mut |group, phases| {
             // SAFETY: `array` has checked that each slice belongs to its member's context, and that
             // each source and each target have as many items as the job. Sources are borrowed and
-            // targets borrowed mutably, so no target overlaps anything else, and the guards ensure
-            // that none is freed or otherwise used before its member's stream has finished, for
-            // which all streams wait in the end.
+            // targets borrowed mutably, so no target overlaps anything else, and the guards, each
+            // an `InUse`, ensure that none is freed or otherwise used before its member's stream
+            // has finished, for which all streams wait in the end.
             unsafe { group.members.execute(phases) }
         });
         drop(guards);

@@ -247,8 +247,8 @@ impl CudaGroup {
         let moved = self.plan_items(&job, &arrays, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each member's copies are
             // working memory with room for as many items. The slices are borrowed mutably, and the
-            // guards ensure that none is freed or otherwise used before its member's stream has
-            // finished, for which all streams wait in the end.
+            // guards, each an `InUse`, ensure that none is freed or otherwise used before its
+            // member's stream has finished, for which all streams wait in the end.
             unsafe { group.members.execute(phases) }?;
             // SAFETY: the same memory, in the other direction, after all items have been copied.
             unsafe { group.members.execute(&back) }
@@ -324,8 +324,8 @@ impl CudaGroup {
         let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
         let done = self.plan_directly(&job, Vec::new(), &[of], &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
-            // guard ensures that it is neither freed nor otherwise used before its member's stream
-            // has finished, for which all streams wait in the end.
+            // guard, an `InUse`, ensures that it is neither freed nor otherwise used before its
+            // member's stream has finished, for which all streams wait in the end.
             unsafe { group.members.execute(phases) }
         });
         drop(guards);

@@ -41,6 +41,8 @@ pub(crate) struct InUse<'a> {
     event: Option<&'a CudaEvent>,
     /// The stream that a source was made in, and that frees it, if that is another one.
     home: Option<&'a CudaStream>,
+    /// Whether others may have recorded the event since the slice was taken into use.
+    is_shared: bool,
 }
 
 /// Takes a slice into use that a stream reads. Returns its address.
@@ -50,19 +52,19 @@ pub(crate) fn reading<'a, T>(
 ) -> (u64, InUse<'a>) {
     let (address, guard) = slice.device_ptr(stream);
     let home = Some(&**slice.stream()).filter(|&home| home != stream);
-    (address, InUse { stream, event: event(guard), home })
+    (address, InUse { stream, event: event(guard), home, is_shared: true })
 }
 
 /// Takes a slice into use that a stream writes. Returns its address.
 ///
-/// Its writers are in order, since each borrows it mutably. Those of two parts of it may record its
-/// event at the same time; the stream that it was made in waits for that event when it is dropped.
-pub(crate) fn writing<'a, T>(
-    slice: &'a mut impl DeviceArrayMut<T>,
+/// Its writers are in order, since each borrows it mutably, but for those of two parts of it. They
+/// have one event, and the stream that the slice was made in waits for that when it is dropped.
+pub(crate) fn writing<'a, T, A: DeviceArrayMut<T>>(
+    slice: &'a mut A,
     stream: &'a CudaStream,
 ) -> (u64, InUse<'a>) {
     let (address, guard) = slice.device_ptr_mut(stream);
-    (address, InUse { stream, event: event(guard), home: None })
+    (address, InUse { stream, event: event(guard), home: None, is_shared: A::IS_PART })
 }
 
 /// The slices of a call, which are let go when this is dropped: those that are written first, so
@@ -139,8 +141,10 @@ impl InUse<'_> {
             return Ok(());
         }
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the stream and the event exist, since they are borrowed.
-        unsafe { result::stream::wait_event(stream, event.cu_event(), wait) }?;
+        if self.is_shared {
+            // SAFETY: the stream and the event exist, since they are borrowed.
+            unsafe { result::stream::wait_event(stream, event.cu_event(), wait) }?;
+        }
         // SAFETY: as above. The event is of the stream's context, as every slice that is accepted.
         unsafe { result::event::record(event.cu_event(), stream) }?;
         if let Some(home) = self.home {

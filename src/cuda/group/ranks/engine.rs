@@ -278,8 +278,9 @@ impl CudaExchange {
             }
         };
         // SAFETY: both slices are of this context, as long as they say, and borrowed, `out`
-        // mutably, so they do not overlap. The guards ensure that none is freed or otherwise used
-        // before this stream has finished, which waits for the one of the messages.
+        // mutably, so they do not overlap. The guards, each an `InUse`, ensure that none is freed
+        // or otherwise used before this stream has finished, which waits for the one of the
+        // messages.
         let moved = unsafe { self.agree_and_move(bijection, given) };
         drop(guards);
         moved
@@ -344,8 +345,8 @@ impl CudaExchange {
         };
         let back = given.as_ref().map(|given| (given.out, given.source)).ok();
         // SAFETY: the slice is of this context and borrowed mutably, the copies are working memory
-        // with room for as many items, and the guard ensures that the slice is neither freed nor
-        // otherwise used before this stream has finished.
+        // with room for as many items, and the guard, an `InUse`, ensures that the slice is neither
+        // freed nor otherwise used before this stream has finished.
         unsafe { self.agree_and_move(bijection, given) }?;
         // The items are taken back only when they have come on all ranks.
         let come = self.synchronize();
