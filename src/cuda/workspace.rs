@@ -14,6 +14,7 @@ use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
 use super::runtime::stream::check_device;
 use super::runtime::word_type::WordType;
+use super::shuffle::job::any_address;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
@@ -37,11 +38,21 @@ use crate::word::Word;
 /// outlive the graph. With more than one stream in the context, cudarc's event tracking must be off
 /// for the slices, since a capture cannot wait for events from outside.
 ///
-/// A workspace serves one stream, so that calls cannot disturb each other's working memory. Like
-/// cudarc's own functions, a call waits for other streams of the same
+/// A workspace serves one stream at a time, so that calls cannot disturb each other's working
+/// memory. Like cudarc's own functions, a call waits for other streams of the same
 /// [`CudaContext`](cudarc::driver::CudaContext) that use its slices. Slices of another
 /// `CudaContext` are refused, even if it is on the same device; for those, create an engine [on
 /// their stream](Cuda::on_stream).
+///
+/// # Several streams
+///
+/// Several calls may read one slice in several streams, at the same time. Whoever overwrites or
+/// drops the slice after that waits for all of them, and so does the stream that the slice was made
+/// in, whatever that does next: make a source in the stream of its shuffle if the two should not
+/// wait for each other. One case is left, which is cudarc's. If one of its own functions reads the
+/// slice in a second stream after a call of ours, cudarc forgets our call, and a write in a third
+/// stream, in which the slice was not made, does not wait for it. Have that stream
+/// [wait](cudarc::driver::CudaStream::join) for the call's before it writes.
 ///
 /// # Memory
 ///
@@ -106,6 +117,27 @@ impl CudaWorkspace {
         &self.stream
     }
 
+    /// Has the calls from now on run in another stream of the context, such as one of another
+    /// library's that cudarc has [wrapped](cudarc::driver::CudaContext::wrap_borrowed_stream). The
+    /// workspace keeps its kernels and its memory, which is allocated and freed in the order of the
+    /// stream that it was made on.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if the stream is of another context.
+    ///
+    /// # Safety
+    ///
+    /// Before the next call the stream waits for all that earlier calls of this workspace have put
+    /// in other streams, by an event for example: they use the same working memory. The stream that
+    /// the workspace was made on does so before the workspace is dropped.
+    pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), Error> {
+        self.check_device(&stream)?;
+        self.executor.stream = stream.clone();
+        self.stream = stream;
+        Ok(())
+    }
+
     /// The bytes of device memory that it holds.
     pub fn bytes(&self) -> usize {
         self.executor.bytes() + self.parts.held()
@@ -125,11 +157,8 @@ impl CudaWorkspace {
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<usize, Error> {
-        let limits = self.executor.device.limits;
-        for jobs in there_and_back::<T>(bijection, len)? {
-            self.executor.reserve(&jobs.plan(self.strategy, &limits)?)?;
-        }
-        Ok(self.bytes())
+        let at = any_address::<T>();
+        self.reserve_raw(bijection, at, at, len, size_of::<T>())
     }
 
     /// Writes the permutation of `out.len()` items: `out[k] = p[k]`.
@@ -161,8 +190,8 @@ impl CudaWorkspace {
         let jobs = Jobs::new(bijection, len, movement)?;
         let plan = jobs.plan(self.strategy, &self.executor.device.limits)?;
         // SAFETY: the slice belongs to the context and has room for the jobs' indexes. It is
-        // borrowed mutably, and the guard ensures that it is neither freed nor otherwise used
-        // before the stream has finished with it.
+        // borrowed mutably, and the guard, an `InUse`, ensures that it is neither freed nor
+        // otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -204,8 +233,8 @@ impl CudaWorkspace {
         let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the slice belongs to the context and has room for the job's rows. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
-        // stream has finished with it.
+        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it.
         unsafe { rows::write(&mut self.executor, &job) }
     }
 
@@ -303,6 +332,27 @@ impl CudaWorkspace {
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
         // which do not overlap, and that they are the stream's until it has done with them.
         unsafe { self.move_raw(bijection, len, array, Direction::Shuffle) }
+    }
+
+    /// As [`reserve`](Self::reserve), for items at raw addresses, whose alignment decides which
+    /// kernels move them. Nothing is read or written there.
+    ///
+    /// # Errors
+    ///
+    /// As [`reserve`](Self::reserve).
+    pub fn reserve_raw(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: u64,
+        out: u64,
+        len: usize,
+        item_bytes: usize,
+    ) -> Result<usize, Error> {
+        let limits = self.executor.device.limits;
+        for jobs in there_and_back(bijection, len, Array::given(source, out, item_bytes))? {
+            self.executor.reserve(&jobs.plan(self.strategy, &limits)?)?;
+        }
+        Ok(self.bytes())
     }
 
     /// Undoes [`shuffle_raw`](Self::shuffle_raw).
@@ -459,8 +509,8 @@ impl<'a> CudaArrays<'a> {
         let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
         // SAFETY: `array` has checked that all slices belong to the engine's context and have `len`
         // items. Sources are borrowed and targets borrowed mutably, so no target overlaps anything
-        // else. The guards ensure that none of them is freed or otherwise used before the stream
-        // has finished with it.
+        // else. The guards, each an `InUse`, ensure that none of them is freed or otherwise used
+        // before the stream has finished with it.
         let done = unsafe { move_arrays(executor, strategy, bijection, len, arrays, direction) };
         drop(guards);
         done
