@@ -131,6 +131,23 @@ impl CudaWorkspace {
     /// Before the next call the stream waits for all that earlier calls of this workspace have put
     /// in other streams, by an event for example: they use the same working memory. The stream that
     /// the workspace was made on does so before the workspace is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = Cuda::new()?;
+    /// let mut workspace = CudaWorkspace::new(&cuda);
+    /// // It waits for what is in the engine's stream now.
+    /// let other = cuda.stream().fork()?;
+    /// // SAFETY: no call has been made since, and the engine's stream waits below.
+    /// unsafe { workspace.set_stream(other.clone()) }?;
+    /// // .. calls of the workspace, and then, before it is dropped:
+    /// cuda.stream().join(&other)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), Error> {
         self.check_device(&stream)?;
         self.executor.stream = stream.clone();
