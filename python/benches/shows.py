@@ -8,7 +8,9 @@ Cases whose framework is not installed are left out, and say so. Each case runs 
 own, so that the peak of its memory is its own. A time is the least of several, with the two sides
 taken in turn. `--quick` takes a hundredth of the lengths, to see that it works.
 
-Build the wheel for it with `maturin build --release` in `python`.
+Build the wheel for it with `maturin build --release` in `python`. Short calls on a GPU are apart:
+`--only gpu-small --out benches/results/python-gpu-small.csv`; python-gpu-small-before.csv has those
+of the package before its calls ran in the caller's stream.
 """
 
 from __future__ import annotations
@@ -267,6 +269,62 @@ def choice(scale):
 
 
 @case("torch")
+def gpu_small(scale):
+    """Few items on a GPU: the time of a call from Python, with a wait for the GPU after each call
+    and without one, beside PyTorch's `x[randperm]` and `randperm`."""
+    import bijective_shuffle as bs
+    import torch
+
+    if not torch.cuda.is_available():
+        print("gpu-small: left out, without a GPU", file=sys.stderr)
+        return
+    repeats = 2000 // scale
+
+    def calls(function, is_waited):
+        def run():
+            for _ in range(repeats):
+                function()
+                if is_waited:
+                    torch.cuda.synchronize()
+            torch.cuda.synchronize()
+
+        return run
+
+    for n in (1000, 100_000):
+        x = torch.arange(n, device="cuda")
+        out = torch.empty_like(x)
+        p = bs.Permutation(n, 42)
+        expected = torch.from_numpy(p.to_numpy()).cuda()
+        assert torch.equal(bs.cuda.shuffled(x, 42, out=out), expected)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            bs.cuda.shuffled(x, 42, out=out)
+        theirs = lambda: x[torch.randperm(n, device="cuda")]  # noqa: E731
+        randperm = lambda: torch.randperm(n, device="cuda")  # noqa: E731
+        index = randperm()
+        pairs = {
+            "shuffle, beside x[randperm]": (lambda: bs.shuffle(x, 42), theirs),
+            "shuffled, beside x[randperm]": (lambda: bs.cuda.shuffled(x, 42), theirs),
+            "shuffled to `out`, beside x[randperm]": (
+                lambda: bs.cuda.shuffled(x, 42, out=out), theirs
+            ),
+            "shuffled in a graph, beside x[index]": (graph.replay, lambda: x[index]),
+            "randperm": (lambda: bs.cuda.randperm(n, 42), randperm),
+            "randperm to `out`": (
+                lambda: bs.cuda.randperm(n, 42, out=out), lambda: torch.randperm(n, out=out)
+            ),
+            "nothing but the wait": (lambda: None, lambda: None),
+        }
+        for what, functions in pairs.items():
+            for is_waited in (True, False):
+                for function in functions:
+                    calls(function, is_waited)()
+                times = least(*(calls(function, is_waited) for function in functions), rounds=7)
+                how = "with a wait each" if is_waited else "in a row"
+                yield f"{n} int64: {what}, {how}", *(time / repeats for time in times)
+
+
+@case("torch")
 def gpu(scale):
     """Tensors on a GPU, beside PyTorch's `randperm` and indexing."""
     import bijective_shuffle as bs
@@ -376,7 +434,7 @@ def spark(scale):
 
 def machine(name):
     """The machine that a case is about."""
-    if name == "gpu":
+    if name.startswith("gpu"):
         import torch
 
         if torch.cuda.is_available():
@@ -434,7 +492,9 @@ def main():
     if arguments.quick:
         return
     with arguments.out.open("w", newline="") as file:
-        file.write("# $ python python/benches/shows.py\n")
+        # Those of python.csv are of several runs.
+        own = [] if arguments.out.name == "python.csv" else sys.argv[1:]
+        file.write("# $ " + " ".join(["python python/benches/shows.py", *own]) + "\n")
         writer = csv.writer(file, lineterminator="\n")
         head = ["date", "revision", "machine", "case", "what", "ours", "theirs", "theirs / ours"]
         writer.writerow(head)

@@ -1,9 +1,16 @@
 """Arrays in the memory of an NVIDIA GPU: those of PyTorch and CuPy, and any others that have
 `__cuda_array_interface__` or, for DLPack, `__dlpack__` and `__dlpack_device__`.
 
-Nothing is copied to the host, and no call waits for the GPU: the work is ordered with the caller's
+Nothing is copied to the host, and no call waits for the GPU: the work is done in the caller's
 stream, which is the current one of PyTorch or CuPy, or `stream`, as a number. The values are those
 of the CPU.
+
+Arrays are in C order. With `contiguous=True` one of PyTorch or CuPy that is not, such as a
+transposed one, is copied, and the copy is shuffled and copied back.
+
+Calls can be captured in a CUDA graph, such as `torch.cuda.graph` makes, once a call has been made
+on that GPU. The graph does what they would do, with the same seed and the same arrays, and keeps
+their working memory as long as it exists. The arrays have to be kept by the caller.
 
 It needs a driver for CUDA 12 or later, and the compiler NVRTC, which comes with CUDA and with
 PyTorch. Without them calls raise `GpuUnavailableError`, which is an `ImportError`.
@@ -12,6 +19,7 @@ PyTorch. Without them calls raise `GpuUnavailableError`, which is an `ImportErro
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 from . import _native
@@ -20,30 +28,64 @@ from ._native import ArrayError, Permutation
 __all__ = ["randperm", "shuffle", "shuffled", "unshuffle"]
 
 
-def shuffle(a: Any, seed: int | bytes, epoch: int = 0, *, stream: int | None = None) -> None:
+def shuffle(
+    a: Any,
+    seed: int | bytes,
+    epoch: int = 0,
+    *,
+    contiguous: bool = False,
+    stream: int | None = None,
+) -> None:
     """Shuffles an array in place along its first axis, as `bijective_shuffle.shuffle` does. It
-    takes memory for one copy, which is freed by the stream; `shuffled(.., out=..)` takes none.
+    takes memory for one copy from the array's library, or from the driver if that is neither
+    PyTorch nor CuPy or `stream` is given; `shuffled(.., out=..)` takes none.
 
-    Raises `ArrayError` for an array that is read-only or not in C order.
+    Raises `ArrayError` for an array that is read-only, or not in C order without `contiguous`.
     """
-    _native.gpu_reorder(_order(a, seed, epoch), a, None, *_place(a, stream), False)
+    _in_place(a, (seed, epoch), contiguous, stream, False)
 
 
-def unshuffle(a: Any, seed: int | bytes, epoch: int = 0, *, stream: int | None = None) -> None:
+def unshuffle(
+    a: Any,
+    seed: int | bytes,
+    epoch: int = 0,
+    *,
+    contiguous: bool = False,
+    stream: int | None = None,
+) -> None:
     """Undoes `shuffle` with the same seed and epoch."""
-    _native.gpu_reorder(_order(a, seed, epoch), a, None, *_place(a, stream), True)
+    _in_place(a, (seed, epoch), contiguous, stream, True)
 
 
 def shuffled(
-    a: Any, seed: int | bytes, epoch: int = 0, *, out: Any = None, stream: int | None = None
+    a: Any,
+    seed: int | bytes,
+    epoch: int = 0,
+    *,
+    out: Any = None,
+    contiguous: bool = False,
+    stream: int | None = None,
 ) -> Any:
     """A shuffled copy of an array, as the same library makes it, or written to `out`."""
+    library = _library(a)
+    if out is None and library is None:
+        raise TypeError("give `out` for an array that is neither PyTorch's nor CuPy's")
+    if _is_lazy(a, library):
+        a = a.resolve_conj().resolve_neg()
+    source = _in_order(a, library, stream) if contiguous else a
+    memory, rows, place = _seen(source, library, stream)
+    target = None
     if out is None:
-        library = _library(a)
-        if library is None:
-            raise TypeError("give `out` for an array that is neither PyTorch's nor CuPy's")
-        out = library.empty_like(a)
-    _native.gpu_reorder(_order(a, seed, epoch), a, out, *_place(a, stream), False)
+        with _device(library, source):
+            out = library.empty_like(source)
+    elif _is_lazy(out, _library(out)):
+        raise ArrayError("`out` is a conjugated or negated view: give an array of its own")
+    elif contiguous:
+        target = _in_order(out, _library(out), stream)
+    written = _seen(out if target is None else target, _library(out), stream)[0]
+    _native.gpu_reorder(Permutation(rows, seed, epoch), memory, written, *place, False)
+    if target is not None and target is not out:
+        out[...] = target
     return out
 
 
@@ -66,19 +108,21 @@ def randperm(
     order = Permutation(n, seed, epoch)
     if out is None:
         # So that it is said what is missing, before a framework says it in its own way.
-        _native.gpu(_index(device))
+        number = _index(device)
+        _native.gpu(number)
         if library == "torch":
             import torch
 
-            out = torch.empty(n, dtype=getattr(torch, dtype), device=f"cuda:{_index(device)}")
+            out = torch.empty(n, dtype=getattr(torch, dtype), device=f"cuda:{number}")
         elif library == "cupy":
             import cupy
 
-            with cupy.cuda.Device(_index(device)):
+            with cupy.cuda.Device(number):
                 out = cupy.empty(n, dtype=dtype)
         else:
             raise ValueError(f"library is 'torch' or 'cupy', not {library!r}")
-    _native.gpu_indexes(order, out, *_place(out, stream))
+    memory, _, place = _seen(out, _library(out), stream)
+    _native.gpu_indexes(order, memory, *place)
     return out
 
 
@@ -92,10 +136,69 @@ def _index(device: Any) -> int:
     return int(number or 0)
 
 
+def _in_place(
+    a: Any, key: tuple[int | bytes, int], contiguous: bool, stream: int | None, undo: bool
+) -> None:
+    library = _library(a)
+    moved = _in_order(a, library, stream) if contiguous else a
+    memory, rows, place = _seen(moved, library, stream)
+    order = Permutation(rows, *key)
+    if library is None or stream is not None:
+        _native.gpu_reorder(order, memory, None, *place, undo)
+        return
+    # Another stream than the current one would not be waited for when the copy is let go.
+    with _device(library, moved):
+        copy = library.empty_like(moved)
+    is_copied = moved is not a
+    # As that of the array, but for the address, so there is nothing else to ask.
+    is_known = isinstance(memory, tuple)
+    room = (copy.data_ptr(), *memory[1:]) if is_known else _seen(copy, library, stream)[0]
+    _native.gpu_reorder(order, memory, room, *place, undo, not is_copied)
+    if is_copied:
+        a[...] = copy
+
+
+class _Nothing:
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+_NOTHING = _Nothing()
+
+
+def _device(library: Any, a: Any) -> Any:
+    """CuPy makes arrays on the current device, PyTorch on that of the array that is given."""
+    return _NOTHING if library.__name__ == "torch" else a.device
+
+
 def _library(a: Any) -> Any:
     """PyTorch or CuPy, if the array is one of theirs."""
     name = type(a).__module__.partition(".")[0]
     return sys.modules.get(name) if name in {"torch", "cupy"} else None
+
+
+def _is_lazy(a: Any, library: Any) -> bool:
+    """Whether the values of a tensor are not what is in its memory."""
+    is_torch = library is not None and library.__name__ == "torch"
+    return is_torch and (a.is_conj() or a.is_neg())
+
+
+def _in_order(a: Any, library: Any, stream: int | None) -> Any:
+    """An array, or a copy of it in C order if it is in another."""
+    if library is None:
+        raise TypeError("`contiguous` is for arrays of PyTorch and CuPy: copy it before the call")
+    is_torch = library.__name__ == "torch"
+    if a.is_contiguous() if is_torch else a.flags.c_contiguous:
+        return a
+    if stream is not None:
+        raise ValueError("`contiguous` copies in the library's current stream: leave out `stream`")
+    from ._arrays import _overlaps_itself
+
+    strides, shape = (a.stride(), a.shape) if is_torch else (a.strides, a.shape)
+    if _overlaps_itself(SimpleNamespace(strides=strides, shape=shape, itemsize=1)):  # type: ignore[arg-type]
+        raise ArrayError("items of the array share memory: copy it before the call")
+    return a.contiguous() if is_torch else library.ascontiguousarray(a)
 
 
 # Kinds of devices of DLPack: a GPU, and memory that it shares with the host.
@@ -104,39 +207,65 @@ _CUDA, _CUDA_MANAGED = 2, 13
 
 def is_on_gpu(a: Any) -> bool:
     """Whether an array is in the memory of an NVIDIA GPU."""
+    library = _library(a)
+    if library is not None and library.__name__ == "torch":
+        return bool(getattr(a, "is_cuda", False))
     if hasattr(a, "__cuda_array_interface__"):
         return True
     return hasattr(a, "__dlpack__") and a.__dlpack_device__()[0] in {_CUDA, _CUDA_MANAGED}
 
 
-def _check(a: Any) -> None:
-    if not is_on_gpu(a):
+# The types of indexes, as in `__cuda_array_interface__`.
+_TYPES = {
+    "torch.int32": "<i4", "torch.uint32": "<u4", "torch.int64": "<i8", "torch.uint64": "<u8"
+}
+
+
+def _seen(a: Any, library: Any, stream: int | None) -> tuple[Any, int, tuple[int, int]]:
+    """An array as `_native` takes it, its rows, the number of its GPU, and the stream that its
+    library uses now.
+
+    Each question is asked once: the interface of a tensor takes PyTorch longer to make than the
+    driver takes to launch a kernel.
+    """
+    if library is not None and library.__name__ == "torch":
+        if (
+            type(a) is library.Tensor
+            and a.is_cuda
+            and a.layout is library.strided
+            and not a.requires_grad
+            and a.dim()
+            and a.is_contiguous()
+        ):
+            rows, item, dtype = len(a), a.element_size(), str(a.dtype)
+            width = a.numel() // rows * item if rows else item
+            memory = (a.data_ptr(), rows, width, _TYPES.get(dtype, dtype))
+            return memory, rows, _torch_place(a, library, stream)
+    interface = getattr(a, "__cuda_array_interface__", None)
+    if interface is None and not is_on_gpu(a):
         raise TypeError(f"not an array in the memory of a GPU: {type(a).__name__}")
-
-
-def _order(a: Any, seed: int | bytes, epoch: int) -> Permutation:
-    _check(a)
-    by_interface = hasattr(a, "__cuda_array_interface__")
-    shape = a.__cuda_array_interface__["shape"] if by_interface else a.shape
+    shape = a.shape if interface is None else interface["shape"]
     if not shape:
         raise ArrayError("an array without an axis has no rows to shuffle")
-    return Permutation(shape[0], seed, epoch)
-
-
-def _place(a: Any, stream: int | None) -> tuple[int, int]:
-    """The number of the array's GPU, and of the stream that its library uses now."""
-    _check(a)
-    library = _library(a)
+    memory = a if interface is None else interface
     if library is None:
-        device = a.__dlpack_device__()[1] if hasattr(a, "__dlpack_device__") else 0
+        number = a.__dlpack_device__()[1] if hasattr(a, "__dlpack_device__") else 0
         # 1 stands for the default stream, 0 is not allowed there.
-        given = getattr(a, "__cuda_array_interface__", {}).get("stream")
-        return device, stream if stream is not None else given or 1
-    if library.__name__ == "torch":
-        number = a.device.index
-        current = library.cuda.current_stream(a.device).cuda_stream
+        given = (interface or {}).get("stream")
+        place = number, stream if stream is not None else given or 1
+    elif library.__name__ == "torch":
+        place = _torch_place(a, library, stream)
     else:
-        number = a.device.id
         with a.device:
             current = library.cuda.get_current_stream().ptr
-    return number, current if stream is None else stream
+        place = a.device.id, current if stream is None else stream
+    return memory, shape[0], place
+
+
+def _torch_place(a: Any, library: Any, stream: int | None) -> tuple[int, int]:
+    number = a.get_device()
+    if stream is None:
+        # A tenth of the time of `torch.cuda.current_stream`, which makes an object.
+        raw = getattr(library._C, "_cuda_getCurrentRawStream", None)
+        stream = raw(number) if raw else library.cuda.current_stream(number).cuda_stream
+    return number, stream

@@ -2,14 +2,13 @@
 //! `__cuda_array_interface__`, which are the arrays of CuPy, PyTorch, JAX and Numba, and those that
 //! have `__dlpack__`.
 //!
-//! The work is done in a stream of ours. It begins when the caller's stream has come to the call,
-//! and what the caller's stream does next waits for it, both by events: the host waits for nothing,
-//! and the caller may free or use the arrays as after any call of its own library.
+//! The work is done in the caller's stream: the host waits for nothing, and the caller may free or
+//! use the arrays as after any call of its own library.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::errors::{ArrayError, exception};
+use crate::errors::ArrayError;
 use crate::permutation::Permutation;
 
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
@@ -18,6 +17,9 @@ mod device;
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 #[path = "gpu/none.rs"]
 mod device;
+#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
+#[path = "gpu/graph.rs"]
+mod graph;
 
 #[path = "gpu/dlpack.rs"]
 mod dlpack;
@@ -38,6 +40,9 @@ impl DeviceMemory {
     }
 }
 
+const NOT_IN_ORDER: &str = "an array on a GPU is shuffled in C order: `contiguous=True` of \
+                            bijective_shuffle.cuda shuffles a copy and copies it back";
+
 /// What the interface of an array says.
 struct Described {
     memory: DeviceMemory,
@@ -51,16 +56,25 @@ struct Described {
 }
 
 impl Described {
+    /// What `bijective_shuffle.cuda` has found out about an array: the dictionary of its interface,
+    /// which takes some libraries long to make, or its address, its rows, their bytes and the type
+    /// of its items; or an array that is to be asked.
     fn of(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Self> {
-        if array.hasattr("__cuda_array_interface__")? {
-            Self::by_interface(array)
-        } else {
-            dlpack::describe(array, stream)
+        if let Ok(known) = array.cast::<PyTuple>() {
+            let (address, rows, width, typestr) = known.extract()?;
+            let memory = DeviceMemory { address, rows, width };
+            return Ok(Self { memory, typestr, is_read_only: false, device: None, taken: None });
+        }
+        if let Ok(interface) = array.cast::<PyDict>() {
+            return Self::by_interface(interface);
+        }
+        match array.getattr_opt("__cuda_array_interface__")? {
+            Some(interface) => Self::by_interface(&interface.cast_into::<PyDict>()?),
+            None => dlpack::describe(array, stream),
         }
     }
 
-    fn by_interface(array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let interface = array.getattr("__cuda_array_interface__")?.cast_into::<PyDict>()?;
+    fn by_interface(interface: &Bound<'_, PyDict>) -> PyResult<Self> {
         let part = |name: &str| {
             let missing = || ArrayError::new_err(format!("the array's interface has no {name}"));
             interface.get_item(name)?.ok_or_else(missing)
@@ -79,7 +93,7 @@ impl Described {
         if let Some(strides) = interface.get_item("strides")?.filter(|strides| !strides.is_none()) {
             let strides: Vec<isize> = strides.cast_into::<PyTuple>()?.extract()?;
             if !is_c_order(&shape, &strides, item) {
-                return Err(ArrayError::new_err("an array on a GPU is shuffled in C order only"));
+                return Err(ArrayError::new_err(NOT_IN_ORDER));
             }
         }
         let memory = DeviceMemory { address, rows, width };
@@ -136,14 +150,17 @@ fn is_c_order(shape: &[usize], strides: &[isize], item: usize) -> bool {
 #[pyfunction]
 #[pyo3(signature = (device=0))]
 pub(crate) fn gpu(py: Python<'_>, device: usize) -> PyResult<String> {
-    py.detach(|| device::name(device)).map_err(exception)
+    py.detach(|| device::name(device))
 }
 
 /// Moves the rows of an array on a GPU by a permutation of their length, or back: in place, or to
-/// another array of that shape and type. It does not wait for the GPU.
+/// another array of that shape and type. With `back` that is room for a copy, and they are moved in
+/// place. It does not wait for the GPU.
 ///
 /// `stream` is the caller's stream as a number.
 #[pyfunction]
+#[pyo3(signature = (permutation, source, out, device, stream, undo, back=false))]
+#[expect(clippy::too_many_arguments, reason = "they are keyword arguments of Python's functions")]
 pub(crate) fn gpu_reorder<'py>(
     py: Python<'py>,
     permutation: &Bound<'py, Permutation>,
@@ -152,12 +169,15 @@ pub(crate) fn gpu_reorder<'py>(
     device: usize,
     stream: u64,
     undo: bool,
+    back: bool,
 ) -> PyResult<()> {
     let order = &permutation.get().order;
-    let (from, to) = match out {
-        None => (Described::written(source, stream)?, None),
-        Some(out) => (Described::of(source, stream)?, Some(Described::written(out, stream)?)),
+    let from = if back || out.is_none() {
+        Described::written(source, stream)?
+    } else {
+        Described::of(source, stream)?
     };
+    let to = out.map(|out| Described::written(out, stream)).transpose()?;
     for array in to.iter().chain([&from]) {
         array.check_device(device)?;
     }
@@ -179,7 +199,7 @@ pub(crate) fn gpu_reorder<'py>(
         return Ok(());
     }
     let (source, out) = (from.memory, to.as_ref().map(|to| to.memory));
-    let done = py.detach(|| device::reorder(order, source, out, device, stream, undo));
+    let done = py.detach(|| device::reorder(order, source, out, back, (device, stream), undo));
     // With the GIL, which their owner's code may need. The memory is in use until the caller's
     // stream has come to the end of this work.
     drop((from.taken, to.and_then(|to| to.taken)));

@@ -1,6 +1,10 @@
 """Arrays on a GPU, by their interfaces. What needs no GPU comes first."""
 
 import ctypes
+import gc
+import subprocess
+import sys
+import time
 
 import bijective_shuffle as bs
 import numpy as np
@@ -54,6 +58,34 @@ def test_what_is_not_on_a_gpu():
     for bad in ("cpu", "cuda:x", "cuda1x"):
         with pytest.raises(ValueError):
             cuda.randperm(10, 1, device=bad)
+
+
+def test_an_array_is_asked_for_its_interface_once():
+    """PyTorch takes 2 microseconds to make it, as long as the driver to launch a kernel."""
+
+    class Counted:
+        asked = 0
+
+        @property
+        def __cuda_array_interface__(self):
+            self.asked += 1
+            return {"shape": (0, 3), "typestr": "<i8", "data": (4096, False), "version": 3}
+
+    for call in (lambda a: cuda.shuffle(a, 1), lambda a: cuda.unshuffle(a, 1),
+                 lambda a: cuda.shuffled(a, 1, out=Counted()),
+                 lambda a: cuda.shuffled(Counted(), 1, out=a)):
+        a = Counted()
+        call(a)
+        assert a.asked == 1
+
+
+def test_copies_are_made_by_the_arrays_own_library():
+    for call in (lambda: cuda.shuffle(Described(strides=(8,)), 1, contiguous=True),
+                 lambda: cuda.unshuffle(Described(), 1, contiguous=True)):
+        with pytest.raises(TypeError, match="PyTorch and CuPy"):
+            call()
+    with pytest.raises(bs.ArrayError, match="contiguous=True"):
+        cuda.shuffle(Described(strides=(8,)), 1)
 
 
 @pytest.mark.skipif(is_there(), reason="there is a GPU")
@@ -352,3 +384,171 @@ def test_arrays_on_a_gpu_that_are_refused():
     part = torch.arange(100, device="cuda")[37:]
     bs.shuffle(part, 1)
     assert np.array_equal(part.cpu().numpy(), 37 + bs.Permutation(63, 1).to_numpy())
+
+
+@needs_gpu
+@pytest.mark.parametrize("library", [torch_arrays, cupy_arrays])
+def test_arrays_in_another_order_are_copied_if_that_is_asked_for(library):
+    up, down = library()
+    host = np.arange(60 * 70).reshape(60, 70)
+    for cut in (lambda a: a.T, lambda a: a[::2], lambda a: a[:, 1], lambda a: a[:, ::3], lambda a: a):
+        expected = bs.shuffled(cut(host), 42, 3)
+        whole = up(host.copy())
+        a = cut(whole)
+        copy = cuda.shuffled(a, 42, 3, contiguous=True)
+        assert np.array_equal(down(copy), expected) and np.array_equal(down(a), cut(host))
+        cuda.shuffle(a, 42, 3, contiguous=True)
+        assert np.array_equal(down(a), expected)
+        # What is beside the items is as it was.
+        changed = host.copy()
+        cut(changed)[...] = expected
+        assert np.array_equal(down(whole), changed)
+        out = cut(up(np.zeros_like(host)))
+        assert cuda.shuffled(cut(up(host.copy())), 42, 3, out=out, contiguous=True) is out
+        assert np.array_equal(down(out), expected)
+        cuda.unshuffle(a, 42, 3, contiguous=True)
+        assert np.array_equal(down(whole), host)
+    with pytest.raises(ValueError, match="stream"):
+        cuda.shuffle(up(host).T, 1, contiguous=True, stream=1)
+
+
+@needs_gpu
+def test_items_that_share_memory_are_not_copied_back():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    a = torch.arange(3, device="cuda")
+    with pytest.raises(bs.ArrayError, match="share"):
+        cuda.shuffle(a.expand(5, 3), 1, contiguous=True)
+    assert a.tolist() == [0, 1, 2]
+
+
+@needs_gpu
+def test_tensors_whose_values_are_not_in_their_memory():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    a = torch.complex(torch.arange(1000.0), torch.arange(1000.0)).cuda()
+    order = torch.from_numpy(bs.Permutation(1000, 5).to_numpy()).cuda()
+    for view in (a.conj(), a.conj().imag):
+        assert torch.equal(cuda.shuffled(view, 5, contiguous=True), view[order])
+    assert torch.equal(cuda.shuffled(a.conj(), 5), a.conj()[order])
+    with pytest.raises(bs.ArrayError, match="view"):
+        cuda.shuffled(a, 5, out=torch.empty_like(a).conj())
+    # In place the items keep how they are meant.
+    expected = a.conj()[order]
+    view = a.conj()
+    cuda.shuffle(view, 5)
+    assert torch.equal(view, expected)
+    with pytest.raises(RuntimeError, match="requires grad"):
+        cuda.shuffle(torch.ones(5, device="cuda", requires_grad=True), 1)
+
+
+@needs_gpu
+def test_calls_of_several_streams_take_turns_with_the_working_memory():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    lengths = [1000, 100_003, 3_000_001, 40_000_001]
+    orders = [torch.from_numpy(bs.Permutation(n, 7).to_numpy()).cuda() for n in lengths]
+    streams = [torch.cuda.Stream() for _ in range(4)]
+    torch.cuda.synchronize()
+    for first in range(4):
+        found = []
+        for k in range(12):
+            with torch.cuda.stream(streams[k % 4]):
+                # The memory grows while others use it.
+                n = lengths[(first + k) % 4]
+                found.append((n, cuda.shuffled(torch.arange(n, device="cuda"), 7)))
+        torch.cuda.synchronize()
+        for n, items in found:
+            assert torch.equal(items, orders[lengths.index(n)])
+
+
+@needs_gpu
+@pytest.mark.parametrize("n", [1000, 1024, 3_000_001, 40_000_001])
+def test_calls_are_captured_in_a_graph(n):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    order = torch.from_numpy(bs.Permutation(n, 7).to_numpy()).cuda()
+    cuda.randperm(8, 1)
+    a, b = torch.arange(n, device="cuda"), torch.zeros(n, 3, dtype=torch.int8, device="cuda")
+    out, indexes = torch.zeros_like(a), torch.zeros_like(a)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        cuda.shuffled(a, 7, out=out)
+        cuda.shuffle(b, 7)
+        cuda.randperm(n, 7, out=indexes)
+        copy = cuda.shuffled(a, 7)
+    # Nothing has been done yet.
+    assert not out.any() and not indexes.any()
+    other = torch.cuda.Stream()
+    for k in range(4):
+        a.copy_(torch.arange(k, n + k, device="cuda"))
+        numbers = torch.arange(3 * n, device="cuda").reshape(n, 3).to(torch.int8)
+        b.copy_(numbers)
+        out.zero_()
+        # Beside the graph, calls have memory of their own.
+        other.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(other):
+            beside = [cuda.shuffled(numbers, 7) for _ in range(3)]
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.equal(out, order + k) and torch.equal(copy, order + k)
+        assert torch.equal(indexes, order) and torch.equal(b, numbers[order])
+        assert all(torch.equal(found, numbers[order]) for found in beside)
+    # The graph's memory is freed by a later call.
+    del graph
+    torch.cuda.synchronize()
+    assert torch.equal(cuda.shuffled(a, 7), order + 3)
+
+
+@needs_gpu
+def test_the_memory_of_a_graph_goes_with_it():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    n = 1 << 26
+    a, out = torch.arange(n, device="cuda"), torch.empty(n, dtype=torch.int64, device="cuda")
+    cuda.shuffled(a, 7, out=out)
+
+    def in_use():
+        # The driver keeps what is freed until it waits for the device.
+        cuda.randperm(8, 1)
+        torch.cuda.synchronize()
+        free, whole = torch.cuda.mem_get_info()
+        return whole - free
+
+    # What earlier tests have left goes first.
+    gc.collect()
+    torch.cuda.empty_cache()
+    in_use()
+    before = in_use()
+    for _ in range(3):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            cuda.shuffled(a, 7, out=out)
+        graph.replay()
+        held = in_use()
+        # Two copies of the items, and some bytes for each.
+        assert held - before > 16 * n, (before, held)
+        del graph
+        # The driver says that a graph has gone from a thread of its own, when it comes to that.
+        since = time.monotonic()
+        while (after := in_use()) - before >= 1 << 28 and time.monotonic() - since < 30:
+            time.sleep(0.01)
+        assert after - before < 1 << 28, (before, held, after)
+
+
+@needs_gpu
+def test_a_first_call_is_not_captured():
+    """Opening the GPU would end the capture; it is said before anything is done."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    text = """if True:
+        import torch
+        from bijective_shuffle import cuda
+        a = torch.arange(1000, device="cuda")
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            try:
+                cuda.shuffle(a, 1)
+            except RuntimeError as error:
+                assert "before the capture" in str(error), error
+            else:
+                raise SystemExit("nothing was said")
+            a += 1
+        graph.replay()
+        assert a.tolist() == list(range(1, 1001))
+    """
+    subprocess.run([sys.executable, "-c", text], check=True)

@@ -13,6 +13,8 @@ use super::runtime::probe;
 use super::runtime::program::Program;
 use super::runtime::staging::Link;
 use super::runtime::stream::failed;
+use super::shuffle::job::any_address;
+use super::shuffle::movement::Array;
 use super::shuffle::passes::there_and_back;
 use super::shuffle::strategy::CudaStrategy;
 use crate::bijection::Bijection;
@@ -214,7 +216,9 @@ impl Cuda {
         len: usize,
     ) -> Result<(), Error> {
         let mut executor = self.executor();
-        for jobs in there_and_back::<T>(bijection, len)? {
+        let at = any_address::<T>();
+        let array = Array::given(at, at, size_of::<T>());
+        for jobs in there_and_back(bijection, len, array)? {
             executor.compile(&jobs.plan(self.strategy, &self.device.limits)?)?;
         }
         Ok(())

@@ -12,6 +12,7 @@ use cudarc::driver::{DeviceRepr, result};
 use super::group::movement::{OwnMovement, Sharded};
 use super::group::shards::Shards;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
+use super::runtime::in_use::{reading, writing};
 use super::runtime::plan::{Address, Evaluated, Grid, Launch, Plan};
 use super::runtime::stream::{check_device, check_slices, enter, failed, finish};
 use super::runtime::word_type::WordType;
@@ -141,15 +142,15 @@ impl CudaWorkspace {
         check_device(&self.stream, out.stream())?;
         let len = out.len() as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         if len == 0 {
             return Ok(());
         }
         let plan = values(source, last, first, len, WordType::of_index::<N>(), address)?;
         // SAFETY: the slice belongs to the context and has room for as many words. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
-        // stream has finished with it.
+        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -165,7 +166,7 @@ impl CudaWorkspace {
         check_device(&self.stream, out.stream())?;
         let len = out.len() as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         if len == 0 {
             return Ok(None);
@@ -184,8 +185,8 @@ impl CudaWorkspace {
             });
         }
         // SAFETY: the slice belongs to the context and has room for the words of these places, and
-        // the kernel writes no others. It is borrowed mutably, and the guard ensures that it is
-        // neither freed nor otherwise used before the stream has finished with it.
+        // the kernel writes no others. It is borrowed mutably, and the guard, an `InUse`, ensures
+        // that it is neither freed nor otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }?;
         Ok(total.get())
     }
@@ -229,12 +230,12 @@ impl CudaWorkspace {
             return Err(Error::LengthMismatch { expected, actual });
         }
         enter(&self.stream, false)?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         check_slices(&self.stream, false)?;
         // SAFETY: the slice belongs to the context and has room for as many words. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
-        // stream has finished with it. The words are borrowed, and this function waits for the
-        // stream before it returns; if the driver refuses the copy, it never runs.
+        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it. The words are borrowed, and this function waits
+        // for the stream before it returns; if the driver refuses the copy, it never runs.
         unsafe { result::memcpy_htod_async(address, words, self.stream.cu_stream()) }
             .map_err(|error| failed(error, "copy to the device"))?;
         finish(&self.stream).map_err(|error| failed(error, "copy to the device"))
@@ -255,16 +256,16 @@ impl CudaWorkspace {
             return Err(Error::LengthMismatch { expected, actual });
         }
         self.enter()?;
-        let (read, _reading) = points.device_ptr(&self.stream);
-        let (written, _writing) = out.device_ptr_mut(&self.stream);
+        let (read, _reading) = reading(points, &self.stream);
+        let (written, _writing) = writing(out, &self.stream);
         self.executor.check_slices()?;
         if expected == 0 {
             return Ok(());
         }
         let plan = at_points(source, len, read, expected, written)?;
         // SAFETY: both slices belong to the context and have as many words. One is borrowed, the
-        // other mutably, so they do not overlap, and the guards ensure that neither is freed or
-        // otherwise used before the stream has finished with it.
+        // other mutably, so they do not overlap, and the guards, each an `InUse`, ensure that
+        // neither is freed or otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 }

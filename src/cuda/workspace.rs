@@ -3,16 +3,18 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
+use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::batch::rows::{self, RowsJob};
 use super::engine::Cuda;
 use super::runtime::array::{DeviceArray, DeviceArrayMut};
 use super::runtime::executor::Executor;
+use super::runtime::in_use::{SlicesInUse, writing};
 use super::runtime::memory::Memory;
 use super::runtime::plan::Address;
 use super::runtime::stream::check_device;
 use super::runtime::word_type::WordType;
+use super::shuffle::job::any_address;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
@@ -36,11 +38,21 @@ use crate::word::Word;
 /// outlive the graph. With more than one stream in the context, cudarc's event tracking must be off
 /// for the slices, since a capture cannot wait for events from outside.
 ///
-/// A workspace serves one stream, so that calls cannot disturb each other's working memory. Like
-/// cudarc's own functions, a call waits for other streams of the same
+/// A workspace serves one stream at a time, so that calls cannot disturb each other's working
+/// memory. Like cudarc's own functions, a call waits for other streams of the same
 /// [`CudaContext`](cudarc::driver::CudaContext) that use its slices. Slices of another
 /// `CudaContext` are refused, even if it is on the same device; for those, create an engine [on
 /// their stream](Cuda::on_stream).
+///
+/// # Several streams
+///
+/// Several calls may read one slice in several streams, at the same time. Whoever overwrites or
+/// drops the slice after that waits for all of them, and so does the stream that the slice was made
+/// in, whatever that does next: make a source in the stream of its shuffle if the two should not
+/// wait for each other. One case is left, which is cudarc's. If one of its own functions reads the
+/// slice in a second stream after a call of ours, cudarc forgets our call, and a write in a third
+/// stream, in which the slice was not made, does not wait for it. Have that stream
+/// [wait](cudarc::driver::CudaStream::join) for the call's before it writes.
 ///
 /// # Memory
 ///
@@ -105,6 +117,44 @@ impl CudaWorkspace {
         &self.stream
     }
 
+    /// Has the calls from now on run in another stream of the context, such as one of another
+    /// library's that cudarc has [wrapped](cudarc::driver::CudaContext::wrap_borrowed_stream). The
+    /// workspace keeps its kernels and its memory, which is allocated and freed in the order of the
+    /// stream that it was made on.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if the stream is of another context.
+    ///
+    /// # Safety
+    ///
+    /// Before the next call the stream waits for all that earlier calls of this workspace have put
+    /// in other streams, by an event for example: they use the same working memory. The stream that
+    /// the workspace was made on does so before the workspace is dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cuda = Cuda::new()?;
+    /// let mut workspace = CudaWorkspace::new(&cuda);
+    /// // It waits for what is in the engine's stream now.
+    /// let other = cuda.stream().fork()?;
+    /// // SAFETY: no call has been made since, and the engine's stream waits below.
+    /// unsafe { workspace.set_stream(other.clone()) }?;
+    /// // .. calls of the workspace, and then, before it is dropped:
+    /// cuda.stream().join(&other)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub unsafe fn set_stream(&mut self, stream: Arc<CudaStream>) -> Result<(), Error> {
+        self.check_device(&stream)?;
+        self.executor.stream = stream.clone();
+        self.stream = stream;
+        Ok(())
+    }
+
     /// The bytes of device memory that it holds.
     pub fn bytes(&self) -> usize {
         self.executor.bytes() + self.parts.held()
@@ -124,11 +174,8 @@ impl CudaWorkspace {
         bijection: &dyn Bijection,
         len: usize,
     ) -> Result<usize, Error> {
-        let limits = self.executor.device.limits;
-        for jobs in there_and_back::<T>(bijection, len)? {
-            self.executor.reserve(&jobs.plan(self.strategy, &limits)?)?;
-        }
-        Ok(self.bytes())
+        let at = any_address::<T>();
+        self.reserve_raw(bijection, at, at, len, size_of::<T>())
     }
 
     /// Writes the permutation of `out.len()` items: `out[k] = p[k]`.
@@ -153,15 +200,15 @@ impl CudaWorkspace {
         self.check_device(out.stream())?;
         let len = out.len() as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         let movement =
             Movement::Indices { out: Address::Given(address), word: WordType::of_index::<N>() };
         let jobs = Jobs::new(bijection, len, movement)?;
         let plan = jobs.plan(self.strategy, &self.executor.device.limits)?;
         // SAFETY: the slice belongs to the context and has room for the jobs' indexes. It is
-        // borrowed mutably, and the guard ensures that it is neither freed nor otherwise used
-        // before the stream has finished with it.
+        // borrowed mutably, and the guard, an `InUse`, ensures that it is neither freed nor
+        // otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -198,13 +245,13 @@ impl CudaWorkspace {
         self.check_device(out.stream())?;
         let rows = out.len().checked_div(batch.len).unwrap_or(0) as u64;
         self.enter()?;
-        let (address, _guard) = out.device_ptr_mut(&self.stream);
+        let (address, _guard) = writing(out, &self.stream);
         self.executor.check_slices()?;
         let (at_once, out, word) = (rows, Address::Given(address), WordType::of_index::<N>());
         let job = RowsJob { batch: *batch, first, rows, at_once, out, word };
         // SAFETY: the slice belongs to the context and has room for the job's rows. It is borrowed
-        // mutably, and the guard ensures that it is neither freed nor otherwise used before the
-        // stream has finished with it.
+        // mutably, and the guard, an `InUse`, ensures that it is neither freed nor otherwise used
+        // before the stream has finished with it.
         unsafe { rows::write(&mut self.executor, &job) }
     }
 
@@ -275,7 +322,7 @@ impl CudaWorkspace {
     /// ```
     pub fn arrays<'a>(&'a mut self, bijection: &'a dyn Bijection, len: usize) -> CudaArrays<'a> {
         let Self { stream, executor, strategy, .. } = self;
-        let (strategy, arrays, guards) = (*strategy, Vec::new(), Vec::new());
+        let (strategy, arrays, guards) = (*strategy, Vec::new(), SlicesInUse::default());
         CudaArrays { executor, stream, strategy, bijection, len, arrays, guards }
     }
 
@@ -302,6 +349,27 @@ impl CudaWorkspace {
         // SAFETY: the caller promises that there are `len` items of that size at both addresses,
         // which do not overlap, and that they are the stream's until it has done with them.
         unsafe { self.move_raw(bijection, len, array, Direction::Shuffle) }
+    }
+
+    /// As [`reserve`](Self::reserve), for items at raw addresses, whose alignment decides which
+    /// kernels move them. Nothing is read or written there.
+    ///
+    /// # Errors
+    ///
+    /// As [`reserve`](Self::reserve).
+    pub fn reserve_raw(
+        &mut self,
+        bijection: &dyn Bijection,
+        source: u64,
+        out: u64,
+        len: usize,
+        item_bytes: usize,
+    ) -> Result<usize, Error> {
+        let limits = self.executor.device.limits;
+        for jobs in there_and_back(bijection, len, Array::given(source, out, item_bytes))? {
+            self.executor.reserve(&jobs.plan(self.strategy, &limits)?)?;
+        }
+        Ok(self.bytes())
     }
 
     /// Undoes [`shuffle_raw`](Self::shuffle_raw).
@@ -394,7 +462,7 @@ pub struct CudaArrays<'a> {
     len: usize,
     arrays: Vec<Array>,
     /// They tell the slices' other users when the stream has finished with them.
-    guards: Vec<SyncOnDrop<'a>>,
+    guards: SlicesInUse<'a>,
 }
 
 impl<'a> CudaArrays<'a> {
@@ -420,10 +488,9 @@ impl<'a> CudaArrays<'a> {
         if self.guards.is_empty() {
             self.executor.enter()?;
         }
-        let (source, reading) = source.device_ptr(self.stream);
-        let (out, writing) = out.device_ptr_mut(self.stream);
+        let source = self.guards.read(source, self.stream);
+        let out = self.guards.write(out, self.stream);
         self.arrays.push(Array::given(source, out, size_of::<T>()));
-        self.guards.extend([reading, writing]);
         self.executor.check_slices()?;
         Ok(self)
     }
@@ -459,8 +526,8 @@ impl<'a> CudaArrays<'a> {
         let Self { executor, strategy, bijection, len, arrays, guards, .. } = self;
         // SAFETY: `array` has checked that all slices belong to the engine's context and have `len`
         // items. Sources are borrowed and targets borrowed mutably, so no target overlaps anything
-        // else. The guards ensure that none of them is freed or otherwise used before the stream
-        // has finished with it.
+        // else. The guards, each an `InUse`, ensure that none of them is freed or otherwise used
+        // before the stream has finished with it.
         let done = unsafe { move_arrays(executor, strategy, bijection, len, arrays, direction) };
         drop(guards);
         done

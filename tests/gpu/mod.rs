@@ -11,6 +11,7 @@ mod group_arrays;
 mod permute;
 mod protocol;
 mod refusals;
+mod streams;
 mod views;
 
 use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};

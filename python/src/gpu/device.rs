@@ -1,40 +1,87 @@
-//! The engine of each GPU, and its work between two events of the caller's stream.
+//! The engine of each GPU, and its work in streams of the caller's.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::mem::ManuallyDrop;
 use std::process;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bijective_shuffle::cudarc::driver::{
-    CudaEvent, DevicePtr, DeviceRepr, DriverError, result, sys,
+    CudaEvent, CudaStream, DevicePtr, DeviceRepr, DriverError, result, sys,
 };
 use bijective_shuffle::{Bijection, Cuda, CudaWorkspace, Error, Word};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
-use super::DeviceMemory;
+use super::{DeviceMemory, graph};
 use crate::errors::{ArrayError, exception};
 use crate::order::Order;
 
-/// The workspaces of this process, one for each GPU that was used.
+/// The GPUs that this process has used.
 ///
-/// They keep their memory and their kernels. After a fork CUDA is unusable in the child, and its
-/// driver says so; the number of the process tells which child has to ask it anew.
-static WORKSPACES: Mutex<Option<Workspaces>> = Mutex::new(None);
+/// After a fork CUDA is unusable in the child, and its driver says so; the number of the process
+/// tells which child has to ask it anew.
+static GPUS: Mutex<Option<Gpus>> = Mutex::new(None);
 
-struct Workspaces {
+struct Gpus {
     process: u32,
-    of_device: HashMap<usize, CudaWorkspace>,
+    of_device: HashMap<usize, Gpu>,
 }
 
-pub(super) fn name(device: usize) -> Result<String, Error> {
-    let cuda = Cuda::on_device(device)?;
-    // The device was found, so a missing name is no reason to say that it was not.
-    Ok(cuda.stream().context().name().unwrap_or_else(|_| "a GPU without a name".into()))
+/// A GPU's engine, and a workspace that keeps its memory and its kernels from call to call.
+struct Gpu {
+    cuda: Cuda,
+    name: String,
+    workspace: CudaWorkspace,
+    /// The end of the last call, in whatever stream it was: the next one waits for it.
+    last: CudaEvent,
 }
 
-/// Calls a function with the workspace of a GPU, between two events of the caller's stream.
+impl Gpu {
+    fn new(device: usize) -> Result<Self, Error> {
+        let cuda = Cuda::on_device(device)?;
+        let context = cuda.stream().context().clone();
+        // SAFETY: what is in this context is ordered by the events of this file. Without cudarc's
+        // own, a slice that a call borrows by its address has none.
+        unsafe { context.disable_event_tracking() };
+        // The device was found, so a missing name is no reason to say that it was not.
+        let name = context.name().unwrap_or_else(|_| "a GPU without a name".into());
+        let workspace = CudaWorkspace::new(&cuda);
+        // It has the same reason to be there.
+        let no_event = || Error::Gpu(bijective_shuffle::GpuError::OutOfMemory);
+        let last = context.new_event(None).map_err(|_| no_event())?;
+        Ok(Self { cuda, name, workspace, last })
+    }
+}
+
+/// Calls a function with a GPU, which is opened when it is first asked for.
+fn with_gpu<R>(
+    device: usize,
+    open: impl FnOnce() -> PyResult<Gpu>,
+    call: impl FnOnce(&mut Gpu) -> PyResult<R>,
+) -> PyResult<R> {
+    let mut gpus = GPUS.lock().unwrap_or_else(PoisonError::into_inner);
+    let process = process::id();
+    if gpus.as_ref().is_some_and(|gpus| gpus.process != process) {
+        // What the parent had cannot be freed here.
+        std::mem::forget(gpus.take());
+        graph::forget_what_is_left();
+    }
+    let gpus = gpus.get_or_insert_with(|| Gpus { process, of_device: HashMap::new() });
+    let gpu = match gpus.of_device.entry(device) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => entry.insert(open()?),
+    };
+    call(gpu)
+}
+
+pub(super) fn name(device: usize) -> PyResult<String> {
+    let open = || Gpu::new(device).map_err(exception);
+    with_gpu(device, open, |gpu| Ok(gpu.name.clone()))
+}
+
+/// Calls a function with a workspace whose calls run in the caller's stream. If that is being
+/// captured in a graph, the workspace is the graph's own, and `reserve` has made it ready.
 ///
 /// # Safety
 ///
@@ -43,38 +90,75 @@ pub(super) fn name(device: usize) -> Result<String, Error> {
 unsafe fn in_stream(
     device: usize,
     stream: u64,
+    reserve: impl FnOnce(&mut CudaWorkspace) -> Result<usize, Error>,
     work: impl FnOnce(&mut CudaWorkspace) -> PyResult<()>,
 ) -> PyResult<()> {
-    let mut workspaces = WORKSPACES.lock().unwrap_or_else(PoisonError::into_inner);
-    let process = process::id();
-    if workspaces.as_ref().is_some_and(|workspaces| workspaces.process != process) {
-        // What the parent had cannot be freed here.
-        std::mem::forget(workspaces.take());
-    }
-    let workspaces =
-        workspaces.get_or_insert_with(|| Workspaces { process, of_device: HashMap::new() });
-    let workspace = match workspaces.of_device.entry(device) {
-        Entry::Occupied(entry) => entry.into_mut(),
-        Entry::Vacant(entry) => {
-            let cuda = Cuda::on_device(device).map_err(exception)?;
-            entry.insert(CudaWorkspace::new(&cuda))
-        }
-    };
-    let ours = workspace.stream().clone();
     let theirs = stream as usize as sys::CUstream;
-    let called = ours.context().new_event(None).map_err(failed)?;
-    ours.context().bind_to_thread().map_err(failed)?;
-    // SAFETY: the event was just made, in the context that is current, and the caller promises the
-    // stream.
-    unsafe { result::event::record(called.cu_event(), theirs) }.map_err(failed)?;
-    ours.wait(&called).map_err(failed)?;
-    let done = work(workspace);
-    // After an error too: some kernels may have been launched.
-    let finished: CudaEvent = ours.record_event(None).map_err(failed)?;
-    let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-    // SAFETY: as above; the event has been recorded.
-    unsafe { result::stream::wait_event(theirs, finished.cu_event(), flags) }.map_err(failed)?;
-    done
+    let open = || {
+        // SAFETY: the caller promises the stream. What opens a GPU must not be in a capture.
+        if Cuda::devices().is_ok() && unsafe { result::stream::is_capturing(theirs) }.is_ok_and(is)
+        {
+            let text = "a CUDA graph is being captured, and nothing is ready on this GPU: make a \
+                        call of bijective_shuffle.cuda before the capture";
+            return Err(PyRuntimeError::new_err(text));
+        }
+        Gpu::new(device).map_err(exception)
+    };
+    with_gpu(device, open, |gpu| {
+        let context = gpu.cuda.stream().context().clone();
+        context.bind_to_thread().map_err(failed)?;
+        // SAFETY: the caller promises the stream, and its context is current.
+        let borrowed = unsafe { context.wrap_borrowed_stream(theirs) };
+        // SAFETY: as above.
+        if is(unsafe { result::stream::is_capturing(theirs) }.map_err(failed)?) {
+            let kept = graph::Kept::ready(&gpu.cuda, reserve)?;
+            return kept.captured(&borrowed, work);
+        }
+        graph::free_what_is_left();
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: the stream is the caller's promise, and the event exists.
+        unsafe { result::stream::wait_event(theirs, gpu.last.cu_event(), flags) }
+            .map_err(failed)?;
+        let call = InTheirs::new(gpu, borrowed)?;
+        work(&mut call.gpu.workspace)
+    })
+}
+
+/// Whether this is the status of a stream that is being captured.
+fn is(status: sys::CUstreamCaptureStatus) -> bool {
+    status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE
+}
+
+/// A call in the caller's stream. When it ends, also by an error or a panic, later calls wait for
+/// what it has put there, and the workspace lets go of the stream.
+struct InTheirs<'a> {
+    gpu: &'a mut Gpu,
+    theirs: Arc<CudaStream>,
+}
+
+impl<'a> InTheirs<'a> {
+    fn new(gpu: &'a mut Gpu, theirs: Arc<CudaStream>) -> PyResult<Self> {
+        // SAFETY: the stream has been made to wait for the last call, which is all that the
+        // workspace's memory may still be used by.
+        unsafe { gpu.workspace.set_stream(theirs.clone()) }.map_err(exception)?;
+        Ok(Self { gpu, theirs })
+    }
+}
+
+impl Drop for InTheirs<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the event is of the stream's context, and the stream exists.
+        let recorded =
+            unsafe { result::event::record(self.gpu.last.cu_event(), self.theirs.cu_stream()) };
+        if recorded.is_err() {
+            // Nothing else says when the call has ended.
+            // SAFETY: the stream exists.
+            let _ = unsafe { result::stream::synchronize(self.theirs.cu_stream()) };
+        }
+        let ours = self.gpu.cuda.stream().clone();
+        // SAFETY: no call is made before the next one of `InTheirs::new`.
+        let _ = unsafe { self.gpu.workspace.set_stream(ours) };
+    }
 }
 
 /// Checks that an address is in the memory of a GPU. It does not need to be the beginning of what
@@ -103,56 +187,61 @@ fn bijection(order: &Order) -> (&dyn Bijection, bool) {
     (bijection, order.is_inverted())
 }
 
+/// Moves rows to `to` or, if that is only room for a copy, there and back again. Without any room
+/// it takes some.
 pub(super) fn reorder(
     order: &Order,
     from: DeviceMemory,
     to: Option<DeviceMemory>,
-    device: usize,
-    stream: u64,
+    back: bool,
+    (device, stream): (usize, u64),
     undo: bool,
 ) -> PyResult<()> {
     let (bijection, is_inverted) = bijection(order);
+    let (rows, width) = (from.rows, from.width);
+    let reserve = |workspace: &mut CudaWorkspace| {
+        let to = to.map_or(from.address, |to| to.address);
+        workspace.reserve_raw(bijection, from.address, to, rows, width)
+    };
     let work = |workspace: &mut CudaWorkspace| {
         check_address(from.address, device)?;
         if let Some(to) = to {
             check_address(to.address, device)?;
         }
-        let ours = workspace.stream().clone();
-        // In place, the rows are moved to other memory and copied back. It is freed when the stream
-        // has come to that.
+        let theirs = workspace.stream().clone();
+        // It is freed when the stream has come to the end of this call.
         let room = match to {
             Some(_) => None,
             // SAFETY: all of it is written before any of it is read.
-            None => Some(unsafe { ours.alloc::<u8>(from.bytes()) }.map_err(failed)?),
+            None => Some(unsafe { theirs.alloc::<u8>(from.bytes()) }.map_err(failed)?),
         };
         let target = match (&room, to) {
-            (Some(room), _) => {
-                // The guard orders other streams' uses, and there are none.
-                room.device_ptr(&ours).0
-            }
-            (None, to) => to.map_or(0, |to| to.address),
+            (_, Some(to)) => to.address,
+            // The guard orders other streams' uses, and there are none.
+            (Some(room), None) => room.device_ptr(&theirs).0,
+            (None, None) => return Ok(()),
         };
-        let (from, rows, width) = (from.address, from.rows, from.width);
+        let from = from.address;
         let moved = if undo == is_inverted {
             // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
-            // arrays say and the driver confirms for their beginnings, and they do not overlap. The
-            // events around this call order it with the caller's uses of them.
+            // arrays say and the driver confirms for their beginnings, and they do not overlap.
+            // They are used in the stream of their owner alone.
             unsafe { workspace.shuffle_raw(bijection, from, target, rows, width) }
         } else {
             // SAFETY: as for the other direction.
             unsafe { workspace.unshuffle_raw(bijection, from, target, rows, width) }
         };
         moved.map_err(exception)?;
-        if room.is_some() {
+        if back || room.is_some() {
+            let stream = theirs.cu_stream();
             // SAFETY: both have that many bytes, as above; the stream has filled the room by then.
-            let copied =
-                unsafe { result::memcpy_dtod_async(from, target, rows * width, ours.cu_stream()) };
-            copied.map_err(failed)?;
+            unsafe { result::memcpy_dtod_async(from, target, rows * width, stream) }
+                .map_err(failed)?;
         }
         Ok(())
     };
     // SAFETY: the number is what the array's own library calls its stream.
-    unsafe { in_stream(device, stream, work) }
+    unsafe { in_stream(device, stream, reserve, work) }
 }
 
 pub(super) fn indexes(
@@ -167,6 +256,10 @@ pub(super) fn indexes(
         let text = "indexes on a GPU are those of a permutation, not of an inverse";
         return Err(pyo3::exceptions::PyValueError::new_err(text));
     }
+    let reserve = |workspace: &mut CudaWorkspace| match bits {
+        32 => workspace.reserve_indices::<u32>(bijection, out.rows),
+        _ => workspace.reserve_indices::<u64>(bijection, out.rows),
+    };
     let work = |workspace: &mut CudaWorkspace| {
         check_address(out.address, device)?;
         let written = if bits == 32 {
@@ -180,7 +273,7 @@ pub(super) fn indexes(
         written.map_err(exception)
     };
     // SAFETY: the number is what the array's own library calls its stream.
-    unsafe { in_stream(device, stream, work) }
+    unsafe { in_stream(device, stream, reserve, work) }
 }
 
 /// Writes the values of a bijection.
@@ -204,7 +297,7 @@ unsafe fn write<N: Word + DeviceRepr>(
 }
 
 /// The exception for an error of the driver.
-fn failed(error: DriverError) -> PyErr {
+pub(super) fn failed(error: DriverError) -> PyErr {
     if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         return PyMemoryError::new_err("the GPU has not enough free memory");
     }

@@ -12,7 +12,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 
-use super::{Described, DeviceMemory, is_c_order};
+use super::{Described, DeviceMemory, NOT_IN_ORDER, is_c_order};
 use crate::errors::ArrayError;
 
 #[repr(C)]
@@ -212,7 +212,7 @@ pub(super) fn describe(array: &Bound<'_, PyAny>, stream: u64) -> PyResult<Descri
         let strides: Option<Vec<isize>> =
             strides.iter().map(|&n| isize::try_from(n).ok()?.checked_mul(item as isize)).collect();
         if !strides.is_some_and(|strides| is_c_order(&shape, &strides, item)) {
-            return Err(ArrayError::new_err("an array on a GPU is shuffled in C order only"));
+            return Err(ArrayError::new_err(NOT_IN_ORDER));
         }
     }
     let address = (tensor.data as u64).checked_add(tensor.byte_offset).ok_or_else(impossible)?;

@@ -1,28 +1,28 @@
 //! The GPU side where it is not built: on systems without CUDA.
 
-use bijective_shuffle::{Cuda, Error};
+use bijective_shuffle::Cuda;
 use pyo3::prelude::*;
 
 use super::DeviceMemory;
 use crate::errors::exception;
 use crate::order::Order;
 
-pub(super) fn name(device: usize) -> Result<String, Error> {
+pub(super) fn name(device: usize) -> PyResult<String> {
     // It is the error that says what is missing.
-    Cuda::on_device(device).map(|_| String::new())
+    Cuda::on_device(device).map(|_| String::new()).map_err(exception)
 }
 
 pub(super) fn reorder(
     _: &Order,
     _: DeviceMemory,
     _: Option<DeviceMemory>,
-    device: usize,
-    _: u64,
+    _: bool,
+    (device, _): (usize, u64),
     _: bool,
 ) -> PyResult<()> {
-    name(device).map(drop).map_err(exception)
+    name(device).map(drop)
 }
 
 pub(super) fn indexes(_: &Order, _: DeviceMemory, _: usize, device: usize, _: u64) -> PyResult<()> {
-    name(device).map(drop).map_err(exception)
+    name(device).map(drop)
 }

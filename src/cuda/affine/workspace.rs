@@ -8,6 +8,7 @@ use super::plan::{self, array_bytes};
 use crate::affine::Affine;
 use crate::affine::{BitMatrix, Network, check_length, index_bits};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::check_device;
@@ -67,15 +68,15 @@ impl CudaWorkspace {
         check_device(&self.stream, source.stream())?;
         check_device(&self.stream, out.stream())?;
         self.enter()?;
-        let (source, _reading) = source.device_ptr(&self.stream);
-        let (out, _writing) = out.device_ptr_mut(&self.stream);
+        let (source, _reading) = reading(source, &self.stream);
+        let (out, _writing) = writing(out, &self.stream);
         self.executor.check_slices()?;
         let array = Array::given(source, out, size_of::<T>());
         let plan = plan::permute(map, array, &self.executor.device.limits)?;
         // SAFETY: both slices belong to the context and have as many items as the map has points,
         // which has been checked. `source` is borrowed, and `out` is borrowed mutably, so they do
-        // not overlap. The guards ensure that neither is freed or otherwise used before the stream
-        // has finished with it.
+        // not overlap. The guards, each an `InUse`, ensure that neither is freed or otherwise used
+        // before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -97,13 +98,13 @@ impl CudaWorkspace {
         check_length(map, items.len())?;
         check_device(&self.stream, items.stream())?;
         self.enter()?;
-        let (items, _guard) = items.device_ptr_mut(&self.stream);
+        let (items, _guard) = writing(items, &self.stream);
         self.executor.check_slices()?;
         let (items, limits) = (Address::Given(items), &self.executor.device.limits);
         let plan = plan::permute_in_place(map, items, size_of::<T>(), limits)?;
         // SAFETY: the slice belongs to the context and has as many items as the map has points,
-        // which has been checked. It is borrowed mutably, and the guard ensures that it is neither
-        // freed nor otherwise used before the stream has finished with it.
+        // which has been checked. It is borrowed mutably, and the guard, an `InUse`, ensures that
+        // it is neither freed nor otherwise used before the stream has finished with it.
         unsafe { self.executor.execute(&plan) }
     }
 
@@ -159,10 +160,11 @@ impl CudaWorkspace {
     ) -> Result<(), Error> {
         let len = items.len();
         let bytes = array_bytes(size_of::<T>(), to_parts.bits())?;
+        let home = self.executor.home.clone();
         // SAFETY: the items are written before they are read. The permutation below writes every
         // item, since it is a bijection on their places, and only then does the function get them.
         // If it fails, nobody gets them.
-        let mut parts = unsafe { memory.items::<T>(&self.stream, len, bytes) }?;
+        let mut parts = unsafe { memory.items::<T>([&home, &self.stream], len, bytes) }?;
         self.permute_into(to_parts, items, &mut parts)?;
         let (mut first, mut second) = parts.split_at_mut(len / 2);
         f(self, &mut first)?;
@@ -188,16 +190,16 @@ impl CudaWorkspace {
         network.maps().take(1).try_for_each(|map| check_length(map, items.len()))?;
         check_device(&self.stream, items.stream())?;
         self.enter()?;
-        let (items, _guard) = items.device_ptr_mut(&self.stream);
+        let (items, _guard) = writing(items, &self.stream);
         self.executor.check_slices()?;
         let items = (Address::Given(items), size_of::<T>());
         let limits = &self.executor.device.limits;
         let plan = plan::order_by_network(network.maps(), items, T::NAME, bits, limits)?;
         // SAFETY: the slice belongs to the context and has as many items as the first map has
         // points, which has been checked; all maps of a network have the same number. It is
-        // borrowed mutably, and the guard ensures that it is neither freed nor otherwise used
-        // before the stream has finished with it. Its items are of type T, for which the sealed
-        // trait gives the right name in CUDA C++.
+        // borrowed mutably, and the guard, an `InUse`, ensures that it is neither freed nor
+        // otherwise used before the stream has finished with it. Its items are of type T, for which
+        // the sealed trait gives the right name in CUDA C++.
         unsafe { self.executor.execute(&plan) }
     }
 

@@ -5,6 +5,7 @@ use super::kernels;
 use super::tuning::{self, FillShape};
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
+use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, check_slices, enter};
 use crate::error::Error;
@@ -134,15 +135,16 @@ impl Cuda {
             return Ok(());
         }
         enter(stream, *may_be_captured)?;
-        let (address, _guard) = out.device_ptr_mut(stream);
+        let (address, _guard) = writing(out, stream);
         check_slices(stream, *may_be_captured)?;
         let words = D::words(len);
         let places = Places::new(rng, address, words, D::WORDS);
         let mut plan = Plan::new();
         plan.launch(places.launch::<ROUNDS>(D::NAME, words, device.limits.multiprocessors)?);
         // SAFETY: the plan writes `words` words from the address on, which are exactly the slice.
-        // The slice belongs to the context and is borrowed mutably, and the guard ensures that it
-        // is neither freed nor otherwise used before the stream has finished with it.
+        // The slice belongs to the context and is borrowed mutably, and the guard, an `InUse`,
+        // ensures that it is neither freed nor otherwise used before the stream has finished with
+        // it.
         unsafe { self.executor().execute(&plan) }?;
         let groups = len.div_ceil(D::NUMBERS);
         rng.skip(groups as u128 * D::WORDS as u128);

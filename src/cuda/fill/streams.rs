@@ -3,7 +3,7 @@
 
 use core::marker::PhantomData;
 
-use cudarc::driver::{CudaViewMut, DevicePtrMut};
+use cudarc::driver::CudaViewMut;
 
 use super::generator::{DeviceDraw, DeviceGenerator, Threads, six_fills};
 use super::{kernels, tuning};
@@ -11,6 +11,7 @@ use crate::base::check::try_with_capacity;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::executor::Executor;
+use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::memory::Allocation;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
@@ -89,7 +90,7 @@ pub struct CudaStreams<G> {
 }
 
 impl<G: DeviceGenerator> CudaStreams<G> {
-    /// Copies an ensemble's states to the GPU.
+    /// Copies an ensemble's states to the GPU, and waits for the copy.
     ///
     /// # Errors
     ///
@@ -100,9 +101,13 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         // Memory that is allocated during a capture belongs to the graph, and exists only while it
         // runs.
         enter(&cuda.stream, false)?;
-        let copied = cuda.stream.clone_htod(&gather(streams)?);
+        let words = gather(streams)?;
+        let copied = cuda.stream.clone_htod(&words);
+        // The driver may read the words until the stream has come to the copy.
+        let finished = finish(&cuda.stream);
         let states = copied.map_err(|error| failed(error, "copy states to the device"))?;
         let states = Allocation::new(states);
+        finished.map_err(|error| failed(error, "copy states to the device"))?;
         let executor = cuda.executor();
         Ok(Self { executor, states, len: streams.len(), generator: PhantomData })
     }
@@ -155,16 +160,16 @@ impl<G: DeviceGenerator> CudaStreams<G> {
             return Ok(());
         }
         self.executor.enter()?;
-        let (states, _states) = self.states.device_ptr_mut(&stream);
-        let (address, _out) = out.device_ptr_mut(&stream);
+        let (states, _states) = writing(&mut *self.states, &stream);
+        let (address, _out) = writing(out, &stream);
         self.executor.check_slices()?;
         let multiprocessors = self.executor.device.limits.multiprocessors;
         let job = StreamsJob { states, count, out: address, len, multiprocessors };
         let plan = plan::<G, D>(job)?;
         // SAFETY: `states` has the states of `count` streams and the slice has room for `len`
         // numbers. Both belong to the context and are borrowed mutably, so they do not overlap, and
-        // the guards ensure that they are neither freed nor otherwise used before the stream has
-        // finished with them.
+        // the guards, each an `InUse`, ensure that they are neither freed nor otherwise used before
+        // the stream has finished with them.
         unsafe { self.executor.execute(&plan) }
     }
 }

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop};
+use cudarc::driver::{CudaStream, DeviceRepr};
 
 use super::engine::CudaGroup;
 use super::given::{job_of_items, reading, total, writing};
@@ -11,6 +11,7 @@ use super::shards::Shards;
 use crate::bijection::Bijection;
 use crate::compact::Direction;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::error::Error;
 
 /// Copying arrays.
@@ -198,16 +199,16 @@ impl<'a> CudaGroupArrays<'a> {
         arrays.retain(|array| array.item() > 0);
         let streams: Vec<_> = group.streams().cloned().collect();
         group.members.enter()?;
-        let mut guards = Vec::with_capacity(2 * streams.len() * arrays.len());
+        let mut guards = SlicesInUse::default();
         let slices = arrays.iter_mut().map(|array| array.take(&streams, &mut guards));
         let slices: Vec<_> = slices.collect();
         group.members.check_slices()?;
         let moved = group.plan_items(&job, &slices, direction, &mut |group, phases| {
             // SAFETY: `array` has checked that each slice belongs to its member's context, and that
             // each source and each target have as many items as the job. Sources are borrowed and
-            // targets borrowed mutably, so no target overlaps anything else, and the guards ensure
-            // that none is freed or otherwise used before its member's stream has finished, for
-            // which all streams wait in the end.
+            // targets borrowed mutably, so no target overlaps anything else, and the guards, each
+            // an `InUse`, ensure that none is freed or otherwise used before its member's stream
+            // has finished, for which all streams wait in the end.
             unsafe { group.members.execute(phases) }
         });
         drop(guards);
@@ -234,7 +235,7 @@ trait Slices {
     fn take<'g>(
         &'g mut self,
         streams: &'g [Arc<CudaStream>],
-        guards: &mut Vec<SyncOnDrop<'g>>,
+        guards: &mut SlicesInUse<'g>,
     ) -> [Shards; 2];
 }
 
@@ -253,7 +254,7 @@ impl<T: DeviceRepr, S: DeviceArray<T>, O: DeviceArrayMut<T>> Slices for Pair<'_,
     fn take<'g>(
         &'g mut self,
         streams: &'g [Arc<CudaStream>],
-        guards: &mut Vec<SyncOnDrop<'g>>,
+        guards: &mut SlicesInUse<'g>,
     ) -> [Shards; 2] {
         let source = reading(self.source, streams, guards);
         [source, writing(self.out, streams, guards)]

@@ -18,6 +18,7 @@ use crate::bijection::Bijection;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
+use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::plan::{Address, Plan};
 use crate::cuda::runtime::word_type::WordType;
@@ -223,7 +224,7 @@ impl CudaGroup {
         let item = size_of::<T>();
         let Some(job) = job_of_items(bijection, len, item)? else { return Ok(()) };
         self.members.enter()?;
-        let mut guards = Vec::with_capacity(streams.len());
+        let mut guards = SlicesInUse::default();
         let items = writing(items, &streams, &mut guards);
         self.members.check_slices()?;
         let mut copies = Vec::with_capacity(streams.len());
@@ -246,8 +247,8 @@ impl CudaGroup {
         let moved = self.plan_items(&job, &arrays, direction, &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context, and each member's copies are
             // working memory with room for as many items. The slices are borrowed mutably, and the
-            // guards ensure that none is freed or otherwise used before its member's stream has
-            // finished, for which all streams wait in the end.
+            // guards, each an `InUse`, ensure that none is freed or otherwise used before its
+            // member's stream has finished, for which all streams wait in the end.
             unsafe { group.members.execute(phases) }?;
             // SAFETY: the same memory, in the other direction, after all items have been copied.
             unsafe { group.members.execute(&back) }
@@ -317,14 +318,14 @@ impl CudaGroup {
         check_word::<N>(len as usize)?;
         let job = Job::new(bijection, len, nowhere())?;
         self.members.enter()?;
-        let mut guards = Vec::with_capacity(streams.len());
+        let mut guards = SlicesInUse::default();
         let out = writing(out, &streams, &mut guards);
         self.members.check_slices()?;
         let of = Sharded::Indices { out: &out, word: WordType::of_index::<N>() };
         let done = self.plan_directly(&job, Vec::new(), &[of], &mut |group, phases| {
             // SAFETY: each slice belongs to its member's context and is borrowed mutably, and the
-            // guard ensures that it is neither freed nor otherwise used before its member's stream
-            // has finished, for which all streams wait in the end.
+            // guard, an `InUse`, ensures that it is neither freed nor otherwise used before its
+            // member's stream has finished, for which all streams wait in the end.
             unsafe { group.members.execute(phases) }
         });
         drop(guards);

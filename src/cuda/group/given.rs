@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaStream, SyncOnDrop};
+use cudarc::driver::CudaStream;
 
 use super::shards::Shards;
 use crate::bijection::Bijection;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
+use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
@@ -56,13 +57,10 @@ pub(super) fn total(
 pub(super) fn reading<'g, T>(
     slices: &'g [impl DeviceArray<T>],
     streams: &'g [Arc<CudaStream>],
-    guards: &mut Vec<SyncOnDrop<'g>>,
+    guards: &mut SlicesInUse<'g>,
 ) -> Shards {
-    let runs = slices.iter().zip(streams).map(|(slice, stream)| {
-        let (address, guard) = slice.device_ptr(stream);
-        guards.push(guard);
-        (address, slice.len())
-    });
+    let runs =
+        slices.iter().zip(streams).map(|(slice, stream)| (guards.read(slice, stream), slice.len()));
     Shards::new(runs, size_of::<T>())
 }
 
@@ -70,13 +68,11 @@ pub(super) fn reading<'g, T>(
 pub(super) fn writing<'g, T>(
     slices: &'g mut [impl DeviceArrayMut<T>],
     streams: &'g [Arc<CudaStream>],
-    guards: &mut Vec<SyncOnDrop<'g>>,
+    guards: &mut SlicesInUse<'g>,
 ) -> Shards {
     let runs = slices.iter_mut().zip(streams).map(|(slice, stream)| {
         let len = slice.len();
-        let (address, guard) = slice.device_ptr_mut(stream);
-        guards.push(guard);
-        (address, len)
+        (guards.write(slice, stream), len)
     });
     Shards::new(runs, size_of::<T>())
 }

@@ -1,5 +1,6 @@
 //! [`Members`]: the GPUs of a group, their streams, and what all of them do together.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
@@ -142,13 +143,13 @@ impl Members {
         // wait for each other, by `meet`. What a member clears was last read by others in an
         // earlier call, which ended with `meet`. All places have been written before a member
         // moves an item again because a bucket has overflowed.
-        let done = unsafe { self.launch(phases) };
-        if done.is_err() {
+        let done = catch_unwind(AssertUnwindSafe(|| unsafe { self.launch(phases) }));
+        if !matches!(done, Ok(Ok(()))) {
             // Some streams may not wait for others that use the memory, so the host does. There is
-            // an error to report already.
+            // an error to report already, or a panic of a user's bijection.
             let _ = self.finish();
         }
-        done
+        done.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Launches phases.
@@ -335,4 +336,38 @@ unsafe fn copy(delivery: &Delivery, stream: &CudaStream) -> Result<(), Error> {
     unsafe { sys::cuMemcpyAsync(to, from, bytes, stream.cu_stream()) }
         .result()
         .map_err(|error| failed(error, "copy to another device"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+    use std::time::Duration;
+
+    use cudarc::driver::result;
+
+    use super::*;
+    use crate::cuda::runtime::plan::Plan;
+    use crate::cuda::runtime::stream::is_finished;
+
+    unsafe extern "C" fn sleep(_: *mut c_void) {
+        std::thread::sleep(Duration::from_millis(200));
+    }
+
+    #[test]
+    fn a_panic_waits_for_all_members() {
+        let Ok(cuda) = Cuda::new() else { return println!("skipped: there is no GPU") };
+        let stream = || Cuda::on_stream(cuda.stream.context().new_stream().unwrap()).unwrap();
+        let engines = [stream(), stream()];
+        let mut members = Members::new(&engines[0], &engines).unwrap();
+        let busy = engines[0].stream.cu_stream();
+        // SAFETY: the stream exists, and the function uses no argument.
+        unsafe { result::stream::launch_host_function(busy, sleep, std::ptr::null_mut()) }.unwrap();
+        let mut plan = Plan::new();
+        plan.check(|_, _| panic!("in a step of the second member"));
+        let phases = [Phase::Plans(vec![Plan::new(), plan])];
+        // SAFETY: the plans use no memory.
+        let done = catch_unwind(AssertUnwindSafe(|| unsafe { members.execute(&phases) }));
+        assert!(done.is_err());
+        assert!(members.streams().all(|stream| is_finished(stream).unwrap()));
+    }
 }

@@ -1,6 +1,6 @@
 //! [`Fake`]: a library that is loaded as NCCL, and does what a test tells it.
 
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -58,6 +58,17 @@ impl Fake {
             unsafe { self.library.get(b"fake_set\0") }.unwrap();
         // SAFETY: the text ends with a zero byte.
         unsafe { set(name.as_ptr(), value) };
+    }
+
+    /// Does what the thread that joins the other ranks does last, after everything else: stores the
+    /// communicator. Returns where.
+    pub(super) fn end_init(&self) -> usize {
+        // SAFETY: the stand-in defines the function with this type.
+        let end: libloading::Symbol<'_, unsafe extern "C" fn() -> *mut c_void> =
+            unsafe { self.library.get(b"fake_end_init\0") }.unwrap();
+        // SAFETY: it stores to the address that the last `Link::new` has given it, as NCCL does.
+        // That this may be done so late is what is tested.
+        unsafe { end() }.addr()
     }
 
     /// What it has been told so far.

@@ -10,7 +10,9 @@
 //! would put them off until the end of that group.
 
 use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -83,17 +85,23 @@ impl Link {
             return Err(ExchangeError::NoSuchRank { rank, ranks }.into());
         };
         let during = "join the other ranks";
-        let (mut raw, mut config) = (ptr::null_mut(), Config::without_blocking());
-        // SAFETY: both pointers are to variables of their types, and the configuration is complete
-        // for the version that it names. NCCL copies what it keeps of it, and of the id.
-        let code = unsafe { (nccl.init)(&mut raw, count, id.as_raw(), number, &mut config) };
-        let Some(handle) = NonNull::new(raw) else {
+        let mut config = Config::without_blocking();
+        // NCCL keeps the address of the handle, and its thread stores to it once more when it ends.
+        // So that is not on the stack, and it is left behind unless the thread has ended.
+        let place = ManuallyDrop::new(Box::new(AtomicPtr::new(ptr::null_mut())));
+        // SAFETY: both pointers are to variables of their types, of which the first is not freed
+        // before NCCL has forgotten it, and the configuration is complete for the version that it
+        // names. NCCL copies what it keeps of it, and of the id.
+        let code = unsafe { (nccl.init)(place.as_ptr(), count, id.as_raw(), number, &mut config) };
+        let Some(handle) = NonNull::new(place.load(Ordering::Acquire)) else {
             let code = if has_failed(code) { code } else { INTERNAL_ERROR };
             return Err(failure(rank, code, during));
         };
         let state = Mutex::new(State::Open(Handle(handle)));
         let link = Self { nccl, rank, ranks, limit, state };
         link.call(|handle| link.settle(handle, code, during))?;
+        // `settle` has joined NCCL's thread.
+        drop(ManuallyDrop::into_inner(place));
         Ok(link)
     }
 

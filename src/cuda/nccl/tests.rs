@@ -226,6 +226,19 @@ fn a_rank_that_nobody_joins_gives_up_at_the_limit() {
     assert_eq!(log_with(&fake, "abort", 1), ["init 1 of 3", "abort"]);
 }
 
+/// NCCL's thread may end long after the limit, and stores the handle once more then.
+#[test]
+fn what_joins_too_late_writes_to_no_ones_memory() {
+    let Some(fake) = Fake::new() else { return };
+    fake.set("init_polls", -1);
+    assert!(matches!(gpu(join(&fake, SHORT)), GpuError::TimedOut { .. }));
+    log_with(&fake, "abort", 1);
+    // The frame of `Link::new` was below this one's, on the same stack.
+    let frame = 0_u8;
+    let below = (&raw const frame).addr().wrapping_sub(fake.end_init());
+    assert!(below > 1 << 16, "{below} bytes below the frame of its caller");
+}
+
 #[test]
 fn an_error_at_the_beginning_is_returned() {
     let Some(fake) = Fake::new() else { return };

@@ -2,9 +2,14 @@
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
 
-mod sealed {
-    pub trait Sealed {}
-    impl<T> Sealed for super::CudaSlice<T> {}
+pub(super) mod sealed {
+    pub trait Sealed {
+        /// Whether it may be a part of a slice, of which others may use other parts.
+        const IS_PART: bool = true;
+    }
+    impl<T> Sealed for super::CudaSlice<T> {
+        const IS_PART: bool = false;
+    }
     impl<T> Sealed for super::CudaView<'_, T> {}
     impl<T> Sealed for super::CudaViewMut<'_, T> {}
 }

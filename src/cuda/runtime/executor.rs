@@ -1,11 +1,12 @@
 //! [`Executor`]: compiles the kernels of a [`Plan`], reserves its memory, and executes it.
 //!
-//! An executor serves one stream. A look-back leaves its ticket and its epoch ready for the next
-//! launch on the same memory, and working memory is reused without waiting for earlier launches.
-//! Both are correct only because all of these launches are in one stream, in order. In a group,
-//! other streams use an executor's working memory too: those of other members, before and after
-//! whose phases every stream waits for all others, by `Members::meet`, and those of copies, which
-//! events order with each piece. Ranks order their messages in the same way, in `group/ranks`.
+//! An executor serves one stream at a time. A look-back leaves its ticket and its epoch ready for
+//! the next launch on the same memory, and working memory is reused without waiting for earlier
+//! launches. Both are correct only because all of these launches are in one stream, in order, or in
+//! streams that their user has put in order (`CudaWorkspace::set_stream`). In a group, other
+//! streams use an executor's working memory too: those of other members, before and after whose
+//! phases every stream waits for all others, by `Members::meet`, and those of copies, which events
+//! order with each piece. Ranks order their messages in the same way, in `group/ranks`.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -40,6 +41,9 @@ struct Ready {
 pub(crate) struct Executor {
     pub(crate) device: Arc<Device>,
     pub(crate) stream: Arc<CudaStream>,
+    /// The stream in whose order working memory is allocated and freed: the one that the executor
+    /// was made for, whichever it serves now.
+    pub(crate) home: Arc<CudaStream>,
     may_be_captured: bool,
     kernels: Vec<Ready>,
     tile_states: Memory,
@@ -55,6 +59,7 @@ impl Executor {
         Self {
             device: device.clone(),
             stream: stream.clone(),
+            home: stream.clone(),
             may_be_captured,
             kernels: Vec::new(),
             tile_states: Memory::new(),
@@ -138,10 +143,10 @@ impl Executor {
     /// written, and what checks memory should not take that for a mistake.
     pub(crate) fn working_memory(&mut self, bytes: u64) -> Result<u64, Error> {
         self.bind()?;
-        let (address, is_new) = self.scratch.room(&self.stream, bytes)?;
+        let (address, is_new) = self.scratch.room_between(&self.home, &self.stream, bytes)?;
         if is_new {
-            // SAFETY: the memory has just been allocated in this stream, with at least this size,
-            // which has fitted a `usize`.
+            // SAFETY: the memory has just been allocated before this stream's next work, with at
+            // least this size, which has fitted a `usize`.
             unsafe { sys::cuMemsetD8Async(address, 0, bytes as usize, self.stream.cu_stream()) }
                 .result()
                 .map_err(|error| failed(error, "clear working memory"))?;
@@ -227,7 +232,11 @@ impl Executor {
         }
         let tile_states = if plan.tiles > 0 { self.tile_states(plan.tiles)? } else { 0 };
         let bytes = plan.memory();
-        let scratch = if bytes > 0 { self.scratch.room(&self.stream, bytes)?.0 } else { 0 };
+        let scratch = if bytes > 0 {
+            self.scratch.room_between(&self.home, &self.stream, bytes)?.0
+        } else {
+            0
+        };
         Ok(Prepared { steps, ground: plan.ground(scratch, tile_states) })
     }
 
@@ -250,7 +259,7 @@ impl Executor {
         // Before there is memory, which a failure after that would leave uninitialised.
         self.kernels[number].ask(kernels::THREADS, 0)?;
         let bytes = TILE_STATES_HEADER + u64::from(tiles) * 8;
-        let (states, new) = self.tile_states.room(&self.stream, bytes)?;
+        let (states, new) = self.tile_states.room_between(&self.home, &self.stream, bytes)?;
         if new {
             let arguments = move |_: &Ground| kernels::NewTileStates { states, capacity: tiles };
             let work = u64::from(tiles.div_ceil(kernels::THREADS));

@@ -4,8 +4,9 @@ use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DevicePtr, DeviceRepr};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
 
+use super::in_use::reading;
 use super::stream::failed;
 use crate::error::{Error, GpuError};
 
@@ -49,6 +50,19 @@ impl<T> Drop for Allocation<T> {
 /// that fails many milliseconds. What an allocator still holds is not counted.
 pub(crate) fn seems_free(context: &CudaContext, bytes: u64) -> bool {
     context.mem_get_info().map_or(true, |(free, _)| bytes <= free as u64)
+}
+
+/// Refuses to allocate memory in a capture: it would belong to the graph, and exist only while that
+/// runs.
+fn check_not_captured(stream: &CudaStream) -> Result<(), Error> {
+    let status = stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
+    match status {
+        CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(()),
+        _ => Err(Error::Gpu(GpuError::Driver {
+            code: CAPTURE_UNSUPPORTED,
+            during: "reserve memory in a capture",
+        })),
+    }
 }
 
 /// Device memory that is used in the order of one stream, aligned to 256 bytes. In a group the
@@ -117,15 +131,7 @@ impl Memory {
         let bytes = usize::try_from(bytes).map_err(|_| Error::Gpu(GpuError::OutOfMemory))?;
         let grows = self.bytes() < bytes;
         if grows {
-            let status =
-                stream.capture_status().map_err(|error| failed(error, "ask for a capture"))?;
-            if status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
-                // The memory would belong to the graph, and exist only while it runs.
-                return Err(Error::Gpu(GpuError::Driver {
-                    code: CAPTURE_UNSUPPORTED,
-                    during: "reserve memory in a capture",
-                }));
-            }
+            check_not_captured(stream)?;
             // The old memory is freed first, so that the two need not exist together.
             self.give_up();
             // SAFETY: `alloc` returns uninitialised bytes, which must be written before they are
@@ -136,13 +142,38 @@ impl Memory {
             // each other, by events, before and after they use it.
             let memory = unsafe { stream.alloc::<u8>(bytes) };
             let memory = memory.map_err(|error| failed(error, "allocate working memory"))?;
-            self.address = memory.device_ptr(stream).0;
+            self.address = reading(&memory, stream).0;
             self.bytes = Some(Allocation::new(memory));
         }
         Ok((self.address, grows))
     }
 
-    /// A view of `len` items of type T, which take `bytes` bytes.
+    /// As [`room`](Self::room), for memory that is allocated and freed in the order of the stream
+    /// `home` and used in that of another one.
+    ///
+    /// # Errors
+    ///
+    /// As [`room`](Self::room).
+    pub(crate) fn room_between(
+        &mut self,
+        home: &Arc<CudaStream>,
+        user: &CudaStream,
+        bytes: u64,
+    ) -> Result<(u64, bool), Error> {
+        if **home == *user || self.bytes() as u64 >= bytes {
+            return self.room(home, bytes);
+        }
+        // Else the old memory would be freed while the other stream still uses it, and the new used
+        // before it is there.
+        check_not_captured(user)?;
+        home.join(user).map_err(|error| failed(error, "allocate working memory"))?;
+        let room = self.room(home, bytes)?;
+        user.join(home).map_err(|error| failed(error, "allocate working memory"))?;
+        Ok(room)
+    }
+
+    /// A view of `len` items of type T, which take `bytes` bytes. The memory is between two streams
+    /// as that of [`room_between`](Self::room_between).
     ///
     /// # Errors
     ///
@@ -154,12 +185,12 @@ impl Memory {
     /// The items are written before they are read.
     pub(crate) unsafe fn items<T: DeviceRepr>(
         &mut self,
-        stream: &Arc<CudaStream>,
+        [home, user]: [&Arc<CudaStream>; 2],
         len: usize,
         bytes: u64,
     ) -> Result<CudaViewMut<'_, T>, Error> {
         // A view may have no bytes, but needs memory to be a view of.
-        self.room(stream, bytes.max(1))?;
+        self.room_between(home, user, bytes.max(1))?;
         let memory = self.bytes.as_mut().ok_or(Error::Gpu(GpuError::OutOfMemory))?;
         // SAFETY: the caller promises that an item is written before it is read. The memory is
         // aligned to 256 bytes, which is enough for any item, and `transmute_mut` returns `None` if

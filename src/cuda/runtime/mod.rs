@@ -7,6 +7,7 @@
 //! kernel    a function and its arguments  plan      what a job takes and does
 //! launch    a kernel on a device          executor  compile, reserve, execute
 //! memory    working memory                array     the caller's
+//! in_use    the caller's, while a stream uses it
 //! staging   copies between host and device stream   what every call begins with
 //! reader    what a stream has written      kernels   those that prepare memory
 //! word_type the words of the device
@@ -16,6 +17,7 @@ pub(crate) mod array;
 pub(crate) mod device;
 pub(crate) mod embedded;
 pub(crate) mod executor;
+pub(crate) mod in_use;
 pub(crate) mod kernel;
 pub(crate) mod kernels;
 pub(crate) mod launch;

@@ -2,9 +2,7 @@
 
 use core::iter;
 
-use cudarc::driver::DeviceRepr;
-
-use super::job::{Job, any_address};
+use super::job::Job;
 use super::movement::{Array, Movement, Moves};
 use super::strategy::{self, CudaStrategy};
 use crate::bijection::{Bijection, Lcg};
@@ -123,18 +121,18 @@ fn with_room_between(movement: &Movement, len: u64) -> (Vec<(Array, Address)>, u
     (with_room.collect(), bytes)
 }
 
-/// The jobs of shuffling and unshuffling items of type T.
-pub(in crate::cuda) fn there_and_back<T: DeviceRepr>(
+/// The jobs of shuffling and unshuffling an array.
+pub(in crate::cuda) fn there_and_back(
     bijection: &dyn Bijection,
     len: usize,
+    array: Array,
 ) -> Result<Vec<Jobs>, Error> {
-    if size_of::<T>() == 0 {
+    if array.item == 0 {
         return Ok(Vec::new());
     }
     let both = [Direction::Shuffle, Direction::Unshuffle].into_iter();
     both.map(|direction| {
-        let at = any_address::<T>();
-        let movement = Movement::items(vec![Array::given(at, at, size_of::<T>())], direction)?;
+        let movement = Movement::items(vec![array], direction)?;
         Jobs::new(bijection, len as u64, movement)
     })
     .collect()

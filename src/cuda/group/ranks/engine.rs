@@ -18,6 +18,7 @@ use crate::cuda::engine::Cuda;
 use crate::cuda::nccl::{Communicator, Message, NcclId};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::executor::Executor;
+use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::strategy::CudaStrategy;
@@ -265,9 +266,9 @@ impl CudaExchange {
         let guards;
         let given = match checked {
             Ok(()) => {
-                let (source, reading) = source.device_ptr(&stream);
-                let (out, writing) = out.device_ptr_mut(&stream);
-                guards = Some((reading, writing));
+                let (source, read) = reading(source, &stream);
+                let (out, written) = writing(out, &stream);
+                guards = Some((read, written));
                 let given = Given { source, out, lens, item: size_of::<T>(), direction };
                 self.executor.check_slices().map(|()| given)
             }
@@ -277,8 +278,9 @@ impl CudaExchange {
             }
         };
         // SAFETY: both slices are of this context, as long as they say, and borrowed, `out`
-        // mutably, so they do not overlap. The guards ensure that none is freed or otherwise used
-        // before this stream has finished, which waits for the one of the messages.
+        // mutably, so they do not overlap. The guards, each an `InUse`, ensure that none is freed
+        // or otherwise used before this stream has finished, which waits for the one of the
+        // messages.
         let moved = unsafe { self.agree_and_move(bijection, given) };
         drop(guards);
         moved
@@ -331,8 +333,8 @@ impl CudaExchange {
         let guard;
         let given = match copy {
             Ok(copy) => {
-                let (items, writing) = items.device_ptr_mut(&stream);
-                guard = Some(writing);
+                let (items, written) = writing(items, &stream);
+                guard = Some(written);
                 let given = Given { source: items, out: copy, lens: [len; 2], item, direction };
                 self.executor.check_slices().map(|()| given)
             }
@@ -343,8 +345,8 @@ impl CudaExchange {
         };
         let back = given.as_ref().map(|given| (given.out, given.source)).ok();
         // SAFETY: the slice is of this context and borrowed mutably, the copies are working memory
-        // with room for as many items, and the guard ensures that the slice is neither freed nor
-        // otherwise used before this stream has finished.
+        // with room for as many items, and the guard, an `InUse`, ensures that the slice is neither
+        // freed nor otherwise used before this stream has finished.
         unsafe { self.agree_and_move(bijection, given) }?;
         // The items are taken back only when they have come on all ranks.
         let come = self.synchronize();

@@ -1,5 +1,6 @@
 //! [`Words`]: numbers that every rank gets of every rank.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, result, sys};
@@ -53,13 +54,18 @@ impl Words {
     ) -> Result<Vec<Vec<u64>>, Error> {
         assert!(own.len() <= MOST);
         bind(stream)?;
+        // The driver may read the words until the stream has finished. Where that does not come,
+        // nobody may free them: they are left behind.
+        let own = ManuallyDrop::new(own.to_vec());
         // SAFETY: the memory has room for `MOST` words, and nothing else uses it, since the host
-        // has waited for all that was gathered before. The driver has read the host's words when
-        // it returns, since their memory is not page-locked.
-        unsafe { result::memcpy_htod_async(self.own, own, stream.cu_stream()) }
+        // has waited for all that was gathered before. The host's words are freed only when the
+        // stream has finished.
+        unsafe { result::memcpy_htod_async(self.own, &own, stream.cu_stream()) }
             .map_err(|error| failed(error, "write to the device"))?;
         // SAFETY: the words have just been written.
-        unsafe { self.gather_written(ranks, stream, own.len()) }
+        let words = unsafe { self.gather_written(ranks, stream, own.len()) }?;
+        drop(ManuallyDrop::into_inner(own));
+        Ok(words)
     }
 
     /// Gathers numbers of the device: as many bytes as each address comes with, at most 8.
@@ -93,7 +99,7 @@ impl Words {
         unsafe { self.gather_written(ranks, stream, own.len()) }
     }
 
-    /// Gathers as many words as have been written.
+    /// Gathers as many words as have been written. If it succeeds, the stream has finished.
     ///
     /// # Safety
     ///
@@ -110,12 +116,14 @@ impl Words {
         unsafe { ranks.all_gather(stream, self.own, all, bytes) }?;
         // Waiting here, and not in the driver's copy, so that a rank that is gone is noticed.
         ranks.wait(stream)?;
-        let mut words = vec![0_u64; number * ranks.ranks()];
-        // SAFETY: there are as many words at the address, and any bits are a number. The copy has
-        // finished when the driver returns, since the host's memory is not page-locked.
+        // As in `gather`: the driver may write them until the stream has finished.
+        let mut words = ManuallyDrop::new(vec![0_u64; number * ranks.ranks()]);
+        // SAFETY: there are as many words at the address, and any bits are a number. The host's
+        // words are freed and read only when the stream has finished.
         unsafe { result::memcpy_dtoh_async(&mut words, all, stream.cu_stream()) }
             .map_err(|error| failed(error, "read from the device"))?;
         ranks.wait(stream)?;
+        let words = ManuallyDrop::into_inner(words);
         Ok(words.chunks(number.max(1)).map(<[u64]>::to_vec).collect())
     }
 }
