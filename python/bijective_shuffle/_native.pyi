@@ -17,6 +17,7 @@ __all__ = [
     "Sampler",
     "__version__",
     "gpu",
+    "gpu_covers",
     "gpu_indexes",
     "gpu_reorder",
     "permuted",
@@ -181,6 +182,9 @@ class Sampler:
     def __setstate__(self, state: str, /) -> None: ...
 
 def gpu(device: int = 0) -> str: ...
+def gpu_covers(
+    device: int, address: int, bytes: int, allocations: list[tuple[int, int, int]]
+) -> bool: ...
 def gpu_indexes(permutation: Permutation, out: Any, device: int, stream: int) -> None: ...
 def gpu_reorder(
     permutation: Permutation, source: Any, out: Any, device: int, stream: int, undo: bool

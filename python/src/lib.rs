@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError};
     #[pymodule_export]
-    use super::gpu::{gpu, gpu_indexes, gpu_reorder};
+    use super::gpu::{gpu, gpu_covers, gpu_indexes, gpu_reorder};
     #[pymodule_export]
     use super::iter::{Chunks, Indexes};
     #[pymodule_export]

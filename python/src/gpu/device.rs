@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::process;
 use std::sync::{Mutex, PoisonError};
@@ -14,6 +15,7 @@ use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use super::DeviceMemory;
+use super::range::{Allocation, covers};
 use crate::errors::{ArrayError, exception};
 use crate::order::Order;
 
@@ -77,20 +79,36 @@ unsafe fn in_stream(
     done
 }
 
-/// Checks that an address is in the memory of a GPU. It does not need to be the beginning of what
-/// was allocated there.
-fn check_address(address: u64, device: usize) -> PyResult<()> {
-    let mut found: std::ffi::c_int = -1;
-    let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
-    let room = (&raw mut found).cast();
-    // SAFETY: this attribute is an `int`, for which there is room; of an address that it does not
-    // know the driver says so.
-    let asked = unsafe { sys::cuPointerGetAttribute(room, attribute, address) }.result();
-    if asked.is_err() || usize::try_from(found) != Ok(device) {
-        let text = format!("the array is not in the memory of GPU {device}");
-        return Err(ArrayError::new_err(text));
+/// What the driver knows of an address; `None` if it is not an address of a GPU's memory.
+fn ask(address: u64) -> Option<Allocation> {
+    let (mut device, mut start, mut size): (std::ffi::c_int, u64, usize) = (-1, 0, 0);
+    let mut attributes = [
+        sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+    ];
+    let mut room =
+        [(&raw mut device).cast(), (&raw mut start).cast(), (&raw mut size).cast::<c_void>()];
+    let (count, attributes) = (attributes.len() as u32, attributes.as_mut_ptr());
+    // SAFETY: these attributes are an `int`, an address and a `size_t`, for each of which there is
+    // room. Of an address that the driver does not know it says so, or leaves the room as it is.
+    let asked =
+        unsafe { sys::cuPointerGetAttributes(count, attributes, room.as_mut_ptr(), address) };
+    asked.result().ok()?;
+    let device = usize::try_from(device).ok()?;
+    Some(Allocation { device, end: start.checked_add(size as u64)? })
+}
+
+/// Checks that all of an array is in the memory of a GPU.
+fn check_range(memory: DeviceMemory, device: usize) -> PyResult<()> {
+    if covers(device, memory.address, memory.bytes(), ask) {
+        return Ok(());
     }
-    Ok(())
+    let (bytes, address) = (memory.bytes(), memory.address);
+    Err(ArrayError::new_err(format!(
+        "the {bytes} bytes at {address:#x} are not all in the memory of GPU {device}: the shape or \
+         the address that the array's interface says is wrong, or the array has been freed"
+    )))
 }
 
 /// Calls code with the bijection behind an order, and whether it is meant inverted.
@@ -113,9 +131,9 @@ pub(super) fn reorder(
 ) -> PyResult<()> {
     let (bijection, is_inverted) = bijection(order);
     let work = |workspace: &mut CudaWorkspace| {
-        check_address(from.address, device)?;
+        check_range(from, device)?;
         if let Some(to) = to {
-            check_address(to.address, device)?;
+            check_range(to, device)?;
         }
         let ours = workspace.stream().clone();
         // In place, the rows are moved to other memory and copied back. It is freed when the stream
@@ -135,7 +153,7 @@ pub(super) fn reorder(
         let (from, rows, width) = (from.address, from.rows, from.width);
         let moved = if undo == is_inverted {
             // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
-            // arrays say and the driver confirms for their beginnings, and they do not overlap. The
+            // arrays say and the driver confirms, and they do not overlap. The
             // events around this call order it with the caller's uses of them.
             unsafe { workspace.shuffle_raw(bijection, from, target, rows, width) }
         } else {
@@ -168,7 +186,7 @@ pub(super) fn indexes(
         return Err(pyo3::exceptions::PyValueError::new_err(text));
     }
     let work = |workspace: &mut CudaWorkspace| {
-        check_address(out.address, device)?;
+        check_range(out, device)?;
         let written = if bits == 32 {
             // SAFETY: there are that many words of 32 bits, as the array's interface says; and see
             // `reorder`.
