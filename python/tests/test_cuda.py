@@ -365,8 +365,7 @@ def test_arrays_on_a_gpu_that_are_refused():
         cuda.shuffled(a, 1, out=a)
     with pytest.raises(bs.ArrayError, match="memory of GPU"):
         cuda.shuffle(Described(), 1)
-    # It begins in the memory of this GPU, and its last item is behind the end of it. Nothing of it
-    # is touched: what the allocator has around the array is not known.
+    # It begins in the memory of this GPU, and its last item is behind the end of that.
     whole = torch.zeros(2**26, dtype=torch.uint8, device="cuda")
     for bad in (2**41, 2**46):
         interface = {"shape": (bad,), "typestr": "|u1", "data": (whole.data_ptr(), False)}

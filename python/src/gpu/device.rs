@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::process;
 use std::sync::{Mutex, PoisonError};
@@ -81,22 +80,20 @@ unsafe fn in_stream(
 
 /// What the driver knows of an address; `None` if it is not an address of a GPU's memory.
 fn ask(address: u64) -> Option<Allocation> {
-    let (mut device, mut start, mut size): (std::ffi::c_int, u64, usize) = (-1, 0, 0);
-    let mut attributes = [
-        sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
-        sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
-        sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-    ];
-    let mut room =
-        [(&raw mut device).cast(), (&raw mut start).cast(), (&raw mut size).cast::<c_void>()];
-    let (count, attributes) = (attributes.len() as u32, attributes.as_mut_ptr());
-    // SAFETY: these attributes are an `int`, an address and a `size_t`, for each of which there is
-    // room. Of an address that the driver does not know it says so, or leaves the room as it is.
-    let asked =
-        unsafe { sys::cuPointerGetAttributes(count, attributes, room.as_mut_ptr(), address) };
-    asked.result().ok()?;
-    let device = usize::try_from(device).ok()?;
-    Some(Allocation { device, end: start.checked_add(size as u64)? })
+    let mut device: std::ffi::c_int = -1;
+    let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+    let room = (&raw mut device).cast();
+    // SAFETY: this attribute is an `int`, for which there is room; of an address that it does not
+    // know the driver says so.
+    unsafe { sys::cuPointerGetAttribute(room, attribute, address) }.result().ok()?;
+    let (mut start, mut size) = (0, 0);
+    // Not the attributes of the range: for memory that grows they are those of all addresses that
+    // are set aside for it, mapped or not.
+    // SAFETY: there is room for both; of an address that it does not know the driver says so.
+    unsafe { sys::cuMemGetAddressRange_v2(&raw mut start, &raw mut size, address) }
+        .result()
+        .ok()?;
+    Some(Allocation { device: usize::try_from(device).ok()?, end: start.checked_add(size as u64)? })
 }
 
 /// Checks that all of an array is in the memory of a GPU.
