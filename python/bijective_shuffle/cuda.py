@@ -12,15 +12,18 @@ PyTorch. Without them calls raise `GpuUnavailableError`, which is an `ImportErro
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _native
 from ._native import ArrayError, Permutation
+from ._types import Seed
 
 __all__ = ["randperm", "shuffle", "shuffled", "unshuffle"]
 
 
-def shuffle(a: Any, seed: int | bytes, epoch: int = 0, *, stream: int | None = None) -> None:
+def shuffle(
+    a: Any, seed: Seed, epoch: SupportsIndex = 0, *, stream: int | None = None
+) -> None:
     """Shuffles an array in place along its first axis, as `bijective_shuffle.shuffle` does. It
     takes memory for one copy, which is freed by the stream; `shuffled(.., out=..)` takes none.
 
@@ -29,13 +32,20 @@ def shuffle(a: Any, seed: int | bytes, epoch: int = 0, *, stream: int | None = N
     _native.gpu_reorder(_order(a, seed, epoch), a, None, *_place(a, stream), False)
 
 
-def unshuffle(a: Any, seed: int | bytes, epoch: int = 0, *, stream: int | None = None) -> None:
+def unshuffle(
+    a: Any, seed: Seed, epoch: SupportsIndex = 0, *, stream: int | None = None
+) -> None:
     """Undoes `shuffle` with the same seed and epoch."""
     _native.gpu_reorder(_order(a, seed, epoch), a, None, *_place(a, stream), True)
 
 
 def shuffled(
-    a: Any, seed: int | bytes, epoch: int = 0, *, out: Any = None, stream: int | None = None
+    a: Any,
+    seed: Seed,
+    epoch: SupportsIndex = 0,
+    *,
+    out: Any = None,
+    stream: int | None = None,
 ) -> Any:
     """A shuffled copy of an array, as the same library makes it, or written to `out`."""
     if out is None:
@@ -48,9 +58,9 @@ def shuffled(
 
 
 def randperm(
-    n: int,
-    seed: int | bytes,
-    epoch: int = 0,
+    n: SupportsIndex,
+    seed: Seed,
+    epoch: SupportsIndex = 0,
     *,
     device: Any = None,
     dtype: str = "int64",
@@ -114,7 +124,7 @@ def _check(a: Any) -> None:
         raise TypeError(f"not an array in the memory of a GPU: {type(a).__name__}")
 
 
-def _order(a: Any, seed: int | bytes, epoch: int) -> Permutation:
+def _order(a: Any, seed: Seed, epoch: SupportsIndex) -> Permutation:
     _check(a)
     by_interface = hasattr(a, "__cuda_array_interface__")
     shape = a.__cuda_array_interface__["shape"] if by_interface else a.shape

@@ -51,6 +51,16 @@ def test_what_is_not_on_a_gpu():
         cuda.shuffled(Described(), 1, out=Described(shape=(11,)))
     with pytest.raises(bs.ArrayError, match="share"):
         cuda.shuffled(Described(), 1, out=Described(data=(4100, False)))
+    for attempt, said in [
+        (lambda: bs.shuffle(Described(), 1, axis=1), "first axis"),
+        (lambda: bs.unshuffle(Described(), 1, axis=-1), "first axis"),
+        (lambda: bs.shuffled(Described(), 1, axis=1), "first axis"),
+        (lambda: bs.shuffle_together(Described(), np.arange(10), seed=1), "shuffle each"),
+        (lambda: bs.permuted(Described(), 1), "to the host"),
+        (lambda: bs.choice(Described(), 1, 1), "chosen there"),
+    ]:
+        with pytest.raises((TypeError, bs.ArrayError), match=said):
+            attempt()
     for bad in ("cpu", "cuda:x", "cuda1x"):
         with pytest.raises(ValueError):
             cuda.randperm(10, 1, device=bad)
