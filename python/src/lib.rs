@@ -56,9 +56,9 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        // What is looked up at first use is kept behind locks: which instructions the processor has,
-        // and where NumPy's functions and its register of borrowed arrays are. A child that is
-        // forked while a thread of its parent looks it up would wait for ever, so it is done here.
+        // What is looked up at first use is kept behind locks: which instructions the processor
+        // has, and where NumPy's functions and its register of borrowed arrays are. A child that is
+        // forked while a thread of its parent looks it up would wait for ever: it is done here.
         bijective_shuffle::Permutation::walk(1 << 10, 0).to_vec();
         module.py().import("numpy")?;
         drop(PyArray1::<u64>::zeros(module.py(), 1, false).try_readwrite());

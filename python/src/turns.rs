@@ -1,10 +1,10 @@
 //! [`Turns`]: a value that the threads of Python use in turn.
 //!
 //! A class with methods of `&mut self` raises "Already borrowed" for the second of two threads. A
-//! mutex alone does not do either: who waits for it with the GIL may wait for a thread that needs
-//! the GIL, who waits without it sees no Ctrl-C, a fork leaves it locked in the child, and a handler
-//! of a signal waits for the very call that it interrupts. So a thread that finds the value taken
-//! looks at whose turn it is, and then waits a little at a time.
+//! mutex alone does not do either: a thread that waits for it with the GIL may wait for one that
+//! needs the GIL, one that waits without it sees no Ctrl-C, a fork leaves it locked in the child,
+//! and a handler of a signal waits for the very call that it interrupts. So a thread that finds the
+//! value taken looks at whose turn it is, and then waits a little at a time.
 
 use std::ops::{Deref, DerefMut};
 use std::process;
