@@ -302,7 +302,7 @@ impl Sampler {
         match part.first() {
             // One after the other.
             Some(&place) if self.world() == 1 && first < left => {
-                self.order.forward_run(place, part)
+                self.order.forward_run(place, part);
             }
             _ => self.order.forward_each(part),
         }
