@@ -13,7 +13,10 @@ def main() -> int:
     print(f"bijective-shuffle {__version__}")
     print(f"Python {platform.python_version()}, {platform.python_implementation()}")
     print(f"NumPy {np.__version__}")
-    print(f"Threads: {thread_count()}")
+    try:
+        print(f"Threads: {thread_count()}")
+    except ValueError as error:
+        print(f"Threads: none ({error})")
     try:
         print(f"GPU: {gpu()}")
     except GpuUnavailableError as error:

@@ -1,106 +1,156 @@
-"""Arrays of NumPy: shuffled in place along their first axis, copied, drawn and sampled."""
+"""Arrays of NumPy: shuffled in place along an axis, copied, drawn and sampled."""
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+import sys
+from collections.abc import Sequence
+from math import prod
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from . import _native, cuda
 from ._native import ArrayError, Permutation
+from ._types import InPlace, Seed
 
 
-def shuffle(a: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
-    """Shuffles an array in place along its first axis: row `p[k]` moves to place `k`, where `p` is
-    `Permutation(len(a), seed, epoch)`.
+def shuffle(
+    a: InPlace, seed: Seed, epoch: SupportsIndex = 0, *, axis: SupportsIndex = 0
+) -> None:
+    """Shuffles an array in place along an axis: what has index `p[k]` on that axis moves to index
+    `k`, where `p` is `Permutation(a.shape[axis], seed, epoch)`. Along the first axis these are the
+    rows.
 
-    The rows may be of any type and width. An array that is not in C order is copied, shuffled and
-    copied back. An array of objects is shuffled while the GIL is held, any other one without. An
-    array on a GPU is shuffled there, by `bijective_shuffle.cuda`.
+    The rows may be of any type and width. An array that is not in C order, and one that is shuffled
+    along another axis, is copied, shuffled and copied back. An array of objects is shuffled while
+    the GIL is held, any other one without. An array on a GPU is shuffled there, by
+    `bijective_shuffle.cuda`, along the first axis.
 
     Raises `TypeError` for what is no array, and `ArrayError` for an array that is read-only or
     whose rows overlap. The array is then unchanged. Ctrl-C takes effect afterwards: an array is
     shuffled as a whole or not at all.
 
     Arrays of other libraries in the host's memory are shuffled where they are, if they have
-    `__dlpack__`: tensors of PyTorch, for example. NumPy before 2.1 takes these as read-only.
+    `__dlpack__`: tensors of PyTorch, for example.
     """
-    if _is_on_gpu(a):
-        cuda.shuffle(a, seed, epoch)
-    else:
-        _reorder((a,), seed, epoch, undo=False)
+    _shuffle(a, seed, epoch, axis, undo=False)
 
 
-def unshuffle(a: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
-    """Undoes `shuffle` with the same seed and epoch."""
-    if _is_on_gpu(a):
-        cuda.unshuffle(a, seed, epoch)
-    else:
-        _reorder((a,), seed, epoch, undo=True)
+def unshuffle(
+    a: InPlace, seed: Seed, epoch: SupportsIndex = 0, *, axis: SupportsIndex = 0
+) -> None:
+    """Undoes `shuffle` with the same seed, epoch and axis."""
+    _shuffle(a, seed, epoch, axis, undo=True)
 
 
-def shuffle_together(*arrays: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
-    """Shuffles arrays of one length in place, all in the order that `shuffle` would give each.
+def shuffle_together(*arrays: InPlace, seed: Seed, epoch: SupportsIndex = 0) -> None:
+    """Shuffles arrays of one length in place along their first axes, all in the order that
+    `shuffle` would give each. They are in the host's memory.
 
     Raises `ArrayError` also if the lengths differ or two arrays share memory. All arrays are then
     unchanged.
     """
-    _reorder(arrays, seed, epoch, undo=False)
+    _reorder([_in_host_memory(a) for a in arrays], seed, epoch, undo=False)
 
 
-def unshuffle_together(*arrays: np.ndarray[Any, Any], seed: int | bytes, epoch: int = 0) -> None:
+def unshuffle_together(*arrays: InPlace, seed: Seed, epoch: SupportsIndex = 0) -> None:
     """Undoes `shuffle_together` with the same seed and epoch."""
-    _reorder(arrays, seed, epoch, undo=True)
+    _reorder([_in_host_memory(a) for a in arrays], seed, epoch, undo=True)
 
 
-def shuffled(a: Any, seed: int | bytes, epoch: int = 0) -> Any:
-    """A copy of an array, or of what NumPy can make one of, shuffled as by `shuffle`."""
+def shuffled(
+    a: Any, seed: Seed, epoch: SupportsIndex = 0, *, axis: SupportsIndex = 0, out: Any = None
+) -> Any:
+    """A copy of an array, or of what NumPy can make one of, shuffled as by `shuffle`. It is written
+    to `out`, if that is given: an array of the same shape and type, in the host's memory perhaps
+    `a` itself. An array on a GPU gives a copy there.
+    """
     if _is_on_gpu(a):
-        return cuda.shuffled(a, seed, epoch)
-    if isinstance(a, np.ma.MaskedArray):
+        _check_first_axis(axis)
+        return cuda.shuffled(a, seed, epoch, out=out)
+    if _is_masked(a):
         raise TypeError(_MASKED)
-    copy = np.array(a, order="C", copy=True)
-    shuffle(copy, seed, epoch)
-    return copy
+    if out is None:
+        out = np.array(a, order="C", copy=True)
+    else:
+        _check_out(out, np.asarray(a))
+        out[...] = a
+    shuffle(out, seed, epoch, axis=axis)
+    return out
 
 
 def permuted(
-    a: Any, seed: int | bytes, *, axis: int = -1, undo: bool = False
+    a: Any,
+    seed: Seed,
+    *,
+    axis: SupportsIndex | None = -1,
+    undo: bool = False,
+    out: np.ndarray[Any, Any] | None = None,
 ) -> np.ndarray[Any, Any]:
     """A copy of an array in which the items along an axis are shuffled, each row apart.
 
     The rows are numbered in C order of the other axes, and row `r` is shuffled by
-    `Permutation(n, seed, epoch=r)`, where `n` is the length of the axis. `undo` puts the items
-    back.
+    `Permutation(n, seed, epoch=r)`, where `n` is the length of the axis. With `axis=None` all items
+    are a single row, in C order. `undo` puts the items back. The result is copied to `out`, if that
+    is given: an array of the same shape and type, perhaps `a` itself.
     """
-    if isinstance(a, np.ma.MaskedArray):
+    if _is_on_gpu(a):
+        raise TypeError("the rows of an array on a GPU are not shuffled apart: copy it to the host")
+    if _is_masked(a):
         raise TypeError(_MASKED)
-    moved = np.moveaxis(np.asarray(a), axis, -1)
+    given = np.asarray(a)
+    if out is not None:
+        _check_out(out, given)
+    moved = given if axis is None else np.moveaxis(given, axis, -1)
     rows = np.array(moved, order="C", copy=True)
-    length = rows.shape[-1]
-    matrix = rows.reshape(-1, length) if rows.size else rows.reshape(0, length)
+    length = rows.size if axis is None else rows.shape[-1]
+    matrix = rows.reshape(-1 if rows.size else 0, length)
     if not _native.permuted(matrix, seed, undo):
         # Items of a size that no integer has: by their indexes.
         indexes = permutations(len(matrix), length, seed)
         if undo:
             indexes = np.argsort(indexes, axis=-1)
         matrix[...] = matrix[np.arange(len(matrix))[:, None], indexes]
-    return np.moveaxis(rows, -1, axis)
+    result = rows if axis is None else np.moveaxis(rows, -1, axis)
+    if out is None:
+        return result
+    out[...] = result
+    return out
 
 
-def choice(n: int, k: int, seed: int | bytes, epoch: int = 0) -> np.ndarray[Any, Any]:
-    """`k` different numbers below `n` in random order: the head of `Permutation.walk(n, seed,
-    epoch)`.
+def choice(
+    a: Any,
+    k: SupportsIndex | Sequence[SupportsIndex],
+    seed: Seed,
+    epoch: SupportsIndex = 0,
+    *,
+    axis: SupportsIndex = 0,
+) -> np.ndarray[Any, Any]:
+    """`k` different numbers below `a` in random order: the head of `Permutation.walk(a, seed,
+    epoch)`. If `a` is an array, or what NumPy can make one of: as many of its rows, or of what an
+    index along another axis selects, each at most once.
 
-    It takes time and memory in proportion to `k`, whatever `n` is.
+    `k` may also be a shape. It takes time and memory in proportion to `k`, whatever `a` is. All
+    draws are without replacement and equally likely: there is no `replace` and no `p`.
     """
-    if k > n:
-        raise ValueError(f"{k} different numbers cannot be chosen from {n}")
-    return Permutation.walk(n, seed, epoch).head(k).to_numpy()
+    shape = _shape(k)
+    if getattr(a, "ndim", 0) == 0 and hasattr(a, "__index__"):
+        return _numbers(a, shape, seed, epoch)
+    if _is_on_gpu(a):
+        raise TypeError("rows of an array on a GPU are chosen there: a[choice(len(a), k, seed)]")
+    array = np.asanyarray(a)
+    if array.ndim == 0:
+        raise TypeError(f"choose from a number of items or an array, not {type(a).__name__}")
+    length = len(np.moveaxis(array, axis, 0))
+    # One after the other and then in their shape: for a single number NumPy takes the item itself.
+    taken = np.take(array, _numbers(length, (prod(shape),), seed, epoch), axis=axis)
+    where = operator.index(axis) % array.ndim
+    return taken.reshape(array.shape[:where] + shape + array.shape[where + 1 :])
 
 
 def permutations(
-    count: int, n: int, seed: int | bytes, dtype: Any = np.int64
+    count: SupportsIndex, n: SupportsIndex, seed: Seed, dtype: Any = np.int64
 ) -> np.ndarray[Any, Any]:
     """A matrix of `count` independent permutations of `n` items, of which row `r` is
     `Permutation(n, seed, epoch=r)`."""
@@ -110,33 +160,101 @@ def permutations(
 _MASKED = "a masked array is two arrays: use shuffle_together(a.data, np.ma.getmaskarray(a), ..)"
 
 
+def _shape(k: Any) -> tuple[int, ...]:
+    """The shape of `k` items: a number or a shape."""
+    try:
+        shape = tuple(map(operator.index, (k,) if hasattr(k, "__index__") else k))
+    except TypeError:
+        raise TypeError(f"k is an integer or a shape, not {k!r}") from None
+    for length in shape:
+        if length < 0:
+            raise ValueError(f"k is an integer from 0 on, or a shape of such, not {length}")
+    return shape
+
+
+def _numbers(
+    n: SupportsIndex, shape: tuple[int, ...], seed: Seed, epoch: SupportsIndex
+) -> np.ndarray[Any, Any]:
+    order, count = Permutation.walk(n, seed, epoch), prod(shape)
+    if count > order.n:
+        raise ValueError(f"{count} different items cannot be chosen from {order.n}")
+    return order.head(count).to_numpy().reshape(shape)
+
+
+def _is_masked(a: Any) -> bool:
+    # `np.ma` imports that module, and a child that is forked meanwhile waits for ever for the end
+    # of the import. Before somebody else has imported it there are no masked arrays.
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(a, getattr(masked, "MaskedArray", ()))
+
+
 def _is_on_gpu(a: Any) -> bool:
     return not isinstance(a, np.ndarray) and cuda.is_on_gpu(a)
+
+
+def _check_first_axis(axis: SupportsIndex) -> None:
+    if operator.index(axis) != 0:
+        raise ArrayError("an array on a GPU is shuffled along its first axis, which is axis 0")
+
+
+def _check_out(out: Any, like: np.ndarray[Any, Any]) -> None:
+    """Refuses what the copy of an array cannot be written to."""
+    _check(out)
+    if out.shape != like.shape:
+        raise ArrayError(f"out has the shape {out.shape}: the array's is needed, {like.shape}")
+    if out.dtype != like.dtype:
+        raise TypeError(f"out has the type {out.dtype}: the array's is needed, {like.dtype}")
 
 
 def _in_host_memory(a: Any) -> Any:
     """The memory of an array of another library as one of NumPy, if it has DLPack; otherwise what
     was given."""
+    if _is_on_gpu(a):
+        raise TypeError("an array on a GPU is shuffled alone: shuffle each with the same seed")
     if isinstance(a, np.ndarray) or not hasattr(a, "__dlpack__"):
         return a
     try:
-        return np.from_dlpack(a)
+        array = np.from_dlpack(a)
     except (BufferError, RuntimeError) as error:
-        raise ArrayError(f"NumPy cannot use the array's memory: {error}") from error
+        raise ArrayError(
+            f"NumPy cannot use the array's memory: {error} (what is of a type that NumPy has not, "
+            "such as bfloat16, is shuffled as integers of its size: x.view(torch.int16))"
+        ) from error
+    if array.flags.writeable or not hasattr(a, "__array__"):
+        return array
+    # Only from version 1 on DLPack says that memory may be written to: NumPy from 2.1 on reads
+    # that, and PyTorch from 2.9 on says it. The array that the library itself gives to NumPy is as
+    # good, if it is not a copy and may be written to.
+    own = np.asarray(a)
+    return own if own.__array_interface__ == _writable(array) else array
 
 
-def _reorder(
-    arrays: tuple[np.ndarray[Any, Any], ...], seed: int | bytes, epoch: int, undo: bool
-) -> None:
-    arrays = tuple(_in_host_memory(a) for a in arrays)
+def _writable(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """The interface of an array as it would be if the array could be written to."""
+    interface = array.__array_interface__
+    return {**interface, "data": (interface["data"][0], False)}
+
+
+def _shuffle(a: Any, seed: Seed, epoch: SupportsIndex, axis: SupportsIndex, undo: bool) -> None:
+    if _is_on_gpu(a):
+        _check_first_axis(axis)
+        (cuda.unshuffle if undo else cuda.shuffle)(a, seed, epoch)
+        return
+    array = _in_host_memory(a)
+    if operator.index(axis) != 0:
+        _check(array)
+        array = np.moveaxis(array, axis, 0)
+    _reorder([array], seed, epoch, undo)
+
+
+def _reorder(arrays: list[Any], seed: Seed, epoch: SupportsIndex, undo: bool) -> None:
     for a in arrays:
         _check(a)
     if not arrays:
         return
     order = Permutation(len(arrays[0]), seed, epoch)
-    plain = all(a.flags.c_contiguous for a in arrays)
-    if plain:
-        _native.reorder(order, list(arrays), undo)
+    if all(a.flags.c_contiguous for a in arrays):
+        _native.reorder(order, arrays, undo)
         return
     _check_apart(arrays)
     copies = [a if a.flags.c_contiguous else np.array(a, order="C", copy=True) for a in arrays]
@@ -153,12 +271,15 @@ def _check(a: Any) -> None:
         raise TypeError(
             f"an array is shuffled in place, not {type(a).__name__}: use shuffled(..) for a copy"
         )
-    if isinstance(a, np.ma.MaskedArray):
+    if _is_masked(a):
         raise TypeError(_MASKED)
     if a.ndim == 0:
         raise TypeError("an array without an axis has no rows to shuffle")
     if not a.flags.writeable:
-        raise ArrayError("the array is read-only: use shuffled(..) for a copy")
+        raise ArrayError(
+            "the array is read-only: use shuffled(..) for a copy. (A tensor is so by DLPack where "
+            "NumPy is older than 2.1, or its library than DLPack 1: PyTorch before 2.9.)"
+        )
     if not a.flags.c_contiguous and _overlaps_itself(a):
         raise ArrayError("items of the array share memory: use shuffled(..) for a copy")
 
@@ -174,7 +295,7 @@ def _overlaps_itself(a: np.ndarray[Any, Any]) -> bool:
     return False
 
 
-def _check_apart(arrays: tuple[np.ndarray[Any, Any], ...]) -> None:
+def _check_apart(arrays: list[Any]) -> None:
     """Refuses arrays that share memory. Views that interleave, such as columns of one matrix, do
     not share any."""
     for k, a in enumerate(arrays):

@@ -20,18 +20,19 @@ from __future__ import annotations
 
 import sys
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, SupportsIndex
 
 from . import _native
 from ._native import ArrayError, Permutation
+from ._types import Seed
 
 __all__ = ["randperm", "shuffle", "shuffled", "unshuffle"]
 
 
 def shuffle(
     a: Any,
-    seed: int | bytes,
-    epoch: int = 0,
+    seed: Seed,
+    epoch: SupportsIndex = 0,
     *,
     contiguous: bool = False,
     stream: int | None = None,
@@ -47,8 +48,8 @@ def shuffle(
 
 def unshuffle(
     a: Any,
-    seed: int | bytes,
-    epoch: int = 0,
+    seed: Seed,
+    epoch: SupportsIndex = 0,
     *,
     contiguous: bool = False,
     stream: int | None = None,
@@ -59,8 +60,8 @@ def unshuffle(
 
 def shuffled(
     a: Any,
-    seed: int | bytes,
-    epoch: int = 0,
+    seed: Seed,
+    epoch: SupportsIndex = 0,
     *,
     out: Any = None,
     contiguous: bool = False,
@@ -90,9 +91,9 @@ def shuffled(
 
 
 def randperm(
-    n: int,
-    seed: int | bytes,
-    epoch: int = 0,
+    n: SupportsIndex,
+    seed: Seed,
+    epoch: SupportsIndex = 0,
     *,
     device: Any = None,
     dtype: str = "int64",
@@ -137,7 +138,7 @@ def _index(device: Any) -> int:
 
 
 def _in_place(
-    a: Any, key: tuple[int | bytes, int], contiguous: bool, stream: int | None, undo: bool
+    a: Any, key: tuple[Seed, SupportsIndex], contiguous: bool, stream: int | None, undo: bool
 ) -> None:
     library = _library(a)
     moved = _in_order(a, library, stream) if contiguous else a

@@ -15,11 +15,15 @@ use pyo3::prelude::*;
 
 use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
-use crate::evaluate::{Number, PIECE, zeros};
+use crate::evaluate::{Number, zeros};
 use crate::key::{Key, unsigned};
 use crate::order::{Order, Way};
 use crate::permutation::Permutation;
-use crate::threads::{attached, detached};
+use crate::threads::{Stop, attached, detached, interruptible};
+
+/// The number of indexes of a batch between two looks for Ctrl-C, which are a tenth of a second
+/// apart on a single core.
+const PIECE: u64 = 1 << 23;
 
 /// An array that may be written to, as bytes, for as long as this is kept.
 struct Bytes<'py> {
@@ -268,12 +272,13 @@ where
     // SAFETY: the array is new, so nobody else reads or writes it.
     let out = unsafe { array.as_slice_mut() }?;
     // A row of more items than a piece is a piece.
-    let rows = (PIECE as u64 / len.max(1)).max(1);
-    let mut first = 0;
-    for piece in out.chunks_mut((rows * len).max(1) as usize) {
-        detached(py, || permutations.write_rows(first, piece))?.map_err(exception)?;
-        first += rows;
-        py.check_signals()?;
-    }
+    let rows = (PIECE / len.max(1)).max(1);
+    let write = |stop: &Stop| {
+        let pieces = (0..).step_by(rows as usize).zip(out.chunks_mut((rows * len).max(1) as usize));
+        pieces
+            .take_while(|_| !stop.is_set())
+            .try_for_each(|(first, piece)| permutations.write_rows(first, piece))
+    };
+    interruptible(py, write)?.map_err(exception)?;
     array.call_method1("view", (dtype.name(),))?.call_method1("reshape", ((count, len),))
 }

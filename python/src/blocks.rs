@@ -5,10 +5,12 @@ use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::dtype::IndexType;
+use crate::evaluate::{CHUNK, FEW};
 use crate::key::{Key, unsigned};
 use crate::order::Kind;
 use crate::permutation::Permutation;
 use crate::places::{Places, Run};
+use crate::threads::{Stop, interruptible};
 
 /// An order for data in blocks: blocks in random order, each read once and whole, and the items of
 /// a window of `window` blocks at a time shuffled among each other.
@@ -111,7 +113,19 @@ impl BlockShuffle {
         listed.try_reserve_exact(count).map_err(|_| {
             PyMemoryError::new_err(format!("the {count} blocks of a window are too many to list"))
         })?;
-        listed.extend(blocks);
+        let list = |stop: &Stop| {
+            for block in blocks {
+                if listed.len() % CHUNK == 0 && stop.is_set() {
+                    return;
+                }
+                listed.push(block);
+            }
+        };
+        if count <= FEW {
+            list(&Stop::never());
+        } else {
+            interruptible(py, list)?;
+        }
         let dtype = IndexType::usual(self.blocks().block_count()).name();
         PyArray1::from_vec(py, listed).call_method1("view", (dtype,))
     }

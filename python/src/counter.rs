@@ -7,11 +7,13 @@ use bijective_shuffle::IntoIter;
 use bijective_shuffle::bijection::Standard;
 use pyo3::prelude::*;
 
-use crate::evaluate::{Number, PIECE};
+use crate::evaluate::{CHUNK, FEW, Number};
 use crate::order::Order;
 use crate::places::Run;
+use crate::threads::{Stop, interruptible};
 
 /// An iterator over a permutation, and the place that it has come to.
+#[derive(Clone)]
 pub(crate) struct Counter {
     indexes: IntoIter<Standard>,
     next: u64,
@@ -24,33 +26,40 @@ impl Counter {
     }
 
     /// Writes the values at the first places of a run, none of which was passed yet.
-    pub(crate) fn fill<N: Number>(&mut self, run: Run, out: &mut [N]) {
+    pub(crate) fn fill<N: Number>(&mut self, run: Run, out: &mut [N], stop: &Stop) {
         // A counted run goes forwards.
         let step = run.step.unsigned_abs();
         let mut place = run.start;
-        for out in out {
-            if let Some(value) = self.indexes.nth((place - self.next) as usize) {
-                *out = N::of(value);
+        for out in out.chunks_mut(CHUNK) {
+            if stop.is_set() {
+                return;
             }
-            self.next = place + 1;
-            // Beyond the last place it has no meaning.
-            place = place.wrapping_add(step);
+            for out in out {
+                if let Some(value) = self.indexes.nth((place - self.next) as usize) {
+                    *out = N::of(value);
+                }
+                self.next = place + 1;
+                // Beyond the last place it has no meaning.
+                place = place.wrapping_add(step);
+            }
         }
     }
 
-    /// The same while other threads of Python run, and with a look for Ctrl-C between pieces.
+    /// The same, while other threads of Python run if there are many. After an error no place was
+    /// passed.
     pub(crate) fn write<N: Number>(
         &mut self,
         py: Python<'_>,
         run: Run,
         out: &mut [N],
     ) -> PyResult<()> {
-        let size = (PIECE / run.step.unsigned_abs() as usize).max(1);
-        for (k, piece) in out.chunks_mut(size).enumerate() {
-            let run = run.after((k * size) as u64);
-            py.detach(|| self.fill(run, piece));
-            py.check_signals()?;
+        if out.len() <= FEW {
+            self.fill(run, out, &Stop::never());
+            return Ok(());
         }
+        let mut ahead = self.clone();
+        interruptible(py, |stop| ahead.fill(run, out, stop))?;
+        *self = ahead;
         Ok(())
     }
 }

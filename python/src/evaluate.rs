@@ -1,5 +1,5 @@
-//! Values written into arrays: in pieces, between which Ctrl-C is noticed, and on all threads where
-//! there are many.
+//! Values written into arrays: on all threads where there are many, which look for Ctrl-C between
+//! chunks.
 
 use bijective_shuffle::Error;
 use bijective_shuffle::rayon::prelude::*;
@@ -12,17 +12,13 @@ use crate::dtype::IndexType;
 use crate::errors::exception;
 use crate::order::{Lookup, Order};
 use crate::places::Run;
-use crate::threads::detached;
+use crate::threads::{Stop, detached, interruptible};
 
 /// The most values that the calling thread writes alone: waking others takes longer.
 pub(crate) const FEW: usize = 1 << 13;
 
 /// The number of values that a thread writes at a time: they fit its L1 cache.
-const CHUNK: usize = 1 << 11;
-
-/// The number of values between two looks for Ctrl-C, which are a tenth of a second apart on a
-/// single core.
-pub(crate) const PIECE: usize = 1 << 23;
+pub(crate) const CHUNK: usize = 1 << 11;
 
 /// The integers that values are returned in.
 pub(crate) trait Number: Element + Copy + Send + Sync {
@@ -128,41 +124,40 @@ pub(crate) fn zeros<N: Number>(py: Python<'_>, count: u64) -> PyResult<Bound<'_,
 /// Writes the values at some places, as many as there is room for.
 fn write<N: Number>(py: Python<'_>, order: &Order, run: Run, out: &mut [N]) -> PyResult<()> {
     let is_all = run.step == 1 && run.count == order.len();
-    if out.len() <= FEW {
-        if order.is_random_access() || order.is_counted(run) {
-            return write_some(order, run, out).map_err(exception);
-        }
-        return detached(py, || write_some(order, run, out))?.map_err(exception);
+    if out.len() <= FEW && (order.is_random_access() || order.is_counted(run)) {
+        return write_some(order, run, out).map_err(exception);
     }
-    if is_all && !order.fills_domain() {
+    if out.len() > FEW && is_all && !order.fills_domain() {
+        // By the engine, as a whole.
         return detached(py, || N::write_all(order, out))?.map_err(exception);
     }
+    interruptible(py, |stop| write_many(order, run, out, stop))?.map_err(exception)
+}
+
+/// The same on the threads of the pool.
+fn write_many<N: Number>(order: &Order, run: Run, out: &mut [N], stop: &Stop) -> Result<(), Error> {
     if let Some(mut counter) = Counter::new(order, run) {
         // One after the other, since only counting finds their slots.
-        return counter.write(py, run, out);
+        counter.fill(run, out, stop);
+        return Ok(());
     }
-    detached(py, || order.prepare())?.map_err(exception)?;
-    let is_parallel = order.is_random_access();
-    for (k, piece) in out.chunks_mut(PIECE).enumerate() {
-        let run = run.after((k * PIECE) as u64);
-        let chunks = |piece: &mut [N]| {
-            let write = |(k, chunk)| write_some(order, run.after((k * CHUNK) as u64), chunk);
-            if is_parallel {
-                piece.par_chunks_mut(CHUNK).enumerate().try_for_each(write)
-            } else {
-                piece.chunks_mut(CHUNK).enumerate().try_for_each(write)
-            }
-        };
-        detached(py, || chunks(piece))?.map_err(exception)?;
-        py.check_signals()?;
+    if out.len() > FEW || !order.is_run_at_hand(run) {
+        order.prepare(stop)?;
     }
-    Ok(())
+    let write = |(k, chunk): (usize, &mut [N])| {
+        if stop.is_set() { Ok(()) } else { write_some(order, run.after((k * CHUNK) as u64), chunk) }
+    };
+    if order.is_random_access() && out.len() > FEW {
+        out.par_chunks_mut(CHUNK).enumerate().try_for_each(write)
+    } else {
+        out.chunks_mut(CHUNK).enumerate().try_for_each(write)
+    }
 }
 
 /// Writes values on the calling thread.
 fn write_some<N: Number>(order: &Order, run: Run, out: &mut [N]) -> Result<(), Error> {
     if let Some(mut counter) = Counter::new(order, run) {
-        counter.fill(run, out);
+        counter.fill(run, out, &Stop::never());
         return Ok(());
     }
     if let Some(words) = N::as_words(out) {
@@ -177,38 +172,47 @@ fn write_some<N: Number>(order: &Order, run: Run, out: &mut [N]) -> Result<(), E
     Ok(())
 }
 
-/// Replaces each of some numbers below the length by what is looked up for it.
+/// Replaces each of some numbers, once `check` has made one below the length of it, by what is
+/// looked up for it.
 pub(crate) fn replace_each(
     py: Python<'_>,
     order: &Order,
     numbers: &mut [u64],
+    check: impl Fn(&mut u64) -> PyResult<()> + Sync,
     lookup: Lookup,
 ) -> PyResult<()> {
     if numbers.len() <= FEW && order.is_random_access() {
+        numbers.iter_mut().try_for_each(check)?;
         return order.each(numbers, lookup).map_err(exception);
     }
-    detached(py, || order.prepare())?.map_err(exception)?;
-    let is_parallel = order.is_random_access();
-    for piece in numbers.chunks_mut(PIECE) {
-        let each = |chunk: &mut [u64]| order.each(chunk, lookup);
-        let replace = || {
-            if is_parallel && piece.len() > FEW {
-                piece.par_chunks_mut(CHUNK).try_for_each(each)
-            } else {
-                each(piece)
-            }
+    interruptible(py, |stop| {
+        // All of them first, so that it is always the first wrong one that is refused.
+        for chunk in numbers.chunks_mut(CHUNK).take_while(|_| !stop.is_set()) {
+            chunk.iter_mut().try_for_each(&check)?;
+        }
+        order.prepare(stop).map_err(exception)?;
+        let each = |chunk: &mut [u64]| {
+            if stop.is_set() { Ok(()) } else { order.each(chunk, lookup) }
         };
-        detached(py, replace)?.map_err(exception)?;
-        py.check_signals()?;
-    }
-    Ok(())
+        let done = if order.is_random_access() && numbers.len() > FEW {
+            numbers.par_chunks_mut(CHUNK).try_for_each(each)
+        } else {
+            numbers.chunks_mut(CHUNK).try_for_each(each)
+        };
+        done.map_err(exception)
+    })?
 }
 
 /// Writes values on the calling thread, for an iterator that keeps them in a buffer. If an index is
 /// built for that, it is built on all threads.
 pub(crate) fn fill(py: Python<'_>, order: &Order, run: Run, out: &mut [u64]) -> PyResult<()> {
-    if order.is_random_access() {
+    if order.is_run_at_hand(run) {
         return order.fill(run.start, run.step, out).map_err(exception);
     }
-    detached(py, || order.fill(run.start, run.step, out))?.map_err(exception)
+    interruptible(py, |stop| {
+        order.prepare(stop)?;
+        // Without the index that was asked for it would be built here, as a whole.
+        if stop.is_set() { Ok(()) } else { order.fill(run.start, run.step, out) }
+    })?
+    .map_err(exception)
 }

@@ -23,6 +23,10 @@ mod graph;
 
 #[path = "gpu/dlpack.rs"]
 mod dlpack;
+#[path = "gpu/range.rs"]
+mod range;
+
+pub(crate) use range::gpu_covers;
 
 /// An array in device memory, in C order.
 #[derive(Clone, Copy)]

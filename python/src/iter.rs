@@ -7,7 +7,9 @@ use crate::counter::Counter;
 use crate::dtype::IndexType;
 use crate::evaluate;
 use crate::permutation::Permutation;
-use crate::places::Run;
+use crate::places::{Run, length};
+use crate::threads::Stop;
+use crate::turns::Turns;
 
 /// The number of values that are evaluated at a time. `__next__` takes them from a buffer.
 const BUFFER: usize = 1 << 10;
@@ -35,35 +37,76 @@ impl Feeder {
         taken
     }
 
-    /// Writes the next values to a vector in place of its contents.
+    /// Writes the next values to a vector in place of its contents. After an error none is taken.
     fn fill(&mut self, py: Python<'_>, count: u64, out: &mut Vec<u64>) -> PyResult<()> {
         let before = self.run;
         let taken = self.take(count);
         out.clear();
         out.resize(taken.count as usize, 0);
         if let Some(counter) = &mut self.counter {
-            counter.fill(taken, out);
+            counter.fill(taken, out, &Stop::never());
         } else if let Err(error) = evaluate::fill(py, &self.of.get().order, taken, out) {
-            // The zeros are no values, and the next call fails again.
+            // The zeros are no values, and the next call tries again.
             out.clear();
             self.run = before;
             return Err(error);
         }
         Ok(())
     }
+
+    /// The next values as an array of integers. After an error none is taken.
+    fn array<'py>(
+        &mut self,
+        py: Python<'py>,
+        count: u64,
+        dtype: IndexType,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let before = self.run;
+        let taken = self.take(count);
+        let array = match &mut self.counter {
+            Some(counter) => evaluate::counted(py, counter, taken, dtype),
+            None => evaluate::array(py, &self.of.get().order, taken, dtype),
+        };
+        if array.is_err() {
+            self.run = before;
+        }
+        array
+    }
 }
 
-/// Iterates over values of a `Permutation` as integers.
-#[pyclass(module = "bijective_shuffle._native")]
+/// Iterates over values of a `Permutation` as integers. Its length is the number of those that are
+/// left. Threads may share it: each value comes once.
+#[pyclass(module = "bijective_shuffle._native", frozen)]
 pub(crate) struct Indexes {
+    of: Py<Permutation>,
+    turns: Turns<Buffered>,
+}
+
+/// Values that were evaluated ahead.
+struct Buffered {
     feeder: Feeder,
     buffer: Vec<u64>,
     used: usize,
 }
 
+impl Buffered {
+    fn next(&mut self) -> Option<u64> {
+        let next = self.buffer.get(self.used).copied();
+        self.used += usize::from(next.is_some());
+        next
+    }
+
+    /// The number of values that are left.
+    fn left(&self) -> u64 {
+        self.feeder.run.count + (self.buffer.len() - self.used) as u64
+    }
+}
+
 impl Indexes {
     pub(crate) fn new(py: Python<'_>, of: &Py<Permutation>, run: Run) -> Self {
-        Self { feeder: Feeder::new(py, of, run), buffer: Vec::new(), used: 0 }
+        let feeder = Feeder::new(py, of, run);
+        let turns = Turns::new(Buffered { feeder, buffer: Vec::new(), used: 0 });
+        Self { of: of.clone_ref(py), turns }
     }
 }
 
@@ -73,30 +116,41 @@ impl Indexes {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<u64>> {
-        if self.used == self.buffer.len() {
-            self.used = 0;
-            self.feeder.fill(py, BUFFER as u64, &mut self.buffer)?;
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        if let Some(next) = self.turns.at_once(py, Buffered::next)? {
+            return Ok(Some(next));
         }
-        let next = self.buffer.get(self.used).copied();
-        self.used += usize::from(next.is_some());
-        Ok(next)
+        let mut turn = self.turns.take(py)?;
+        let Buffered { feeder, buffer, used } = &mut *turn;
+        // Another thread may have filled it meanwhile.
+        if *used == buffer.len() {
+            *used = 0;
+            feeder.fill(py, BUFFER as u64, buffer)?;
+        }
+        Ok(turn.next())
     }
 
-    fn __length_hint__(&self) -> usize {
-        let buffered = self.buffer.len() - self.used;
-        usize::try_from(self.feeder.run.count)
-            .ok()
-            .and_then(|left| left.checked_add(buffered))
-            .map_or(isize::MAX as usize, |left| left.min(isize::MAX as usize))
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        length(self.turns.at_once(py, |values| values.left())?, "indexes", "itertools.islice")
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        self.turns.at_once(py, |values| values.left() > 0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let left = self.turns.at_once(py, |values| values.left())?;
+        Ok(format!("<Indexes of {}: {left} left>", self.of.get().__repr__(py)?))
     }
 }
 
 /// Iterates over values of a `Permutation` as arrays of one length, of which the last may be
-/// shorter.
-#[pyclass(module = "bijective_shuffle._native")]
+/// shorter. Its length is the number of arrays that are left. Threads may share it: each value
+/// comes once.
+#[pyclass(module = "bijective_shuffle._native", frozen)]
 pub(crate) struct Chunks {
-    feeder: Feeder,
+    of: Py<Permutation>,
+    turns: Turns<Feeder>,
     size: u64,
     dtype: IndexType,
 }
@@ -113,7 +167,13 @@ impl Chunks {
             return Err(PyValueError::new_err("a chunk has at least one index"));
         }
         let dtype = IndexType::new(dtype, of.get().order.len())?;
-        Ok(Self { feeder: Feeder::new(py, of, run), size, dtype })
+        let turns = Turns::new(Feeder::new(py, of, run));
+        Ok(Self { of: of.clone_ref(py), turns, size, dtype })
+    }
+
+    /// The number of arrays that are left.
+    fn left(&self, py: Python<'_>) -> PyResult<u64> {
+        self.turns.at_once(py, |feeder| feeder.run.count.div_ceil(self.size))
     }
 }
 
@@ -123,20 +183,24 @@ impl Chunks {
         slf
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.feeder.run.count == 0 {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut feeder = self.turns.take(py)?;
+        if feeder.run.count == 0 {
             return Ok(None);
         }
-        let run = self.feeder.take(self.size);
-        match &mut self.feeder.counter {
-            Some(counter) => evaluate::counted(py, counter, run, self.dtype),
-            None => evaluate::array(py, &self.feeder.of.get().order, run, self.dtype),
-        }
-        .map(Some)
+        feeder.array(py, self.size, self.dtype).map(Some)
     }
 
-    fn __length_hint__(&self) -> usize {
-        let left = self.feeder.run.count.div_ceil(self.size);
-        usize::try_from(left).map_or(isize::MAX as usize, |left| left.min(isize::MAX as usize))
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        length(self.left(py)?, "chunks", "itertools.islice")
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.left(py)? > 0)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let (left, size) = (self.left(py)?, self.size);
+        Ok(format!("<Chunks of {}: {left} left, of {size} indexes>", self.of.get().__repr__(py)?))
     }
 }

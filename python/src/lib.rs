@@ -5,6 +5,10 @@
 //! are checked here, and whatever Python code calls a function with, memory stays sound. (Of an
 //! array on a GPU only what its owner says about it can be checked.) Copies of arrays in other
 //! layouts, the wording for users, and adapters to frameworks are Python.
+//!
+//! Every class is `frozen`: what changes in one is in [`turns::Turns`], so threads of Python can
+//! share it. And every call that may take long is [`threads::interruptible`], unless it moves items
+//! in place.
 
 mod arrays;
 mod blocks;
@@ -20,7 +24,9 @@ mod permutation;
 mod places;
 mod sampler;
 mod threads;
+mod turns;
 
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 /// Native code of the package `bijective_shuffle`.
@@ -34,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use super::errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError};
     #[pymodule_export]
-    use super::gpu::{gpu, gpu_indexes, gpu_reorder};
+    use super::gpu::{gpu, gpu_covers, gpu_indexes, gpu_reorder};
     #[pymodule_export]
     use super::iter::{Chunks, Indexes};
     #[pymodule_export]
@@ -50,6 +56,12 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // What is looked up at first use is kept behind locks: which instructions the processor
+        // has, and where NumPy's functions and its register of borrowed arrays are. A child that is
+        // forked while a thread of its parent looks it up would wait for ever: it is done here.
+        bijective_shuffle::Permutation::walk(1 << 10, 0).to_vec();
+        module.py().import("numpy")?;
+        drop(PyArray1::<u64>::zeros(module.py(), 1, false).try_readwrite());
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -7,6 +7,7 @@ use bijective_shuffle::{
 
 use crate::key::Key;
 use crate::places::Run;
+use crate::threads::Stop;
 
 /// A permutation. Its items are moved on the CPU: arrays of NumPy are in host memory, and a process
 /// that has touched a GPU cannot fork workers that use one.
@@ -19,6 +20,10 @@ pub(crate) enum Order {
 
 /// The greatest distance between places that are counted to.
 const MOST_COUNTED: i64 = 1 << 10;
+
+/// The places from an end that the library counts to rather than build an index: it does so for
+/// twice as many.
+const NEAR: u64 = 1 << 10;
 
 /// How an [`Order`] is made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -72,14 +77,18 @@ impl Order {
         each_kind!(self, p => p.is_inverted())
     }
 
-    /// The value at a place; `None` if there is no such place.
-    pub(crate) fn get(&self, place: u64) -> Result<Option<u64>, Error> {
-        each_kind!(self, p => p.try_get(place))
-    }
-
-    /// The place of a value; `None` if there is no such value.
-    pub(crate) fn position(&self, value: u64) -> Result<Option<u64>, Error> {
-        each_kind!(self, p => p.try_position(value))
+    /// What is looked up for a number below the length.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Permutation::try_get`], if the order [needs an index](Self::is_random_access).
+    pub(crate) fn look_up(&self, number: u64, lookup: Lookup) -> Result<u64, Error> {
+        let found = each_kind!(self, p => match lookup {
+            Lookup::Value => p.try_get(number),
+            Lookup::Place => p.try_position(number),
+        });
+        // There is one below the length, since these families keep the requirements.
+        Ok(found?.unwrap_or(u64::MAX))
     }
 
     /// Whether there is a point for each item and none besides, so that a value is one evaluation.
@@ -100,19 +109,36 @@ impl Order {
         is_near && !self.is_inverted() && !self.is_random_access()
     }
 
-    /// Builds the index that single values need, if they need one.
-    pub(crate) fn build_index(&self) -> Result<(), Error> {
-        each_kind!(self, p => p.build_index())
+    /// Whether looking up a number builds no index, and takes microseconds.
+    pub(crate) fn is_at_hand(&self, number: u64, lookup: Lookup) -> bool {
+        // The slot of a value may be anywhere, but places near the ends are counted to.
+        let is_place = (lookup == Lookup::Value) != self.is_inverted();
+        let from_end = self.len().saturating_sub(number);
+        self.is_random_access() || (is_place && number.min(from_end) < NEAR)
+    }
+
+    /// Whether [filling](Self::fill) an array with the values of a run builds no index.
+    pub(crate) fn is_run_at_hand(&self, run: Run) -> bool {
+        let is_at_hand = |place| self.is_at_hand(place, Lookup::Value);
+        // Either all of its places are near one end, or those behind the first follow it.
+        let (reach, count) = (run.step.unsigned_abs().checked_mul(run.count), run.count);
+        let is_short = run.step == 1 || reach.is_some_and(|reach| reach < self.len() / 2);
+        count == 0 || (is_short && is_at_hand(run.start) && is_at_hand(run.after(count - 1).start))
+    }
+
+    /// Builds the index that single values need, if they need one, until it is stopped.
+    pub(crate) fn build_index(&self, stop: &Stop) -> Result<(), Error> {
+        each_kind!(self, p => p.build_index_while(|| !stop.is_set()).map(drop))
     }
 
     /// Builds that index if it is small enough for a view that did not ask for it. Whether it is
     /// there afterwards, [`is_random_access`](Self::is_random_access) tells.
-    pub(crate) fn prepare(&self) -> Result<(), Error> {
+    pub(crate) fn prepare(&self, stop: &Stop) -> Result<(), Error> {
         let last = each_kind!(self, p => p.bijection().last());
         if self.is_random_access() || last >= SurvivorIndex::UNASKED_SLOTS {
             return Ok(());
         }
-        self.build_index()
+        self.build_index(stop)
     }
 
     /// Writes the values at `start`, `start + step` and so on, all of which are places.
@@ -160,14 +186,9 @@ impl Order {
             (Self::Walk(p), Lookup::Place) => p.inverse_each(numbers),
             (Self::Blocks(p), Lookup::Value) => p.forward_each(numbers),
             (Self::Blocks(p), Lookup::Place) => p.inverse_each(numbers),
-            (Self::Compacted(p), lookup) => {
+            (Self::Compacted(_), lookup) => {
                 for number in numbers {
-                    let found = match lookup {
-                        Lookup::Value => p.try_get(*number)?,
-                        Lookup::Place => p.try_position(*number)?,
-                    };
-                    // The family keeps the requirements, so there is always one.
-                    *number = found.unwrap_or(u64::MAX);
+                    *number = self.look_up(*number, lookup)?;
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::iter::{Chunks, Indexes};
 use crate::key::{Key, unsigned};
 use crate::order::{Kind, Lookup, Order};
 use crate::places::{Places, Run, as_array, length};
-use crate::threads::detached;
+use crate::threads::interruptible;
 
 /// A pseudo-random permutation `p` of `range(n)`: `p[k]` is the index of the item that moves to
 /// place `k`.
@@ -94,25 +94,28 @@ impl Permutation {
                 .extract::<i128>()
                 .map_err(|_| PyIndexError::new_err(format!("index {key} is out of range")))?,
         };
-        let place = run.place(number)?;
-        let value = if self.order.is_random_access() {
-            self.order.get(place)
-        } else {
-            detached(py, || self.order.get(place))?
-        };
-        // A place below the length has a value.
-        Ok(value.map_err(exception)?.unwrap_or(u64::MAX).into_pyobject(py)?.into_any())
+        let value = self.look_up_one(py, run.place(number)?, Lookup::Value)?;
+        Ok(value.into_pyobject(py)?.into_any())
     }
 
     /// The place of a value below the length.
     pub(crate) fn place_of(&self, py: Python<'_>, value: u64) -> PyResult<u64> {
-        let place = if self.order.is_random_access() {
-            self.order.position(value)
-        } else {
-            detached(py, || self.order.position(value))?
-        };
-        // A value below the length has a place.
-        Ok(place.map_err(exception)?.unwrap_or(u64::MAX))
+        self.look_up_one(py, value, Lookup::Place)
+    }
+
+    /// What is looked up for a number below the length. If an index is built for that, Ctrl-C ends
+    /// it.
+    fn look_up_one(&self, py: Python<'_>, number: u64, lookup: Lookup) -> PyResult<u64> {
+        let order = &self.order;
+        if order.is_at_hand(number, lookup) {
+            return order.look_up(number, lookup).map_err(exception);
+        }
+        let found = interruptible(py, |stop| {
+            order.prepare(stop)?;
+            // Without its index it would be built here, as a whole.
+            if stop.is_set() { Ok(0) } else { order.look_up(number, lookup) }
+        })?;
+        found.map_err(exception)
     }
 
     /// What is looked up for each number of an array, as an array of its shape. The numbers are
@@ -143,7 +146,7 @@ impl Permutation {
         // SAFETY: it is a view of the array that has just been made, which nobody else has.
         let words = unsafe { words.as_slice_mut() }?;
         let is_signed = kind != "u";
-        let resolve = |word: &mut u64| -> PyResult<()> {
+        let check = |word: &mut u64| -> PyResult<()> {
             let number = if is_signed { i128::from(*word as i64) } else { i128::from(*word) };
             *word = match run {
                 Some(run) => run.place(number)?,
@@ -151,12 +154,7 @@ impl Permutation {
             };
             Ok(())
         };
-        if words.len() <= evaluate::FEW {
-            words.iter_mut().try_for_each(resolve)?;
-        } else {
-            py.detach(|| words.iter_mut().try_for_each(resolve))?;
-        }
-        evaluate::replace_each(py, &self.order, words, lookup)?;
+        evaluate::replace_each(py, &self.order, words, check, lookup)?;
         copy.call_method1("view", (IndexType::usual(self.order.len()).name(),))
     }
 
@@ -202,7 +200,7 @@ impl Permutation {
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        length(self.order.len())
+        length(self.order.len(), "places", ".n")
     }
 
     fn __bool__(&self) -> bool {
@@ -336,9 +334,9 @@ impl Permutation {
     }
 
     /// Builds the index that single places need, if they need one. It evaluates every item, on all
-    /// threads.
+    /// threads. Ctrl-C ends it, and nothing of it is kept.
     fn build_index(&self, py: Python<'_>) -> PyResult<()> {
-        detached(py, || self.order.build_index())?.map_err(exception)
+        interruptible(py, |stop| self.order.build_index(stop))?.map_err(exception)
     }
 
     pub(crate) fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -109,7 +109,7 @@ pub(crate) struct Places {
 #[pymethods]
 impl Places {
     fn __len__(&self) -> PyResult<usize> {
-        length(self.run.count)
+        length(self.run.count, "places", ".n")
     }
 
     fn __bool__(&self) -> bool {
@@ -206,10 +206,10 @@ impl Places {
     }
 }
 
-/// A length for `len`, which has no more than 63 bits.
-pub(crate) fn length(count: u64) -> PyResult<usize> {
+/// A length for `len`, which has no more than 63 bits. For more, what has no such bound is named.
+pub(crate) fn length(count: u64, what: &str, instead: &str) -> PyResult<usize> {
     usize::try_from(count).ok().filter(|&count| isize::try_from(count).is_ok()).ok_or_else(|| {
-        PyOverflowError::new_err(format!("{count} places are too many for len(): use .n"))
+        PyOverflowError::new_err(format!("{count} {what} are too many for len(): use {instead}"))
     })
 }
 

@@ -1,13 +1,17 @@
 //! [`Sampler`]: the class of that name.
 
-use bijective_shuffle::Tail;
+use bijective_shuffle::{Error, Tail};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::exception;
+use crate::evaluate::FEW;
 use crate::key::{Key, unsigned, unsigned_pair};
+use crate::places::length;
+use crate::threads::interruptible;
+use crate::turns::Turns;
 
 /// The batches of a training loop on several ranks: the items that this rank takes in each step of
 /// each epoch.
@@ -20,13 +24,44 @@ use crate::key::{Key, unsigned, unsigned_pair};
 /// many as the others, as PyTorch's DistributedSampler does; 'short' repeats none; 'fill' repeats
 /// items up to whole batches; 'drop' skips the last step if it is not whole. `blocks` is a block
 /// and a window, as of `BlockShuffle`, and `sequential` keeps the original order.
-#[pyclass(module = "bijective_shuffle")]
+///
+/// It is an iterator over the batches that are left in the epoch, and its length is their number.
+/// Threads may share it: each batch comes once.
+#[pyclass(module = "bijective_shuffle", frozen)]
 pub(crate) struct Sampler {
-    inner: bijective_shuffle::Sampler,
+    turns: Turns<Position>,
+    /// Whether batches are drawn by the calling thread, which keeps the GIL.
+    is_short: bool,
     key: Key,
     blocks: Option<(u64, u64)>,
     sequential: bool,
+}
+
+/// Where a sampler stands.
+struct Position {
+    inner: bijective_shuffle::Sampler,
+    /// Memory for a short batch.
     batch: Vec<u64>,
+}
+
+impl Sampler {
+    /// What the library's sampler says.
+    fn ask<R>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&bijective_shuffle::Sampler) -> R,
+    ) -> PyResult<R> {
+        self.turns.at_once(py, |position| question(&position.inner))
+    }
+
+    /// Goes somewhere else.
+    fn go(
+        &self,
+        py: Python<'_>,
+        go: impl FnOnce(&mut bijective_shuffle::Sampler) -> Result<(), Error>,
+    ) -> PyResult<()> {
+        self.turns.at_once(py, |position| go(&mut position.inner))?.map_err(exception)
+    }
 }
 
 /// The names of what happens at the end of an epoch.
@@ -38,6 +73,10 @@ fn tail_of(name: &str) -> PyResult<Tail> {
     found.map(|&(_, tail)| tail).ok_or_else(|| {
         PyValueError::new_err(format!("tail is 'pad', 'short', 'fill' or 'drop', not '{name}'"))
     })
+}
+
+fn name_of(tail: Tail) -> &'static str {
+    TAILS.iter().find(|&&(_, known)| known == tail).map_or("pad", |&(name, _)| name)
 }
 
 #[pymethods]
@@ -76,108 +115,141 @@ impl Sampler {
             None => builder,
         };
         let inner = builder.build().map_err(exception)?;
-        Ok(Self { inner, key, blocks, sequential, batch: Vec::new() })
+        let is_short = inner.batch() <= FEW as u64;
+        let turns = Turns::new(Position { inner, batch: Vec::new() });
+        Ok(Self { turns, is_short, key, blocks, sequential })
     }
 
-    /// This rank's items of the next step, or None at the end of the epoch.
-    fn next_batch<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
-        let Self { inner, batch, .. } = self;
-        if !py.detach(|| inner.next_batch(batch)).map_err(exception)? {
+    /// This rank's items of the next step, or None at the end of the epoch. Ctrl-C ends the drawing
+    /// of a large batch; the step is then not taken.
+    fn next_batch<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // `new` has checked that all items fit 63 bits.
+        if self.is_short {
+            return self.turns.at_once(py, |Position { inner, batch }| {
+                if !inner.next_batch(batch).map_err(exception)? {
+                    return Ok(None);
+                }
+                let items = batch.iter().map(|&item| item as i64);
+                Ok(Some(PyArray1::from_iter(py, items).into_any()))
+            })?;
+        }
+        let mut turn = self.turns.take(py)?;
+        let inner = &mut turn.inner;
+        let (mut ahead, mut batch) = (inner.clone(), Vec::new());
+        let step = interruptible(py, |stop| ahead.next_batch_while(&mut batch, || !stop.is_set()))?;
+        if !step.map_err(exception)? {
             return Ok(None);
         }
-        // `new` has checked that all items fit.
-        Ok(Some(PyArray1::from_iter(py, batch.iter().map(|&item| item as i64))))
+        let array = PyArray1::from_vec(py, batch).call_method1("view", ("int64",))?;
+        // Nothing can fail any more.
+        *inner = ahead;
+        Ok(Some(array))
     }
 
     fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.next_batch(py)
     }
 
+    /// The number of steps that are left in this epoch.
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        length(self.steps_left(py)?, "steps", ".steps_left")
+    }
+
+    /// Whether a step is left in this epoch.
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.steps_left(py)? > 0)
+    }
+
     /// The current position, as text.
-    fn state(&self) -> String {
-        self.inner.state().to_string()
+    fn state(&self, py: Python<'_>) -> PyResult<String> {
+        self.ask(py, |inner| inner.state().to_string())
     }
 
     /// Goes to the position of a state, which comes from a sampler with the same length, seed and
     /// order. Raises `ForeignStateError` for any other.
-    fn resume(&mut self, state: &str) -> PyResult<()> {
+    fn resume(&self, py: Python<'_>, state: &str) -> PyResult<()> {
         let state = state.parse().map_err(exception)?;
-        self.inner.resume(&state).map_err(exception)
+        self.go(py, |inner| inner.resume(&state))
     }
 
     /// Goes to the beginning of an epoch.
-    fn set_epoch(&mut self, #[pyo3(from_py_with = unsigned)] epoch: u64) -> PyResult<()> {
-        self.inner.set_epoch(epoch).map_err(exception)
+    fn set_epoch(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = unsigned)] epoch: u64,
+    ) -> PyResult<()> {
+        self.go(py, |inner| inner.set_epoch(epoch))
     }
 
     /// Goes to the beginning of the next epoch.
-    fn next_epoch(&mut self) -> PyResult<()> {
-        self.inner.next_epoch().map_err(exception)
+    fn next_epoch(&self, py: Python<'_>) -> PyResult<()> {
+        self.go(py, |inner| inner.next_epoch())
     }
 
     /// The number of steps in a whole epoch.
     #[getter]
-    fn steps(&self) -> u64 {
-        self.inner.steps()
+    fn steps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.steps())
     }
 
     /// The number of steps that are left in this epoch.
     #[getter]
-    fn steps_left(&self) -> u64 {
-        self.inner.steps_left()
+    fn steps_left(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.steps_left())
     }
 
     /// The number of items.
     #[getter]
-    fn n(&self) -> u64 {
-        self.inner.len()
+    fn n(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.len())
     }
 
     /// This rank, counted from 0.
     #[getter]
-    fn rank(&self) -> u64 {
-        self.inner.rank()
+    fn rank(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.rank())
     }
 
     /// The number of ranks.
     #[getter]
-    fn world(&self) -> u64 {
-        self.inner.world()
+    fn world(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.world())
     }
 
     /// The number of items that a rank takes in a step.
     #[getter]
-    fn batch(&self) -> u64 {
-        self.inner.batch()
+    fn batch(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.batch())
     }
 
     /// What happens at the end of an epoch.
     #[getter]
-    fn tail(&self) -> &'static str {
-        let tail = self.inner.tail();
-        TAILS.iter().find(|(_, known)| *known == tail).map_or("pad", |(name, _)| name)
+    fn tail(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.ask(py, |inner| name_of(inner.tail()))
     }
 
     /// The epoch, counted from 0.
     #[getter]
-    fn epoch(&self) -> u64 {
-        self.inner.epoch()
+    fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.epoch())
     }
 
     /// The number of items of the epoch's order that all ranks together have taken.
     #[getter]
-    fn consumed(&self) -> u64 {
-        self.inner.consumed()
+    fn consumed(&self, py: Python<'_>) -> PyResult<u64> {
+        self.ask(py, |inner| inner.consumed())
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (n, rank, world) = (self.n(), self.rank(), self.world());
-        let (batch, tail, seed) = (self.batch(), self.tail(), self.key.text(py)?);
-        let (epoch, consumed) = (self.epoch(), self.consumed());
+        let seed = self.key.text(py)?;
+        // All of one moment.
+        let inner = self.ask(py, bijective_shuffle::Sampler::clone)?;
+        let (n, rank, world, batch) = (inner.len(), inner.rank(), inner.world(), inner.batch());
+        let (tail, epoch, consumed) = (name_of(inner.tail()), inner.epoch(), inner.consumed());
         let order = match self.blocks {
             Some((block, window)) => format!(", blocks=({block}, {window})"),
             None if self.sequential => ", sequential=True".into(),
@@ -192,21 +264,23 @@ impl Sampler {
     /// A new sampler by the same arguments, and its state.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
-        let this = slf.borrow();
+        let this = slf.get();
+        // All of one moment.
+        let inner = this.ask(py, bijective_shuffle::Sampler::clone)?;
         let keywords = PyDict::new(py);
-        keywords.set_item("rank", this.rank())?;
-        keywords.set_item("world", this.world())?;
-        keywords.set_item("batch", this.batch())?;
-        keywords.set_item("tail", this.tail())?;
+        keywords.set_item("rank", inner.rank())?;
+        keywords.set_item("world", inner.world())?;
+        keywords.set_item("batch", inner.batch())?;
+        keywords.set_item("tail", name_of(inner.tail()))?;
         keywords.set_item("blocks", this.blocks)?;
         keywords.set_item("sequential", this.sequential)?;
         let partial = py.import("functools")?.getattr("partial")?;
         let make = partial.call((slf.get_type(),), Some(&keywords))?;
-        let arguments = (this.n(), this.key.to_python(py)?);
-        Ok((make, arguments, this.state()).into_pyobject(py)?.into_any())
+        let arguments = (inner.len(), this.key.to_python(py)?);
+        Ok((make, arguments, inner.state().to_string()).into_pyobject(py)?.into_any())
     }
 
-    fn __setstate__(&mut self, state: &str) -> PyResult<()> {
-        self.resume(state)
+    fn __setstate__(&self, py: Python<'_>, state: &str) -> PyResult<()> {
+        self.resume(py, state)
     }
 }

@@ -5,12 +5,15 @@
 //! ever. So there is a pool of ours for each process, and a process that finds the pool of its
 //! parent makes one of its own.
 
+use std::env;
 use std::process;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use bijective_shuffle::rayon::{ThreadPool, ThreadPoolBuilder};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 /// The pool of the process with this number.
@@ -23,8 +26,24 @@ struct OfProcess {
 /// could be joined. No lock, which another thread of the parent might hold during the fork.
 static CURRENT: AtomicPtr<OfProcess> = AtomicPtr::new(ptr::null_mut());
 
-/// This process's pool. It has as many threads as `RAYON_NUM_THREADS` says, and otherwise one for
-/// each processor.
+/// How long a thread of Python waits for work before it looks for Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The number of threads that `RAYON_NUM_THREADS` says; 0, for as many as there are processors, if
+/// it says none. rayon itself takes what is no number for none.
+fn asked_threads() -> PyResult<usize> {
+    let Some(text) = env::var_os("RAYON_NUM_THREADS").filter(|text| !text.is_empty()) else {
+        return Ok(0);
+    };
+    text.to_str().and_then(|text| text.trim().parse().ok()).ok_or_else(|| {
+        PyValueError::new_err(format!(
+            "the environment variable RAYON_NUM_THREADS is {text:?}: set it to a number of \
+             threads, or unset it for one on each processor"
+        ))
+    })
+}
+
+/// This process's pool, of [`asked_threads`].
 fn pool() -> PyResult<&'static ThreadPool> {
     let process = process::id();
     let current = CURRENT.load(Ordering::Acquire);
@@ -35,7 +54,9 @@ fn pool() -> PyResult<&'static ThreadPool> {
     {
         return Ok(&found.pool);
     }
-    let builder = ThreadPoolBuilder::new().thread_name(|k| format!("bijective-shuffle-{k}"));
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(asked_threads()?)
+        .thread_name(|k| format!("bijective-shuffle-{k}"));
     let failed = |error| PyRuntimeError::new_err(format!("threads cannot be started: {error}"));
     let made =
         Box::into_raw(Box::new(OfProcess { process, pool: builder.build().map_err(failed)? }));
@@ -53,7 +74,60 @@ fn pool() -> PyResult<&'static ThreadPool> {
     Ok(&unsafe { &*kept }.pool)
 }
 
-/// Does some work on this process's threads, while other threads of Python run.
+/// Whether work is to end before it is done. Its results are then dropped.
+pub(crate) struct Stop(AtomicBool);
+
+impl Stop {
+    /// For work that is too short to be stopped.
+    pub(crate) const fn never() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Does some work on this process's threads, while other threads of Python run and the calling one
+/// looks for Ctrl-C. The work looks often whether it is to stop.
+///
+/// # Errors
+///
+/// What a handler of a signal raises; the work may have come to its end all the same.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Stop) -> T + Send,
+) -> PyResult<T> {
+    let (pool, stop) = (pool()?, Stop::never());
+    let waited = py.detach(|| {
+        let (sender, receiver) = sync_channel(1);
+        // It waits for the work, also after an error.
+        pool.in_place_scope(|scope| {
+            let stop = &stop;
+            scope.spawn(move |_| {
+                // The receiver may have gone after an error.
+                let _ = sender.send(work(stop));
+            });
+            loop {
+                match receiver.recv_timeout(LOOK) {
+                    Ok(done) => return Ok(Some(done)),
+                    // The work has panicked, which goes on where the scope ends.
+                    Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Err(raised) = Python::attach(|py| py.check_signals()) {
+                            stop.0.store(true, Ordering::Relaxed);
+                            return Err(raised);
+                        }
+                    }
+                }
+            }
+        })
+    })?;
+    Ok(waited.expect("work that has not panicked"))
+}
+
+/// Does some work on this process's threads, while other threads of Python run. It cannot be
+/// interrupted.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     let pool = pool()?;
     Ok(py.detach(|| pool.install(work)))

@@ -251,6 +251,119 @@ def test_rows_apart(dtype, shape, axis):
     assert same(bs.permuted(a, 42, axis=axis, undo=True), before)
 
 
+@pytest.mark.parametrize("shape,axis", [((5, 30), 1), ((5, 30), -1), ((5, 30), 0), ((4, 7, 3), 1),
+                                        ((4, 7, 3), -1), ((9,), -1), ((3, 0), 1), ((0, 3), 1)], ids=str)
+def test_other_axes(shape, axis):
+    for before in (filled("i4", shape), filled("S3", shape[::-1]).T, filled("f8", shape).astype(object)):
+        expected = np.take(before, bs.Permutation(shape[axis], 9, 2).to_numpy(), axis=axis)
+        a = before.copy(order="K")
+        bs.shuffle(a, 9, 2, axis=axis)
+        assert np.array_equal(a, expected) and a.strides == before.copy(order="K").strides
+        assert np.array_equal(bs.shuffled(before, 9, 2, axis=axis), expected)
+        bs.unshuffle(a, 9, 2, axis=axis)
+        assert np.array_equal(a, before)
+
+
+def test_axes_that_there_are_not():
+    a = np.arange(6).reshape(2, 3)
+    for function in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.permuted):
+        for bad, error in [(2, IndexError), (-3, IndexError), (1.0, TypeError), ("0", TypeError)]:
+            with pytest.raises(error):
+                function(a, 1, axis=bad)
+    with pytest.raises(TypeError, match="no rows"):
+        bs.shuffle(np.array(5), 1, axis=1)
+    assert np.array_equal(a, np.arange(6).reshape(2, 3))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "S3", object])
+def test_all_items_as_one_row(dtype):
+    a = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    order = bs.Permutation(24, 5).to_numpy()
+    for before in (a, a.T, a[::-1, :, ::2]):
+        mixed = bs.permuted(before, 5, axis=None)
+        order = bs.Permutation(before.size, 5).to_numpy()
+        assert mixed.shape == before.shape
+        assert mixed.ravel().tolist() == before.ravel()[order].tolist()
+        assert np.array_equal(bs.permuted(mixed, 5, axis=None, undo=True), before)
+    assert bs.permuted(np.zeros((3, 0)), 5, axis=None).shape == (3, 0)
+    assert bs.permuted(7, 5, axis=None) == 7
+
+
+@pytest.mark.parametrize("call", [
+    lambda a, **out: bs.shuffled(a, 3, 1, **out), lambda a, **out: bs.shuffled(a, 3, axis=1, **out),
+    lambda a, **out: bs.permuted(a, 3, **out), lambda a, **out: bs.permuted(a, 3, axis=0, **out),
+    lambda a, **out: bs.permuted(a, 3, axis=None, **out),
+])
+@pytest.mark.parametrize("dtype", ["f4", "S3", object])
+def test_out(call, dtype):
+    a = np.arange(700).reshape(70, 10).astype(dtype)
+    expected = call(a)
+    whole = np.zeros((70, 20), dtype=dtype)
+    for out in (np.zeros_like(a), np.zeros_like(a, order="F"), whole[:, ::2]):
+        assert call(a, out=out) is out and np.array_equal(out, expected)
+    assert not whole[:, 1::2].any() or dtype == "S3"
+    # Itself, and a part of the same memory.
+    itself = a.copy()
+    assert call(itself, out=itself) is itself and np.array_equal(itself, expected)
+    longer = np.concatenate([a, a[:1]])
+    assert np.array_equal(call(longer[:-1], out=longer[1:]), expected)
+    before = a.copy()
+    for bad, error in [(np.zeros((10, 70), dtype), ValueError), (np.zeros((70, 10), "i2"), TypeError),
+                       (np.broadcast_to(a[:1], (70, 10)), ValueError), (a.tolist(), TypeError),
+                       (np.ma.masked_array(a.copy()), TypeError)]:
+        with pytest.raises(error):
+            call(a, out=bad)
+    assert np.array_equal(a, before)
+
+
+class Legacy:
+    """An array of a library that has DLPack from before version 1, as PyTorch has until 2.8: its
+    capsules do not say that their memory may be written to."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **settings):
+        settings.pop("max_version", None)
+        return self.array.__dlpack__(**settings)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class Tensor(Legacy):
+    """The same, which NumPy can make an array of without DLPack."""
+
+    def __init__(self, array, own=None):
+        super().__init__(array)
+        self.own = array if own is None else own
+
+    def __array__(self, dtype=None, copy=None):
+        return self.own
+
+
+def test_tensors_of_old_libraries_are_shuffled_where_they_are():
+    memory = np.arange(1000).reshape(500, 2)
+    order = bs.Permutation(500, 3).to_numpy()
+    bs.shuffle(Tensor(memory), 3)
+    assert np.array_equal(memory[:, 0], 2 * order)
+    other = np.arange(500)
+    bs.unshuffle_together(Tensor(memory), other, seed=3)
+    assert np.array_equal(memory, np.arange(1000).reshape(500, 2))
+    bs.shuffle(Tensor(memory[:, 1]), 3)
+    assert np.array_equal(memory[:, 1], 2 * order + 1)
+    memory = np.arange(1000).reshape(500, 2)
+    frozen = memory.view()
+    frozen.flags.writeable = False
+    # Not where the library gives a copy, another view, or memory that is not to be written to.
+    for own in (memory.copy(), memory[::-1], memory.view("f8"), memory[:499], frozen):
+        with pytest.raises(bs.ArrayError, match="PyTorch before 2.9"):
+            bs.shuffle(Tensor(memory, own), 3)
+    with pytest.raises(bs.ArrayError, match="NumPy is older than 2.1"):
+        bs.shuffle(Legacy(memory), 3)
+    assert np.array_equal(memory, np.arange(1000).reshape(500, 2))
+
+
 def test_batches():
     for dtype in ("int32", "int64", "uint32", "uint64", np.int32):
         rows = bs.permutations(1000, 33, 5, dtype=dtype)

@@ -55,6 +55,16 @@ def test_what_is_not_on_a_gpu():
         cuda.shuffled(Described(), 1, out=Described(shape=(11,)))
     with pytest.raises(bs.ArrayError, match="share"):
         cuda.shuffled(Described(), 1, out=Described(data=(4100, False)))
+    for attempt, said in [
+        (lambda: bs.shuffle(Described(), 1, axis=1), "first axis"),
+        (lambda: bs.unshuffle(Described(), 1, axis=-1), "first axis"),
+        (lambda: bs.shuffled(Described(), 1, axis=1), "first axis"),
+        (lambda: bs.shuffle_together(Described(), np.arange(10), seed=1), "shuffle each"),
+        (lambda: bs.permuted(Described(), 1), "to the host"),
+        (lambda: bs.choice(Described(), 1, 1), "chosen there"),
+    ]:
+        with pytest.raises((TypeError, bs.ArrayError), match=said):
+            attempt()
     for bad in ("cpu", "cuda:x", "cuda1x"):
         with pytest.raises(ValueError):
             cuda.randperm(10, 1, device=bad)
@@ -257,6 +267,24 @@ def test_arrays_of_other_libraries_in_host_memory_are_shuffled_where_they_are():
         bs.shuffle(Exporter(kind=7), 1)
 
 
+@pytest.mark.parametrize("address,bytes,expected", [
+    (1000, 100, True), (1000, 500, True), (1000, 501, False), (1499, 1, True), (1499, 2, False),
+    (999, 2, False), (1500, 1, False),
+    # Two that follow one another, as an allocator maps memory that grows, and then a gap.
+    (4000, 2000, True), (4500, 1000, True), (4500, 1501, False), (6001, 5, False),
+    # The second of these two is on another GPU.
+    (8000, 1000, True), (8000, 1001, False), (9000, 10, False),
+    # At the end of the address space, and beyond it.
+    (2**64 - 100, 99, True), (2**64 - 100, 100, False), (2**64 - 100, 2**63, False),
+    # An allocation of no bytes.
+    (7000, 1, False), (7000, 0, True),
+], ids=str)
+def test_an_array_is_wholly_in_a_gpus_memory(address, bytes, expected):
+    allocations = [(1000, 500, 0), (4000, 1000, 0), (5000, 1000, 0), (7000, 0, 0),
+                   (8000, 1000, 0), (9000, 1000, 1), (2**64 - 100, 99, 0)]
+    assert bs._native.gpu_covers(0, address, bytes, allocations) is expected
+
+
 needs_gpu = pytest.mark.skipif(not is_there(), reason="there is no GPU")
 
 
@@ -379,6 +407,13 @@ def test_arrays_on_a_gpu_that_are_refused():
         cuda.shuffled(a, 1, out=a)
     with pytest.raises(bs.ArrayError, match="memory of GPU"):
         cuda.shuffle(Described(), 1)
+    # It begins in the memory of this GPU, and its last item is behind the end of that.
+    whole = torch.zeros(2**26, dtype=torch.uint8, device="cuda")
+    for bad in (2**41, 2**46):
+        interface = {"shape": (bad,), "typestr": "|u1", "data": (whole.data_ptr(), False)}
+        with pytest.raises(bs.ArrayError, match="not all in the memory of GPU"):
+            cuda.shuffle(Described(**interface), 1)
+    assert not whole.any()
     assert torch.equal(a, torch.arange(100, device="cuda").reshape(10, 10))
     # A part of an array has its own address.
     part = torch.arange(100, device="cuda")[37:]

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import operator
 import pickle
 
 import bijective_shuffle as bs
@@ -91,6 +92,30 @@ def test_dtypes(dtype):
         assert np.array_equal(array, p.to_numpy())
         assert p[1::3].to_numpy(dtype=dtype).dtype == np.dtype(dtype)
         assert next(p.chunks(7, dtype=dtype)).dtype == np.dtype(dtype)
+
+
+def test_the_length_of_an_iterator_is_what_is_left():
+    for p in orders(5000):
+        for of in (p, p[7:], p[::-3]):
+            indexes, chunks = iter(of), of.chunks(1500, "int32")
+            assert len(indexes) == operator.length_hint(indexes) == len(of)
+            assert len(chunks) == -(-len(of) // 1500)
+            assert repr(indexes) == f"<Indexes of {p!r}: {len(of)} left>"
+            assert repr(chunks) == f"<Chunks of {p!r}: {len(chunks)} left, of 1500 indexes>"
+            for _ in range(1030):
+                next(indexes)
+            next(chunks)
+            assert len(indexes) == len(of) - 1030 == len(list(indexes))
+            assert len(chunks) == -(-len(of) // 1500) - 1 == len(list(chunks))
+            assert len(indexes) == len(chunks) == 0 and not indexes and not chunks
+            assert next(indexes, None) is next(chunks, None) is None
+            assert "0 left" in repr(indexes) and "0 left" in repr(chunks)
+    long = bs.Permutation.walk(2**64 - 1, 1)
+    for values in (iter(long), long.chunks(1)):
+        with pytest.raises(OverflowError, match="islice"):
+            len(values)
+        assert values and f"{2**64 - 1} left" in repr(values)
+    assert len(long.chunks(2**62)) == 4
 
 
 def test_dtypes_that_do_not_fit():
@@ -322,6 +347,35 @@ def test_choice_takes_no_memory_for_the_rest():
     assert sorted(bs.choice(10, 10, 3).tolist()) == list(range(10))
     with pytest.raises(ValueError):
         bs.choice(10, 11, 3)
+
+
+def test_choice_of_the_rows_of_an_array():
+    a = np.arange(600).reshape(100, 3, 2)
+    numbers = bs.choice(100, 7, 5, epoch=2)
+    assert np.array_equal(bs.choice(a, 7, 5, epoch=2), a[numbers])
+    assert np.array_equal(bs.choice(a, (2, 3), 5, 2), a[numbers[:6]].reshape(2, 3, 3, 2))
+    assert np.array_equal(bs.choice(a, 2, 5, axis=-2), a[:, bs.choice(3, 2, 5)])
+    assert np.array_equal(bs.choice(100, (7,), 5, 2), numbers)
+    assert bs.choice(10**18, (2, 3), 5).shape == (2, 3)
+    assert bs.choice(a, (), 5).shape == (3, 2) and bs.choice(9, (), 5).shape == ()
+    assert bs.choice(a.tolist(), 7, 5, 2).tolist() == a[numbers].tolist()
+    assert bs.choice(np.int32(100), np.int8(7), np.int64(5), np.uint8(2)).tolist() == numbers.tolist()
+    assert bs.choice(np.array(100), 7, 5, 2).tolist() == numbers.tolist()
+    assert sorted(bs.choice("a b c".split(), 3, 1)) == ["a", "b", "c"]
+    masked = bs.choice(np.ma.masked_equal(np.arange(5), 3), 5, 1)
+    assert masked.mask.tolist() == (bs.choice(5, 5, 1) == 3).tolist()
+    for bad, error in [("abc", TypeError), (1.5, TypeError), (None, TypeError), (np.array(1.5), TypeError)]:
+        with pytest.raises(error, match="number of items or an array|integer"):
+            bs.choice(bad, 1, 1)
+    for bad in (1.5, None, "ab", (1.5,), np.array([2, 3]) / 2):
+        with pytest.raises(TypeError, match="k is an integer or a shape"):
+            bs.choice(a, bad, 1)
+    with pytest.raises(ValueError, match="101 different items cannot be chosen from 100"):
+        bs.choice(a, 101, 1)
+    with pytest.raises(ValueError, match="not -1"):
+        bs.choice(a, (-1, -1), 1)
+    with pytest.raises(IndexError, match="axis"):
+        bs.choice(a, 1, 1, axis=3)
 
 
 def test_blocks_and_windows():

@@ -117,3 +117,44 @@ def test_a_trillion_items():
     order = bs.Permutation.walk(10**12, 42)
     assert sampler.next_batch().tolist() == [order[5 + 8 * k] for k in range(4)]
     assert sampler.steps == 10**12 // 32
+
+
+def test_the_length_of_a_sampler_is_the_number_of_steps_that_are_left():
+    sampler = bs.Sampler(1000, 5, world=2, batch=30, tail="short")
+    for left in range(sampler.steps, 0, -1):
+        assert len(sampler) == sampler.steps_left == left and sampler
+        assert repr(sampler).endswith(f"at item {sampler.consumed} of epoch 0>")
+        next(sampler)
+    assert len(sampler) == 0 and not sampler and sampler.next_batch() is None
+    sampler.next_epoch()
+    assert len(sampler) == len(list(sampler)) == 17
+    assert len(bs.Sampler(10, 1, batch=100, tail="drop")) == 0
+    many = bs.Sampler(2**63, 1)
+    with pytest.raises(OverflowError, match="steps_left"):
+        len(many)
+    assert many and many.steps_left == 2**63
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"rank": 1, "world": 3}, {"blocks": (1000, 7)}, {"sequential": True}, {"tail": "fill"},
+    {"tail": "drop"}, {"rank": 2, "world": 3, "tail": "fill"},
+], ids=str)
+def test_large_batches_are_those_of_small_ones(settings):
+    """Batches of more than 2^16 items are drawn in parts, and not by the calling thread."""
+    n, batch = 700_000, 150_000
+    large = bs.Sampler(n, 5, batch=batch, **settings)
+    world = settings.get("world", 1)
+    whole = np.arange(n) if "sequential" in settings else bs.Permutation.walk(n, 5).to_numpy()
+    if "blocks" in settings:
+        whole = bs.BlockShuffle(n, *settings["blocks"], 5).order.to_numpy()
+    for step, items in enumerate(large):
+        assert items.dtype == np.int64 and items.flags.writeable
+        places = step * batch * world + settings.get("rank", 0) + world * np.arange(batch)
+        own = places[places < n]
+        if settings.get("tail", "pad") == "fill":
+            # Behind its end the order begins again.
+            own = np.where(places < n, places, (places - n) % n)
+        elif settings.get("tail", "pad") == "pad" and len(own) < len(items):
+            own = np.append(own, places[len(own)] - n)
+        assert np.array_equal(items, whole[own])
+    assert large.steps_left == 0 and step + 1 == large.steps

@@ -1,8 +1,12 @@
 //! What the choice of a strategy needs to know about the machine.
+//!
+//! It is kept in numbers and not behind locks: two threads that ask first both look it up, and find
+//! the same. A `OnceLock` that one of them has begun to fill stays closed in a child that is forked
+//! in that moment.
 
 use std::fs;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The assumed size of the last-level cache where it cannot be found out: that of one core complex
 /// of a server.
@@ -11,24 +15,40 @@ const USUAL_CACHE: usize = 32 << 20;
 /// The size in bytes of the last-level cache that a thread shares with its neighbours. It is looked
 /// up once.
 pub(crate) fn cache_bytes() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| last_level_cache().unwrap_or(USUAL_CACHE))
+    static BYTES: AtomicUsize = AtomicUsize::new(UNKNOWN);
+    kept(&BYTES, || last_level_cache().unwrap_or(USUAL_CACHE))
 }
 
 /// Whether the processor is one of Intel's, of 64 bits. It is asked once.
 pub(crate) fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        static IS_INTEL: OnceLock<bool> = OnceLock::new();
-        *IS_INTEL.get_or_init(|| {
+        static IS_INTEL: AtomicUsize = AtomicUsize::new(UNKNOWN);
+        let ask = || {
             #[allow(unused_unsafe, reason = "later versions of Rust call it safe")]
             // SAFETY: every x86-64 processor has this instruction and its leaf 0.
             let leaf = unsafe { core::arch::x86_64::__cpuid(0) };
             [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
-        })
+        };
+        kept(&IS_INTEL, || usize::from(ask())) == 1
     }
     #[cfg(not(target_arch = "x86_64"))]
     false
+}
+
+/// What no question is answered with.
+const UNKNOWN: usize = usize::MAX;
+
+/// An answer, which is looked up if it is not known.
+fn kept(answer: &AtomicUsize, look_up: impl FnOnce() -> usize) -> usize {
+    match answer.load(Relaxed) {
+        UNKNOWN => {
+            let found = look_up();
+            answer.store(found, Relaxed);
+            found
+        }
+        known => known,
+    }
 }
 
 /// The third or else the second of the first processor's levels that Linux lists. The data and the
@@ -60,6 +80,15 @@ mod tests {
     fn the_processor_is_one_of_those_that_linux_names() {
         let text = fs::read_to_string("/proc/cpuinfo").unwrap();
         assert_eq!(is_intel(), text.contains("GenuineIntel"));
+    }
+
+    #[test]
+    fn an_answer_is_looked_up_once() {
+        let answer = AtomicUsize::new(UNKNOWN);
+        for _ in 0..2 {
+            assert_eq!(kept(&answer, || 5), 5);
+        }
+        assert_eq!(kept(&answer, || panic!("it is known")), 5);
     }
 
     #[test]

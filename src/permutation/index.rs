@@ -18,6 +18,7 @@
 
 use core::fmt;
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -112,8 +113,9 @@ impl SurvivorIndex {
         }
     }
 
-    /// Counts, or lists, the survivors below a length of at least 1. The number of slots to a block
-    /// must have been [checked](Self::check_block).
+    /// Counts, or lists, the survivors below a length of at least 1, as long as `go_on` says so:
+    /// `None` if it has said no. The number of slots to a block must have been
+    /// [checked](Self::check_block).
     ///
     /// # Errors
     ///
@@ -123,16 +125,18 @@ impl SurvivorIndex {
         bijection: &B,
         len: u64,
         slots_per_block: u64,
-    ) -> Result<Self, Error> {
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Self>, Error> {
         // A permutation inside this one then builds its own index now, and not on many threads at
         // once.
         bijection.forward(0);
         let form = if bijection.last() / len >= tuning::SPARSE {
-            Form::Slots(list_slots(bijection, len)?)
+            list_slots(bijection, len, go_on)?.map(Form::Slots)
         } else {
-            Form::Counts(Counts::build(bijection, len, slots_per_block.trailing_zeros())?)
+            let bits = slots_per_block.trailing_zeros();
+            Counts::build(bijection, len, bits, go_on)?.map(Form::Counts)
         };
-        Ok(Self(form))
+        Ok(form.map(Self))
     }
 
     /// The index of a domain whose blocks' survivors somebody else counts: `count` writes the
@@ -219,7 +223,12 @@ impl SurvivorIndex {
 }
 
 impl Counts {
-    fn build<B: Bijection>(bijection: &B, len: u64, bits: u32) -> Result<Self, Error> {
+    fn build<B: Bijection>(
+        bijection: &B,
+        len: u64,
+        bits: u32,
+        go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Self>, Error> {
         let last = bijection.last();
         let superblocks = (last >> SUPERBLOCK_BITS) + 1;
         let blocks = (last >> bits) + 1;
@@ -231,19 +240,22 @@ impl Counts {
         };
         let values = Values::unchecked(bijection, len);
         let per_superblock = 1 << (SUPERBLOCK_BITS - bits);
-        let count = |number: usize, blocks: &mut [u16]| {
-            count_blocks(&values, (number as u64) << SUPERBLOCK_BITS, bits, blocks)
+        let is_stopped = AtomicBool::new(false);
+        let count = |number: usize, total: &mut u64, blocks: &mut [u16]| {
+            if goes_on(&is_stopped, go_on) {
+                *total = count_blocks(&values, (number as u64) << SUPERBLOCK_BITS, bits, blocks);
+            }
         };
         let Self { superblocks, blocks, .. } = &mut counts;
         let totals = superblocks.iter_mut().zip(blocks.chunks_mut(per_superblock)).enumerate();
         if is_parallel(last) {
             let mut work = try_with_capacity(totals.len())?;
             work.extend(totals);
-            parallel::each_of(work, |(number, (total, blocks))| *total = count(number, blocks));
+            parallel::each_of(work, |(number, (total, blocks))| count(number, total, blocks));
         } else {
-            totals.for_each(|(number, (total, blocks))| *total = count(number, blocks));
+            totals.for_each(|(number, (total, blocks))| count(number, total, blocks));
         }
-        counts.sum(len)
+        if is_stopped.into_inner() { Ok(None) } else { counts.sum(len).map(Some) }
     }
 
     /// Sums the counts of superblocks, each of which is that of its own survivors until now.
@@ -401,17 +413,39 @@ pub(super) fn for_each_run(
     }
 }
 
-/// The slots of all indexes, in order.
-fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> {
+/// Whether some work on many threads goes on: not if it was stopped, or is told to stop now.
+fn goes_on(is_stopped: &AtomicBool, go_on: &(dyn Fn() -> bool + Sync)) -> bool {
+    if !is_stopped.load(Ordering::Relaxed) && go_on() {
+        return true;
+    }
+    is_stopped.store(true, Ordering::Relaxed);
+    false
+}
+
+/// The slots of all indexes, in order; `None` if `go_on` has said no.
+fn list_slots<B: Bijection>(
+    bijection: &B,
+    len: u64,
+    go_on: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Vec<u64>>, Error> {
     let mut slots = vec_of_zeros(len)?;
+    let is_stopped = AtomicBool::new(false);
     let evaluate = |(chunk, slots): (usize, &mut [u64])| {
-        bijection.inverse_run((chunk * RUN) as u64, slots);
+        if goes_on(&is_stopped, go_on) {
+            bijection.inverse_run((chunk * RUN) as u64, slots);
+        }
     };
     if is_parallel(len) {
         parallel::each_chunk(&mut slots, RUN, |chunk, slots| evaluate((chunk, slots)));
-        slots.par_sort_unstable();
     } else {
         slots.chunks_mut(RUN).enumerate().for_each(evaluate);
+    }
+    if is_stopped.into_inner() {
+        return Ok(None);
+    }
+    if is_parallel(len) {
+        slots.par_sort_unstable();
+    } else {
         slots.sort_unstable();
     }
     // Every index must have a different slot, within the domain.
@@ -421,7 +455,7 @@ fn list_slots<B: Bijection>(bijection: &B, len: u64) -> Result<Vec<u64>, Error> 
         let actual = different.min(len - 1);
         return Err(Error::NotABijection(Defect::Survivors { expected: len, actual }));
     }
-    Ok(slots)
+    Ok(Some(slots))
 }
 
 /// A vector of `len` zeros.
@@ -464,7 +498,7 @@ mod tests {
         for len in [300, 70_001, (1 << 20) + 1, (3 << 20) - 1] {
             let f = Standard::from_seed(len, 1);
             for (bits, together) in [(6, 8), (9, 3), (9, 1 << 15), (15, 1)] {
-                let built = Counts::build(&f, len, bits).unwrap();
+                let built = Counts::build(&f, len, bits, &|| true).unwrap().unwrap();
                 let survives = |slot: u64| f.forward(slot) < len;
                 let counted =
                     Counts::from_blocks(f.last(), len, bits, together, |first, counts| {

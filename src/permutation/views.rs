@@ -323,15 +323,44 @@ impl<B: Bijection> Permutation<B> {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn build_index(&self) -> Result<(), Error> {
+        self.build_index_while(|| true).map(drop)
+    }
+
+    /// [`build_index`](Self::build_index), which stops when `go_on` says `false`. Returns whether
+    /// it has come to its end; if not, the permutation is as before.
+    ///
+    /// `go_on` is called often, from all threads: it should take nanoseconds. The indexes of the
+    /// parts of a [composition](Self::then) are each built as a whole.
+    ///
+    /// # Errors
+    ///
+    /// As `build_index`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// use bijective_shuffle::Permutation;
+    ///
+    /// let p = Permutation::new(1_000_000, 42);
+    /// // Another thread sets it when the user has had enough.
+    /// let is_cancelled = AtomicBool::new(true);
+    /// assert!(!p.build_index_while(|| !is_cancelled.load(Ordering::Relaxed))?);
+    /// assert!(p.index().is_none());
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub fn build_index_while(&self, go_on: impl Fn() -> bool + Sync) -> Result<bool, Error> {
         self.bijection.build_indexes(true)?;
         if !self.fills_domain() && self.index.get().is_none() {
             let slots_per_block = SurvivorIndex::SLOTS_PER_BLOCK;
-            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
+            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block, &go_on)?;
+            let Some(index) = index else { return Ok(false) };
             // Another thread may have been faster. Its index is the same, unless the bijection is
             // wrong.
             self.index.get_or_init(|| Arc::new(index));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The same permutation with an index of another density, if it needs one. With fewer slots to
@@ -355,8 +384,8 @@ impl<B: Bijection> Permutation<B> {
         SurvivorIndex::check_block(slots_per_block)?;
         if !self.fills_domain() {
             self.bijection.build_indexes(true)?;
-            let index = SurvivorIndex::build(&self.bijection, self.len, slots_per_block)?;
-            self.index = OnceLock::from(Arc::new(index));
+            let built = SurvivorIndex::build(&self.bijection, self.len, slots_per_block, &|| true)?;
+            self.index = built.map_or_else(OnceLock::new, |index| OnceLock::from(Arc::new(index)));
         }
         Ok(self)
     }

@@ -8,10 +8,14 @@ pub use builder::{SamplerBuilder, Tail};
 pub use state::SamplerState;
 
 use core::fmt;
+use core::ops::Range;
 
 use crate::error::{Defect, Error, SamplerError, ViewError};
 use crate::seed::Seed;
 use order::Order;
+
+/// The number of items of a batch between two questions whether to go on: under a millisecond.
+const PART: u64 = 1 << 16;
 
 /// The batches of a training loop on several ranks: the items that this rank takes in each step of
 /// each epoch.
@@ -197,17 +201,63 @@ impl Sampler {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn next_batch(&mut self, batch: &mut Vec<u64>) -> Result<bool, Error> {
+        self.next_batch_while(batch, || true)
+    }
+
+    /// [`next_batch`](Self::next_batch), which stops when `go_on` says `false`: that is asked
+    /// before each 65,536 items. It then returns `false`, the step is not taken, and the vector is
+    /// empty.
+    ///
+    /// # Errors
+    ///
+    /// As `next_batch`.
+    ///
+    /// # Panics
+    ///
+    /// As `next_batch`, and if `go_on` panics.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// let mut sampler = Sampler::builder(1_000_000, 42).batch(500_000).build()?;
+    /// let mut batch = Vec::new();
+    /// let mut asked = 0;
+    /// let go_on = || {
+    ///     asked += 1;
+    ///     asked < 3
+    /// };
+    /// assert!(!sampler.next_batch_while(&mut batch, go_on)?);
+    /// assert_eq!((batch.len(), sampler.consumed()), (0, 0));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn next_batch_while(
+        &mut self,
+        batch: &mut Vec<u64>,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<bool, Error> {
         batch.clear();
         let left = self.len() - self.consumed;
         let places = self.places(left);
         if places == 0 {
             return Ok(false);
         }
-        let own = self.write_places(left, places, batch)?;
-        // If this panics or fails, the step has not been taken.
-        if let Err(error) = self.evaluate(batch, own) {
-            batch.clear();
-            return Err(error);
+        let (count, own) = (self.share(places), self.share(places.min(left)));
+        let out_of_memory = || Error::OutOfMemory { bytes: count.saturating_mul(8) };
+        let room = usize::try_from(count).map_err(|_| out_of_memory())?;
+        batch.try_reserve_exact(room).map_err(|_| out_of_memory())?;
+        let mut first = 0;
+        while first < count {
+            // Behind the rank's own items are repeated ones.
+            let end = if first < own { own } else { count }.min(first.saturating_add(PART));
+            // If this panics or fails, the step has not been taken.
+            let appended = if go_on() { self.append(first..end, left, batch) } else { Ok(false) };
+            if appended != Ok(true) {
+                batch.clear();
+                return appended;
+            }
+            first = end;
         }
         self.consumed += left.min(self.global_batch);
         Ok(true)
@@ -229,17 +279,9 @@ impl Sampler {
         }
     }
 
-    /// Writes this rank's places of a step, every `world`-th, and returns how many of them precede
-    /// the repeated ones.
-    fn write_places(&self, left: u64, places: u64, batch: &mut Vec<u64>) -> Result<usize, Error> {
-        let SamplerBuilder { rank, world, .. } = self.config;
-        let share = |places: u64| places.saturating_sub(rank).div_ceil(world);
-        let (count, own) = (share(places), share(places.min(left)));
-        let out_of_memory = || Error::OutOfMemory { bytes: count.saturating_mul(8) };
-        let room = usize::try_from(count).map_err(|_| out_of_memory())?;
-        batch.try_reserve_exact(room).map_err(|_| out_of_memory())?;
-        batch.extend((0..count).map(|k| self.place(k, left)));
-        Ok(own as usize)
+    /// How many of some places of a step, from its first on, are this rank's: every `world`-th.
+    fn share(&self, places: u64) -> u64 {
+        places.saturating_sub(self.rank()).div_ceil(self.world())
     }
 
     /// The place of this rank's `k`-th item in the next step, if `left` items are left. Behind its
@@ -250,22 +292,26 @@ impl Sampler {
         if offset < left { self.consumed + offset } else { (offset - left) % len }
     }
 
-    /// Replaces places by the items there.
-    fn evaluate(&self, batch: &mut [u64], own: usize) -> Result<(), Error> {
-        let (own, repeated) = batch.split_at_mut(own);
-        if self.world() == 1 {
-            self.order.forward_run(self.consumed, own);
-        } else {
-            self.order.forward_each(own);
+    /// Appends this rank's items with some numbers in the next step, if `left` items are left: all
+    /// of them its own, or all repeated.
+    fn append(&self, numbers: Range<u64>, left: u64, batch: &mut Vec<u64>) -> Result<bool, Error> {
+        let (first, last) = (numbers.start, self.len() - 1);
+        let start = batch.len();
+        batch.extend(numbers.map(|k| self.place(k, left)));
+        let part = &mut batch[start..];
+        match part.first() {
+            // One after the other.
+            Some(&place) if self.world() == 1 && first < left => {
+                self.order.forward_run(place, part);
+            }
+            _ => self.order.forward_each(part),
         }
-        self.order.forward_each(repeated);
-        let (left, last) = (self.len() - self.consumed, self.len() - 1);
-        match (0..).zip(&*batch).find(|&(_, &item)| item > last) {
+        match (first..).zip(&*part).find(|&(_, &item)| item > last) {
             Some((k, &index)) => {
                 let slot = self.place(k, left);
                 Err(Error::NotABijection(Defect::OutOfRange { slot, index, last }))
             }
-            None => Ok(()),
+            None => Ok(true),
         }
     }
 

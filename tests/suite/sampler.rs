@@ -211,6 +211,38 @@ proptest! {
     }
 }
 
+/// Batches of several parts are those of the definition; one that is stopped, wherever, is not
+/// taken, and comes another time.
+#[test]
+fn a_batch_that_is_stopped_is_not_taken() {
+    const LEN: u64 = 1_000_000;
+    let order = order_of(LEN, 42, 0);
+    for (world, tail) in [1, 3].into_iter().flat_map(|world| TAILS.map(|tail| (world, tail))) {
+        let builder = Sampler::builder(LEN, 42).batch(270_000).tail(tail);
+        let expected = expected(&order, world as usize, 270_000, tail);
+        for (rank, sampler) in ranks(&builder, world).iter_mut().enumerate() {
+            let mut batch = Vec::new();
+            for step in &expected {
+                let state = sampler.state();
+                // A part has 2^16 items, and repeated ones begin a part of their own.
+                for most in 0..step[rank].len() as u64 / (1 << 16) {
+                    let mut asked = 0;
+                    let go_on = || {
+                        asked += 1;
+                        asked <= most
+                    };
+                    assert_eq!(sampler.next_batch_while(&mut batch, go_on), Ok(false));
+                    assert_eq!(asked, most + 1);
+                    assert!(batch.is_empty() && sampler.state() == state);
+                }
+                assert_eq!(sampler.next_batch_while(&mut batch, || true), Ok(true));
+                assert!(batch == step[rank], "rank {rank} of {world}, {tail:?}");
+            }
+            assert_eq!(sampler.next_batch_while(&mut batch, || true), Ok(false));
+        }
+    }
+}
+
 #[test]
 fn states_are_refused_unless_they_are_the_samplers_own() {
     let builder = Sampler::builder(1000, 1);

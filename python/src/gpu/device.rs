@@ -13,6 +13,7 @@ use bijective_shuffle::{Bijection, Cuda, CudaWorkspace, Error, Word};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
+use super::range::{Allocation, covers};
 use super::{DeviceMemory, graph};
 use crate::errors::{ArrayError, exception};
 use crate::order::Order;
@@ -161,20 +162,34 @@ impl Drop for InTheirs<'_> {
     }
 }
 
-/// Checks that an address is in the memory of a GPU. It does not need to be the beginning of what
-/// was allocated there.
-fn check_address(address: u64, device: usize) -> PyResult<()> {
-    let mut found: std::ffi::c_int = -1;
+/// What the driver knows of an address; `None` if it is not an address of a GPU's memory.
+fn ask(address: u64) -> Option<Allocation> {
+    let mut device: std::ffi::c_int = -1;
     let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
-    let room = (&raw mut found).cast();
+    let room = (&raw mut device).cast();
     // SAFETY: this attribute is an `int`, for which there is room; of an address that it does not
     // know the driver says so.
-    let asked = unsafe { sys::cuPointerGetAttribute(room, attribute, address) }.result();
-    if asked.is_err() || usize::try_from(found) != Ok(device) {
-        let text = format!("the array is not in the memory of GPU {device}");
-        return Err(ArrayError::new_err(text));
+    unsafe { sys::cuPointerGetAttribute(room, attribute, address) }.result().ok()?;
+    let (mut start, mut size) = (0, 0);
+    // Not the attributes of the range: for memory that grows they are those of all addresses that
+    // are set aside for it, mapped or not.
+    // SAFETY: there is room for both; of an address that it does not know the driver says so.
+    unsafe { sys::cuMemGetAddressRange_v2(&raw mut start, &raw mut size, address) }
+        .result()
+        .ok()?;
+    Some(Allocation { device: usize::try_from(device).ok()?, end: start.checked_add(size as u64)? })
+}
+
+/// Checks that all of an array is in the memory of a GPU.
+fn check_range(memory: DeviceMemory, device: usize) -> PyResult<()> {
+    if covers(device, memory.address, memory.bytes(), ask) {
+        return Ok(());
     }
-    Ok(())
+    let (bytes, address) = (memory.bytes(), memory.address);
+    Err(ArrayError::new_err(format!(
+        "the {bytes} bytes at {address:#x} are not all in the memory of GPU {device}: the shape or \
+         the address that the array's interface says is wrong, or the array has been freed"
+    )))
 }
 
 /// Calls code with the bijection behind an order, and whether it is meant inverted.
@@ -204,9 +219,9 @@ pub(super) fn reorder(
         workspace.reserve_raw(bijection, from.address, to, rows, width)
     };
     let work = |workspace: &mut CudaWorkspace| {
-        check_address(from.address, device)?;
+        check_range(from, device)?;
         if let Some(to) = to {
-            check_address(to.address, device)?;
+            check_range(to, device)?;
         }
         let theirs = workspace.stream().clone();
         // It is freed when the stream has come to the end of this call.
@@ -224,8 +239,8 @@ pub(super) fn reorder(
         let from = from.address;
         let moved = if undo == is_inverted {
             // SAFETY: both are addresses of that many rows on this GPU, as the interfaces of the
-            // arrays say and the driver confirms for their beginnings, and they do not overlap.
-            // They are used in the stream of their owner alone.
+            // arrays say and the driver confirms, and they do not overlap. They are used in the
+            // stream of their owner alone.
             unsafe { workspace.shuffle_raw(bijection, from, target, rows, width) }
         } else {
             // SAFETY: as for the other direction.
@@ -261,7 +276,7 @@ pub(super) fn indexes(
         _ => workspace.reserve_indices::<u64>(bijection, out.rows),
     };
     let work = |workspace: &mut CudaWorkspace| {
-        check_address(out.address, device)?;
+        check_range(out, device)?;
         let written = if bits == 32 {
             // SAFETY: there are that many words of 32 bits, as the array's interface says; and see
             // `reorder`.

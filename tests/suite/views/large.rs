@@ -2,11 +2,12 @@
 //! so.
 
 use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bijective_shuffle::SurvivorIndex;
 use bijective_shuffle::ViewError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::rayon::prelude::*;
+use bijective_shuffle::rayon::{self, prelude::*};
 
 const TRILLION: u64 = 1_000_000_000_000;
 const MIDDLE: u64 = TRILLION / 2;
@@ -141,6 +142,33 @@ fn smaller_domains_are_indexed_unasked() {
         p.try_get(many / 2).unwrap_err(),
         Error::View(ViewError::IndexNotBuilt { last: u64::MAX })
     );
+}
+
+/// Counts and lists of slots are left alone at the first no, and are built another time.
+#[test]
+fn the_building_of_an_index_stops_when_it_is_told_to() {
+    fn check<B: Bijection>(p: Permutation<B>) {
+        let expected = p.to_vec();
+        for most in [0, 1, 5] {
+            let asked = AtomicU64::new(0);
+            let go_on = || asked.fetch_add(1, Relaxed) < most;
+            assert_eq!(p.build_index_while(go_on), Ok(false));
+            assert!(p.index().is_none());
+            // Each thread may have been asking at that moment.
+            assert!(asked.into_inner() <= most + rayon::current_num_threads() as u64);
+        }
+        assert_eq!(p.build_index_while(|| true), Ok(true));
+        assert!(p.index().is_some());
+        for k in (0..p.len()).step_by(997) {
+            assert_eq!(p.get(k), Some(expected[k as usize]));
+        }
+        assert_eq!(p.build_index_while(|| false), Ok(true), "there is one");
+    }
+    check(Permutation::new((1 << 20) + 1, 1));
+    check(Permutation::with_bijection(40_000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
+    // One thread.
+    check(Permutation::with_bijection(7000, MulXorshift::<10>::from_seed(1 << 24, 1)).unwrap());
+    assert_eq!(Permutation::walk(1_000_000, 1).build_index_while(|| false), Ok(true));
 }
 
 /// All survivors are at one end, so that places near the other one are far from it all the same.

@@ -1,0 +1,104 @@
+"""What the functions take, their annotations take too, and what they give is not `Any`."""
+
+import pathlib
+import textwrap
+
+import pytest
+
+CALLS = """
+    from typing import Any
+
+    import bijective_shuffle as bs
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+    class Tensor:
+        def __dlpack__(
+            self, *, stream: int | None = -1, max_version: tuple[int, int] | None = None
+        ) -> object: ...
+
+        def __dlpack_device__(self) -> tuple[int, int]: ...
+
+
+    class OnCuda:
+        @property
+        def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+
+    def calls(
+        a: NDArray[np.float32], t: Tensor, c: OnCuda, s: np.int64, u: np.uint32, b: bytes
+    ) -> None:
+        for x in (a, t, c):
+            bs.shuffle(x, s, u)
+            bs.unshuffle(x, seed=b, epoch=u)
+        bs.shuffle_together(a, t, seed=s, epoch=u)
+        bs.unshuffle_together(a, t, seed=b)
+        bs.shuffle(a, s, axis=u)
+        bs.shuffled(t, s, u, axis=s, out=a)
+        bs.permuted([1, 2], s, axis=None, out=a)
+        bs.choice(u, s, seed=s, epoch=u)
+        bs.choice(a, (s, 2), b, axis=s)
+        bs.permutations(s, u, s, dtype="int32")
+        bs.cuda.shuffle(c, s, u)
+        bs.cuda.unshuffle(c, s, u)
+        bs.cuda.shuffled(c, s, u, out=t)
+        bs.cuda.randperm(s, u, s, out=t)
+        p = bs.Permutation(s, s, u)
+        p = bs.Permutation.walk(u, b, epoch=s)
+        number: int = p[s] + p[3] + p.position(u)
+        places: bs.Places = p[3:5]
+        values: NDArray[Any] = p[a]
+        places = p.shard(s, u)
+        places = p.shard_strided(s, u)
+        places = p.head(s)
+        for chunk in p.chunks(s):
+            values = chunk
+        left: int = len(p.chunks(s)) + len(iter(p))
+        blocks = bs.BlockShuffle(s, u, s, seed=s, epoch=u)
+        places = blocks.window_items(s)
+        values = blocks.blocks_of(u)
+        begin, end = blocks.items_of(s)
+        number += begin + end + left
+        sampler = bs.Sampler(s, s, rank=s, world=u, batch=s, blocks=(s, u))
+        sampler.set_epoch(s)
+        left = len(sampler)
+        for batch in sampler:
+            values = batch
+"""
+
+MISTAKES = """
+    import bijective_shuffle as bs
+    import numpy as np
+
+    bs.shuffle([1, 2, 3], 1)  # a list
+    bs.shuffle(np.arange(3), "1")  # a seed of text
+    bs.shuffle(np.arange(3), 1.0)  # a float
+    bs.Permutation(3, None)
+    bs.permuted(np.arange(3), 1, out=[0, 0, 0])
+"""
+
+
+def errors_of(text, folder):
+    """The lines of a program that mypy refuses."""
+    api = pytest.importorskip("mypy.api", reason="mypy is not installed")
+    path = folder / "calls.py"
+    path.write_text(textwrap.dedent(text))
+    settings = pathlib.Path(__file__).parents[1] / "pyproject.toml"
+    # In the folder of the tests, so that what mypy has read of NumPy is kept for the next run.
+    printed, problems, _ = api.run(["--config-file", str(settings), "--no-pretty", str(path)])
+    assert not problems, problems
+    lines = [line for line in printed.splitlines() if ": error:" in line]
+    assert lines or "Success" in printed, printed
+    return lines
+
+
+def test_annotations_take_what_functions_take(tmp_path):
+    # An empty body is not an error of interest.
+    text = CALLS.replace(": ...", ": raise NotImplementedError")
+    assert errors_of(text, tmp_path) == []
+
+
+def test_annotations_refuse_what_functions_refuse(tmp_path):
+    lines = errors_of(MISTAKES, tmp_path)
+    assert sorted({int(line.split(":")[1]) for line in lines}) == [5, 6, 7, 8, 9], lines
