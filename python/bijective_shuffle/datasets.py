@@ -71,7 +71,7 @@ def shuffled_blocks(
     return stream.with_format(form["type"]) if form["type"] else stream
 
 
-class _Windows(ArrowExamplesIterable):  # type: ignore[misc]
+class _Windows(ArrowExamplesIterable):
     """The windows of an order, which are the shards of a stream."""
 
     def shuffle_data_sources(self, generator: np.random.Generator) -> _Windows:

@@ -56,6 +56,73 @@ class TestGrain:
         assert begun + list(again) == sum(orders, [])[::2]
 
 
+    @pytest.mark.parametrize("workers", [0, 2])
+    def test_every_record_of_two_epochs_comes_once(self, grain, workers):
+        """On two shards, each with processes of its own, and again from a state in the midst."""
+        from bijective_shuffle.grain import ShuffleSampler
+
+        def loader(shard):
+            return grain.DataLoader(
+                data_source=range(101),
+                sampler=ShuffleSampler(101, seed=3, num_epochs=2),
+                shard_options=grain.ShardOptions(shard_index=shard, shard_count=2),
+                worker_count=workers,
+            )
+
+        records, resumed = [], []
+        for shard in range(2):
+            iterator = iter(loader(shard))
+            begun = [next(iterator) for _ in range(33)]
+            state = iterator.get_state()
+            records += begun + list(iterator)
+            again = iter(loader(shard))
+            again.set_state(state)
+            resumed += begun + list(again)
+        assert sorted(records) == sorted([*range(101)] * 2)
+        assert resumed == records
+
+    def test_what_the_loader_leaves_out_of_the_last_epoch(self, grain):
+        """As with any sampler: the rest of the records that two shards cannot share."""
+        from bijective_shuffle.grain import ShuffleSampler
+
+        def records(sampler):
+            return sum(
+                len(
+                    list(
+                        grain.DataLoader(
+                            data_source=range(101),
+                            sampler=sampler,
+                            shard_options=grain.ShardOptions(shard_index=shard, shard_count=2),
+                            worker_count=0,
+                        )
+                    )
+                )
+                for shard in range(2)
+            )
+
+        assert records(ShuffleSampler(101, seed=3, num_epochs=3)) == 302
+        theirs = grain.IndexSampler(101, grain.NoSharding(), shuffle=True, num_epochs=3, seed=3)
+        assert records(theirs) == 302
+
+
+def read_as_node(data, rank, world, epoch, taken, state, strategy):
+    """What a node of a job reads of an epoch, from a state on, and its state after `taken`."""
+    from bijective_shuffle.datasets import shuffled_blocks
+    from datasets.distributed import split_dataset_by_node
+
+    stream = shuffled_blocks(data, 42, 0, block=10, window=4)
+    node = split_dataset_by_node(stream, rank, world, strategy=strategy)
+    node.set_epoch(epoch)
+    if state is not None:
+        node.load_state_dict(state)
+    items, after = [], None
+    for example in node:
+        items.append(example["x"])
+        if len(items) == taken:
+            after = node.state_dict()
+    return items, after
+
+
 class TestDatasets:
     N = 1003
 
@@ -164,6 +231,44 @@ class TestDatasets:
             blocks = -(-n // 10)
             # As its documentation says.
             assert reads == blocks * (2 if (strategy, world) == ("auto", 2) else 1)
+
+    @pytest.mark.parametrize("strategy", ["auto", "shards"])
+    def test_every_item_of_two_epochs_comes_once_in_two_processes(self, data, strategy):
+        import multiprocessing
+
+        with multiprocessing.get_context("spawn").Pool(2) as pool:
+
+            def read(epoch, taken=0, states=(None, None)):
+                nodes = [(data, k, 2, epoch, taken, states[k], strategy) for k in range(2)]
+                return pool.starmap(read_as_node, nodes)
+
+            epochs = []
+            for epoch in range(2):
+                whole, states = zip(*read(epoch, 100))
+                assert sorted(sum(whole, [])) == list(range(self.N))
+                rest = [items for items, _ in read(epoch, 0, states)]
+                assert [items[:100] + later for items, later in zip(whole, rest)] == list(whole)
+                epochs.append(whole)
+            assert epochs[0] != epochs[1]
+
+    @pytest.mark.parametrize("workers", [0, 2])
+    @pytest.mark.parametrize("persistent", [False, True])
+    def test_in_a_loader_of_pytorch(self, data, workers, persistent):
+        torch_data = pytest.importorskip("torch.utils.data", reason="PyTorch is not installed")
+
+        stream = self.blocks(data)
+        settings = {"persistent_workers": True} if persistent and workers else {}
+        loader = torch_data.DataLoader(stream, batch_size=8, num_workers=workers, **settings)
+        for epoch in (0, 1, 1):
+            stream.set_epoch(epoch)
+            items = [x for batch in loader for x in batch["x"].tolist()]
+            assert sorted(items) == list(range(self.N))
+            if workers == 0:
+                assert items == list(self.order(1 + epoch).order)
+            else:
+                # The first worker has the first window.
+                first = self.order(1 + epoch).window_items(0).to_numpy()[:8]
+                assert items[:8] == first.tolist()
 
     def test_rows_come_as_the_data_set_has_them(self, hf):
         """Whatever the types are, and in every format that a stream has."""
