@@ -9,6 +9,7 @@ import datasets
 import numpy as np
 import pyarrow as pa
 from datasets.iterable_dataset import ArrowExamplesIterable
+from numpy.typing import NDArray
 
 from ._native import BlockShuffle, Permutation
 
@@ -92,7 +93,8 @@ def _tables(
     for window in windows:
         numbers = order.blocks_of(window)
         bounds = [order.items_of(number) for number in numbers.tolist()]
-        runs = pa.concat_tables([data[start:end] for start, end in bounds])
+        # Arrow would copy chunks together for each part that is taken of them.
+        runs = pa.concat_tables([data[start:end] for start, end in bounds]).combine_chunks()
         # How far the items of each block have moved, by the blocks' numbers.
         starts, ends = np.array(bounds).T
         moved = np.cumsum(ends - starts) - ends
@@ -101,4 +103,13 @@ def _tables(
         found = np.searchsorted(numbers[sort], items // order.block)
         places = items + moved[sort][found]
         for first in range(0, len(places), _ROWS):
-            yield f"{window}_{first}", runs.take(places[first : first + _ROWS])
+            yield f"{window}_{first}", _taken(runs, places[first : first + _ROWS])
+
+
+def _taken(runs: pa.Table, places: NDArray[np.int64]) -> pa.Table:
+    """The rows at some places."""
+    try:
+        return runs.take(places)
+    except pa.ArrowInvalid:
+        # Texts or bytes of more than 2 GiB are in several chunks, which Arrow does not take from.
+        return pa.concat_tables([runs.slice(place, 1) for place in places.tolist()])

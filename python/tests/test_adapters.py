@@ -1,5 +1,7 @@
 """Adapters to frameworks that read data: each is tested where its framework is installed."""
 
+import os
+
 import bijective_shuffle as bs
 import numpy as np
 import pytest
@@ -369,6 +371,21 @@ class TestDatasets:
         assert calls == {"decode_example": 60, "encode_example": 0}
         stream = self.blocks(data).cast_column("image", hf.Image(decode=False))
         assert [example["image"]["bytes"] for example in stream] == [files[k] for k in order]
+
+    @pytest.mark.skipif(not os.environ.get("BIJECTIVE_SHUFFLE_LONG"), reason="it takes 6 GiB")
+    def test_windows_of_more_than_two_gibibytes(self, hf):
+        import pyarrow as pa
+
+        from bijective_shuffle.datasets import shuffled_blocks
+
+        chunk = pa.array([bytes(2_000_000) + bytes([k]) for k in range(12)], pa.binary())
+        table = pa.table({"x": np.arange(1200), "bytes": pa.chunked_array([chunk] * 100)})
+        data = hf.Dataset(hf.table.InMemoryTable(table), fingerprint="wide").with_format("arrow")
+        items = []
+        for row in shuffled_blocks(data, 42, block=10, window=120):
+            items.append(row["x"][0].as_py())
+            assert row["bytes"].chunk(0)[0].as_buffer()[-1] == items[-1] % 12
+        assert items == list(bs.BlockShuffle(1200, 10, 120, 42).order)
 
     def test_few_rows(self, data):
         for n in (1, 2, 11):
