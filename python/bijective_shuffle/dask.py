@@ -15,8 +15,8 @@ from ._parts import PartitionsDifferError, bounds_of, part_of, within
 
 __all__ = ["PartitionsDifferError", "dask_shuffle"]
 
-# Columns that are there only while rows are exchanged: where a row goes, by which key, and the names
-# of the others. Dask's methods take texts as names only, and one of them overwrites `_partitions`.
+# Columns that are there only while rows are exchanged: a row's place, its key, and names for the
+# other columns, since `p2p` takes only strings and Dask's shuffle overwrites `_partitions`.
 _PLACE, _KEY, _COLUMN = (f"__bijective_shuffle_{name}__" for name in ("place", "key", "column"))
 
 
@@ -27,11 +27,11 @@ def dask_shuffle(
     where `n` is the number of rows: row `k` of the result is row `p[k]`, with its index.
 
     Each row is given its place by the permutation, a function of the row's number. Dask exchanges
-    the rows by the method that it is configured for, and each partition is put in order. Where there
-    are columns that `p2p` would change or refuse, such as columns of objects, it is `tasks` in place
-    of `p2p` and `disk`. The result does not depend on the number of workers, and a task that is
-    repeated does the same again, as long as the partitions of `df` are the same each time they are
-    computed: `PartitionsDifferError` is raised if their lengths are not.
+    the rows by the method that it is configured for, and each partition is put in order. Columns
+    that `p2p` would change or refuse, such as columns of objects, are exchanged by `tasks` instead.
+    The result does not depend on the number of workers, and a task that is repeated does the same
+    again, as long as the partitions of `df` are the same each time they are computed. If their
+    lengths are not, the computation raises `PartitionsDifferError`.
 
     The lengths of the partitions are computed at once, which reads them. Everything else is lazy.
     The result has as many partitions as `df`, or `npartitions`, all of one length.
@@ -57,9 +57,9 @@ def dask_shuffle(
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Whether values of a type are the same behind each of Dask's methods. `p2p` sends them as those
-    of Arrow, which makes arrays of lists and NaN of None, and refuses some; `disk` makes lists of
-    tuples."""
+    """Whether each of Dask's methods keeps the values of a type. `p2p` converts them to Arrow's
+    types, which turns lists into arrays and None into NaN, and refuses some; `disk` turns tuples
+    into lists."""
     if isinstance(dtype, pd.CategoricalDtype):
         return _is_plain(dtype.categories.dtype)
     if isinstance(dtype, (pd.SparseDtype, pd.ArrowDtype)):
