@@ -190,7 +190,7 @@ class TestDask:
                 chain.append(error)
                 error = error.__cause__
             found = [error for error in chain if isinstance(error, PartitionsDifferError)]
-            assert found and f"partition 1 had 100 rows" in str(found[0])
+            assert found and "partition 1 had 100 rows" in str(found[0])
 
 
 def odd_frame(n=101):
@@ -255,7 +255,7 @@ def ray():
 
 
 class TestRay:
-    def check(self, ds, expected=None, order=None):
+    def check(self, ds, expected=None):
         """Two epochs of a data set, which are its rows in another order: missing ones as None."""
         from bijective_shuffle.ray import ray_shuffle
 
