@@ -1,4 +1,4 @@
-"""Even parts of an order, for the adapters of clusters."""
+"""Even parts of an order, and an error, for the adapters of clusters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class PartitionsDifferError(RuntimeError):
+    """The partitions of a data frame had other rows when they were computed again."""
 
 
 def bounds_of(n: int, parts: int) -> NDArray[np.int64]:

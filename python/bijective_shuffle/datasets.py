@@ -6,10 +6,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import datasets
+import numpy as np
+import pyarrow as pa
+from datasets.iterable_dataset import ArrowExamplesIterable
+from numpy.typing import NDArray
 
 from ._native import BlockShuffle, Permutation
 
 __all__ = ["shuffled", "shuffled_blocks"]
+
+# The number of examples that are copied at a time.
+_ROWS = 1024
 
 
 def shuffled(data: datasets.Dataset, seed: int | bytes, epoch: int = 0) -> datasets.Dataset:
@@ -34,24 +41,75 @@ def shuffled_blocks(
     `block` examples are read in random order, each once and whole, and those of `window` runs at a
     time are shuffled in memory.
 
-    The windows are the shards of the result. So `split_dataset_by_node` and the workers of a
-    `DataLoader` take whole windows, and each run is read by one of them.
+    The result is what `data.to_iterable_dataset()` returns, in another order: its examples are
+    decoded when they are read, and a format is kept. `set_epoch(k)` of the result, or of what `map`
+    and the like make of it, chooses the order of `epoch + k`. Parts that `shard`, `take` and `skip`
+    have cut out keep their examples, in one order.
+
+    The windows are the shards of the result. So each run is read by one worker of a `DataLoader`,
+    and by one node after `split_dataset_by_node(.., strategy="shards")`, where a node may have a
+    window more than another. By the default strategy this is so only if the number of nodes
+    divides `num_shards` of the result: otherwise every node reads all runs and keeps its share of
+    the examples.
+
+    Raises `NotImplementedError` for a data set with a transform, or with a format that has columns
+    or options of its own.
     """
+    form = data.format
+    if form["format_kwargs"] or set(form["columns"]) != set(data.column_names):
+        raise NotImplementedError(
+            "a data set with a transform, or with a format that has columns or options, has no "
+            "stream: give shuffled_blocks(..) data.with_format(None), and use map(..) or "
+            "with_format(..) on the result"
+        )
     order = BlockShuffle(len(data), block, window, seed, epoch)
-    settings = {"data": data, "order": order, "windows": list(range(order.window_count))}
-    return datasets.IterableDataset.from_generator(
-        _examples, gen_kwargs=settings, features=data.features
+    windows = list(range(order.window_count))
+    stream = datasets.IterableDataset(
+        _Windows(_tables, {"data": data.with_format("arrow"), "order": order, "windows": windows}),
+        info=datasets.DatasetInfo(features=data.features),
+        split=data.split,
     )
+    return stream.with_format(form["type"]) if form["type"] else stream
 
 
-def _examples(
+class _Windows(ArrowExamplesIterable):
+    """The windows of an order, which are the shards of a stream."""
+
+    def shuffle_data_sources(self, generator: np.random.Generator) -> _Windows:
+        """The windows of another order, instead of these among each other."""
+        # Of an epoch, a stream gives its sources this generator only, which it seeds with it.
+        seed = getattr(generator.bit_generator.seed_seq, "entropy", None)
+        if not isinstance(seed, int):
+            raise TypeError("a stream of shuffled blocks is shuffled by a seed, not by a generator")
+        of: BlockShuffle = self.kwargs["order"]
+        order = BlockShuffle(of.n, of.block, of.window, of.seed, (of.epoch + seed) % 2**64)
+        return _Windows(self.generate_tables_fn, self.kwargs | {"order": order})
+
+
+def _tables(
     data: datasets.Dataset, order: BlockShuffle, windows: list[int]
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[tuple[str, pa.Table]]:
+    """The examples of windows in their order, by tables with names."""
     for window in windows:
-        runs = {}
-        for number in order.blocks_of(window).tolist():
-            start, end = order.items_of(number)
-            runs[number] = data[start:end]
-        for item in order.window_items(window):
-            number, place = divmod(item, order.block)
-            yield {name: column[place] for name, column in runs[number].items()}
+        numbers = order.blocks_of(window)
+        bounds = [order.items_of(number) for number in numbers.tolist()]
+        # Arrow would copy chunks together for each part that is taken of them.
+        runs = pa.concat_tables([data[start:end] for start, end in bounds]).combine_chunks()
+        # How far the items of each block have moved, by the blocks' numbers.
+        starts, ends = np.array(bounds).T
+        moved = np.cumsum(ends - starts) - ends
+        sort = np.argsort(numbers)
+        items = order.window_items(window).to_numpy()
+        found = np.searchsorted(numbers[sort], items // order.block)
+        places = items + moved[sort][found]
+        for first in range(0, len(places), _ROWS):
+            yield f"{window}_{first}", _taken(runs, places[first : first + _ROWS])
+
+
+def _taken(runs: pa.Table, places: NDArray[np.int64]) -> pa.Table:
+    """The rows at some places."""
+    try:
+        return runs.take(places)
+    except pa.ArrowInvalid:
+        # Texts or bytes of more than 2 GiB are in several chunks, which Arrow does not take from.
+        return pa.concat_tables([runs.slice(place, 1) for place in places.tolist()])

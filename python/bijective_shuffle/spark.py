@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType
 
 from ._native import Permutation
+from ._parts import PartitionsDifferError
 
-__all__ = ["spark_shuffle"]
+__all__ = ["PartitionsDifferError", "spark_shuffle"]
 
 # Columns that are there only while rows are exchanged.
 _PLACE, _KEY = "__bijective_shuffle_place__", "__bijective_shuffle_key__"
@@ -27,19 +30,25 @@ def spark_shuffle(
     the number of rows: row `k` of the result is row `p[k]`.
 
     Each row is given its place by the permutation, a function of the row's partition and number,
-    and with it its partition. Spark exchanges the rows and sorts each partition. So the result does not depend on the number of executors. A task that is
-    repeated gives its rows the same places, where a column of `rand()` may give them others and so
-    duplicate some rows and lose others, as long as the partitions of `df` are the same each time
-    they are computed.
+    and with it its partition. Spark exchanges the rows and sorts each partition. So the result does
+    not depend on the number of executors. A task that is repeated gives its rows the same places,
+    where a column of `rand()` may give them others and so duplicate some rows and lose others, as
+    long as the partitions of `df` are the same each time they are computed. Where a partition has
+    another number of rows than when it was counted, Spark's error names `PartitionsDifferError`.
 
-    The rows of the partitions are counted at once, which computes them; `df.cache()` keeps them.
-    The result has as many partitions, or `partitions`, of about one length.
+    The rows of the partitions are counted at once, which computes them with all their columns, and
+    so does the shuffle: `df.cache()` keeps them, and `select` belongs in front of it. The result has
+    as many partitions, or `partitions`, of about one length.
     """
-    counted = df.groupBy(F.spark_partition_id().alias("part")).count().collect()
-    last = max((row["part"] for row in counted), default=-1)
-    lengths = np.zeros(last + 1, dtype=np.int64)
-    for row in counted:
-        lengths[row["part"]] = row["count"]
+    # By the tasks' own account: a column of partitions' numbers is computed by Spark's optimizer
+    # where it can, as if there were one partition. And the rows in all their columns, here and
+    # below: Spark joins small partitions of an exchange by the size of the columns it needs.
+    never = F.get(F.array(F.struct("*")), F.rand().cast("int")).isNull()
+    rows = df.select(never.alias("never"))
+    tasks = rows.mapInArrow(_count, "part int, count long").repartition(1).collect()
+    counted = {task["part"]: task["count"] for task in tasks}
+    last = max(counted, default=-1)
+    lengths = np.array([counted.get(part, 0) for part in range(last + 1)], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     n = int(starts[-1])
     if n == 0:
@@ -47,15 +56,26 @@ def spark_shuffle(
     order = Permutation.walk(n, seed, epoch)
 
     def places(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
+        part = TaskContext.get().partitionId()
+        length = int(lengths[part]) if part < len(lengths) else 0
+        count = 0
         for ids in batches:
-            numbers = ids.to_numpy()
-            rows = numbers & (1 << _ROW_BITS) - 1
-            yield pd.Series(order.position(starts[numbers >> _ROW_BITS] + rows))
+            rows = ids.to_numpy() & (1 << _ROW_BITS) - 1
+            count += len(rows)
+            if count > length:
+                break
+            yield pd.Series(order.position(starts[part] + rows))
+        if count != length:
+            raise PartitionsDifferError(
+                f"partition {part} had {length} rows when it was counted and has "
+                f"{'more' if count > length else count} now: a shuffle needs the same partitions "
+                "each time, such as those of df.cache()"
+            )
 
     # Its type hints are those of this file, which are texts.
     places.__annotations__ = {"batches": Iterator[pd.Series], "return": Iterator[pd.Series]}
-    place = F.pandas_udf(places, LongType())(F.monotonically_increasing_id())
-    placed = df.withColumn(_PLACE, place)
+    number = F.when(~never, F.monotonically_increasing_id())
+    placed = df.withColumn(_PLACE, F.pandas_udf(places, LongType())(number))
     count = last + 1 if partitions is None else partitions
     if count < 1:
         raise ValueError("a data frame has at least one partition")
@@ -66,6 +86,13 @@ def spark_shuffle(
     keyed = placed.withColumn(_KEY, F.element_at(keys, part))
     exchanged = keyed.repartition(count, _KEY).sortWithinPartitions(_PLACE)
     return exchanged.drop(_PLACE, _KEY)
+
+
+def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The number of the task's partition, and of its rows."""
+    count = sum(batch.num_rows for batch in batches)
+    part = pa.array([TaskContext.get().partitionId()], pa.int32())
+    yield pa.RecordBatch.from_arrays([part, pa.array([count])], ["part", "count"])
 
 
 def _keys(session: Any, count: int) -> list[int]:
