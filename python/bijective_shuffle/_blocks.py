@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
 from ._native import BlockShuffle, ForeignStateError
-from ._ranks import check_ranks, has_group, is_asked_by_accelerate, ranks_of
+from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
 
 # How many items each rank has, of the ranks' own numbers of them.
 _TAILS: dict[str, Callable[[list[int]], int] | None] = {"pad": max, "drop": min, "short": None}
@@ -73,7 +73,7 @@ class BlockDataset(IterableDataset):
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        if has_group() or is_asked_by_accelerate():
+        if has_group() or accelerate_loaders():
             # A worker that is not forked knows nothing of the process group.
             state["_rank"], state["_world"] = ranks_of(self._rank, self._world)
         return state

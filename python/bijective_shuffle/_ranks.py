@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import torch
 
@@ -23,15 +24,15 @@ def ranks_of(rank: int | None, world: int | None) -> tuple[int, int]:
     """The rank and the number of ranks that an iteration is for. Where they were not given, they are
     those of `torch.distributed`; a loader that Accelerate has prepared deals out the items itself,
     so it gets those of all ranks."""
-    asking = _accelerate_loaders()
+    loaders = accelerate_loaders()
     if rank is not None and world is not None:
-        if world > 1 and asking & _DEALERS:
+        if world > 1 and any(type(loader).__name__ in _DEALERS for loader in loaders):
             raise ValueError(
                 "Accelerate deals out the batches of a loader that it has prepared, so "
                 f"world={world} would deal them out twice: leave out rank and world"
             )
         return rank, world
-    if asking:
+    if loaders:
         return 0, 1
     if (processes := _accelerate_processes()) > 1:
         raise ValueError(
@@ -40,9 +41,9 @@ def ranks_of(rank: int | None, world: int | None) -> tuple[int, int]:
         )
     if has_group():
         return torch.distributed.get_rank(), torch.distributed.get_world_size()
-    if (processes := os.environ.get("WORLD_SIZE", "1")) != "1":
+    if (ranks := os.environ.get("WORLD_SIZE", "1")) != "1":
         raise ValueError(
-            f"WORLD_SIZE is {processes}, but torch.distributed has no process group: call "
+            f"WORLD_SIZE is {ranks}, but torch.distributed has no process group: call "
             "init_process_group before the sampler is used, or give rank and world"
         )
     return 0, 1
@@ -53,24 +54,26 @@ def has_group() -> bool:
     return torch.distributed.is_available() and torch.distributed.is_initialized()
 
 
-def is_asked_by_accelerate() -> bool:
-    """Whether a loader that Accelerate has prepared is asking."""
-    return bool(_accelerate_loaders())
-
-
-def _accelerate_loaders() -> set[str]:
-    """The classes of Accelerate's loaders that are asking.
+def accelerate_loaders() -> list[Any]:
+    """The objects of Accelerate that are asking for items, the innermost first.
 
     `accelerator.prepare` wraps a sampler without telling it, so whether its items are dealt out once
     more shows only in who is calling."""
-    found: set[str] = set()
+    found: list[Any] = []
     frame = sys._getframe() if _LOADERS in sys.modules else None
     while frame is not None:
         if frame.f_globals.get("__name__") == _LOADERS:
-            # Not `__class__`, which these loaders give as another one.
-            found.add(type(frame.f_locals.get("self")).__name__)
+            found.append(frame.f_locals.get("self"))
         frame = frame.f_back
     return found
+
+
+def epoch_in(loaders: list[Any]) -> int | None:
+    """The epoch that Accelerate's loader has come to. It calls `set_epoch` too, but that does not
+    reach a sampler behind `skip_first_batches`."""
+    # Not `getattr`, which asks the loaders that these wrap.
+    epochs = (vars(loader).get("iteration") for loader in loaders if loader is not None)
+    return next((epoch for epoch in epochs if isinstance(epoch, int)), None)
 
 
 def _accelerate_processes() -> int:

@@ -44,7 +44,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 from ._blocks import BlockDataset
 from ._native import ForeignStateError, Sampler
-from ._ranks import check_ranks, ranks_of
+from ._ranks import accelerate_loaders, check_ranks, epoch_in, ranks_of
 
 __all__ = ["BlockDataset", "ShuffleBatchSampler", "ShuffleSampler"]
 
@@ -85,16 +85,37 @@ class _Iteration:
         self._sampler: Sampler | None = None
         # A place that was loaded into this iteration before it has begun, then where it has begun.
         self.start: _Place | None = None
+        # Whether it has begun before the loop, and what the owner's count of changes was.
+        self.is_early = False
+        self._changes = 0
 
     def _begin(self) -> Sampler:
         """Begins where the owner says, or at the place that was loaded."""
-        owner = self._owner
-        sampler = self._sampler = owner._make(*ranks_of(owner._rank, owner._world))
+        owner, loaders = self._owner, accelerate_loaders()
+        sampler = owner._make(*ranks_of(owner._rank, owner._world))
+        epoch = epoch_in(loaders)
+        if epoch is not None:
+            owner.set_epoch(epoch)
+        # `accelerator.prepare` asks a stateful loader for its state, whose workers draw then.
+        self.is_early = epoch is None and len(loaders) > 0
         if self.start is None:
             self.start = owner._begin(sampler)
         else:
             owner._begin_at(self.start[0])
         sampler.resume(owner._text(self.start))
+        self._sampler, self._changes = sampler, owner._changes
+        return sampler
+
+    def _draw(self) -> Sampler:
+        """The sampler to draw from, which is the last one that was drawn from then."""
+        sampler = self._sampler or self._begin()
+        if self._changes != self._owner._changes:
+            raise ValueError(
+                "this iteration began before the sampler was sent to another place: begin another "
+                "one; with stateful loaders of Accelerate and workers, which begin in `prepare`, "
+                "load the state into the sampler before that"
+            )
+        self._owner._follow(self)
         return sampler
 
     def place(self) -> _Place:
@@ -140,6 +161,8 @@ class _Loops:
         self._is_resumed = False
         # The iteration that has drawn last.
         self._last: _Iteration | None = None
+        # How often iterations that had begun were made invalid.
+        self._changes = 0
 
     def _make(self, rank: int, world: int) -> Sampler:
         """A sampler for an iteration."""
@@ -178,13 +201,17 @@ class _Loops:
             self._loaded = None
         self._next = self._loaded or (epoch, 0)
         self._is_chosen = self._is_resumed = True
+        if self._last is not None and self._last.is_early and self._last.place()[0] != epoch:
+            self._changes += 1
         self._follow(None)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Goes to the position of a state. It comes from a sampler with the same length, seed and
-        order; rank, world and batch size may differ. Raises `ForeignStateError` otherwise."""
+        order; rank, world and batch size may differ. Raises `ForeignStateError` otherwise.
+        Iterations that have begun cannot go on."""
         self._next = self._loaded = self._read(state_dict)
         self._is_chosen = self._is_resumed = False
+        self._changes += 1
         self._follow(None)
 
     def state_dict(self) -> dict[str, Any]:
@@ -370,8 +397,7 @@ class _Lists(_Iteration):
         return self
 
     def __next__(self) -> Iterator[int]:
-        sampler = self._sampler or self._begin()
-        self._owner._follow(self)
+        sampler = self._draw()
         items, self._rest = self._rest, []
         if not items:
             batch = sampler.next_batch() if self._count > 0 else None
@@ -451,8 +477,7 @@ class _Steps(_Iteration):
         return self
 
     def __next__(self) -> list[int]:
-        sampler = self._sampler or self._begin()
-        self._owner._follow(self)
+        sampler = self._draw()
         batch = sampler.next_batch()
         if batch is None:
             raise StopIteration

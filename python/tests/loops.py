@@ -70,9 +70,10 @@ class Run:
             if RANK == 0:
                 (self.folder / f"{case}.json").write_text(json.dumps(state))
 
-    def train(self, case, sampler, loader, set_epoch, beside=None):
+    def train(self, case, sampler, loader, set_epoch, beside=None, is_loaded=False):
         """A training loop."""
-        self.load(case, sampler)
+        if not is_loaded:
+            self.load(case, sampler)
         for epoch in EPOCHS[self.number]:
             set_epoch(epoch)
             steps = 0
@@ -175,9 +176,13 @@ def run_accelerate(run):
                 ("sampler", ShuffleSampler(N, seed=1)),
                 ("batches", ShuffleBatchSampler(N, batch, seed=1)),
             ):
+                case, is_stateful = f"{way} {kind} {workers}", way == "stateful"
+                beside = evaluate if way in ("default", "split", "uneven") else None
+                if is_stateful:
+                    # Its workers begin to draw in `prepare`.
+                    run.load(case, sampler)
                 loader = accelerator.prepare(loader_of(sampler, batch=batch, workers=workers))
-                run.train(f"{way} {kind} {workers}", sampler, loader, loader.set_epoch,
-                          evaluate if way in ("default", "split", "uneven") else None)
+                run.train(case, sampler, loader, loader.set_epoch, beside, is_stateful)
         if run.number == 0 and way in ("default", "dispatch", "uneven"):
             sampler = ShuffleSampler(ODD, seed=1)
             loader = accelerator.prepare(DataLoader(Items(ODD), BATCH, sampler=sampler))
@@ -207,6 +212,12 @@ def run_accelerate(run):
         run.load("default sampler 0", sampler)
         loader = accelerator.prepare(loader_of(sampler))
         run.refused("epoch 0", lambda: list(loader))
+        config = DataLoaderConfiguration(use_stateful_dataloader=True)
+        sampler = ShuffleSampler(N, seed=1)
+        loader = Accelerator(dataloader_config=config).prepare(loader_of(sampler, workers=2))
+        run.load("default sampler 0", sampler)
+        loader.set_epoch(1)
+        run.refused("late", lambda: list(loader))
     accelerator.end_training()
 
 
