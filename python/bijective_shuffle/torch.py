@@ -180,6 +180,11 @@ class _Loops:
         """The epoch of the iteration that has drawn last, or, where there is none, of the next."""
         return self._place()[0]
 
+    @property
+    def consumed(self) -> int:
+        """The number of items that all ranks together have taken of the epoch."""
+        return self._place()[1]
+
     def set_epoch(self, epoch: int) -> None:
         """Chooses the epoch of all iterations that begin from now on. Without it, each takes the
         next one.

@@ -4,6 +4,7 @@ and 10 steps, the second for 10 steps, the third to the end of epoch 2. Each pro
 items that it trains with to a file."""
 
 import contextlib
+import importlib.util
 import json
 import os
 import sys
@@ -166,8 +167,10 @@ def run_accelerate(run):
         "dispatch": {"dispatch_batches": True},
         "dispatch split": {"dispatch_batches": True, "split_batches": True},
         "uneven": {"even_batches": False},
-        "stateful": {"use_stateful_dataloader": True},
     }
+    has_stateful = importlib.util.find_spec("torchdata") is not None
+    if has_stateful:
+        ways["stateful"] = {"use_stateful_dataloader": True}
     for way, settings in ways.items():
         accelerator = Accelerator(dataloader_config=DataLoaderConfiguration(**settings))
         batch = BATCH * WORLD if settings.get("split_batches") else BATCH
@@ -212,6 +215,7 @@ def run_accelerate(run):
         run.load("default sampler 0", sampler)
         loader = accelerator.prepare(loader_of(sampler))
         run.refused("epoch 0", lambda: list(loader))
+    if run.number > 0 and has_stateful:
         config = DataLoaderConfiguration(use_stateful_dataloader=True)
         sampler = ShuffleSampler(N, seed=1)
         loader = Accelerator(dataloader_config=config).prepare(loader_of(sampler, workers=2))
@@ -272,16 +276,21 @@ def run_lightning(run):
         def training_step(self, batch, _):
             run.note(self.case, epoch=self.current_epoch, items=batch.tolist())
             self.steps += 1
-            if run.stops(self.current_epoch, self.steps):
-                self.trainer.should_stop = True
-                self.trainer.limit_train_batches = self.steps
             return (self.weight * batch.float()).sum() * 0.0
+
+        def on_train_batch_end(self, *_):
+            if run.stops(self.current_epoch, self.steps):
+                self.trainer.save_checkpoint(run.folder / f"{self.case}.ckpt")
 
         def on_save_checkpoint(self, checkpoint):
             checkpoint["order"] = self.sampler.state_after(self.steps * BATCH * WORLD)
 
         def on_load_checkpoint(self, checkpoint):
             self.sampler.load_state_dict(checkpoint["order"])
+            # Lightning ends the epoch by the number of steps, which the runs before took in others.
+            done = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["current"]
+            change = self.sampler.consumed // (BATCH * WORLD) - done["ready"]
+            done.update({name: steps + change for name, steps in done.items()})
 
         def configure_optimizers(self):
             return torch.optim.SGD(self.parameters(), 0.1)
@@ -289,20 +298,23 @@ def run_lightning(run):
     def trainer(**settings):
         return lightning.Trainer(
             accelerator="gpu" if on_gpus() else "cpu", devices=WORLD, max_epochs=3,
-            strategy="ddp" if WORLD > 1 else "auto", logger=False, enable_checkpointing=False,
-            enable_progress_bar=False, enable_model_summary=False,
-            default_root_dir=str(run.folder), **settings,
+            max_steps=[40, 50, -1][run.number], strategy="ddp" if WORLD > 1 else "auto",
+            logger=False, enable_checkpointing=False, enable_progress_bar=False,
+            enable_model_summary=False, default_root_dir=str(run.folder), **settings,
         )
 
     for kind, sampler in samplers():
         model = Model(kind, sampler)
-        loader = loader_of(sampler)
         fit = trainer(use_distributed_sampler=kind == "sampler")
-        fit.fit(model, loader)
+        path = run.folder / f"{kind}.ckpt"
+        fit.fit(model, loader_of(sampler), ckpt_path=path if run.number > 0 else None)
+    if run.number == 0:
+        sampler = ShuffleBatchSampler(Items(), BATCH, seed=1)
+        run.refused("replaced", lambda: trainer().fit(Model("replaced", sampler), loader_of(sampler)))
 
 
 def on_gpus():
-    return torch.cuda.device_count() >= 2
+    return torch.cuda.is_available()
 
 
 if __name__ == "__main__":
