@@ -15,7 +15,7 @@ from ._ranks import accelerate_loaders, check_ranks, has_group, ranks_of
 _TAILS: dict[str, Callable[[list[int]], int] | None] = {"pad": max, "drop": min, "short": None}
 
 
-class BlockDataset(IterableDataset):
+class BlockDataset(IterableDataset[Any]):
     """Items of data in blocks, for disks and object stores: each block is read once and whole, and
     the items of a window of blocks are shuffled among each other.
 
@@ -62,7 +62,8 @@ class BlockDataset(IterableDataset):
         self._seed, self._tail = seed, tail
         self._rank, self._world = rank, world
         # In shared memory, so that workers which outlive an epoch see the next one.
-        self._epoch = torch.zeros((), dtype=torch.int64).share_memory_()
+        self._epoch = torch.zeros((), dtype=torch.int64)
+        self._epoch.share_memory_()  # type: ignore[no-untyped-call, unused-ignore]
 
     def set_epoch(self, epoch: int) -> None:
         """Chooses the epoch of the next iteration; there is no other way to another one."""

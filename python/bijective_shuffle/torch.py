@@ -56,7 +56,7 @@ _Place = tuple[int, int]
 
 def _length(data: Sized | int) -> int:
     """The number of items of a data set, or the number that was given."""
-    if isinstance(data, numbers.Integral):
+    if not isinstance(data, Sized) and isinstance(data, numbers.Integral):
         return int(data)
     if isinstance(data, TorchSampler):
         raise TypeError(
@@ -64,12 +64,11 @@ def _length(data: Sized | int) -> int:
             "Lightning puts one into a batch sampler: write Trainer(use_distributed_sampler=False), "
             "or use ShuffleSampler, which it leaves alone"
         )
-    try:
-        return len(data)
-    except TypeError:
+    if not isinstance(data, Sized):
         raise TypeError(
             f"{type(data).__name__} has no length, and so no order: give the number of items"
-        ) from None
+        )
+    return len(data)
 
 
 def _next_of(epoch: int) -> int:
@@ -137,6 +136,8 @@ class _Iteration:
 
 class _Loops:
     """What both samplers do about iterations, epochs and states."""
+
+    drop_last: bool
 
     def __init__(
         self,
@@ -298,8 +299,8 @@ class _Loops:
 _CHUNK = 1024
 
 
-# PyTorch's class of samplers that deal out items to ranks. Lightning, Fabric and Ray replace others.
-class ShuffleSampler(_Loops, DistributedSampler):
+# PyTorch's class of what deals out items to ranks: Lightning, Fabric and Ray replace other samplers.
+class ShuffleSampler(_Loops, DistributedSampler[int]):  # type: ignore[override, unused-ignore]
     """The `sampler` of a `DataLoader`: this rank's items of each epoch, one after the other.
 
     `data` is the data set, or the number of its items. The ranks take the epoch's order in turn, as
@@ -345,6 +346,7 @@ class ShuffleSampler(_Loops, DistributedSampler):
     def __iter__(self) -> Iterator[int]:
         lists = _Lists(self)
         items = _Items.from_iterable(lists)
+        assert isinstance(items, _Items)
         items.lists = lists
         return items
 
@@ -419,7 +421,7 @@ class _Lists(_Iteration):
         self._left, self._size, self._rest = iter(()), 0, []
 
 
-class ShuffleBatchSampler(_Loops, TorchSampler):
+class ShuffleBatchSampler(_Loops, TorchSampler[list[int]]):
     """The `batch_sampler` of a `DataLoader`: this rank's items of each step, as a list.
 
     A step takes the next `world * batch_size` places of the epoch's order and deals them out in
@@ -459,8 +461,8 @@ class ShuffleBatchSampler(_Loops, TorchSampler):
         return self
 
     def _make(self, rank: int, world: int) -> Sampler:
-        settings = {"rank": rank, "world": world, "batch": self.batch_size, "tail": self._tail}
-        return Sampler(self._n, self._seed, **settings, **self._order)
+        settings = {"rank": rank, "world": world, "batch": self.batch_size, **self._order}
+        return Sampler(self._n, self._seed, tail=self._tail, **settings)
 
     def _is_over(self, sampler: Sampler) -> bool:
         return sampler.steps_left == 0
