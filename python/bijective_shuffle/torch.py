@@ -299,7 +299,7 @@ class _Loops:
 _CHUNK = 1024
 
 
-# PyTorch's class of what deals out items to ranks: Lightning, Fabric and Ray replace other samplers.
+# PyTorch's class of what deals out items to ranks: Lightning and Ray replace other samplers.
 class ShuffleSampler(_Loops, DistributedSampler[int]):  # type: ignore[override, unused-ignore]
     """The `sampler` of a `DataLoader`: this rank's items of each epoch, one after the other.
 
