@@ -54,15 +54,21 @@ def test_lengths_are_of_any_integer():
 def test_epochs():
     sampler = ShuffleSampler(100, seed=42)
     orders = [bs.Permutation.walk(100, 42, epoch).to_numpy().tolist() for epoch in range(6)]
-    # A whole iteration is followed by the next epoch.
+    # Each iteration takes the next epoch, also after one that was broken off.
     assert [list(sampler) for _ in range(3)] == orders[:3]
     assert sampler.epoch == 2
-    # One that was broken off begins again.
     assert list(itertools.islice(sampler, 5)) == orders[3][:5]
-    assert list(sampler) == orders[3]
+    assert list(sampler) == orders[4]
     for epoch in (5, 0, 0, 4):
+        # All of them take an epoch that was chosen, until another one is.
         sampler.set_epoch(epoch)
-        assert list(sampler) == orders[epoch]
+        assert sampler.epoch == epoch
+        assert list(itertools.islice(sampler, 5)) == orders[epoch][:5]
+        assert list(sampler) == list(sampler) == orders[epoch]
+    for bad in (-1, 2**64):
+        with pytest.raises((ValueError, OverflowError)):
+            sampler.set_epoch(bad)
+        assert sampler.epoch == 4
     batches = ShuffleBatchSampler(100, 10, seed=42)
     assert [sum(batches, []) for _ in range(3)] == orders[:3]
 
@@ -102,17 +108,24 @@ def test_batches_and_their_states(tail):
     ahead = list(itertools.islice(iterator, 7))
     assert ahead == batches[:7]
     # The loop has trained with four of them.
-    saved = sampler.state_after(4)
-    assert saved != sampler.state_dict() == sampler.state_after(7)
+    saved = sampler.state_after(4 * 96)
+    assert saved != sampler.state_dict() == sampler.state_after(7 * 96)
     assert list(iterator) == batches[7:]
-    for bad in (12, -1):
-        with pytest.raises(ValueError):
-            sampler.state_after(bad)
+    if tail != "drop":
+        # Repeated items may be counted or not.
+        assert sampler.state_dict() == sampler.state_after(1000) == sampler.state_after(11 * 96)
+    with pytest.raises(ValueError):
+        sampler.state_after(-1)
     again = ShuffleBatchSampler(1000, 32, seed=3, rank=1, world=3, tail=tail)
     again.load_state_dict(saved)
     assert list(again) == batches[4:]
-    with pytest.raises(ValueError):
-        ShuffleBatchSampler(1000, 32, seed=3).state_after(1)
+    fresh = ShuffleBatchSampler(1000, 32, seed=3)
+    assert fresh.state_after(0) == fresh.state_dict() and fresh.state_after(96 * 4) == saved
+    single = ShuffleSampler(1000, seed=3, rank=2, world=3)
+    first = list(itertools.islice(single, 150))
+    again = ShuffleSampler(1000, seed=3, rank=2, world=3)
+    again.load_state_dict(single.state_after(40 * 3))
+    assert list(again)[:110] == first[40:]
 
 
 def test_a_state_at_the_end_of_an_epoch():
@@ -239,7 +252,7 @@ def test_blocks_are_read_by_windows(workers):
         items = [int(item) for item in loader]
         assert sorted(items) == list(range(N))
         assert items == order or workers
-    shares = [list(blocks(rank=rank, world=3)) for rank in range(3)]
+    shares = [list(blocks(rank=rank, world=3, tail="short")) for rank in range(3)]
     assert sorted(sum(shares, [])) == list(range(N))
     with pytest.raises(ValueError):
         BlockDataset(read, N, block=0, window=1, seed=1)

@@ -1,0 +1,84 @@
+"""Which rank of how many asks for items: found when an iteration begins, which is the first moment
+at which every framework knows."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import torch
+
+# Where Accelerate's loaders are, and those of them that deal out one stream of items to processes.
+_LOADERS = "accelerate.data_loader"
+_DEALERS = {"BatchSamplerShard", "DataLoaderDispatcher", "IterableDatasetShard"}
+
+
+def check_ranks(rank: int | None, world: int | None) -> None:
+    """Refuses one without the other."""
+    if (rank is None) != (world is None):
+        raise ValueError("give both rank and world, or neither")
+
+
+def ranks_of(rank: int | None, world: int | None) -> tuple[int, int]:
+    """The rank and the number of ranks that an iteration is for. Where they were not given, they are
+    those of `torch.distributed`; a loader that Accelerate has prepared deals out the items itself,
+    so it gets those of all ranks."""
+    loaders = accelerate_loaders()
+    if rank is not None and world is not None:
+        if world > 1 and any(type(loader).__name__ in _DEALERS for loader in loaders):
+            raise ValueError(
+                "Accelerate deals out the batches of a loader that it has prepared, so "
+                f"world={world} would deal them out twice: leave out rank and world"
+            )
+        return rank, world
+    if loaders:
+        return 0, 1
+    if (processes := _accelerate_processes()) > 1:
+        raise ValueError(
+            f"Accelerate runs {processes} processes, but no loader that it has prepared asks for "
+            "these items: iterate over `accelerator.prepare(loader)`, or give rank and world"
+        )
+    if has_group():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    if (ranks := os.environ.get("WORLD_SIZE", "1")) != "1":
+        raise ValueError(
+            f"WORLD_SIZE is {ranks}, but torch.distributed has no process group: call "
+            "init_process_group before the sampler is used, or give rank and world"
+        )
+    return 0, 1
+
+
+def has_group() -> bool:
+    """Whether this process is a rank of `torch.distributed`."""
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def accelerate_loaders() -> list[Any]:
+    """The objects of Accelerate that are asking for items, the innermost first.
+
+    `accelerator.prepare` wraps a sampler without telling it, so whether its items are dealt out once
+    more shows only in who is calling."""
+    found: list[Any] = []
+    frame = sys._getframe() if _LOADERS in sys.modules else None
+    while frame is not None:
+        if frame.f_globals.get("__name__") == _LOADERS:
+            found.append(frame.f_locals.get("self"))
+        frame = frame.f_back
+    return found
+
+
+def epoch_in(loaders: list[Any]) -> int | None:
+    """The epoch that Accelerate's loader has come to. It calls `set_epoch` too, but that does not
+    reach a sampler behind `skip_first_batches`."""
+    # Not `getattr`, which asks the loaders that these wrap.
+    epochs = (vars(loader).get("iteration") for loader in loaders if loader is not None)
+    return next((epoch for epoch in epochs if isinstance(epoch, int)), None)
+
+
+def _accelerate_processes() -> int:
+    """The number of processes that Accelerate runs, 1 if it is not in use."""
+    state = sys.modules.get("accelerate.state")
+    # Making a `PartialState` would start Accelerate.
+    shared = state.PartialState._shared_state if state is not None else {}
+    return int(shared.get("num_processes", 1))

@@ -1,0 +1,321 @@
+"""What each process of `test_loops.py` runs: `loops.py FRAMEWORK RUN FOLDER`, with the environment
+of `torchrun`. A training is three runs of 2, 1 and 2 processes: the first one trains for an epoch
+and 10 steps, the second for 10 steps, the third to the end of epoch 2. Each process appends the
+items that it trains with to a file."""
+
+import contextlib
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+
+import torch
+from bijective_shuffle.torch import BlockDataset, ShuffleBatchSampler, ShuffleSampler
+from torch.utils.data import DataLoader, Dataset
+
+N, BATCH, STEPS = 240, 4, 10
+# A length that neither world divides.
+ODD = 243
+RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+EPOCHS = [(0, 1), (1,), (1, 2)]
+
+
+class Items(Dataset):
+    """Items that are their own numbers."""
+
+    def __init__(self, n=N):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, k):
+        return k
+
+
+class Run:
+    """One of the runs, and what it writes."""
+
+    def __init__(self, number, folder):
+        self.number, self.folder = number, Path(folder)
+        self.lines = (self.folder / f"{number}-{RANK}.jsonl").open("a")
+
+    def note(self, case, **what):
+        """Writes what this process has to say of a case."""
+        self.lines.write(json.dumps({"case": case, "rank": RANK, **what}) + "\n")
+        self.lines.flush()
+
+    def refused(self, case, call):
+        """Notes the message of an error, or that there was none."""
+        try:
+            call()
+        except (TypeError, ValueError) as error:
+            self.note(case, refused=str(error))
+        else:
+            self.note(case, refused=None)
+
+    def stops(self, epoch, steps):
+        """Whether the run ends after so many steps."""
+        return self.number < 2 and epoch == 1 and steps == STEPS
+
+    def load(self, case, sampler):
+        if self.number > 0:
+            sampler.load_state_dict(json.loads((self.folder / f"{case}.json").read_text()))
+
+    def save(self, case, sampler, steps):
+        """Saves the state after the steps of an epoch that were trained with."""
+        if self.number < 2:
+            state = sampler.state_after(steps * BATCH * WORLD)
+            self.note(case, state=state)
+            if RANK == 0:
+                (self.folder / f"{case}.json").write_text(json.dumps(state))
+
+    def train(self, case, sampler, loader, set_epoch, beside=None, is_loaded=False):
+        """A training loop."""
+        if not is_loaded:
+            self.load(case, sampler)
+        for epoch in EPOCHS[self.number]:
+            set_epoch(epoch)
+            steps = 0
+            for batch in loader:
+                self.note(case, epoch=epoch, items=batch.tolist())
+                steps += 1
+                if beside is not None and steps == 3:
+                    beside(loader)
+                if self.stops(epoch, steps):
+                    break
+            self.note(case, epoch=epoch, steps=steps)
+        self.save(case, sampler, steps)
+
+
+def samplers(**settings):
+    yield "sampler", ShuffleSampler(Items(), seed=1, **settings)
+    yield "batches", ShuffleBatchSampler(Items(), BATCH, seed=1, **settings)
+
+
+def loader_of(sampler, *, make=DataLoader, batch=BATCH, workers=0):
+    if isinstance(sampler, ShuffleBatchSampler):
+        return make(Items(), batch_sampler=sampler, num_workers=workers)
+    return make(Items(), batch, sampler=sampler, num_workers=workers)
+
+
+def evaluate(loader):
+    """Looks at a batch, goes through the loader, and through it beside itself."""
+    next(iter(loader))
+    list(loader)
+    list(zip(loader, loader))
+
+
+def nothing(_):
+    pass
+
+
+@contextlib.contextmanager
+def process_group():
+    torch.distributed.init_process_group("gloo")
+    yield
+    torch.distributed.barrier()
+    torch.distributed.destroy_process_group()
+
+
+def run_torch(run, make=DataLoader):
+    # Made before there is a process group.
+    early = list(samplers())
+    if run.number == 0:
+        run.refused("no group", lambda: next(iter(early[0][1])))
+    with process_group():
+        for workers in (0, 2):
+            for kind, sampler in early if workers == 0 else samplers():
+                loader = loader_of(sampler, make=make, workers=workers)
+                run.train(f"{kind} {workers}", sampler, loader, sampler.set_epoch)
+            for kind, sampler in samplers():
+                # Without `set_epoch`.
+                loader = loader_of(sampler, make=make, workers=workers)
+                run.train(f"{kind} {workers} counted", sampler, loader, nothing)
+            for kind, sampler in samplers():
+                loader = loader_of(sampler, make=make, workers=workers)
+                run.train(f"{kind} {workers} beside", sampler, loader, sampler.set_epoch, evaluate)
+        if run.number == 0:
+            for kind, tail in (("pad", False), ("drop", True)):
+                loader = make(Items(ODD), BATCH, sampler=ShuffleSampler(ODD, seed=1, drop_last=tail))
+                run.note(f"odd {kind}", epoch=0, items=torch.cat(list(loader)).tolist())
+                run.note(f"odd {kind}", epoch=0, steps=len(loader))
+            for tail in ("pad", "drop"):
+                for workers in (0, 2):
+                    data = BlockDataset(lambda k: range(10 * k, 10 * k + 10), 200, block=10, window=2,
+                                        seed=1, tail=tail)
+                    batches = list(make(data, BATCH, num_workers=workers))
+                    run.note(f"blocks {tail} {workers}", epoch=0, items=torch.cat(batches).tolist())
+                    run.note(f"blocks {tail} {workers}", epoch=0, steps=len(batches))
+
+
+def run_stateful(run):
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    run_torch(run, StatefulDataLoader)
+
+
+def run_accelerate(run):
+    from accelerate import Accelerator
+    from accelerate.utils import DataLoaderConfiguration
+
+    os.environ["ACCELERATE_USE_CPU"] = str(not on_gpus())
+    ways = {
+        "default": {},
+        "split": {"split_batches": True},
+        "dispatch": {"dispatch_batches": True},
+        "dispatch split": {"dispatch_batches": True, "split_batches": True},
+        "uneven": {"even_batches": False},
+    }
+    has_stateful = importlib.util.find_spec("torchdata") is not None
+    if has_stateful:
+        ways["stateful"] = {"use_stateful_dataloader": True}
+    for way, settings in ways.items():
+        accelerator = Accelerator(dataloader_config=DataLoaderConfiguration(**settings))
+        batch = BATCH * WORLD if settings.get("split_batches") else BATCH
+        for workers in (0, 2) if way in ("default", "stateful") else (0,):
+            for kind, sampler in (
+                ("sampler", ShuffleSampler(N, seed=1)),
+                ("batches", ShuffleBatchSampler(N, batch, seed=1)),
+            ):
+                case, is_stateful = f"{way} {kind} {workers}", way == "stateful"
+                beside = evaluate if way in ("default", "split", "uneven") else None
+                if is_stateful:
+                    # Its workers begin to draw in `prepare`.
+                    run.load(case, sampler)
+                loader = accelerator.prepare(loader_of(sampler, batch=batch, workers=workers))
+                run.train(case, sampler, loader, loader.set_epoch, beside, is_stateful)
+        if run.number == 0 and way in ("default", "dispatch", "uneven"):
+            sampler = ShuffleSampler(ODD, seed=1)
+            loader = accelerator.prepare(DataLoader(Items(ODD), BATCH, sampler=sampler))
+            batches = [accelerator.gather_for_metrics(batch) for batch in loader if way != "uneven"]
+            if RANK == 0 and batches:
+                run.note(f"odd {way}", epoch=0, items=torch.cat(batches).tolist())
+    accelerator = Accelerator()
+    if run.number == 0:
+        plain = DataLoader(Items(), BATCH, sampler=ShuffleSampler(N, seed=1))
+        run.refused("not prepared", lambda: list(plain))
+        given = ShuffleSampler(N, seed=1, rank=RANK, world=WORLD)
+        run.note("given", epoch=0, items=list(given))
+        twice = accelerator.prepare(loader_of(given))
+        run.refused("twice", lambda: list(twice))
+        whole = accelerator.prepare(loader_of(ShuffleSampler(N, seed=1, rank=0, world=1)))
+        run.note("whole", epoch=0, items=torch.cat(list(whole)).tolist())
+        data = BlockDataset(lambda k: range(10 * k, 10 * k + 10), 200, block=10, window=2, seed=1)
+        for dispatch in (True, False):
+            config = DataLoaderConfiguration(dispatch_batches=dispatch)
+            for workers in (0, 2):
+                loader = DataLoader(data, 5, num_workers=workers)
+                loader = Accelerator(dataloader_config=config).prepare(loader)
+                items = torch.cat(list(loader)).tolist()
+                run.note(f"blocks {dispatch} {workers}", epoch=0, items=items)
+    else:
+        sampler = ShuffleSampler(N, seed=1)
+        run.load("default sampler 0", sampler)
+        loader = accelerator.prepare(loader_of(sampler))
+        run.refused("epoch 0", lambda: list(loader))
+    if run.number > 0 and has_stateful:
+        config = DataLoaderConfiguration(use_stateful_dataloader=True)
+        sampler = ShuffleSampler(N, seed=1)
+        loader = Accelerator(dataloader_config=config).prepare(loader_of(sampler, workers=2))
+        run.load("default sampler 0", sampler)
+        loader.set_epoch(1)
+        run.refused("late", lambda: list(loader))
+    accelerator.end_training()
+
+
+def run_transformers(run):
+    from transformers import Trainer, TrainerCallback, TrainingArguments
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(1))
+
+        def forward(self, item, labels=None):
+            run.note("trainer", epoch=int(trainer.state.epoch + 1e-9), items=item.tolist())
+            return {"loss": (self.weight * item.float()).sum() * 0.0}
+
+    class Ours(Trainer):
+        def _get_train_sampler(self, dataset=None):
+            return ShuffleSampler(self.train_dataset, seed=1)
+
+    class Stop(TrainerCallback):
+        def on_step_end(self, args, state, control, **_):
+            control.should_training_stop |= state.global_step == [40, 50, None][run.number]
+            control.should_save |= control.should_training_stop
+            return control
+
+    def collate(items):
+        return {"item": torch.tensor(items), "labels": torch.tensor(items)}
+
+    # The Trainer counts steps, so all runs have equally many items in one.
+    arguments = TrainingArguments(
+        output_dir=str(run.folder / "trainer"), num_train_epochs=3, report_to=[], save_steps=10_000,
+        per_device_train_batch_size=2 * BATCH // WORLD, use_cpu=not on_gpus(), disable_tqdm=True,
+        save_strategy="steps", logging_steps=10_000, dataloader_num_workers=2,
+    )
+    trainer = Ours(Model(), arguments, train_dataset=Items(), data_collator=collate,
+                   callbacks=[Stop()])
+    trainer.train(resume_from_checkpoint=run.number > 0)
+
+
+def run_lightning(run):
+    import lightning
+
+    class Model(lightning.LightningModule):
+        def __init__(self, case, sampler):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(1))
+            self.case, self.sampler, self.steps = case, sampler, 0
+
+        def on_train_epoch_start(self):
+            self.steps = 0
+
+        def training_step(self, batch, _):
+            run.note(self.case, epoch=self.current_epoch, items=batch.tolist())
+            self.steps += 1
+            return (self.weight * batch.float()).sum() * 0.0
+
+        def on_train_batch_end(self, *_):
+            if run.stops(self.current_epoch, self.steps):
+                self.trainer.save_checkpoint(run.folder / f"{self.case}.ckpt")
+
+        def on_save_checkpoint(self, checkpoint):
+            checkpoint["order"] = self.sampler.state_after(self.steps * BATCH * WORLD)
+
+        def on_load_checkpoint(self, checkpoint):
+            self.sampler.load_state_dict(checkpoint["order"])
+            # Lightning ends the epoch by the number of steps, which the runs before took in others.
+            done = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]["current"]
+            change = self.sampler.consumed // (BATCH * WORLD) - done["ready"]
+            done.update({name: steps + change for name, steps in done.items()})
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    def trainer(**settings):
+        return lightning.Trainer(
+            accelerator="gpu" if on_gpus() else "cpu", devices=WORLD, max_epochs=3,
+            max_steps=[40, 50, -1][run.number], strategy="ddp" if WORLD > 1 else "auto",
+            logger=False, enable_checkpointing=False, enable_progress_bar=False,
+            enable_model_summary=False, default_root_dir=str(run.folder), **settings,
+        )
+
+    for kind, sampler in samplers():
+        model = Model(kind, sampler)
+        fit = trainer(use_distributed_sampler=kind == "sampler")
+        path = run.folder / f"{kind}.ckpt"
+        fit.fit(model, loader_of(sampler), ckpt_path=path if run.number > 0 else None)
+    if run.number == 0:
+        sampler = ShuffleBatchSampler(Items(), BATCH, seed=1)
+        run.refused("replaced", lambda: trainer().fit(Model("replaced", sampler), loader_of(sampler)))
+
+
+def on_gpus():
+    return torch.cuda.is_available()
+
+
+if __name__ == "__main__":
+    globals()[f"run_{sys.argv[1]}"](Run(int(sys.argv[2]), sys.argv[3]))

@@ -1,0 +1,150 @@
+"""Training loops of PyTorch, torchdata, Accelerate, Lightning and transformers: runs of two, one and
+two processes, each of which goes on where the one before stopped. Every item is counted.
+
+The processes run `loops.py`. They are on GPUs where there are at least two, and on the CPU
+otherwise."""
+
+import collections
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+WORLDS = (2, 1, 2)
+LIMIT = 300
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def gpus(world):
+    """Those that are to be seen by the processes of a run: one each, or none at all."""
+    if torch.cuda.device_count() < max(WORLDS):
+        return ""
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES") or "0,1"
+    return ",".join(seen.split(",")[:world])
+
+
+def run(framework, number, folder):
+    """Runs the processes of one run."""
+    world, port = WORLDS[number], free_port()
+    processes = []
+    for rank in range(world):
+        environment = {
+            **os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world),
+            "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
+            "CUDA_VISIBLE_DEVICES": gpus(world),
+        }
+        script = Path(__file__).with_name("loops.py")
+        command = [sys.executable, "-W", "ignore", str(script), framework, str(number), str(folder)]
+        log = (folder / f"{number}-{rank}.log").open("w")
+        processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
+    try:
+        codes = [process.wait(LIMIT) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    logs = [(folder / f"{number}-{rank}.log").read_text()[-3000:] for rank in range(world)]
+    assert codes == [0] * world, "\n".join(logs)
+
+
+class Notes:
+    """What the processes of a training have noted."""
+
+    def __init__(self, folder):
+        self.items = collections.defaultdict(collections.Counter)
+        self.steps = collections.defaultdict(set)
+        self.states = collections.defaultdict(set)
+        self.refused = collections.defaultdict(list)
+        for path in sorted(folder.glob("*.jsonl")):
+            number = int(path.name[0])
+            for line in path.read_text().splitlines():
+                note = json.loads(line)
+                case, epoch = note["case"], note.get("epoch")
+                self.items[case, epoch].update(note.get("items", ()))
+                if "steps" in note:
+                    self.steps[case, epoch, number].add(note["steps"])
+                if "state" in note:
+                    self.states[case, number].add(json.dumps(note["state"]))
+                if "refused" in note:
+                    self.refused[case].append(note["refused"])
+
+    def trained(self, n, *cases, epochs=3):
+        """Checks that each item came once in each epoch, and that the ranks agree."""
+        for case in cases:
+            for epoch in range(epochs):
+                assert self.items.pop((case, epoch)) == collections.Counter(range(n)), (case, epoch)
+        for what in (self.steps, self.states):
+            assert all(len(values) == 1 for values in what.values()), what
+
+    def refuses(self, case, text, times):
+        found = self.refused.pop(case)
+        assert len(found) == times and all(text in str(error) for error in found), found
+
+
+@pytest.fixture
+def train(tmp_path):
+    def all_runs(framework, needs):
+        if importlib.util.find_spec(needs) is None:
+            pytest.skip(f"{needs} is not installed")
+        for number in range(len(WORLDS)):
+            run(framework, number, tmp_path)
+        return Notes(tmp_path)
+
+    return all_runs
+
+
+@pytest.mark.parametrize("framework,needs", [("torch", "torch"), ("stateful", "torchdata")])
+def test_loops_of_pytorch(train, framework, needs):
+    notes = train(framework, needs)
+    notes.trained(240, *(f"{kind} {workers}{way}" for kind in ("sampler", "batches")
+                         for workers in (0, 2) for way in ("", " counted", " beside")))
+    notes.refuses("no group", "init_process_group", 2)
+    # Of 243 items one is repeated on two ranks, or one is left out.
+    counts = notes.items["odd pad", 0]
+    assert set(counts) == set(range(243)) and counts.total() == 244
+    assert notes.items["odd drop", 0].total() == len(notes.items["odd drop", 0]) == 242
+    # Ten windows of 20 items on two ranks: five on each, or, with two workers, three and two.
+    for tail, workers, total in [("pad", 0, 200), ("pad", 2, 240), ("drop", 0, 200), ("drop", 2, 160)]:
+        counts = notes.items[f"blocks {tail} {workers}", 0]
+        assert counts.total() == total and len(counts) == min(total, 200)
+
+
+def test_loops_of_accelerate(train):
+    notes = train("accelerate", "accelerate")
+    ways = ["default", "split", "dispatch", "dispatch split", "uneven"]
+    if importlib.util.find_spec("torchdata") is not None:
+        ways.append("stateful")
+    cases = [f"{way} {kind} {workers}" for way in ways for kind in ("sampler", "batches")
+             for workers in ((0, 2) if way in ("default", "stateful") else (0,))]
+    notes.trained(240, *cases)
+    notes.trained(243, "odd default", "odd dispatch", epochs=1)
+    notes.trained(240, "given", "whole", epochs=1)
+    notes.trained(200, *(f"blocks {way} {workers}" for way in (True, False) for workers in (0, 2)),
+                  epochs=1)
+    notes.refuses("not prepared", "accelerator.prepare", 2)
+    notes.refuses("twice", "leave out rank and world", 2)
+    notes.refuses("epoch 0", "set_epoch(0) would lose the place", 3)
+    if "stateful" in ways:
+        notes.refuses("late", "load the state into the sampler before", 3)
+
+
+def test_loops_of_transformers(train):
+    pytest.importorskip("accelerate", reason="accelerate is not installed")
+    train("transformers", "transformers").trained(240, "trainer")
+
+
+def test_loops_of_lightning(train):
+    notes = train("lightning", "lightning")
+    notes.trained(240, "sampler", "batches")
+    notes.refuses("replaced", "Trainer(use_distributed_sampler=False)", 2)
