@@ -20,7 +20,7 @@ fn make_fifo(folder: &Folder) {
 
 /// Runs the program where files can have some kilobytes only, which stands in for a full disk.
 fn limited(folder: &Folder, arguments: &[&str], input: &[u8]) -> String {
-    let script = r#"trap "" XFSZ; ulimit -f 512; exec "$0" "$@""#;
+    let script = r#"ulimit -f 512; exec "$0" "$@""#;
     let mut command = Command::new("sh");
     command.args(["-c", script]).arg(program()).args(arguments);
     let outcome = folder.finish(&mut command, input);
@@ -36,10 +36,11 @@ fn full_disk_is_named() {
     folder.write("old", b"old\n");
     let options = ["--memory", "1M", "--output", "old"];
     let complaint = limited(&folder, &[&options[..], &["text"]].concat(), b"");
-    assert!(complaint.starts_with("bshuf: temporary file: File too large"), "{complaint}");
+    let temporary = std::env::temp_dir().display().to_string();
+    let expected = format!("temporary file: {temporary}: File too large");
+    assert!(complaint.starts_with(&format!("bshuf: {expected}")), "{complaint}");
     let complaint = limited(&folder, &options, &text);
-    let expected = "bshuf: standard input: temporary file: File too large";
-    assert!(complaint.starts_with(expected), "{complaint}");
+    assert!(complaint.starts_with(&format!("bshuf: standard input: {expected}")), "{complaint}");
     let complaint = limited(&folder, &["--output", "old", "text"], b"");
     assert!(complaint.starts_with("bshuf: old: File too large"), "{complaint}");
     let complaint = limited(&folder, &["--output", "old", "--record", "1", "text"], b"");
@@ -49,7 +50,7 @@ fn full_disk_is_named() {
 
     let arguments = ["--memory", "1M", "--temp", "missing", "text"];
     let complaint = folder.complaint(&arguments, b"");
-    assert!(complaint.starts_with("bshuf: temporary file: No such file"), "{complaint}");
+    assert!(complaint.starts_with("bshuf: temporary file: missing: No such file"), "{complaint}");
     let complaint = folder.complaint(&["--memory", "1M", "-o", "/dev/full", "text"], b"");
     assert!(complaint.starts_with("bshuf: /dev/full: No space left"), "{complaint}");
 }
