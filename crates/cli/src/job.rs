@@ -54,8 +54,11 @@ impl Job<'_> {
         self.memory / 2
     }
 
-    /// The most bytes of a line that does not fit memory with all others.
+    /// The most bytes of a line, where the lines do not fit memory.
     pub(crate) fn longest(&self, delimiter: u8) -> usize {
+        if self.is_repeated {
+            return self.memory;
+        }
         FileShuffle::new(Items::Lines { delimiter }, self.memory).longest_item()
     }
 

@@ -52,8 +52,9 @@ fn remove_unfinished() -> std::sync::MutexGuard<'static, BTreeSet<PathBuf>> {
     all
 }
 
-/// From now on the signals that end the program, if they can be heard at all and unless they are ignored, first remove what is not
-/// complete. Among them is the one of a file that is mapped and has lost what is read of it.
+/// From now on the signals that end the program first remove what is not complete, unless they are
+/// ignored. Among them is the one of a file that is mapped and has lost what is read of it. Those
+/// of a program's own faults, such as an abort, are not heard.
 #[cfg(unix)]
 pub(crate) fn install() -> io::Result<()> {
     use signal_hook::consts::signal::{

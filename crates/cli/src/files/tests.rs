@@ -275,6 +275,7 @@ proptest! {
         let (back, _) =
             shuffled(LINES, memory, &output, |len| Order::unshuffle(len, seed)).unwrap();
         let is_open = !text.is_empty() && !text.ends_with(b"\n");
-        prop_assert!(back == [&text[..], if is_open { b"\n" } else { b"" }].concat());
+        let end: &[u8] = if is_open { b"\n" } else { b"" };
+        prop_assert!(back == [&text[..], end].concat());
     }
 }

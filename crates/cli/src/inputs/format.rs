@@ -5,7 +5,7 @@ use std::fmt;
 /// No first or last bytes by which a format is known are longer.
 pub(super) const LONGEST_MARK: u64 = 16;
 
-/// A format whose files, shuffled as lines, would be of no use to anyone.
+/// A format whose files would be destroyed if they were shuffled as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// What decompresses it.

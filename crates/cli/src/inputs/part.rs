@@ -225,8 +225,8 @@ pub(super) fn named_part(path: &Path, held: &mut u64, opening: &Opening) -> io::
 }
 
 /// Whether a file is as long as it says. Some files of the system say that they are empty, and are
-/// not; others say that they have a page, and have less, and no room on a disk. A small file that is
-/// a hole is taken for one of them, and read like them.
+/// not. Others say that they have a page, and have less, and no room on a disk. A small file that
+/// is a hole is taken for one of them, and read like them.
 fn has_true_size(found: &Metadata) -> bool {
     #[cfg(unix)]
     let is_of_system = std::os::unix::fs::MetadataExt::blocks(found) == 0 && found.len() <= 1 << 16;

@@ -19,6 +19,7 @@ use crate::signals::Unfinished;
 pub(super) struct Replacement {
     target: PathBuf,
     /// Whether there was no such file.
+    #[cfg_attr(not(unix), expect(dead_code))]
     is_first: bool,
     /// `None` if it is closed.
     file: Option<File>,

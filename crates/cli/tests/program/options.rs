@@ -45,7 +45,7 @@ fn flags_may_be_given_twice() {
         assert_eq!((outcome.code, outcome.stdout), (1, vec![]), "{option}");
     }
     assert_eq!(folder.read("a"), b"a\n");
-    // But for counts, of which the smallest holds, as in `shuf`.
+    // Counts are the exception: the smallest holds, as in `shuf`.
     assert_eq!(folder.output(&["-n3", "-n1", "--head", "2", "-e", "a", "a", "a"], b""), b"a\n");
 }
 
