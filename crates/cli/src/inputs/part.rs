@@ -10,6 +10,7 @@ use bijective_shuffle_cli::files::{Store, TemporaryFile};
 use memchr::{memchr, memchr_iter};
 
 use crate::streams;
+#[cfg(unix)]
 use crate::text::Text;
 
 use super::Opening;

@@ -12,6 +12,9 @@ use tempfile::TempPath;
 
 use crate::signals::Unfinished;
 
+/// The mode of a file that only its owner can read.
+const PRIVATE: u32 = 0o600;
+
 /// A new file that takes the target's name once all is written.
 ///
 /// Where the system can, it has no name until then, and nothing is left of it however the program
@@ -43,7 +46,7 @@ impl Replacement {
         #[cfg(unix)]
         {
             // Private, until it has the owner and the mode of the other.
-            let replacement = create(target, 0o600, false)?;
+            let replacement = create(target, PRIVATE, false)?;
             if let Some(file) = &replacement.file {
                 unix::check_replaceable(file, old, folder_of(&replacement.target))?;
                 unix::make_alike(file, old)?;
@@ -52,7 +55,7 @@ impl Replacement {
         }
         #[cfg(not(unix))]
         {
-            let replacement = create(target, 0, false)?;
+            let replacement = create(target, PRIVATE, false)?;
             if let Some(file) = &replacement.file {
                 file.set_permissions(old.metadata()?.permissions())?;
             }
@@ -131,27 +134,24 @@ fn folder_of(target: &Path) -> &Path {
 }
 
 /// Creates a file beside the target.
-#[cfg_attr(not(unix), expect(unused_variables))]
 fn create(target: PathBuf, mode: u32, is_first: bool) -> io::Result<Replacement> {
     #[cfg(target_os = "linux")]
     if let Some(file) = unix::unnamed(folder_of(&target), mode)? {
         return Ok(Replacement { target, is_first, file: Some(file), name: None });
     }
-    let mut builder = builder();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(mode));
-    }
+    let builder = builder(mode);
     let (file, unfinished) = Unfinished::create(|| builder.tempfile_in(folder_of(&target)))?;
     let (file, path) = file.into_parts();
     Ok(Replacement { target, is_first, file: Some(file), name: Some((path, unfinished)) })
 }
 
-/// The names that files have meanwhile.
-fn builder() -> tempfile::Builder<'static, 'static> {
+/// Makes files of this mode, under names that they have meanwhile.
+#[cfg_attr(not(unix), expect(unused_variables))]
+fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".bshuf");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
     builder
 }
 
@@ -159,7 +159,8 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 #[cfg(target_os = "linux")]
 fn name(file: &File, target: &Path) -> io::Result<(TempPath, Unfinished)> {
     let link = |path: &Path| unix::link(file, path);
-    let (named, unfinished) = Unfinished::create(|| builder().make_in(folder_of(target), link))?;
+    let (named, unfinished) =
+        Unfinished::create(|| builder(PRIVATE).make_in(folder_of(target), link))?;
     Ok((named.into_temp_path(), unfinished))
 }
 
