@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use bijective_shuffle::{Backend, Seed};
-use clap::{ArgAction, Parser, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{ArgAction, CommandFactory, Parser, ValueEnum};
 
 use crate::failure::Failure;
 use crate::memory::Memory;
@@ -14,7 +16,7 @@ use crate::selection::{Numbers, Places, Selection, Shard};
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine.
 #[derive(Parser)]
-#[command(name = "bshuf", version)]
+#[command(name = "bshuf", version, infer_long_args = true)]
 pub(crate) struct Arguments {
     /// The files to read; standard input if there are none, or for `-`
     #[arg(value_name = "FILE")]
@@ -22,17 +24,17 @@ pub(crate) struct Arguments {
 
     /// Choose the order by this number, or 64 hexadecimal digits; drawn and reported otherwise
     #[arg(long)]
-    seed: Option<Seed>,
+    seed: Option<SeedText>,
 
     /// Choose another order of the same seed; 0 if not given
     #[arg(long, value_name = "N")]
     epoch: Option<u64>,
 
     /// Put lines back that were shuffled with the same seed and epoch
-    #[arg(long, requires = "seed", conflicts_with = "head")]
+    #[arg(long, overrides_with = "undo", requires = "seed", conflicts_with = "head")]
     undo: bool,
 
-    /// Write at most N lines
+    /// Write at most N lines, the smallest N if there are several
     #[arg(short = 'n', long = "head-count", visible_alias = "head", value_name = "N")]
     #[arg(action = ArgAction::Append, value_parser = parse_count)]
     head: Vec<u64>,
@@ -46,19 +48,20 @@ pub(crate) struct Arguments {
     range: Option<Places>,
 
     /// Draw every line from all of them, without end if there is no -n
-    #[arg(short, long, conflicts_with_all = ["undo", "together"])]
+    #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
     pub(crate) repeat: bool,
 
     /// Write to this file, which may be one of those read, and replace it whole or not at all
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[arg(short, long = "output", id = "output", value_name = "FILE", action = ArgAction::Append)]
+    outputs: Vec<PathBuf>,
 
     /// Lines end with a NUL and not with a newline
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "zero_terminated")]
     zero_terminated: bool,
 
     /// Take each argument as a line
-    #[arg(short, long, conflicts_with_all = ["input_range", "record", "together"])]
+    #[arg(short, long, overrides_with = "echo")]
+    #[arg(conflicts_with_all = ["input_range", "record", "together"])]
     pub(crate) echo: bool,
 
     /// Take each number from LO to HI as a line
@@ -66,7 +69,7 @@ pub(crate) struct Arguments {
     pub(crate) input_range: Option<Numbers>,
 
     /// Shuffle several files of as many lines in one order, into the folder that -o names
-    #[arg(long, requires = "output", conflicts_with = "input_range")]
+    #[arg(long, overrides_with = "together", requires = "output", conflicts_with = "input_range")]
     pub(crate) together: bool,
 
     /// Shuffle records of this many bytes, and not lines; files that end in .npy say it themselves
@@ -96,15 +99,15 @@ pub(crate) struct Arguments {
     backend: BackendName,
 
     /// Show the progress at once, also where lines go to the terminal
-    #[arg(long, conflicts_with = "quiet")]
+    #[arg(long, overrides_with = "progress", conflicts_with = "quiet")]
     pub(crate) progress: bool,
 
     /// Report in one line of JSON
-    #[arg(long)]
+    #[arg(long, overrides_with = "stats", conflicts_with = "quiet")]
     pub(crate) stats: bool,
 
     /// Show neither the progress nor the report
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "quiet")]
     pub(crate) quiet: bool,
 
     /// Write the man page or the completions for a shell
@@ -113,9 +116,30 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// The command line, if it makes sense.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        let arguments = Self::try_parse()?;
+        if arguments.epoch.is_some() && arguments.seed.is_some_and(|seed| seed.has_epoch) {
+            let why = "the seed of '--seed <SEED>' has an epoch, and '--epoch <N>' gives another";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
+        }
+        if let [first, others @ ..] = arguments.outputs.as_slice()
+            && others.iter().any(|other| other != first)
+        {
+            let why = "'--output <FILE>' names several files, and only one is written";
+            return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
+        }
+        Ok(arguments)
+    }
+
+    /// The file that is written; none for standard output.
+    pub(crate) fn output(&self) -> Option<&Path> {
+        self.outputs.first().map(PathBuf::as_path)
+    }
+
     /// The lines that are written, and their order. Draws a seed if none was given.
     pub(crate) fn selection(&self) -> Selection {
-        let seed = self.seed.unwrap_or_else(|| Seed::new(rand::random()));
+        let seed = self.seed.map_or_else(|| Seed::new(rand::random()), |text| text.seed);
         Selection {
             seed: self.epoch.map_or(seed, |epoch| seed.epoch(epoch)),
             backend: self.backend(),
@@ -161,6 +185,21 @@ impl Arguments {
             BackendName::Cpu => Backend::Cpu,
             BackendName::Cuda => Backend::Cuda,
         }
+    }
+}
+
+/// A seed, and whether its text says an epoch too.
+#[derive(Clone, Copy, Debug)]
+struct SeedText {
+    seed: Seed,
+    has_epoch: bool,
+}
+
+impl FromStr for SeedText {
+    type Err = bijective_shuffle::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self { seed: text.parse()?, has_epoch: text.contains('@') })
     }
 }
 

@@ -43,6 +43,35 @@ impl<W: Offset> Divided for Lines<'_, W> {
     }
 }
 
+/// Arguments of the command line, each with a delimiter behind it. What is in them does not matter,
+/// be it a delimiter.
+pub(crate) struct Echoed {
+    lines: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Echoed {
+    pub(crate) fn new<'a>(arguments: impl Iterator<Item = &'a [u8]>, delimiter: u8) -> Self {
+        let lines: Vec<_> = arguments.map(|argument| [argument, &[delimiter]].concat()).collect();
+        let bytes = lines.iter().map(Vec::len).sum();
+        Self { lines, bytes }
+    }
+}
+
+impl Divided for Echoed {
+    fn count(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        &self.lines[index]
+    }
+}
+
 /// A text of records of one size.
 pub(crate) struct Records<'a> {
     pub(crate) text: &'a [u8],
@@ -65,30 +94,10 @@ impl Divided for Records<'_> {
     }
 }
 
-/// Writes the items with these numbers; returns the number of bytes. If `is_open`, the last byte of
-/// the last of them, which is its delimiter, is left out.
+/// Writes the items with these numbers, and returns the number of bytes.
+///
+/// It goes in rounds: while the blocks of one round are written, those of the next are gathered.
 pub(crate) fn write_items<W: Offset>(
-    items: &impl Divided,
-    order: &[W],
-    is_open: bool,
-    output: &mut (impl Write + Send),
-    progress: &Progress,
-) -> io::Result<u64> {
-    match order.split_last() {
-        Some((last, others)) if is_open => {
-            let line = items.get(last.position());
-            let stripped = &line[..line.len() - 1];
-            let before = write_whole(items, others, output, progress)?;
-            output.write_all(stripped)?;
-            Ok(before + stripped.len() as u64)
-        }
-        _ => write_whole(items, order, output, progress),
-    }
-}
-
-/// Writes items in rounds: while the blocks of one round are written, those of the next are
-/// gathered.
-fn write_whole<W: Offset>(
     items: &impl Divided,
     order: &[W],
     output: &mut (impl Write + Send),

@@ -7,8 +7,8 @@ use bijective_shuffle::{Permutation, Rows, Word, Workspace};
 use bijective_shuffle_cli::files::{FileShuffle, FilesError, Items, Order, Summary, TemporaryFile};
 
 use crate::failure::{Context, Failure};
-use crate::gather::{Divided, Records, write_items};
-use crate::inputs::{CHANGED, Inputs};
+use crate::gather::{Divided, Echoed, Records, write_items};
+use crate::inputs::{CHANGED, Inputs, too_long};
 use crate::lines::{self, Offset};
 use crate::output::Output;
 use crate::progress::Progress;
@@ -35,6 +35,8 @@ pub(crate) struct Done {
     pub(crate) items: u64,
     /// The number of bytes that were written.
     pub(crate) bytes: u64,
+    /// The number of last lines of inputs that had no end, and got one.
+    pub(crate) ends_added: u64,
     /// How, if the items did not fit memory.
     pub(crate) summary: Option<Summary>,
 }
@@ -52,22 +54,46 @@ impl Job<'_> {
         self.memory / 2
     }
 
-    /// Writes the lines of the inputs in their new order.
+    /// The most bytes of a line, where the lines do not fit memory.
+    pub(crate) fn longest(&self, delimiter: u8) -> usize {
+        if self.is_repeated {
+            return self.memory;
+        }
+        FileShuffle::new(Items::Lines { delimiter }, self.memory).longest_item()
+    }
+
+    /// Writes arguments in their new order.
+    pub(crate) fn arguments(&self, echoed: &Echoed, output: &mut Output) -> Result<Done, Failure> {
+        self.inside::<u64>(echoed, output)
+    }
+
+    /// Writes the lines of the inputs in their new order. Each of them ends.
     pub(crate) fn lines(
         &self,
         mut inputs: Inputs,
         delimiter: u8,
         output: &mut Output,
     ) -> Result<Done, Failure> {
+        let ends_added = inputs.ends_added();
+        let done = self.ended_lines(&mut inputs, delimiter, output)?;
+        Ok(Done { ends_added, ..done })
+    }
+
+    fn ended_lines(
+        &self,
+        inputs: &mut Inputs,
+        delimiter: u8,
+        output: &mut Output,
+    ) -> Result<Done, Failure> {
         if inputs.bytes() > self.held() as u64 && !self.is_repeated {
             let items = Items::Lines { delimiter };
             let done = self.outside(items, self.memory, &mut inputs.reader(), output);
-            return done.map_err(|error| explain(error, &inputs, output));
+            return done.map_err(|error| explain(error, inputs, output));
         }
         if self.is_repeated && inputs.bytes() > self.memory as u64 {
             return Err(Failure::new(inputs.name(), UNREPEATED));
         }
-        let (text, is_open) = inputs.take_lines(delimiter, self.progress)?;
+        let text = inputs.take_lines(self.progress)?;
         self.progress.start("shuffling");
         // If every byte were a line, would they fit?
         let mut fits = words(text.len(), text.len()) <= self.memory;
@@ -78,12 +104,12 @@ impl Job<'_> {
             return Err(Failure::new(inputs.name(), UNREPEATED));
         }
         if !fits {
-            return self.too_many_lines(text, is_open, &inputs, delimiter, output);
+            return self.too_many_lines(text, inputs, delimiter, output);
         }
         // No line number is above the length of the text, so one width does for both.
         let done = match u32::try_from(text.len()) {
-            Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), is_open, output),
-            Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), is_open, output),
+            Ok(_) => self.inside::<u32>(&lines::split::<u32>(&text, delimiter), output),
+            Err(_) => self.inside::<u64>(&lines::split::<u64>(&text, delimiter), output),
         }?;
         if text.is_mapped() {
             inputs.check()?;
@@ -95,15 +121,13 @@ impl Job<'_> {
     fn too_many_lines(
         &self,
         text: Text,
-        is_open: bool,
         inputs: &Inputs,
         delimiter: u8,
         output: &mut Output,
     ) -> Result<Done, Failure> {
         let items = Items::Lines { delimiter };
         let done = match text {
-            Text::Read(mut text) => {
-                text.truncate(text.len() - usize::from(is_open));
+            Text::Read(text) => {
                 let left = self.memory - text.len();
                 self.outside(items, left, &mut Cursor::new(text), output)
             }
@@ -170,14 +194,14 @@ impl Job<'_> {
         let mut text = inputs.take_text(self.progress)?;
         self.progress.start("shuffling");
         if self.is_repeated || !order.is_whole() {
-            return self.inside::<u64>(&Records { text: &text, record }, false, output);
+            return self.inside::<u64>(&Records { text: &text, record }, output);
         }
         let found = order.len();
         move_records(&order, &mut text, record).context("cannot shuffle")?;
         self.progress.start_bytes("writing", Some(text.len() as u64));
         let written = output.write_all(&text).and_then(|()| output.flush());
         written.map_err(|error| output.failure(&error))?;
-        Ok(Done { found, items: found, bytes: text.len() as u64, summary: None })
+        Ok(Done { found, items: found, bytes: text.len() as u64, ..Done::default() })
     }
 
     fn order(&self, items: u64) -> Result<Order, Failure> {
@@ -188,7 +212,6 @@ impl Job<'_> {
     fn inside<W: Offset + Word>(
         &self,
         items: &impl Divided,
-        is_open: bool,
         output: &mut Output,
     ) -> Result<Done, Failure> {
         let found = items.count() as u64;
@@ -200,10 +223,10 @@ impl Job<'_> {
         let indexes = order.indexes::<W>().context("cannot shuffle")?;
         let bytes = order.is_whole().then_some(items.bytes() as u64);
         self.progress.start_bytes("writing", bytes);
-        let bytes = write_items(items, &indexes, is_open, output, self.progress)
+        let bytes = write_items(items, &indexes, output, self.progress)
             .and_then(|bytes| output.flush().map(|()| bytes))
             .map_err(|error| output.failure(&error))?;
-        Ok(Done { found, items: indexes.len() as u64, bytes, summary: None })
+        Ok(Done { found, items: indexes.len() as u64, bytes, ..Done::default() })
     }
 
     /// Writes items that do not fit memory.
@@ -221,7 +244,7 @@ impl Job<'_> {
             TemporaryFile::in_folder(self.temporary_folder).map_err(FilesError::Temporary)?;
         let summary = shuffle.run(&order, &count, source, &mut store, output, self.progress)?;
         let (items, bytes) = (summary.items, summary.bytes);
-        Ok(Done { found: count.items, items, bytes, summary: Some(summary) })
+        Ok(Done { found: count.items, items, bytes, summary: Some(summary), ..Done::default() })
     }
 }
 
@@ -255,10 +278,7 @@ fn explain(error: FilesError, inputs: &Inputs, output: &Output) -> Failure {
         FilesError::Temporary(error) => Failure::new("temporary file", error),
         FilesError::Changed => Failure::new(inputs.name(), CHANGED),
         FilesError::ItemTooLong { item, most } => {
-            let number = item + 1;
-            let why =
-                format!("line {number} or one near has more than {most} bytes: raise --memory");
-            Failure::new(inputs.name(), why)
+            Failure::new(inputs.name(), too_long(item + 1, most))
         }
         FilesError::Order(error) => Failure::new("cannot shuffle", error),
         error => Failure::new(inputs.name(), error),

@@ -6,9 +6,8 @@
 //! ```
 //!
 //! A line is any bytes up to a newline, or up to a NUL with `--zero-terminated`. Several inputs are
-//! joined, and a file that lacks its last newline still ends its last line. The output ends in a
-//! newline if the last input that is not empty does, so `--undo` gives back the very same bytes
-//! (unless the last line has no newline, and an empty line takes its place at the end).
+//! joined. Every line that is written ends: an input that lacks its last newline gets one, which
+//! the report says. So `--undo` gives back the very same lines, and outputs can be joined.
 //!
 //! A file of up to half of `--memory` is mapped, and other input of that size held in memory, with
 //! 12 bytes a line (24 from 4 GiB of input on), if that fits, and a few MiB a thread for the
@@ -31,44 +30,54 @@ mod rows;
 mod run;
 mod selection;
 mod signals;
+mod streams;
 mod text;
 
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use arguments::Arguments;
+use failure::{Context, Failure};
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and the version go to standard output, and are what was asked for.
-            let is_asked = !error.use_stderr();
-            let printed = error.print();
-            return if is_asked && printed.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+            if error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::FAILURE;
+            }
+            return written(|_| error.print());
         }
     };
     if let Some(what) = arguments.generate {
-        return match generate::write(what, &mut io::stdout()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        };
+        return written(|stdout| generate::write(what, stdout));
     }
     match run::run(&arguments) {
         Ok(report) => {
-            if arguments.stats || !arguments.quiet {
+            if !arguments.quiet {
                 say(format_args!("{report}"));
             }
             ExitCode::SUCCESS
         }
-        Err(failure) => {
-            say(format_args!("bshuf: {failure}"));
-            ExitCode::FAILURE
-        }
+        Err(failure) => fail(&failure),
     }
+}
+
+/// Writes a text to standard output.
+fn written(write: impl FnOnce(&mut io::Stdout) -> io::Result<()>) -> ExitCode {
+    let result = streams::check_output().and_then(|()| write(&mut io::stdout()));
+    match result.and_then(|()| io::stdout().flush()).context("standard output") {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => fail(&failure),
+    }
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    say(format_args!("bshuf: {failure}"));
+    ExitCode::FAILURE
 }
 
 /// Writes a line to standard error. Should that fail there is nobody left to tell.

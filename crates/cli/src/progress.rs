@@ -28,7 +28,8 @@ impl Progress {
             && io::stderr().is_terminal()
         {
             let bar = bar.downgrade();
-            thread::spawn(move || {
+            // Without the thread there is no line, which is no reason to fail.
+            let _ = thread::Builder::new().spawn(move || {
                 thread::sleep(delay);
                 // If all is done by now there is no bar any more.
                 if let Some(bar) = bar.upgrade() {

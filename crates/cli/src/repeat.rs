@@ -64,7 +64,7 @@ pub(crate) fn items(
             break output.flush();
         }
         done.items += batch.len() as u64;
-        match write_items(items, &batch, false, output, progress) {
+        match write_items(items, &batch, output, progress) {
             Ok(bytes) => done.bytes += bytes,
             Err(error) => break Err(error),
         }

@@ -17,16 +17,20 @@ pub(crate) struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Done { items, bytes, summary, .. } = self.done;
+        let Done { items, bytes, ends_added, summary, .. } = self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
         let (seed, epoch) = (seed.epoch(0), seed.current_epoch());
         let seconds = self.elapsed.as_secs_f64();
         if !self.is_json {
-            return write!(
+            write!(
                 f,
                 "lines {items}, bytes {bytes}, seconds {seconds:.3}, backend {backend}, \
                  seed {seed}, epoch {epoch}"
-            );
+            )?;
+            return match ends_added {
+                0 => Ok(()),
+                _ => write!(f, ", line ends added {ends_added}"),
+            };
         }
         let of = |number: fn(&bijective_shuffle_cli::files::Summary) -> u64| {
             summary.as_ref().map_or(0, number)
@@ -38,7 +42,8 @@ impl fmt::Display for Report {
             f,
             "{{\"lines\":{items},\"bytes\":{bytes},\"seconds\":{seconds:.6},\
              \"backend\":\"{backend}\",\"seed\":\"{seed}\",\"epoch\":{epoch},\
-             \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes}}}"
+             \"buckets\":{buckets},\"splits\":{splits},\"temporary_bytes\":{temporary_bytes},\
+             \"line_ends_added\":{ends_added}}}"
         )
     }
 }

@@ -206,7 +206,8 @@ mod enabled {
             }
         };
         writer.finish()?;
-        Ok(Done { found, items: summary.items, bytes: 0, summary: is_outside.then_some(summary) })
+        let items = summary.items;
+        Ok(Done { found, items, summary: is_outside.then_some(summary), ..Done::default() })
     }
 
     /// What is said of an error.

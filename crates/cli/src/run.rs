@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
 use crate::failure::{Context, Failure};
+use crate::gather::Echoed;
 use crate::inputs::{Inputs, Opening};
 use crate::job::{Done, Job};
 use crate::npy::Npy;
@@ -36,11 +37,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let done = if arguments.together {
         together(arguments, &job)?
     } else {
-        let mut output = None;
+        let mut output = Output::open(arguments.output(), &temporary_folder)?;
         let done = single(arguments, &job, &mut output)?;
-        if let Some(output) = output {
-            output.commit()?;
-        }
+        output.commit()?;
         done
     };
     let (elapsed, is_json) = (started.elapsed(), arguments.stats);
@@ -50,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
 /// After what time the progress is shown, if ever.
 fn delay(arguments: &Arguments) -> Option<Duration> {
     // On a terminal that shows the lines themselves the two would be mixed up.
-    let shows_lines = arguments.output.is_none() && io::stdout().is_terminal();
+    let shows_lines = arguments.output().is_none() && io::stdout().is_terminal();
     match (arguments.progress, arguments.quiet || shows_lines) {
         (true, _) => Some(Duration::ZERO),
         (false, true) => None,
@@ -59,64 +58,59 @@ fn delay(arguments: &Arguments) -> Option<Duration> {
 }
 
 /// Everything to one output.
-fn single(arguments: &Arguments, job: &Job, opened: &mut Option<Output>) -> Result<Done, Failure> {
-    let path = arguments.output.as_deref();
+fn single(arguments: &Arguments, job: &Job, output: &mut Output) -> Result<Done, Failure> {
     let delimiter = arguments.delimiter();
     if let Some(numbers) = arguments.input_range {
-        return range(numbers, delimiter, job, opened.insert(Output::open(path)?));
+        return range(numbers, delimiter, job, output);
     }
     if arguments.echo {
         let lines = arguments.operands.iter().map(|argument| argument.as_encoded_bytes());
-        let inputs = Inputs::of_lines(lines, delimiter);
-        return job.lines(inputs, delimiter, opened.insert(Output::open(path)?));
+        let echoed = Echoed::new(lines, delimiter);
+        return job.arguments(&echoed, output);
     }
-    let files = arguments.files();
-    let has_lines =
-        arguments.record.is_none() && !files.iter().any(|path| is_array(path) || is_table(path));
-    if has_lines && job.selection.head == Some(0) {
-        // Nothing is read if no line is wanted, as by `shuf`.
-        return job.lines(Inputs::of_lines([].into_iter(), delimiter), delimiter, {
-            opened.insert(Output::open(path)?)
-        });
-    }
-    read_and_shuffle(&files, arguments, job, || Ok(opened.insert(Output::open(path)?)))
+    read_and_shuffle(&arguments.files(), arguments, job, output)
 }
 
-/// The items of files to one output, which is opened when the files are.
-fn read_and_shuffle<'o>(
+/// The items of files to one output.
+fn read_and_shuffle(
     files: &[PathBuf],
     arguments: &Arguments,
     job: &Job,
-    output: impl FnOnce() -> Result<&'o mut Output, Failure>,
+    output: &mut Output,
 ) -> Result<Done, Failure> {
     if arguments.record.is_none() && files.iter().any(|path| is_table(path)) {
         arguments.check_for_tables()?;
-        return rows::shuffle(Rows { files, blocks: arguments.blocks }, job, output);
+        return rows::shuffle(Rows { files, blocks: arguments.blocks }, job, || Ok(output));
     }
     if arguments.blocks.is_some() {
         return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
     }
     let arrays = files.iter().filter(|path| is_array(path)).count();
+    if job.selection.head == Some(0) && arrays == 0 && arguments.header == 0 {
+        // Nothing is read if nothing is wanted, as by `shuf`. Only a header would be.
+        return Ok(Done::default());
+    }
     let has_records = arguments.record.is_some() || arrays > 0;
     let delimiter = arguments.delimiter();
     let opening = Opening {
         delimiter: (!has_records).then_some(delimiter),
         memory: job.held(),
+        longest: job.longest(delimiter),
         temporary_folder: job.temporary_folder,
         progress: job.progress,
     };
     let mut inputs = Inputs::open(files, &opening)?;
     if let Some(record) = arguments.record {
         let header = inputs.take_headers(|_, _, _| Ok(arguments.header))?;
-        return job.records(inputs, record.get(), |_| header, output()?);
+        return job.records(inputs, record.get(), |_| header, output);
     }
     if arrays == 0 {
-        return job.lines(inputs, delimiter, output()?);
+        return job.lines(inputs, delimiter, output);
     }
     if arrays < files.len() {
         return Err(Failure::new(inputs.name(), "some are NumPy arrays, and others are not"));
     }
-    arrays_of(inputs, job, output()?)
+    arrays_of(inputs, job, output)
 }
 
 /// Whether a file is a NumPy array, by its name.
@@ -184,7 +178,7 @@ fn range(numbers: Numbers, delimiter: u8, job: &Job, output: &mut Output) -> Res
 /// Each file to one of its name in another folder, all in one order. Nothing is there before all
 /// of it is.
 fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
-    let folder = arguments.output.as_deref().unwrap_or(Path::new("."));
+    let folder = arguments.output().unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Err(Failure::new(folder.display(), "is not a folder"));
     }
@@ -200,12 +194,10 @@ fn together(arguments: &Arguments, job: &Job) -> Result<Done, Failure> {
         if !names.insert(name) {
             return Err(Failure::new(file.display(), "another input has the same name"));
         }
-        let mut opened = None;
-        let path = folder.join(name);
-        let done = read_and_shuffle(std::slice::from_ref(file), arguments, job, || {
-            Ok(opened.insert(Output::open(Some(&path))?))
-        })?;
-        outputs.extend(opened);
+        let mut output = Output::open(Some(&folder.join(name)), job.temporary_folder)?;
+        let done = read_and_shuffle(std::slice::from_ref(file), arguments, job, &mut output)?;
+        output.close()?;
+        outputs.push(output);
         match first {
             Some((other, found)) if found != done.found => {
                 let why = format!("has {} lines, and {} has {found}", done.found, other.display());

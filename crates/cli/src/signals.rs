@@ -1,12 +1,13 @@
 //! [`Unfinished`]: files that are removed if the program is interrupted, and what a broken pipe
 //! does.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// The files that are not complete.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// A file that is not complete. It is removed if a signal ends the program.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ impl Unfinished {
         let mut all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
         let file = create()?;
         let path = file.as_ref().to_owned();
-        all.push(path.clone());
+        all.insert(path.clone());
         Ok((file, Self(path)))
     }
 }
@@ -29,13 +30,20 @@ impl Drop for Unfinished {
     /// The file is complete, or was removed.
     fn drop(&mut self) {
         let mut all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|path| *path != self.0);
+        all.remove(&self.0);
     }
+}
+
+/// Does what must not end halfway. A signal that would end the program waits for the end of it.
+#[cfg(unix)]
+pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+    let _none_meanwhile = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    work()
 }
 
 /// Removes the files that are not complete. None can be created from then on.
 #[cfg(unix)]
-fn remove_unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
+fn remove_unfinished() -> std::sync::MutexGuard<'static, BTreeSet<PathBuf>> {
     let all = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for path in all.iter() {
         // There is no one to tell, and nothing else to do.
@@ -44,20 +52,31 @@ fn remove_unfinished() -> std::sync::MutexGuard<'static, Vec<PathBuf>> {
     all
 }
 
-/// From now on the signals that end the program, unless they are ignored, first remove what is not
-/// complete. Among them is the one of a file that is mapped and has lost what is read of it.
+/// From now on the signals that end the program first remove what is not complete, unless they are
+/// ignored. Among them is the one of a file that is mapped and has lost what is read of it. Those
+/// of a program's own faults, such as an abort, are not heard.
 #[cfg(unix)]
 pub(crate) fn install() -> io::Result<()> {
-    use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::signal::{
+        SIGALRM, SIGBUS, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM,
+        SIGXCPU, SIGXFSZ,
+    };
     use signal_hook::iterator::Signals;
+
+    const HEARD: [i32; 11] = [
+        SIGALRM, SIGBUS, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM,
+        SIGXCPU,
+    ];
 
     // The standard library has a handler for it, to report the overflow of a stack. Called after
     // ours, that one would restore the default, and reading again would end the program at once.
     // SAFETY: the default is always valid, and nothing here needs the handler that is replaced.
     unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
-    let heard = [SIGBUS, SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
-    let mut signals = Signals::new(heard)?;
-    std::thread::spawn(move || {
+    // A file that may not grow so large is an error of writing, which says more than the signal.
+    // SAFETY: to ignore a signal is always valid.
+    unsafe { libc::signal(SIGXFSZ, libc::SIG_IGN) };
+    let mut signals = Signals::new(HEARD.into_iter().filter(|&signal| !is_ignored(signal)))?;
+    std::thread::Builder::new().spawn(move || {
         if let Some(signal) = signals.forever().next() {
             let _none = remove_unfinished();
             if signal == SIGBUS {
@@ -67,7 +86,7 @@ pub(crate) fn install() -> io::Result<()> {
             }
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
-    });
+    })?;
     Ok(())
 }
 

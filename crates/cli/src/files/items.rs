@@ -7,8 +7,8 @@ use memchr::{memchr, memrchr};
 /// What the items of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Items {
-    /// Any bytes, up to and with the next delimiter. The last line may lack its delimiter, and then
-    /// the last line of the output does.
+    /// Any bytes, up to and with the next delimiter. The last line may lack its delimiter, and gets
+    /// one: every line that is written has one.
     Lines {
         /// The byte that ends a line.
         delimiter: u8,

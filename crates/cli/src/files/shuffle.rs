@@ -55,6 +55,11 @@ impl FileShuffle {
         Self { items, budget: Budget::new(memory) }
     }
 
+    /// The most bytes that an item may have. A longer one is [`FilesError::ItemTooLong`].
+    pub fn longest_item(&self) -> usize {
+        self.budget.longest_item()
+    }
+
     /// Counts the items from the source's position to its end, and seeks back. Records are counted
     /// by their size, lines by reading all of them.
     ///
@@ -91,8 +96,8 @@ impl FileShuffle {
     /// Writes the items from the source's position to its end in another order, or as many of them
     /// as the order has, and flushes the output.
     ///
-    /// If the last line of the source has no delimiter, the last line of the output has none. The
-    /// store may have anything in it, which is left alone; it does not shrink.
+    /// Every line that is written has its delimiter; the last one of the source gets one if it has
+    /// none. The store may have anything in it, which is left alone; it does not shrink.
     ///
     /// # Errors
     ///
@@ -138,13 +143,11 @@ impl FileShuffle {
         let (bucket_count, bytes) =
             (buckets.len() as u64, buckets.iter().map(|bucket| bucket.item_bytes()).sum());
         watch.begin(Pass::Place, Some(bytes));
-        let mut output = Last { output, last: None, bytes: 0 };
         let mut placer = Placer::new(job, store, watch);
-        placer.write(buckets, &mut output)?;
+        placer.write(buckets, output)?;
         let splits = placer.splits();
-        output.finish(count.is_terminated).map_err(FilesError::Write)?;
+        output.flush().map_err(FilesError::Write)?;
         let temporary_bytes = store.bytes() - before;
-        let bytes = output.bytes;
         Ok(Summary { items, bytes, buckets: bucket_count, splits, temporary_bytes })
     }
 }
@@ -185,45 +188,4 @@ fn count_lines(
     });
     count.items += u64::from(!count.is_terminated);
     read.map(|()| count)
-}
-
-/// Holds back the last byte, which is a delimiter that may have to go.
-struct Last<'w, W> {
-    output: &'w mut W,
-    last: Option<u8>,
-    bytes: u64,
-}
-
-impl<W: Write> Last<'_, W> {
-    fn finish(&mut self, is_terminated: bool) -> io::Result<()> {
-        if let Some(last) = self.last.take()
-            && is_terminated
-        {
-            self.output.write_all(&[last])?;
-            self.bytes += 1;
-        }
-        self.output.flush()
-    }
-}
-
-impl<W: Write> Write for Last<'_, W> {
-    fn write(&mut self, block: &[u8]) -> io::Result<usize> {
-        self.write_all(block).map(|()| block.len())
-    }
-
-    fn write_all(&mut self, block: &[u8]) -> io::Result<()> {
-        if let Some((&last, others)) = block.split_last() {
-            if let Some(before) = self.last.replace(last) {
-                self.output.write_all(&[before])?;
-                self.bytes += 1;
-            }
-            self.output.write_all(others)?;
-            self.bytes += others.len() as u64;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.output.flush()
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A place for bytes that are appended in large blocks and read at any offset.
 ///
@@ -67,6 +67,7 @@ impl<S: Store + ?Sized> Store for &mut S {
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: File,
+    folder: PathBuf,
     bytes: u64,
 }
 
@@ -75,9 +76,14 @@ impl TemporaryFile {
     ///
     /// # Errors
     ///
-    /// Those of creating a file there.
+    /// Those of creating a file there. They name the folder, and so do those of writing.
     pub fn in_folder(folder: &Path) -> io::Result<Self> {
-        Ok(Self { file: tempfile::tempfile_in(folder)?, bytes: 0 })
+        // Of `tempfile`'s own errors some name a file that never was.
+        let file = tempfile::tempfile_in(folder).map_err(|error| match error.raw_os_error() {
+            Some(code) => named(folder, &io::Error::from_raw_os_error(code)),
+            None => named(folder, &error.kind().into()),
+        })?;
+        Ok(Self { file, folder: folder.to_owned(), bytes: 0 })
     }
 
     /// The file itself, which is at its end.
@@ -95,7 +101,7 @@ impl Store for TemporaryFile {
         // The position is elsewhere after a block that was written in part, and where reading at an
         // offset moves it.
         io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.bytes))?;
-        self.file.write_all(block)?;
+        self.file.write_all(block).map_err(|error| named(&self.folder, &error))?;
         self.bytes += block.len() as u64;
         Ok(())
     }
@@ -118,4 +124,9 @@ impl Store for TemporaryFile {
         }
         Ok(())
     }
+}
+
+/// An error, with the folder that it was met in.
+fn named(folder: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
 }

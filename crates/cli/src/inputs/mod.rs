@@ -1,5 +1,6 @@
 //! [`Inputs`]: all that is read, joined to one text.
 
+mod format;
 mod part;
 mod reader;
 
@@ -15,15 +16,15 @@ use part::LEAST_MAPPED;
 use part::{Content, PIECE, Part, PartError, named_part, standard_input_part};
 use reader::Reader;
 
-pub(crate) use part::CHANGED;
+pub(crate) use part::{CHANGED, too_long};
 
 /// The inputs, one after the other. Each that is a regular file is left where it is; what comes
 /// through a pipe is held in memory, or in a temporary file if it is too much.
 pub(crate) struct Inputs {
     parts: Vec<Part>,
-    /// What ends the last line of an input, if another one follows.
+    /// What ends a line, if there are lines.
     delimiter: Option<u8>,
-    /// The number of bytes, with the delimiters that are added.
+    /// The number of bytes, with the ends that are added.
     bytes: u64,
 }
 
@@ -33,6 +34,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) delimiter: Option<u8>,
     /// How much of what comes through pipes may be held.
     pub(crate) memory: usize,
+    /// The most bytes of a line that is not.
+    pub(crate) longest: usize,
     pub(crate) temporary_folder: &'a Path,
     pub(crate) progress: &'a Progress,
 }
@@ -51,6 +54,11 @@ impl Inputs {
             } else {
                 named_part(path, &mut held, opening).context(path.display())?
             };
+            if let Some(delimiter) = opening.delimiter
+                && let Some(format) = part.format(delimiter).context(&part.name)?
+            {
+                return Err(Failure::new(&part.name, format));
+            }
             parts.push(part);
         }
         let mut inputs = Self { parts, delimiter: opening.delimiter, bytes: 0 };
@@ -58,31 +66,25 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// The lines that the command line itself has.
-    pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, delimiter: u8) -> Self {
-        let text = lines.flat_map(|line| line.iter().copied().chain([delimiter])).collect();
-        let bytes = Vec::len(&text) as u64;
-        let part = Part::new("arguments".to_owned(), Content::Memory(text), bytes);
-        Self { parts: vec![part], delimiter: Some(delimiter), bytes }
-    }
-
-    /// Adds delimiters between inputs, and counts the bytes of all.
+    /// Ends the last line of each input, and counts the bytes of all.
     fn join(&mut self) -> Result<(), Failure> {
-        let mut before: Option<&mut Part> = None;
-        for part in self.parts.iter_mut().filter(|part| part.bytes > 0) {
-            if let (Some(part), Some(delimiter)) = (before, self.delimiter) {
-                let last = part.last().context(&part.name)?;
-                part.is_ended = last != Some(delimiter);
+        if let Some(delimiter) = self.delimiter {
+            for part in &mut self.parts {
+                part.end = part.missing_end(delimiter).context(&part.name)?;
             }
-            before = Some(part);
         }
         self.bytes = self.parts.iter().map(Part::joined_bytes).sum();
         Ok(())
     }
 
-    /// The number of bytes, with the delimiters that are added between inputs.
+    /// The number of bytes, with the ends that are added.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The number of last lines that had no end.
+    pub(crate) fn ends_added(&self) -> u64 {
+        self.parts.iter().filter(|part| !part.end.is_empty()).count() as u64
     }
 
     /// What the inputs are called in messages.
@@ -121,15 +123,20 @@ impl Inputs {
         Ok(first.unwrap_or_default())
     }
 
-    /// All of it, with room for one more byte. What was held is given away.
+    /// All of it. What was held is given away.
     pub(crate) fn take_text(&mut self, progress: &Progress) -> Result<Vec<u8>, Failure> {
         progress.start_bytes("reading", Some(self.bytes));
-        if let [Part { content: Content::Memory(text), start: 0, .. }] = self.parts.as_mut_slice() {
-            return Ok(std::mem::take(text));
+        if let [Part { content: Content::Memory(text), start: 0, end, .. }] =
+            self.parts.as_mut_slice()
+        {
+            let mut text = std::mem::take(text);
+            text.reserve_exact(end.len());
+            text.extend_from_slice(end);
+            return Ok(text);
         }
         let mut text = Vec::new();
-        let room = self.bytes.saturating_add(1);
-        text.try_reserve_exact(usize::try_from(room).unwrap_or(usize::MAX)).context("input")?;
+        text.try_reserve_exact(usize::try_from(self.bytes).unwrap_or(usize::MAX))
+            .context("input")?;
         let mut reader = self.reader();
         loop {
             let piece = reader.by_ref().take(PIECE).read_to_end(&mut text);
@@ -141,28 +148,15 @@ impl Inputs {
         }
     }
 
-    /// All of it, in which every line has its delimiter. A single file is mapped.
-    ///
-    /// Also returns whether the last delimiter was added.
-    pub(crate) fn take_lines(
-        &mut self,
-        delimiter: u8,
-        progress: &Progress,
-    ) -> Result<(Text, bool), Failure> {
+    /// All of it, in which every line ends. A single file is mapped.
+    pub(crate) fn take_lines(&mut self, progress: &Progress) -> Result<Text, Failure> {
         #[cfg(unix)]
-        if let [part @ Part { content: Content::Path { .. }, .. }] = self.parts.as_slice()
+        if let [part @ Part { content: Content::Path { .. }, end: b"", .. }] = self.parts.as_slice()
             && part.bytes >= LEAST_MAPPED
-            && part.last().context(&part.name)? == Some(delimiter)
         {
-            let text = part.map().map_err(|error| self.failure(&error))?;
-            return Ok((text, false));
+            return part.map().map_err(|error| self.failure(&error));
         }
-        let mut text = self.take_text(progress)?;
-        let is_open = text.last().is_some_and(|&last| last != delimiter);
-        if is_open {
-            text.push(delimiter);
-        }
-        Ok((Text::Read(text), is_open))
+        self.take_text(progress).map(Text::Read)
     }
 
     /// Checks that the files are as they were.
@@ -204,8 +198,9 @@ mod tests {
 
     #[test]
     fn reader_seeks_in_what_it_joins() {
-        let inputs = inputs(&[b"", b"ab", b"", b"c\n", b"def", b""], Some(b'\n'));
-        let whole = b"ab\nc\ndef";
+        let inputs = inputs(&[b"", b"ab", b"", b"c\n", b"\r\nde\r\nf", b""], Some(b'\n'));
+        assert_eq!(inputs.ends_added(), 2);
+        let whole = b"ab\nc\n\r\nde\r\nf\r\n";
         assert_eq!(inputs.bytes(), whole.len() as u64);
         let mut reader = inputs.reader();
         for from in (0..=whole.len()).chain((0..=whole.len()).rev()) {
@@ -217,11 +212,40 @@ mod tests {
                 assert_eq!(reader.stream_position().unwrap(), (from + count) as u64);
             }
         }
-        assert_eq!(reader.seek(SeekFrom::End(-1)).unwrap(), 7);
+        assert_eq!(reader.seek(SeekFrom::End(-3)).unwrap(), 11);
         let mut rest = Vec::new();
         reader.read_to_end(&mut rest).unwrap();
-        assert_eq!(rest, b"f");
-        assert!(reader.seek(SeekFrom::Current(-9)).is_err());
+        assert_eq!(rest, b"f\r\n");
+        assert!(reader.seek(SeekFrom::Current(-15)).is_err());
+    }
+
+    #[test]
+    fn last_lines_end_as_the_others() {
+        let far = [b"x".repeat((1 << 16) - 1), b"\r\n".to_vec()].concat();
+        for (text, end) in [
+            (&b""[..], &b""[..]),
+            (b"a\n", b""),
+            (b"\n", b""),
+            (b"a", b"\n"),
+            (b"a\r", b"\n"),
+            (b"a\nb", b"\n"),
+            (b"a\r\nb", b"\r\n"),
+            (b"\r\nb", b"\r\n"),
+            (b"a\r\nb\r", b"\n"),
+            (b"a\r\nb\nc", b"\n"),
+            (b"a\nb\r\nc", b"\n"),
+            (b"\nb\r\nc", b"\n"),
+            // The two bytes are in two blocks.
+            (&[&far[..], b"b"].concat(), b"\r\n"),
+            (&[&far[..far.len() - 2], b"x\nb"].concat(), b"\n"),
+            (&[&far[..far.len() - 2], b"\nb"].concat(), b"\n"),
+        ] {
+            assert_eq!(inputs(&[text], Some(b'\n')).parts[0].end, end, "{}", text.escape_ascii());
+        }
+        for (text, end) in [(&b""[..], &b""[..]), (b"\0", b""), (b"a\r\n\0b", b"\0")] {
+            assert_eq!(inputs(&[text], Some(0)).parts[0].end, end);
+        }
+        assert_eq!(inputs(&[b"a\r\nb"], None).parts[0].end, b"");
     }
 
     #[test]

@@ -1,16 +1,20 @@
 //! [`Part`]: one input, a file or what came through a pipe.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use bijective_shuffle_cli::files::{Store, TemporaryFile};
+use memchr::{memchr, memchr_iter};
 
+use crate::streams;
+#[cfg(unix)]
 use crate::text::Text;
 
 use super::Opening;
+use super::format::{Format, LONGEST_MARK};
 
 /// How much is read between two looks at the progress.
 pub(super) const PIECE: u64 = 16 << 20;
@@ -27,8 +31,8 @@ pub(super) struct Part {
     pub(super) start: u64,
     /// How many bytes it has.
     pub(super) bytes: u64,
-    /// Whether a delimiter follows that is not in it.
-    pub(super) is_ended: bool,
+    /// What ends its last line, which has no end of its own.
+    pub(super) end: &'static [u8],
 }
 
 pub(super) enum Content {
@@ -66,11 +70,11 @@ pub(crate) const CHANGED: &str = "changed while it was read";
 
 impl Part {
     pub(super) fn new(name: String, content: Content, bytes: u64) -> Self {
-        Self { name, content, start: 0, bytes, is_ended: false }
+        Self { name, content, start: 0, bytes, end: b"" }
     }
 
     pub(super) fn joined_bytes(&self) -> u64 {
-        self.bytes + u64::from(self.is_ended)
+        self.bytes + self.end.len() as u64
     }
 
     pub(super) fn error(&self, why: impl fmt::Display) -> io::Error {
@@ -87,6 +91,53 @@ impl Part {
             0 => Err(io::Error::other(CHANGED)),
             _ => Ok(Some(last[0])),
         }
+    }
+
+    /// What its last line lacks: nothing, or an end like those of the other lines.
+    ///
+    /// A carriage return before a newline is a part of the line, as a delimiter is one byte. Where
+    /// all other lines have it, the last one gets it too: without it, what reads such lines would
+    /// find two in one. Where only some have it, the line gets a newline and stays as it is.
+    pub(super) fn missing_end(&self, delimiter: u8) -> io::Result<&'static [u8]> {
+        Ok(match self.last()? {
+            None => b"",
+            Some(last) if last == delimiter => b"",
+            Some(_) if delimiter == 0 => b"\0",
+            Some(last) if last != b'\r' && self.lines_end_in_carriage_returns()? => b"\r\n",
+            Some(_) => b"\n",
+        })
+    }
+
+    /// Whether there are lines that end, and all of them have a carriage return before the newline.
+    fn lines_end_in_carriage_returns(&self) -> io::Result<bool> {
+        let mut reader = self.open()?.take(self.bytes);
+        let (mut block, mut before, mut any) = (vec![0; 1 << 16], 0, false);
+        loop {
+            let read = match reader.read(&mut block) {
+                Ok(0) => return Ok(any),
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let text = &block[..read];
+            let byte_before = |at: usize| if at == 0 { before } else { text[at - 1] };
+            if memchr_iter(b'\n', text).any(|at| byte_before(at) != b'\r') {
+                return Ok(false);
+            }
+            any |= memchr(b'\n', text).is_some();
+            before = text[read - 1];
+        }
+    }
+
+    /// Its format, if that is a known one that has no lines.
+    pub(super) fn format(&self, delimiter: u8) -> io::Result<Option<Format>> {
+        let (mut start, mut end) = (Vec::new(), Vec::new());
+        self.open()?.take(self.bytes.min(LONGEST_MARK)).read_to_end(&mut start)?;
+        let mut reader = self.open()?;
+        let tail = self.bytes - self.bytes.min(LONGEST_MARK);
+        reader.seek(SeekFrom::Start(self.start + tail))?;
+        reader.take(LONGEST_MARK).read_to_end(&mut end)?;
+        Ok(Format::of(&start, &end, self.bytes, delimiter))
     }
 
     /// Opens it at its start.
@@ -136,6 +187,7 @@ impl Part {
 /// Standard input: a file that was opened for the program, or a pipe.
 pub(super) fn standard_input_part(held: &mut u64, opening: &Opening) -> io::Result<Part> {
     let name = "standard input".to_owned();
+    streams::check_input()?;
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
@@ -145,7 +197,7 @@ pub(super) fn standard_input_part(held: &mut u64, opening: &Opening) -> io::Resu
         if found.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        if found.is_file() && found.len() > 0 {
+        if has_true_size(&found) {
             let start = file.stream_position()?.min(found.len());
             // It is read, as far as others can see who have the same file open.
             file.seek(SeekFrom::End(0))?;
@@ -165,13 +217,23 @@ pub(super) fn named_part(path: &Path, held: &mut u64, opening: &Opening) -> io::
     if found.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    // Some files of the system say that they are empty, and are not.
-    if found.is_file() && found.len() > 0 {
+    if has_true_size(&found) {
         let content = Content::Path { path: path.to_owned(), modified: found.modified().ok() };
         return Ok(Part::new(name, content, found.len()));
     }
     let (content, bytes) = spool(file, held, opening)?;
     Ok(Part::new(name, content, bytes))
+}
+
+/// Whether a file is as long as it says. Some files of the system say that they are empty, and are
+/// not. Others say that they have a page, and have less, and no room on a disk. A small file that
+/// is a hole is taken for one of them, and read like them.
+fn has_true_size(found: &Metadata) -> bool {
+    #[cfg(unix)]
+    let is_of_system = std::os::unix::fs::MetadataExt::blocks(found) == 0 && found.len() <= 1 << 16;
+    #[cfg(not(unix))]
+    let is_of_system = false;
+    found.is_file() && found.len() > 0 && !is_of_system
 }
 
 /// Reads a source to its end: to memory, as long as there is any of what may be held, and to a
@@ -196,9 +258,13 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     }
     // None of it is held.
     *held = may_hold;
+    let mut lines = opening.delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));
     let fault = |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
     let mut file = TemporaryFile::in_folder(temporary_folder).map_err(fault)?;
     loop {
+        if let Some(lines) = &mut lines {
+            lines.check(&text)?;
+        }
         file.append(&text).map_err(fault)?;
         text.clear();
         // Of what the text has grown to, only this is used from now on.
@@ -211,6 +277,45 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
             return Ok((content, bytes));
         }
     }
+}
+
+/// Looks for lines that are too long to be shuffled, so that one without an end does not fill the
+/// disk before that is known.
+struct LongLines {
+    delimiter: u8,
+    most: usize,
+    /// The number of lines that have ended.
+    lines: u64,
+    /// The number of bytes of the line that has not.
+    open: usize,
+}
+
+impl LongLines {
+    fn new(delimiter: u8, most: usize) -> Self {
+        Self { delimiter, most, lines: 0, open: 0 }
+    }
+
+    /// Looks at more of the text.
+    fn check(&mut self, text: &[u8]) -> io::Result<()> {
+        let mut start = 0;
+        // The last piece goes on.
+        for end in memchr_iter(self.delimiter, text).map(|at| at + 1).chain([text.len()]) {
+            self.open += end - start;
+            if self.open > self.most {
+                return Err(io::Error::other(too_long(self.lines + 1, self.most)));
+            }
+            if end > start && text[end - 1] == self.delimiter {
+                (self.lines, self.open) = (self.lines + 1, 0);
+            }
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+/// What is said of a line, counted from 1, or of one near it.
+pub(crate) fn too_long(line: u64, most: usize) -> String {
+    format!("line {line} or one near has more than {most} bytes: raise --memory")
 }
 
 /// A part that is being read.

@@ -9,7 +9,7 @@ use super::part::{CHANGED, OpenPart, Part};
 pub(crate) struct Reader<'a> {
     inputs: &'a Inputs,
     part: usize,
-    /// How many of the part's bytes were read, with the delimiter that is added.
+    /// How many of the part's bytes were read, with the end that is added.
     at: u64,
     open: Option<OpenPart<'a>>,
 }
@@ -59,11 +59,11 @@ impl Read for Reader<'_> {
                 self.at += read as u64;
                 return Ok(read);
             }
-            if let Some(delimiter) = self.inputs.delimiter.filter(|_| self.at < part.joined_bytes())
-            {
-                out[0] = delimiter;
-                self.at += 1;
-                return Ok(1);
+            if self.at < part.joined_bytes() {
+                // Its two bytes at most fit an index.
+                let read = (&part.end[(self.at - part.bytes) as usize..]).read(out)?;
+                self.at += read as u64;
+                return Ok(read);
             }
             (self.part, self.at, self.open) = (self.part + 1, 0, None);
         }

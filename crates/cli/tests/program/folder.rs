@@ -102,6 +102,19 @@ pub(crate) fn one_line(stderr: &str) -> String {
     line.to_owned()
 }
 
+/// A text whose last line ends as it should.
+pub(crate) fn ended(text: &[u8], delimiter: u8) -> Vec<u8> {
+    let Some((&last, before)) = text.split_last().filter(|(last, _)| **last != delimiter) else {
+        return text.to_vec();
+    };
+    let mut others: Vec<&[u8]> = before.split(|&byte| byte == delimiter).collect();
+    others.pop();
+    let has_returns = delimiter == b'\n' && !others.is_empty();
+    let is_windows =
+        has_returns && last != b'\r' && others.iter().all(|line| line.ends_with(b"\r"));
+    [text, if is_windows { b"\r" } else { b"" }, &[delimiter]].concat()
+}
+
 /// The given number of different lines.
 pub(crate) fn numbered(count: usize) -> Vec<u8> {
     (0..count).flat_map(|k| format!("line {k}\n").into_bytes()).collect()

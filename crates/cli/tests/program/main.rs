@@ -2,12 +2,19 @@
 
 #[cfg(unix)]
 mod documents;
+mod ends;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folder;
+#[cfg(unix)]
+mod inputs;
 mod lines;
+mod options;
 mod outside;
+mod peers;
 mod records;
+#[cfg(unix)]
+mod replaced;
 mod shuf;
 #[cfg(feature = "tables")]
 mod tables;

@@ -1,0 +1,140 @@
+//! [`Output`]: standard output, a file that is replaced whole or not at all, or anything else that
+//! has a name.
+
+#[cfg(unix)]
+mod in_place;
+mod replacement;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Stdout, Write};
+use std::path::{Path, PathBuf};
+
+use crate::failure::{Context, Failure};
+use crate::signals::end_by_broken_pipe;
+use crate::streams;
+
+#[cfg(unix)]
+use in_place::InPlace;
+use replacement::Replacement;
+
+/// Where the lines go.
+pub(crate) struct Output {
+    /// What it is called in messages.
+    name: String,
+    sink: Sink,
+}
+
+enum Sink {
+    Stdout(Stdout),
+    /// A device or a pipe: nothing that could be replaced.
+    Special(File),
+    Replacement(Replacement),
+    /// A file that cannot be replaced by another one without losing something.
+    #[cfg(unix)]
+    InPlace(InPlace),
+}
+
+impl Output {
+    /// Opens a file, or standard output if there is none, and finds out how the file can be
+    /// written. It stays as it is until [`commit`](Self::commit).
+    pub(crate) fn open(path: Option<&Path>, temporary_folder: &Path) -> Result<Self, Failure> {
+        match path {
+            None => {
+                let name = "standard output".to_owned();
+                streams::check_output().context(&name)?;
+                Ok(Self { name, sink: Sink::Stdout(io::stdout()) })
+            }
+            Some(path) => {
+                let name = path.display().to_string();
+                let sink = open_file(path, temporary_folder).context(&name)?;
+                Ok(Self { name, sink })
+            }
+        }
+    }
+
+    /// Holds no file open any more, as there may be more outputs than can be open. All is written,
+    /// and [`commit`](Self::commit) is still to come.
+    pub(crate) fn close(&mut self) -> Result<(), Failure> {
+        match &mut self.sink {
+            Sink::Replacement(replacement) => replacement.close().context(&self.name),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes what was written take effect. Without this a file is as it was before.
+    pub(crate) fn commit(self) -> Result<(), Failure> {
+        match self.sink {
+            Sink::Stdout(_) | Sink::Special(_) => Ok(()),
+            Sink::Replacement(replacement) => replacement.commit(),
+            #[cfg(unix)]
+            Sink::InPlace(in_place) => in_place.commit(),
+        }
+        .context(self.name)
+    }
+
+    /// What to say of an error met in writing. If the reader has gone, that ends the program
+    /// without a message.
+    pub(crate) fn failure(&self, error: &io::Error) -> Failure {
+        if error.kind() == ErrorKind::BrokenPipe {
+            end_by_broken_pipe();
+        }
+        Failure::new(&self.name, error)
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match &mut self.sink {
+            Sink::Stdout(stdout) => stdout,
+            Sink::Special(file) => file,
+            Sink::Replacement(replacement) => replacement,
+            #[cfg(unix)]
+            Sink::InPlace(in_place) => in_place,
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
+    }
+}
+
+#[cfg_attr(not(unix), expect(unused_variables))]
+fn open_file(path: &Path, temporary_folder: &Path) -> io::Result<Sink> {
+    let target = follow_links(path);
+    // Opening what is there tells what it is, and whether it may be written at all, and changes
+    // nothing.
+    let old = match OpenOptions::new().write(true).open(path) {
+        Ok(old) => old,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Replacement::of_nothing(target).map(Sink::Replacement);
+        }
+        Err(error) => return Err(error),
+    };
+    if !old.metadata()?.is_file() {
+        return Ok(Sink::Special(old));
+    }
+    let replacement = Replacement::of_file(target, &old);
+    #[cfg(unix)]
+    let replacement = replacement.map(Sink::Replacement).or_else(|_| {
+        // Whatever stands against a new file, the old one can be written.
+        Ok(Sink::InPlace(InPlace::new(old, temporary_folder)))
+    });
+    #[cfg(not(unix))]
+    let replacement = replacement.map(Sink::Replacement);
+    replacement
+}
+
+/// The file that a path stands for, which need not exist: a link is followed, and not replaced.
+fn follow_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // Circles end here too, as they could not be opened before.
+    while let Ok(target) = fs::read_link(&path) {
+        path.pop();
+        path.push(target);
+    }
+    path
+}
