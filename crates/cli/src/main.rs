@@ -15,6 +15,7 @@
 //! output. Anything else is shuffled on disk, by the library's `files`.
 
 mod arguments;
+mod arrays;
 mod failure;
 mod gather;
 mod generate;

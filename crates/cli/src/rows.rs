@@ -24,7 +24,7 @@ enum Format {
 
 impl Format {
     fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "parquet" => Some(Self::Parquet),
             "arrow" | "feather" => Some(Self::Ipc),
             _ => None,

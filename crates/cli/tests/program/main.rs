@@ -1,5 +1,6 @@
 //! The program `bshuf`, run as a user runs it.
 
+mod arrays;
 #[cfg(unix)]
 mod documents;
 #[cfg(target_os = "linux")]

@@ -246,7 +246,10 @@ fn what_is_no_table_is_named() {
             &["-r", "-n", "3", "rows.parquet"],
             "bshuf: rows.parquet: rows of a table are not repeated",
         ),
-        (&["-z", "rows.parquet"], "bshuf: --zero-terminated: rows of a table have no such ends"),
+        (
+            &["-z", "rows.parquet"],
+            "bshuf: --zero-terminated: rows of arrays and tables have no such ends",
+        ),
         (&["--blocks", "2", "lines"], "bshuf: --blocks: there is no Parquet or Arrow file"),
         (&["missing.parquet"], "bshuf: missing.parquet: No such file or directory (os error 2)"),
     ] {
