@@ -33,6 +33,7 @@ mod run;
 mod selection;
 mod signals;
 mod text;
+mod threads;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    match run::run(&arguments) {
+    match failure::caught(|| run::run(&arguments)) {
         Ok(report) => {
             if arguments.stats || !arguments.quiet {
                 say(format_args!("{report}"));

@@ -16,11 +16,13 @@ use crate::repeat::{self, Draws};
 use crate::report::Report;
 use crate::rows::{self, Rows, is_table};
 use crate::selection::{self, Numbers};
-use crate::signals;
+use crate::{signals, threads};
 
 /// Does everything that is asked for, but for telling how it went.
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let started = Instant::now();
+    threads::start()?;
+    signals::end_aborts();
     selection::check_backend(arguments.backend()).context("cannot shuffle")?;
     signals::install().context("signals")?;
     let selection = arguments.selection();

@@ -6,6 +6,8 @@ mod documents;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folder;
+#[cfg(target_os = "linux")]
+mod limits;
 mod lines;
 mod outside;
 mod records;
