@@ -10,6 +10,7 @@ use arrow_schema::SchemaRef;
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
 
+use super::batches::{ROW_COST, rows_of};
 use super::{
     Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
 };
@@ -52,7 +53,8 @@ impl Table for Rows {
         self.bytes
     }
 
-    fn read(&self, groups: &[usize], rows: usize) -> Result<Batches<'_>, TableError> {
+    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
+        let rows = rows_of(bytes, self.bytes, self.batch.num_rows() as u64);
         let mut batches = Vec::new();
         for &group in groups {
             let start: u64 = self.groups[..group].iter().sum();
@@ -192,7 +194,7 @@ fn faults_are_told_apart() {
         fn bytes(&self) -> u64 {
             self.0.bytes
         }
-        fn read(&self, _: &[usize], _: usize) -> Result<Batches<'_>, TableError> {
+        fn read(&self, _: &[usize], _: u64) -> Result<Batches<'_>, TableError> {
             Ok(Box::new([Ok(self.0.batch.clone())].into_iter()))
         }
     }
@@ -263,7 +265,7 @@ fn columns_that_cannot_be_kept_are_refused() {
         let schema = parse_message_type(&format!("message rows {{ {columns} }}")).unwrap();
         let writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default());
         writer.unwrap().close().unwrap();
-        ParquetTable::open(file).map(|table| format!("{:?}", table.groups()))
+        ParquetTable::open(file, 1 << 20).map(|table| format!("{:?}", table.groups()))
     };
     assert_eq!(parquet("required int64 number;").unwrap(), "[]");
     let old = refused(parquet("required int64 number; required int96 time;"));
@@ -274,7 +276,8 @@ fn columns_that_cannot_be_kept_are_refused() {
         let schema = Schema::new(vec![Field::new("column", kind, true)]);
         let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut file, &schema).unwrap();
         writer.finish().unwrap();
-        IpcTable::open(file).map(|table| format!("{:?}", table.schema().field(0).data_type()))
+        IpcTable::open(file, 1 << 20)
+            .map(|table| format!("{:?}", table.schema().field(0).data_type()))
     };
     let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     assert_eq!(ipc(dictionary.clone()).unwrap(), "Int8");
@@ -289,7 +292,7 @@ fn tables_are_joined() {
     let joined = Joined::new(tables).unwrap();
     assert_eq!(joined.groups(), [30, 30, 30, 10, 20, 20, 10]);
     let mut numbers: Vec<u64> = Vec::new();
-    for batch in joined.read(&[6, 0, 1, 3, 4], 7).unwrap() {
+    for batch in joined.read(&[6, 0, 1, 3, 4], 7 * ROW_COST).unwrap() {
         numbers.extend(batch.unwrap().column(0).as_primitive::<UInt64Type>().values());
     }
     let expected: Vec<u64> = (40..50).chain(0..60).chain(90..100).chain(0..20).collect();
