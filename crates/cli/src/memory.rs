@@ -36,6 +36,20 @@ impl Memory {
         Self { bytes: bytes.min(addresses / 2).max(LEAST) }
     }
 
+    /// Has the allocator give back large pieces at once, in a run with this many bytes of memory. It
+    /// would keep pieces of up to 32 MiB for later, and does so where memory is plentiful.
+    #[cfg_attr(not(feature = "tables"), expect(dead_code))]
+    pub(crate) fn give_back(bytes: usize) {
+        #[cfg(all(target_os = "linux", target_env = "gnu"))]
+        {
+            let threshold = (bytes / 64).clamp(128 << 10, 32 << 20);
+            // SAFETY: it takes any number, and changes nothing that was allocated.
+            unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, threshold as libc::c_int) };
+        }
+        #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+        let _ = bytes;
+    }
+
     /// As far as it can be addressed.
     pub(crate) fn bytes(self) -> usize {
         usize::try_from(self.bytes).unwrap_or(usize::MAX)

@@ -84,6 +84,7 @@ mod enabled {
     use crate::failure::{Context, Failure};
     use crate::inputs::CHANGED;
     use crate::job::{Done, Job};
+    use crate::memory::Memory;
     use crate::output::Output;
 
     /// A file that is read, and what is known of it at the start.
@@ -144,6 +145,7 @@ mod enabled {
         let opened = rows.files.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
         let mut output = Counted { output: output()?, bytes: 0 };
         let memory = job.memory;
+        Memory::give_back(memory);
         let done = match Format::of(opened[0].path) {
             Some(Format::Parquet) => {
                 let (like, table) = open(&opened, |file| ParquetTable::open(file, memory))?;

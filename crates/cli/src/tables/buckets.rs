@@ -159,8 +159,8 @@ impl<'s, S: Store> Distributor<'s, S> {
     }
 }
 
-/// Rows with their keys as streams of Arrow IPC, and what each takes in memory. There is one, unless
-/// the rows are too many for the offsets of their texts.
+/// Rows with their keys as streams of Arrow IPC, and what each takes in memory. There is one,
+/// unless the rows are too many for the offsets of their texts.
 fn encode(
     batches: &[RecordBatch],
     keys: &[Vec<u64>],
@@ -170,7 +170,8 @@ fn encode(
     let columns: Vec<usize> = (0..stored.fields().len() - 1).collect();
     let schema = Arc::new(stored.project(&columns)?);
     let mut blocks = Vec::new();
-    for_rows_at(batches, places, &schema, places.len(), |error| error, &mut |rows, places| {
+    let (all, fault) = (places.len(), |error| error);
+    for_rows_at(batches, places, &schema, all, fault, &mut |rows, places| {
         let keys = places.iter().map(|&(batch, row)| keys[batch][row]);
         let mut columns = rows.columns().to_vec();
         columns.push(Arc::new(UInt64Array::from_iter_values(keys)) as ArrayRef);

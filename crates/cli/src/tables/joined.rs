@@ -25,9 +25,9 @@ impl Joined {
     ///
     /// # Errors
     ///
-    /// [`TableError::OtherColumns`], [`TableError::TooManyRows`], and [`TableError::Unsupported`] if
-    /// there is no table, or if one of several has dictionaries, which have other numbers for the
-    /// same values.
+    /// [`TableError::OtherColumns`], [`TableError::TooManyRows`], and [`TableError::Unsupported`]
+    /// if there is no table, or if one of several has dictionaries, which have other numbers for
+    /// the same values.
     pub fn new(tables: Vec<Box<dyn Table>>) -> Result<Self, TableError> {
         let Some(first) = tables.first() else {
             return Err(TableError::Unsupported("an empty list of tables".to_owned()));

@@ -45,9 +45,9 @@ impl ParquetTable {
     ///
     /// [`TableError::Read`], [`TableError::Unsupported`] for a column of type INT96, which could
     /// not be written again, and for a file without columns, and [`TableError::TooLarge`] if a page
-    /// of each column takes more than a quarter of `memory` bytes.
+    /// of each column takes more than half of `memory` bytes.
     pub fn open(file: File, memory: usize) -> Result<Self, TableError> {
-        guarded(|| Self::open_unguarded(file, memory as u64 / 4))
+        guarded(|| Self::open_unguarded(file, memory as u64 / 2))
     }
 
     fn open_unguarded(file: File, most: u64) -> Result<Self, TableError> {
@@ -72,12 +72,11 @@ impl ParquetTable {
             for (index, column) in group.columns().iter().enumerate() {
                 let encoded = size(column.uncompressed_size())?;
                 let values = size(column.num_values())?;
-                // A page of a dictionary, and one of data.
-                of_pages = of_pages.saturating_add(encoded.min(2 * PAGE));
-                let longest = match column.column_type() {
-                    Type::BYTE_ARRAY => longest_text(&reader, number, index)?,
-                    _ => 0,
+                let (dictionary, longest) = match column.column_type() {
+                    Type::BYTE_ARRAY => dictionary_of_texts(&reader, number, index)?,
+                    _ => (PAGE, 0),
                 };
+                of_pages = of_pages.saturating_add(encoded.min(PAGE + dictionary));
                 let decoded = decoded_bytes(column, encoded, values, longest);
                 of_rows = of_rows.saturating_add(decoded);
             }
@@ -160,19 +159,19 @@ impl Table for ParquetTable {
     }
 }
 
-/// The length of the longest text in the dictionary of a column, if it has one.
-fn longest_text(
+/// The length of the dictionary of a column, and of the longest text in it, if there is one.
+fn dictionary_of_texts(
     reader: &SerializedFileReader<File>,
     group: usize,
     column: usize,
-) -> Result<u64, TableError> {
+) -> Result<(u64, u64), TableError> {
     let group = reader.get_row_group(group).map_err(TableError::read)?;
     if group.metadata().column(column).dictionary_page_offset().is_none() {
-        return Ok(0);
+        return Ok((0, 0));
     }
     let mut pages = group.get_column_page_reader(column).map_err(TableError::read)?;
     let page = pages.get_next_page().map_err(TableError::read)?;
-    let Some(Page::DictionaryPage { buf, .. }) = page else { return Ok(0) };
+    let Some(Page::DictionaryPage { buf, .. }) = page else { return Ok((0, 0)) };
     // Each text has its length before it.
     let (mut rest, mut longest) = (&buf[..], 0);
     while let Some((length, texts)) = rest.split_first_chunk() {
@@ -180,7 +179,7 @@ fn longest_text(
         longest = longest.max(length.into());
         rest = texts.get(length as usize..).unwrap_or_default();
     }
-    Ok(longest)
+    Ok((buf.len() as u64, longest))
 }
 
 /// About what the values of a column take in memory, at least where they are of one size or the

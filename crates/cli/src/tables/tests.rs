@@ -4,13 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::SchemaRef;
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
 
-use super::batches::{ROW_COST, rows_of};
+use super::batches::{ROW_COST, cost, for_rows_at, rows_of};
 use super::{
     Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
 };
@@ -302,4 +302,45 @@ fn tables_are_joined() {
     other.batch = other.batch.project(&[0]).unwrap();
     let tables: Vec<Box<dyn Table>> = vec![Box::new(Rows::new(100, 30)), Box::new(other)];
     assert!(matches!(Joined::new(tables), Err(TableError::OtherColumns { table: 1 })));
+}
+
+#[test]
+fn sums_are_checked() {
+    let mut table = Rows::new(10, 10);
+    table.groups = vec![1 << 62, 1 << 62];
+    let order = Order::shuffle(10, 1);
+    let many = run(1 << 16, &order, &table, usize::MAX, &mut Taken::default());
+    assert!(matches!(many, Err(TableError::TooManyRows)), "{many:?}");
+    assert!(matches!(run_blocks(1 << 16, 1, 0..10, &table), Err(TableError::TooManyRows)));
+    let tables: Vec<Box<dyn Table>> = vec![Box::new(Rows::new(9, 9)), Box::new(table)];
+    assert!(matches!(Joined::new(tables), Err(TableError::TooManyRows)));
+}
+
+/// Texts of a mebibyte, of which the offsets of a batch have room for 2047. It takes two gigabytes.
+#[test]
+fn texts_beyond_the_offsets_of_a_batch_are_divided() {
+    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+        return;
+    }
+    let text = Arc::new(StringArray::from_iter_values(["x".repeat(1 << 20)])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("text", text)]).unwrap();
+    let (schema, places) = (batch.schema(), vec![(0, 0); 2100]);
+    let mut sizes = Vec::new();
+    for_rows_at(&[batch], &places, &schema, 2100, |error| error, &mut |batch, places| {
+        assert_eq!(batch.num_rows(), places.len());
+        sizes.push(batch.num_rows());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(sizes, [1050, 1050]);
+}
+
+#[test]
+fn parts_of_lists_take_their_part_of_the_memory() {
+    let lists = (0..1000).map(|_| Some(vec![Some(1_i64); 100]));
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+    let batch = RecordBatch::try_from_iter([("list", Arc::new(lists) as ArrayRef)]).unwrap();
+    let parts: u64 = (0..100).map(|part| cost(&batch.slice(10 * part, 10))).sum();
+    let whole = cost(&batch);
+    assert!(parts >= whole && parts < whole + whole / 8, "{parts} {whole}");
 }

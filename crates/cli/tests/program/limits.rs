@@ -8,10 +8,10 @@ use std::process::Command;
 use crate::folder::{Folder, Outcome, numbered, one_line, program};
 
 /// Has a program start with a limit on a resource.
-fn limited(resource: u32, limit: u64, command: &mut Command) -> &mut Command {
+pub(crate) fn limited(resource: u32, limit: u64, command: &mut Command) -> &mut Command {
     let set = move || {
         let limit = libc::rlimit { rlim_cur: limit as _, rlim_max: limit as _ };
-        // SAFETY: `setrlimit` may be called between a fork and the new program, and reads the limit.
+        // SAFETY: `setrlimit` may be called between a fork and the new program, and only reads.
         let result = unsafe { libc::setrlimit(resource as _, &raw const limit) };
         if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
@@ -23,7 +23,7 @@ fn limited(resource: u32, limit: u64, command: &mut Command) -> &mut Command {
 
 /// Checks that a run ends as it would without a limit, or with one line and exit code 1.
 #[track_caller]
-fn check(outcome: &Outcome, expected: &[u8]) -> bool {
+pub(crate) fn check(outcome: &Outcome, expected: &[u8]) -> bool {
     if outcome.code == 0 {
         assert!(outcome.stdout == expected);
         return true;

@@ -7,6 +7,8 @@ mod documents;
 mod faults;
 mod folder;
 #[cfg(target_os = "linux")]
+mod hostile;
+#[cfg(target_os = "linux")]
 mod limits;
 mod lines;
 mod outside;
