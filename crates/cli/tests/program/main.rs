@@ -1,6 +1,8 @@
 //! The program `bshuf`, run as a user runs it.
 
 mod arrays;
+#[cfg(all(target_os = "linux", feature = "tables"))]
+mod budget;
 #[cfg(unix)]
 mod documents;
 #[cfg(target_os = "linux")]
