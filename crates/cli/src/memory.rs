@@ -94,6 +94,7 @@ impl FromStr for Memory {
 
 /// How many bytes the process may still map, if there is a limit.
 #[cfg(unix)]
+#[allow(clippy::unnecessary_cast, reason = "limits have 32 bits on some machines")]
 pub(crate) fn addresses_left() -> Option<u64> {
     let limit = |resource| {
         let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: 0 };
