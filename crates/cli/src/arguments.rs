@@ -156,9 +156,10 @@ impl Arguments {
     }
 
     /// Whether nothing is asked for that only lines have.
-    pub(crate) fn check_for_tables(&self) -> Result<(), Failure> {
+    pub(crate) fn check_for_rows(&self) -> Result<(), Failure> {
         if self.zero_terminated {
-            return Err(Failure::new("--zero-terminated", "rows of a table have no such ends"));
+            let why = "rows of arrays and tables have no such ends";
+            return Err(Failure::new("--zero-terminated", why));
         }
         Ok(())
     }

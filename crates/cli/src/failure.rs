@@ -1,6 +1,9 @@
 //! [`Failure`]: what is said when something goes wrong.
 
+use std::any::Any;
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Mutex, PoisonError};
 
 /// What could not be done, or with what, and why. It is shown in one line.
 #[derive(Debug)]
@@ -32,4 +35,29 @@ impl<T, E: fmt::Display> Context<T> for Result<T, E> {
     fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
         self.map_err(|why| Failure::new(what, why))
     }
+}
+
+/// What the last panic of any thread said, and where.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// Does some work, of which a panic is a failure like any other: one line.
+///
+/// A panic is a fault of this program or of what it is made of, and the line says where it is. One
+/// that is caught further down, as those of the readers of tables, is said there.
+pub(crate) fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
+        let said = format!("{}{place}", words(panic.payload())).replace('\n', " ");
+        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = Some(said);
+    }));
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let said = PANIC.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Err(Failure::new("internal error", said.unwrap_or_else(|| words(&*payload).to_owned())))
+    })
+}
+
+/// What a panic says.
+fn words(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("panic")
 }

@@ -153,12 +153,7 @@ impl Job<'_> {
         }
         let found = bytes / record as u64;
         let order = self.order(found)?;
-        let places = order.places();
-        let items = match (self.is_repeated, self.selection.head) {
-            (true, Some(head)) => head,
-            _ => places.end - places.start,
-        };
-        let header = header(items);
+        let header = header(self.items(&order));
         output.write_all(&header).map_err(|error| output.failure(&error))?;
         let mut done = self.records_behind_header(&mut inputs, record, order, output)?;
         done.bytes += header.len() as u64;
@@ -204,8 +199,17 @@ impl Job<'_> {
         Ok(Done { found, items: found, bytes: text.len() as u64, ..Done::default() })
     }
 
-    fn order(&self, items: u64) -> Result<Order, Failure> {
+    pub(crate) fn order(&self, items: u64) -> Result<Order, Failure> {
         self.selection.order(items).context("cannot shuffle")
+    }
+
+    /// How many items are written of those that have an order.
+    pub(crate) fn items(&self, order: &Order) -> u64 {
+        let places = order.places();
+        match (self.is_repeated, self.selection.head) {
+            (true, Some(head)) => head,
+            _ => places.end - places.start,
+        }
     }
 
     /// Writes items that are in memory.

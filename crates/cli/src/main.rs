@@ -14,6 +14,7 @@
 //! output. Anything else is shuffled on disk, by the library's `files`.
 
 mod arguments;
+mod arrays;
 mod failure;
 mod gather;
 mod generate;
@@ -32,6 +33,7 @@ mod selection;
 mod signals;
 mod streams;
 mod text;
+mod threads;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
     if let Some(what) = arguments.generate {
         return written(|stdout| generate::write(what, stdout));
     }
-    match run::run(&arguments) {
+    match failure::caught(|| run::run(&arguments)) {
         Ok(report) => {
             if !arguments.quiet {
                 say(format_args!("{report}"));

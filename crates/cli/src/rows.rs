@@ -24,7 +24,7 @@ enum Format {
 
 impl Format {
     fn of(path: &Path) -> Option<Self> {
-        match path.extension()?.to_str()? {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "parquet" => Some(Self::Parquet),
             "arrow" | "feather" => Some(Self::Ipc),
             _ => None,
@@ -73,6 +73,7 @@ mod enabled {
     use std::fs::{File, Metadata};
     use std::io::{self, BufWriter, Write};
     use std::path::{Path, PathBuf};
+    use std::sync::Arc;
 
     use bijective_shuffle_cli::files::{Summary, TemporaryFile};
     use bijective_shuffle_cli::tables::{
@@ -83,6 +84,7 @@ mod enabled {
     use crate::failure::{Context, Failure};
     use crate::inputs::CHANGED;
     use crate::job::{Done, Job};
+    use crate::memory::Memory;
     use crate::output::Output;
 
     /// A file that is read, and what is known of it at the start.
@@ -142,14 +144,16 @@ mod enabled {
     ) -> Result<Done, Failure> {
         let opened = rows.files.iter().map(Opened::new).collect::<Result<Vec<_>, _>>()?;
         let mut output = Counted { output: output()?, bytes: 0 };
+        let memory = job.memory;
+        Memory::give_back(memory);
         let done = match Format::of(opened[0].path) {
             Some(Format::Parquet) => {
-                let (like, table) = open(&opened, ParquetTable::open)?;
-                let writer = like.writer(&mut output, job.memory / 4);
+                let (like, table) = open(&opened, |file| ParquetTable::open(file, memory))?;
+                let writer = like.writer(&mut output, memory / 4);
                 write(rows, job, &table, writer.map(|writer| Box::new(writer) as _))
             }
             _ => {
-                let (like, table) = open(&opened, IpcTable::open)?;
+                let (like, table) = open(&opened, |file| IpcTable::open(file, memory))?;
                 let writer = like.writer(BufWriter::new(&mut output));
                 write(rows, job, &table, writer.map(|writer| Box::new(writer) as _))
             }
@@ -165,22 +169,24 @@ mod enabled {
     }
 
     /// The first table, and all of them as one.
-    fn open<T: Table + 'static>(
+    fn open<T: Table + Send + 'static>(
         opened: &[Opened<'_>],
         open: impl Fn(File) -> Result<T, TableError>,
-    ) -> Result<(T, Joined), Failure> {
+    ) -> Result<(Arc<T>, Joined), Failure> {
         let open = |one: &Opened<'_>| {
-            open(one.file()?).map_err(|error| Failure::new(one.path.display(), line(&error)))
+            let table = open(one.file()?);
+            table.map(Arc::new).map_err(|error| Failure::new(one.path.display(), line(&error)))
         };
-        let tables = opened.iter().map(|one| open(one).map(|table| Box::new(table) as Box<_>));
-        let joined = Joined::new(tables.collect::<Result<_, _>>()?);
-        let joined = joined.map_err(|error| match error {
+        let tables = opened.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let first = Arc::clone(&tables[0]);
+        let tables = tables.into_iter().map(|table| Box::new(table) as Box<dyn Table>);
+        let joined = Joined::new(tables.collect()).map_err(|error| match error {
             TableError::OtherColumns { table } => {
                 Failure::new(opened[table].path.display(), "has other columns than the first file")
             }
             error => Failure::new("the inputs", line(&error)),
         })?;
-        Ok((open(&opened[0])?, joined))
+        Ok((first, joined))
     }
 
     fn write(
@@ -190,6 +196,7 @@ mod enabled {
         writer: Result<Box<dyn TableWriter + '_>, TableError>,
     ) -> Result<Done, TableError> {
         let mut writer = writer?;
+        // It could not be joined if the sum could not be counted.
         let found = table.groups().iter().sum();
         let order = job.selection.order(found)?;
         let shuffle = TableShuffle::new(job.memory);
@@ -235,6 +242,10 @@ mod enabled {
 
     /// An error in one line.
     fn line(error: &TableError) -> String {
-        error.to_string().replace('\n', " ")
+        let advice = match error {
+            TableError::TooLarge { .. } => ": raise --memory",
+            _ => "",
+        };
+        error.to_string().replace('\n', " ") + advice
     }
 }

@@ -6,22 +6,24 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::arguments::Arguments;
+use crate::arrays::{self, are_arrays};
 use crate::failure::{Context, Failure};
 use crate::gather::Echoed;
 use crate::inputs::{Inputs, Opening};
 use crate::job::{Done, Job};
-use crate::npy::Npy;
 use crate::output::Output;
 use crate::progress::{DELAY, Progress};
 use crate::repeat::{self, Draws};
 use crate::report::Report;
 use crate::rows::{self, Rows, is_table};
 use crate::selection::{self, Numbers};
-use crate::signals;
+use crate::{signals, threads};
 
 /// Does everything that is asked for, but for telling how it went.
 pub(crate) fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let started = Instant::now();
+    threads::start()?;
+    signals::end_aborts();
     selection::check_backend(arguments.backend()).context("cannot shuffle")?;
     signals::install().context("signals")?;
     let selection = arguments.selection();
@@ -79,18 +81,18 @@ fn read_and_shuffle(
     output: &mut Output,
 ) -> Result<Done, Failure> {
     if arguments.record.is_none() && files.iter().any(|path| is_table(path)) {
-        arguments.check_for_tables()?;
+        arguments.check_for_rows()?;
         return rows::shuffle(Rows { files, blocks: arguments.blocks }, job, || Ok(output));
     }
     if arguments.blocks.is_some() {
         return Err(Failure::new("--blocks", "there is no Parquet or Arrow file"));
     }
-    let arrays = files.iter().filter(|path| is_array(path)).count();
-    if job.selection.head == Some(0) && arrays == 0 && arguments.header == 0 {
+    let are_arrays = are_arrays(files, arguments)?;
+    if job.selection.head == Some(0) && !are_arrays && arguments.header == 0 {
         // Nothing is read if nothing is wanted, as by `shuf`. Only a header would be.
         return Ok(Done::default());
     }
-    let has_records = arguments.record.is_some() || arrays > 0;
+    let has_records = arguments.record.is_some() || are_arrays;
     let delimiter = arguments.delimiter();
     let opening = Opening {
         delimiter: (!has_records).then_some(delimiter),
@@ -104,54 +106,10 @@ fn read_and_shuffle(
         let header = inputs.take_headers(|_, _, _| Ok(arguments.header))?;
         return job.records(inputs, record.get(), |_| header, output);
     }
-    if arrays == 0 {
-        return job.lines(inputs, delimiter, output);
+    if are_arrays {
+        return arrays::shuffle(inputs, job, output);
     }
-    if arrays < files.len() {
-        return Err(Failure::new(inputs.name(), "some are NumPy arrays, and others are not"));
-    }
-    arrays_of(inputs, job, output)
-}
-
-/// Whether a file is a NumPy array, by its name.
-fn is_array(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "npy")
-}
-
-/// The rows of NumPy arrays, one after the other, to one array.
-fn arrays_of(mut inputs: Inputs, job: &Job, output: &mut Output) -> Result<Done, Failure> {
-    if job.is_repeated && job.selection.head.is_none() {
-        return Err(Failure::new(inputs.name(), "an array has an end: give --head-count"));
-    }
-    let mut first: Option<Npy> = None;
-    let (mut arrays, mut row_bytes, mut is_empty) = (0, 0, true);
-    let bytes = inputs.take_headers(|name, bytes, file| {
-        let found = Npy::read(file).context(name)?;
-        let row = found.row_bytes(bytes.saturating_sub(found.bytes)).context(name)?;
-        is_empty &= found.rows() == 0;
-        let length = found.bytes;
-        match &first {
-            Some(first) if !first.is_like(&found) => {
-                return Err(Failure::new(name, "has rows of another kind than the first array"));
-            }
-            Some(_) => {}
-            None => first = Some(found),
-        }
-        // An array without rows need not say how large they would be.
-        row_bytes = row_bytes.max(row);
-        arrays += 1;
-        Ok(length)
-    })?;
-    let Some(first) = first else { return Ok(Done::default()) };
-    let header = |rows| {
-        // One whole array keeps its header to the byte.
-        if arrays == 1 && rows == first.rows() { bytes } else { first.with_rows(rows) }
-    };
-    match usize::try_from(row_bytes).context(inputs.name())? {
-        0 if is_empty => job.records(inputs, 1, header, output),
-        0 => Err(Failure::new(inputs.name(), "has rows of no bytes")),
-        row => job.records(inputs, row, header, output),
-    }
+    job.lines(inputs, delimiter, output)
 }
 
 /// The numbers of a range.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
 use arrow_select::interleave::interleave;
 
 /// What a row takes besides its columns: its key twice, and its number in its batch.
@@ -15,25 +16,78 @@ const MOST_ROWS: u64 = 1 << 16;
 /// The number of a row's batch, and of the row in it.
 pub(super) type Place = (usize, usize);
 
+/// The most bytes that are read or written at a time: far fewer than 2^31, which is where the
+/// offsets of texts end.
+const MOST_BYTES: u64 = 64 << 20;
+
 /// What a batch takes in memory, with what is held of its rows beside it. Where arrays share a
 /// buffer, each takes its part of it.
 pub(super) fn cost(batch: &RecordBatch) -> u64 {
-    let of_array = |array: &ArrayRef| match array.to_data().get_slice_memory_size() {
-        Ok(bytes) => bytes,
-        Err(_) => array.get_array_memory_size(),
-    };
-    let bytes: usize = batch.columns().iter().map(of_array).sum();
+    let bytes: usize = batch.columns().iter().map(|column| bytes_of(column)).sum();
     bytes as u64 + batch.num_rows() as u64 * ROW_COST
 }
 
-/// How many rows to read or write at a time, if rows take this many bytes in all.
-pub(super) fn rows_at_once(memory: u64, bytes: u64, rows: u64) -> usize {
-    let mean = bytes / rows.max(1) + ROW_COST;
-    (memory / 64 / mean).clamp(1, MOST_ROWS) as usize
+/// What an array takes in memory. A part of an array of lists has a part of the items, which an
+/// array does not know of itself.
+fn bytes_of(array: &dyn Array) -> usize {
+    let of_lists = |start: usize, end: usize, offset: usize, items: &ArrayRef| {
+        array.len() * offset + bytes_of(&items.slice(start, end - start))
+    };
+    match array.data_type() {
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let (start, end) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
+            of_lists(start as usize, end as usize, size_of::<i32>(), list.values())
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            let (start, end) = (list.value_offsets()[0], list.value_offsets()[list.len()]);
+            of_lists(start as usize, end as usize, size_of::<i64>(), list.values())
+        }
+        DataType::Struct(_) => array.as_struct().columns().iter().map(|one| bytes_of(one)).sum(),
+        _ => match array.to_data().get_slice_memory_size() {
+            Ok(bytes) => bytes,
+            Err(_) => array.get_array_memory_size(),
+        },
+    }
+}
+
+/// What a batch is to take that is read or written, in this much memory.
+pub(super) fn bytes_at_once(memory: u64) -> u64 {
+    (memory / 64).clamp(1, MOST_BYTES)
+}
+
+/// How many rows take about this many bytes, if rows take so many in all.
+pub(super) fn rows_of(bytes: u64, all_bytes: u64, rows: u64) -> usize {
+    let mean = all_bytes / rows.max(1) + ROW_COST;
+    (bytes / mean).clamp(1, MOST_ROWS) as usize
+}
+
+/// Visits rows of some batches, some at a time, and fewer where there are too many for the offsets
+/// of their texts.
+pub(super) fn for_rows_at<E>(
+    batches: &[RecordBatch],
+    places: &[Place],
+    schema: &SchemaRef,
+    rows: usize,
+    fault: fn(ArrowError) -> E,
+    visit: &mut impl FnMut(RecordBatch, &[Place]) -> Result<(), E>,
+) -> Result<(), E> {
+    for places in places.chunks(rows) {
+        match rows_at(batches, places, schema) {
+            Ok(batch) => visit(batch, places)?,
+            Err(ArrowError::OffsetOverflowError(_)) if places.len() > 1 => {
+                let half = places.len().div_ceil(2);
+                for_rows_at(batches, places, schema, half, fault, visit)?;
+            }
+            Err(error) => return Err(fault(error)),
+        }
+    }
+    Ok(())
 }
 
 /// These rows of some batches, of their first columns, as many as the schema has.
-pub(super) fn rows_at(
+fn rows_at(
     batches: &[RecordBatch],
     places: &[Place],
     schema: &SchemaRef,
@@ -41,10 +95,20 @@ pub(super) fn rows_at(
     let columns = (0..schema.fields().len()).map(|column| {
         let arrays: Vec<&dyn Array> =
             batches.iter().map(|batch| batch.column(column).as_ref()).collect();
-        interleave(&arrays, places)
+        interleave(&arrays, places).map(compacted)
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     // There may be no column.
     let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
     RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+}
+
+/// An array without the texts that it does not show. Those of views are shared with the arrays
+/// that they come from, which would all be stored with each part of them.
+fn compacted(array: ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Utf8View => Arc::new(array.as_string_view().gc()),
+        DataType::BinaryView => Arc::new(array.as_binary_view().gc()),
+        _ => array,
+    }
 }

@@ -6,8 +6,8 @@ use arrow_array::RecordBatch;
 use bijective_shuffle::bijection::{BlockShuffle, BlockWindow};
 use bijective_shuffle::{Error, ParBijectiveShuffle, Seed, ViewError};
 
-use super::batches::{Place, cost, rows_at_once};
-use super::error::TableError;
+use super::batches::{Place, bytes_at_once, cost, rows_of};
+use super::error::{TableError, checked_sum};
 use super::place::{Produced, hand_on};
 use super::table::Table;
 
@@ -29,7 +29,7 @@ impl<'t> Windows<'t> {
         places: Range<u64>,
     ) -> Result<Self, TableError> {
         let groups = table.groups();
-        let len = groups.iter().sum();
+        let len = checked_sum(groups.iter().copied())?;
         let Range { start, end } = places;
         if start > end || end > len {
             return Err(Error::View(ViewError::OutOfRange { start, end, len }).into());
@@ -68,11 +68,10 @@ impl<'t> Windows<'t> {
         let slots = window.slots();
         // A group may be empty, after the last row.
         let groups: Vec<usize> = window.blocks().map(|block| block as usize).collect();
-        let total = self.table.groups().iter().sum();
-        let rows = rows_at_once(self.memory, self.table.bytes(), total);
+        let bytes = bytes_at_once(self.memory);
         let (mut batches, mut places, mut held) = (Vec::new(), Vec::<Place>::new(), 0);
         let most = self.memory / 4 * 3;
-        for batch in self.table.read(&groups, rows)? {
+        for batch in self.table.read(&groups, bytes)? {
             let batch = batch?;
             held += cost(&batch);
             if held > most {
@@ -86,6 +85,7 @@ impl<'t> Windows<'t> {
         }
         places.par_bijective_shuffle_with(&window.order()).map_err(TableError::Order)?;
         let places = &places[wanted.start as usize..wanted.end as usize];
+        let rows = rows_of(bytes, held, slots.end - slots.start);
         hand_on(&batches, places, &self.table.schema(), rows, take)
     }
 }

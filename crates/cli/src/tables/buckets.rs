@@ -11,7 +11,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use super::batches::{Place, cost, rows_at};
+use super::batches::{Place, cost, for_rows_at};
 use super::error::TableError;
 use crate::files::Store;
 use crate::files::buckets::Extent;
@@ -112,11 +112,13 @@ impl<'s, S: Store> Distributor<'s, S> {
         for round in full.chunks(BLOCKS_PER_THREAD * rayon::current_num_threads()) {
             let encode = |&bucket: &usize| encode(&batches, &keys, of_bucket(bucket), &self.schema);
             let blocks: Result<Vec<_>, _> = round.par_iter().map(encode).collect();
-            for (&bucket, (block, cost)) in round.iter().zip(blocks.map_err(TableError::Rows)?) {
-                let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
-                self.store.append(&block).map_err(TableError::Temporary)?;
-                self.buckets[bucket].cost += cost;
-                self.buckets[bucket].extents.push(extent);
+            for (&bucket, blocks) in round.iter().zip(blocks.map_err(TableError::Rows)?) {
+                for (block, cost) in blocks {
+                    let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
+                    self.store.append(&block).map_err(TableError::Temporary)?;
+                    self.buckets[bucket].cost += cost;
+                    self.buckets[bucket].extents.push(extent);
+                }
             }
         }
         Ok(())
@@ -157,25 +159,32 @@ impl<'s, S: Store> Distributor<'s, S> {
     }
 }
 
-/// Rows with their keys as a stream of Arrow IPC, and what they take in memory.
+/// Rows with their keys as streams of Arrow IPC, and what each takes in memory. There is one,
+/// unless the rows are too many for the offsets of their texts.
 fn encode(
     batches: &[RecordBatch],
     keys: &[Vec<u64>],
     places: &[Place],
     stored: &SchemaRef,
-) -> Result<(Vec<u8>, u64), ArrowError> {
+) -> Result<Vec<(Vec<u8>, u64)>, ArrowError> {
     let columns: Vec<usize> = (0..stored.fields().len() - 1).collect();
-    let rows = rows_at(batches, places, &Arc::new(stored.project(&columns)?))?;
-    let keys = places.iter().map(|&(batch, row)| keys[batch][row]);
-    let mut columns = rows.columns().to_vec();
-    columns.push(Arc::new(UInt64Array::from_iter_values(keys)) as ArrayRef);
-    let rows = RecordBatch::try_new(Arc::clone(stored), columns)?;
-    let mut block = Vec::new();
-    let mut writer = StreamWriter::try_new(&mut block, stored)?;
-    writer.write(&rows)?;
-    writer.finish()?;
-    drop(writer);
-    Ok((block, cost(&rows)))
+    let schema = Arc::new(stored.project(&columns)?);
+    let mut blocks = Vec::new();
+    let (all, fault) = (places.len(), |error| error);
+    for_rows_at(batches, places, &schema, all, fault, &mut |rows, places| {
+        let keys = places.iter().map(|&(batch, row)| keys[batch][row]);
+        let mut columns = rows.columns().to_vec();
+        columns.push(Arc::new(UInt64Array::from_iter_values(keys)) as ArrayRef);
+        let rows = RecordBatch::try_new(Arc::clone(stored), columns)?;
+        let mut block = Vec::new();
+        let mut writer = StreamWriter::try_new(&mut block, stored)?;
+        writer.write(&rows)?;
+        writer.finish()?;
+        drop(writer);
+        blocks.push((block, cost(&rows)));
+        Ok(())
+    })?;
+    Ok(blocks)
 }
 
 /// Reads an extent: its rows, with the keys as the last column, and the keys.

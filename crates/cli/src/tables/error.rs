@@ -50,6 +50,19 @@ pub enum TableError {
         /// The memory that is there for a window, in bytes.
         most: u64,
     },
+    /// Something that cannot be divided does not fit memory.
+    TooLarge {
+        /// What it is, and a verb: "a row takes".
+        what: String,
+        /// The memory that it takes, in bytes.
+        bytes: u64,
+        /// The memory that is there for it, in bytes.
+        most: u64,
+    },
+    /// There are more rows than can be counted.
+    TooManyRows,
+    /// A thread could not be started.
+    Thread(io::Error),
     /// The order could not be computed.
     Order(Error),
 }
@@ -76,6 +89,11 @@ impl fmt::Display for TableError {
             Self::WindowTooLarge { most } => {
                 write!(f, "a window of row groups takes more than {most} bytes of memory")
             }
+            Self::TooLarge { what, bytes, most } => {
+                write!(f, "{what} {bytes} bytes of memory, and may take {most}")
+            }
+            Self::TooManyRows => f.write_str("has more rows than can be counted"),
+            Self::Thread(error) => write!(f, "threads cannot be started: {error}"),
             Self::Order(error) => error.fmt(f),
         }
     }
@@ -85,7 +103,7 @@ impl std::error::Error for TableError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Read(error) | Self::Write(error) => Some(&**error),
-            Self::Temporary(error) => Some(error),
+            Self::Temporary(error) | Self::Thread(error) => Some(error),
             Self::Rows(error) => Some(error),
             Self::Order(error) => Some(error),
             _ => None,
@@ -109,4 +127,19 @@ impl TableError {
     pub(super) fn write(error: impl Into<Cause>) -> Self {
         Self::Write(error.into())
     }
+
+    /// Checks that something that cannot be divided fits memory.
+    pub(super) fn check_size(
+        what: impl FnOnce() -> String,
+        bytes: u64,
+        most: u64,
+    ) -> Result<(), Self> {
+        if bytes > most { Err(Self::TooLarge { what: what(), bytes, most }) } else { Ok(()) }
+    }
+}
+
+/// The sum of numbers of rows or of bytes. An order has at most `i64::MAX` items.
+pub(super) fn checked_sum(numbers: impl IntoIterator<Item = u64>) -> Result<u64, TableError> {
+    let sum = numbers.into_iter().try_fold(0_u64, u64::checked_add);
+    sum.filter(|&sum| sum <= i64::MAX as u64).ok_or(TableError::TooManyRows)
 }

@@ -3,32 +3,32 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
-use arrow_ipc::reader::{FileReader, read_footer_length};
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_ipc::reader::FileDecoder;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
-use arrow_ipc::{CompressionType, root_as_footer, root_as_message};
+use arrow_ipc::{Block, CompressionType};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use super::error::TableError;
+use super::batches::rows_of;
+use super::error::{TableError, checked_sum};
+use super::guard::{guarded, guarded_batches};
+use super::layout::{Layout, Part};
 use super::table::{Batches, Table, TableWriter};
-
-/// The length of what ends a file: that of the footer, and a magic word.
-const TRAILER: usize = 10;
-
-/// What every file of the format begins with, padded.
-const HEADER: u64 = 8;
 
 /// An Arrow IPC file, whose groups are its record batches.
 ///
-/// A record batch is read whole. Columns of dictionaries are moved as the numbers in them, so the
-/// dictionary stays as it is.
+/// A record batch is read whole, and the dictionaries stay in memory. Columns of dictionaries are
+/// moved as the numbers in them, so the dictionary stays as it is.
 #[derive(Debug)]
 pub struct IpcTable {
     file: File,
+    /// Has the dictionaries.
+    decoder: FileDecoder,
     /// The schema of the file.
     schema: SchemaRef,
     /// The same, with numbers in place of dictionaries.
@@ -37,41 +37,77 @@ pub struct IpcTable {
     dictionaries: Arc<[Option<ArrayRef>]>,
     metadata: HashMap<String, String>,
     compression: Option<CompressionType>,
+    blocks: Vec<Block>,
     groups: Vec<u64>,
-    bytes: u64,
+    /// What the groups take in memory.
+    bytes: Vec<u64>,
 }
 
 impl IpcTable {
-    /// Reads the metadata of a file.
+    /// Reads the metadata of a file, and the dictionaries.
     ///
     /// # Errors
     ///
-    /// [`TableError::Read`], and [`TableError::Unsupported`] for a dictionary within a list or a
-    /// structure, and for a file without columns.
-    pub fn open(mut file: File) -> Result<Self, TableError> {
-        let Layout { groups, compression, bytes } = Layout::read(&mut file)?;
-        file.rewind().map_err(TableError::read)?;
-        let clone = file.try_clone().map_err(TableError::read)?;
-        let mut reader = FileReader::try_new(clone, None).map_err(TableError::read)?;
-        let (schema, metadata) = (reader.schema(), reader.custom_metadata().clone());
+    /// [`TableError::Read`], [`TableError::Unsupported`] for a dictionary within a list or a
+    /// structure and for a file without columns, and [`TableError::TooLarge`] if the dictionaries,
+    /// or one of the record batches, take more than a quarter of `memory` bytes.
+    pub fn open(file: File, memory: usize) -> Result<Self, TableError> {
+        guarded(|| Self::open_unguarded(file, memory as u64 / 4))
+    }
+
+    fn open_unguarded(mut file: File, most: u64) -> Result<Self, TableError> {
+        let Layout { schema, version, metadata, dictionaries: values, batches, compression } =
+            Layout::read(&file)?;
         if schema.fields().is_empty() {
             return Err(TableError::Unsupported("a file without columns".to_owned()));
         }
         let plain: Result<Vec<Field>, TableError> =
             schema.fields().iter().map(|field| plain_field(field)).collect();
         let plain = Arc::new(Schema::new_with_metadata(plain?, schema.metadata().clone()));
-        let mut dictionaries = vec![None; schema.fields().len()];
-        if plain.fields() != schema.fields()
-            && let Some(first) = reader.next()
-        {
-            let first = first.map_err(TableError::read)?;
+        let of_values = checked_sum(values.iter().map(|part| part.cost))?;
+        TableError::check_size(|| "its dictionaries take".to_owned(), of_values, most)?;
+        for (number, &Part { cost, .. }) in batches.iter().enumerate() {
+            let what = || format!("its record batch {number}, counted from 0, takes");
+            TableError::check_size(what, cost, most)?;
+        }
+        let mut decoder = FileDecoder::new(schema.clone(), version);
+        for Part { block, .. } in values {
+            let buffer = read_block(&mut file, &block)?;
+            decoder.read_dictionary(&block, &buffer).map_err(TableError::read)?;
+        }
+        let groups: Vec<u64> = batches.iter().map(|part| part.rows).collect();
+        checked_sum(groups.iter().copied())?;
+        let mut table = Self {
+            file,
+            decoder,
+            dictionaries: vec![None; schema.fields().len()].into(),
+            schema,
+            plain,
+            metadata,
+            compression,
+            blocks: batches.iter().map(|part| part.block).collect(),
+            groups,
+            bytes: batches.iter().map(|part| part.bytes).collect(),
+        };
+        if table.plain.fields() != table.schema.fields() && !table.blocks.is_empty() {
+            let first = table.batch(0)?;
             let values = |column: &ArrayRef| {
                 column.as_any_dictionary_opt().map(|column| column.values().clone())
             };
-            dictionaries = first.columns().iter().map(values).collect();
+            table.dictionaries = first.columns().iter().map(values).collect();
         }
-        let dictionaries = dictionaries.into();
-        Ok(Self { file, schema, plain, dictionaries, metadata, compression, groups, bytes })
+        Ok(table)
+    }
+
+    /// A record batch as it is in the file.
+    fn batch(&self, number: usize) -> Result<RecordBatch, TableError> {
+        let mut file = self.file.try_clone().map_err(TableError::read)?;
+        let block = &self.blocks[number];
+        let buffer = read_block(&mut file, block)?;
+        let batch = self.decoder.read_record_batch(block, &buffer).map_err(TableError::read)?;
+        batch
+            .filter(|batch| batch.num_rows() as u64 == self.groups[number])
+            .ok_or(TableError::Changed)
     }
 
     /// A file of the same schema, metadata and compression.
@@ -131,62 +167,6 @@ fn plain_field(field: &Field) -> Result<Field, TableError> {
     }
 }
 
-/// What the footer and the heads of the record batches say.
-struct Layout {
-    groups: Vec<u64>,
-    /// That of the first batch.
-    compression: Option<CompressionType>,
-    /// The bytes of all batches.
-    bytes: u64,
-}
-
-impl Layout {
-    fn read(file: &mut File) -> Result<Self, TableError> {
-        let garbled =
-            || TableError::read(io::Error::new(io::ErrorKind::InvalidData, "is no Arrow IPC file"));
-        let end = file.seek(SeekFrom::End(0)).map_err(TableError::read)?;
-        let start = end.checked_sub(TRAILER as u64).ok_or_else(garbled)?;
-        let mut file = BufReader::new(file);
-        let mut trailer = [0; TRAILER];
-        file.seek(SeekFrom::Start(start)).map_err(TableError::read)?;
-        file.read_exact(&mut trailer).map_err(TableError::read)?;
-        let length = read_footer_length(trailer).map_err(|_| garbled())?;
-        let start = start.checked_sub(length as u64).filter(|&at| at >= HEADER);
-        let footer = read_at(&mut file, start.ok_or_else(garbled)?, length)?;
-        let footer = root_as_footer(&footer).map_err(|_| garbled())?;
-        let mut layout = Self { groups: Vec::new(), compression: None, bytes: 0 };
-        for block in footer.recordBatches().iter().flatten() {
-            let (offset, length) = (block.offset(), block.metaDataLength());
-            let (offset, length) = offset
-                .try_into()
-                .ok()
-                .zip(usize::try_from(length).ok())
-                .filter(|&(offset, length): &(u64, usize)| {
-                    offset.checked_add(length as u64).is_some_and(|after| after <= end)
-                })
-                .ok_or_else(garbled)?;
-            let head = read_at(&mut file, offset, length)?;
-            // Since version 0.15 of the format a mark of four bytes comes before the length.
-            let head = head.strip_prefix(&[0xFF; 4]).unwrap_or(&head);
-            let message = root_as_message(head.get(4..).ok_or_else(garbled)?);
-            let message = message.map_err(|_| garbled())?;
-            let batch = message.header_as_record_batch().ok_or_else(garbled)?;
-            layout.groups.push(u64::try_from(batch.length()).map_err(|_| garbled())?);
-            let compression = batch.compression().map(|compression| compression.codec());
-            layout.compression = layout.compression.or(compression);
-            layout.bytes += u64::try_from(block.bodyLength()).map_err(|_| garbled())?;
-        }
-        Ok(layout)
-    }
-}
-
-fn read_at(file: &mut (impl Read + Seek), at: u64, length: usize) -> Result<Vec<u8>, TableError> {
-    file.seek(SeekFrom::Start(at)).map_err(TableError::read)?;
-    let mut bytes = vec![0; length];
-    file.read_exact(&mut bytes).map_err(TableError::read)?;
-    Ok(bytes)
-}
-
 impl Table for IpcTable {
     fn schema(&self) -> SchemaRef {
         self.plain.clone()
@@ -202,31 +182,39 @@ impl Table for IpcTable {
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    fn read(&self, groups: &[usize], rows: usize) -> Result<Batches<'_>, TableError> {
-        let mut file = self.file.try_clone().map_err(TableError::read)?;
-        file.rewind().map_err(TableError::read)?;
-        let mut reader = FileReader::try_new_buffered(file, None).map_err(TableError::read)?;
+    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
         let groups = groups.to_vec();
         let batches = groups.into_iter().map(move |group| {
-            reader.set_index(group).map_err(TableError::read)?;
-            let batch = reader.next().ok_or(TableError::Changed)?.map_err(TableError::read)?;
-            self.plain_batch(&batch)
+            let batch = guarded(|| self.plain_batch(&self.batch(group)?))?;
+            Ok((batch, rows_of(bytes, self.bytes[group], self.groups[group])))
         });
-        Ok(Box::new(batches.flat_map(move |batch| -> Batches<'_> {
+        Ok(guarded_batches(Box::new(batches.flat_map(|batch| -> Batches<'_> {
             match batch {
                 Err(error) => Box::new([Err(error)].into_iter()),
-                Ok(batch) => {
+                Ok((batch, rows)) => {
                     let starts = (0..batch.num_rows()).step_by(rows);
                     Box::new(starts.map(move |start| {
                         Ok(batch.slice(start, rows.min(batch.num_rows() - start)))
                     }))
                 }
             }
-        })))
+        }))))
     }
+}
+
+/// The bytes of a block, all of which is in the file.
+fn read_block(file: &mut File, block: &Block) -> Result<Buffer, TableError> {
+    // Checked when the file was opened.
+    let (offset, length) = (block.offset() as u64, block.metaDataLength() as u64);
+    let length = length + block.bodyLength() as u64;
+    file.seek(SeekFrom::Start(offset)).map_err(TableError::read)?;
+    let length = usize::try_from(length).map_err(TableError::read)?;
+    let mut bytes = MutableBuffer::try_from_len_zeroed(length).map_err(TableError::read)?;
+    file.read_exact(&mut bytes).map_err(TableError::read)?;
+    Ok(bytes.into())
 }
 
 /// Writes an Arrow IPC file.

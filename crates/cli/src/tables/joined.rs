@@ -4,7 +4,7 @@ use std::fmt;
 
 use arrow_schema::SchemaRef;
 
-use super::error::TableError;
+use super::error::{TableError, checked_sum};
 use super::table::{Batches, Table};
 
 /// Tables of the same columns as one.
@@ -25,7 +25,9 @@ impl Joined {
     ///
     /// # Errors
     ///
-    /// [`TableError::OtherColumns`], and [`TableError::Unsupported`] if there is no table.
+    /// [`TableError::OtherColumns`], [`TableError::TooManyRows`], and [`TableError::Unsupported`]
+    /// if there is no table, or if one of several has dictionaries, which have other numbers for
+    /// the same values.
     pub fn new(tables: Vec<Box<dyn Table>>) -> Result<Self, TableError> {
         let Some(first) = tables.first() else {
             return Err(TableError::Unsupported("an empty list of tables".to_owned()));
@@ -40,7 +42,9 @@ impl Joined {
         {
             return Err(TableError::OtherColumns { table });
         }
-        let groups = tables.iter().flat_map(|table| table.groups().iter().copied()).collect();
+        let groups: Vec<u64> =
+            tables.iter().flat_map(|table| table.groups().iter().copied()).collect();
+        checked_sum(groups.iter().copied())?;
         Ok(Self { tables, schema, groups })
     }
 }
@@ -55,10 +59,10 @@ impl Table for Joined {
     }
 
     fn bytes(&self) -> u64 {
-        self.tables.iter().map(|table| table.bytes()).sum()
+        self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.bytes()))
     }
 
-    fn read(&self, groups: &[usize], rows: usize) -> Result<Batches<'_>, TableError> {
+    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
         // Neighbours of one table are read together.
         let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
         for &group in groups {
@@ -73,7 +77,7 @@ impl Table for Joined {
             }
         }
         Ok(Box::new(runs.into_iter().flat_map(move |(table, run)| {
-            match self.tables[table].read(&run, rows) {
+            match self.tables[table].read(&run, bytes) {
                 Ok(batches) => batches,
                 Err(error) => Box::new([Err(error)].into_iter()) as Batches<'_>,
             }

@@ -35,7 +35,7 @@
 //! writer.write(&batch)?;
 //! writer.finish()?;
 //!
-//! let table = IpcTable::open(File::open(&path)?)?;
+//! let table = IpcTable::open(File::open(&path)?, 1 << 20)?;
 //! let order = Order::shuffle(table.groups().iter().sum(), 42);
 //! let mut store = TemporaryFile::in_folder(folder.path())?;
 //! let mut shuffled = Vec::new();
@@ -50,8 +50,10 @@ mod batches;
 mod blocks;
 mod buckets;
 mod error;
+mod guard;
 mod ipc;
 mod joined;
+mod layout;
 mod parquet;
 mod place;
 mod shuffle;

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 
-use super::batches::{Place, rows_at, rows_at_once};
+use super::batches::{Place, bytes_at_once, for_rows_at, rows_of};
 use super::buckets::{Bucket, Distributor, decode};
 use super::error::TableError;
 use crate::files::Store;
@@ -77,7 +77,7 @@ impl<'s, S: Store> Placer<'s, S> {
         sorted.par_sort_unstable();
         let places: Vec<Place> = mem::take(&mut sorted).into_iter().map(|(_, at)| at).collect();
         let batches: Vec<RecordBatch> = decoded.into_iter().map(|(batch, _)| batch).collect();
-        let rows = rows_at_once(self.memory, bucket.cost, places.len() as u64);
+        let rows = rows_of(bytes_at_once(self.memory), bucket.cost, places.len() as u64);
         hand_on(&batches, &places, &self.schema, rows, take)
     }
 }
@@ -90,8 +90,6 @@ pub(super) fn hand_on(
     rows: usize,
     take: &mut dyn FnMut(RecordBatch) -> Produced,
 ) -> Produced {
-    for places in places.chunks(rows) {
-        take(rows_at(batches, places, schema).map_err(TableError::Rows)?)?;
-    }
-    Ok(())
+    let fault = |error| Some(TableError::Rows(error));
+    for_rows_at(batches, places, schema, rows, fault, &mut |batch, _| take(batch))
 }

@@ -7,10 +7,10 @@ use std::thread;
 use arrow_array::RecordBatch;
 use bijective_shuffle::Seed;
 
-use super::batches::{ROW_COST, cost, rows_at_once};
+use super::batches::{ROW_COST, bytes_at_once, cost};
 use super::blocks::Windows;
 use super::buckets::{Bucket, Distributor};
-use super::error::TableError;
+use super::error::{TableError, checked_sum};
 use super::place::{Placer, Produced};
 use super::table::{Table, TableWriter};
 use crate::files::distribute::joined;
@@ -50,7 +50,7 @@ impl TableShuffle {
         writer: &mut dyn TableWriter,
         watch: &dyn Watch,
     ) -> Result<Summary, TableError> {
-        let rows = table.groups().iter().sum();
+        let rows = checked_sum(table.groups().iter().copied())?;
         if order.len() != rows {
             return Err(TableError::LengthMismatch { rows, order: order.len() });
         }
@@ -79,7 +79,7 @@ impl TableShuffle {
         let wanted = keys.wanted();
         let bytes = table.bytes().saturating_add(order.len().saturating_mul(ROW_COST));
         watch.begin(Pass::Distribute, Some(bytes));
-        let rows = rows_at_once(self.memory, bytes, order.len());
+        let batch = bytes_at_once(self.memory);
         let groups: Vec<usize> = (0..table.groups().len()).collect();
         let buckets = bytes / (self.memory / 8).max(1) + 1;
         let schema = table.schema();
@@ -87,14 +87,18 @@ impl TableShuffle {
         let mut found = 0;
         let (read, distributed) = thread::scope(|scope| {
             let (full, batches) = sync_channel(WAITING);
-            let reader = scope.spawn(move || {
-                for batch in table.read(&groups, rows)? {
+            let read = move || {
+                for batch in table.read(&groups, batch)? {
                     if full.send(batch?).is_err() {
                         break;
                     }
                 }
                 Ok(())
-            });
+            };
+            let reader = match thread::Builder::new().spawn_scoped(scope, read) {
+                Ok(reader) => reader,
+                Err(error) => return (Err(TableError::Thread(error)), Ok(())),
+            };
             let distribute = || {
                 for batch in batches {
                     found += batch.num_rows() as u64;
@@ -154,8 +158,9 @@ fn feed(
 ) -> Result<u64, TableError> {
     thread::scope(|scope| {
         let (full, batches) = sync_channel(WAITING);
-        let producer =
-            scope.spawn(move || produce(&mut |batch| full.send(batch).map_err(|_| None)));
+        let producer = thread::Builder::new()
+            .spawn_scoped(scope, move || produce(&mut |batch| full.send(batch).map_err(|_| None)))
+            .map_err(TableError::Thread)?;
         let mut bytes = 0;
         let write = || {
             for batch in batches {

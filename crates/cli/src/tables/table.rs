@@ -1,5 +1,7 @@
 //! [`Table`] and [`TableWriter`]: rows in groups, and where they go.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
@@ -24,13 +26,36 @@ pub trait Table: Sync {
     /// About how many bytes all rows take in memory.
     fn bytes(&self) -> u64;
 
-    /// The rows of these groups, in the order in which they are named, in batches of at most a
-    /// number of rows. At most one value that was returned may be in use at a time.
+    /// The rows of these groups, in the order in which they are named, in batches that take about
+    /// this many bytes in memory; at least a row each. At most one value that was returned may be
+    /// in use at a time.
     ///
     /// # Errors
     ///
     /// [`TableError::Read`], here and in the batches.
-    fn read(&self, groups: &[usize], rows: usize) -> Result<Batches<'_>, TableError>;
+    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError>;
+}
+
+impl<T: Table + Send + ?Sized> Table for Arc<T> {
+    fn schema(&self) -> SchemaRef {
+        (**self).schema()
+    }
+
+    fn groups(&self) -> &[u64] {
+        (**self).groups()
+    }
+
+    fn can_be_joined(&self) -> bool {
+        (**self).can_be_joined()
+    }
+
+    fn bytes(&self) -> u64 {
+        (**self).bytes()
+    }
+
+    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
+        (**self).read(groups, bytes)
+    }
 }
 
 /// A file that takes the rows of a [`Table`].

@@ -4,12 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
-use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{ArrayRef, ListArray, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::SchemaRef;
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
 
+use super::batches::{ROW_COST, cost, for_rows_at, rows_of};
 use super::{
     Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
 };
@@ -52,7 +53,8 @@ impl Table for Rows {
         self.bytes
     }
 
-    fn read(&self, groups: &[usize], rows: usize) -> Result<Batches<'_>, TableError> {
+    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
+        let rows = rows_of(bytes, self.bytes, self.batch.num_rows() as u64);
         let mut batches = Vec::new();
         for &group in groups {
             let start: u64 = self.groups[..group].iter().sum();
@@ -192,7 +194,7 @@ fn faults_are_told_apart() {
         fn bytes(&self) -> u64 {
             self.0.bytes
         }
-        fn read(&self, _: &[usize], _: usize) -> Result<Batches<'_>, TableError> {
+        fn read(&self, _: &[usize], _: u64) -> Result<Batches<'_>, TableError> {
             Ok(Box::new([Ok(self.0.batch.clone())].into_iter()))
         }
     }
@@ -263,7 +265,7 @@ fn columns_that_cannot_be_kept_are_refused() {
         let schema = parse_message_type(&format!("message rows {{ {columns} }}")).unwrap();
         let writer = SerializedFileWriter::new(&mut file, Arc::new(schema), Default::default());
         writer.unwrap().close().unwrap();
-        ParquetTable::open(file).map(|table| format!("{:?}", table.groups()))
+        ParquetTable::open(file, 1 << 20).map(|table| format!("{:?}", table.groups()))
     };
     assert_eq!(parquet("required int64 number;").unwrap(), "[]");
     let old = refused(parquet("required int64 number; required int96 time;"));
@@ -274,7 +276,8 @@ fn columns_that_cannot_be_kept_are_refused() {
         let schema = Schema::new(vec![Field::new("column", kind, true)]);
         let mut writer = arrow_ipc::writer::FileWriter::try_new(&mut file, &schema).unwrap();
         writer.finish().unwrap();
-        IpcTable::open(file).map(|table| format!("{:?}", table.schema().field(0).data_type()))
+        IpcTable::open(file, 1 << 20)
+            .map(|table| format!("{:?}", table.schema().field(0).data_type()))
     };
     let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
     assert_eq!(ipc(dictionary.clone()).unwrap(), "Int8");
@@ -289,7 +292,7 @@ fn tables_are_joined() {
     let joined = Joined::new(tables).unwrap();
     assert_eq!(joined.groups(), [30, 30, 30, 10, 20, 20, 10]);
     let mut numbers: Vec<u64> = Vec::new();
-    for batch in joined.read(&[6, 0, 1, 3, 4], 7).unwrap() {
+    for batch in joined.read(&[6, 0, 1, 3, 4], 7 * ROW_COST).unwrap() {
         numbers.extend(batch.unwrap().column(0).as_primitive::<UInt64Type>().values());
     }
     let expected: Vec<u64> = (40..50).chain(0..60).chain(90..100).chain(0..20).collect();
@@ -299,4 +302,45 @@ fn tables_are_joined() {
     other.batch = other.batch.project(&[0]).unwrap();
     let tables: Vec<Box<dyn Table>> = vec![Box::new(Rows::new(100, 30)), Box::new(other)];
     assert!(matches!(Joined::new(tables), Err(TableError::OtherColumns { table: 1 })));
+}
+
+#[test]
+fn sums_are_checked() {
+    let mut table = Rows::new(10, 10);
+    table.groups = vec![1 << 62, 1 << 62];
+    let order = Order::shuffle(10, 1);
+    let many = run(1 << 16, &order, &table, usize::MAX, &mut Taken::default());
+    assert!(matches!(many, Err(TableError::TooManyRows)), "{many:?}");
+    assert!(matches!(run_blocks(1 << 16, 1, 0..10, &table), Err(TableError::TooManyRows)));
+    let tables: Vec<Box<dyn Table>> = vec![Box::new(Rows::new(9, 9)), Box::new(table)];
+    assert!(matches!(Joined::new(tables), Err(TableError::TooManyRows)));
+}
+
+/// Texts of a mebibyte, of which the offsets of a batch have room for 2047. It takes two gigabytes.
+#[test]
+fn texts_beyond_the_offsets_of_a_batch_are_divided() {
+    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+        return;
+    }
+    let text = Arc::new(StringArray::from_iter_values(["x".repeat(1 << 20)])) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("text", text)]).unwrap();
+    let (schema, places) = (batch.schema(), vec![(0, 0); 2100]);
+    let mut sizes = Vec::new();
+    for_rows_at(&[batch], &places, &schema, 2100, |error| error, &mut |batch, places| {
+        assert_eq!(batch.num_rows(), places.len());
+        sizes.push(batch.num_rows());
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(sizes, [1050, 1050]);
+}
+
+#[test]
+fn parts_of_lists_take_their_part_of_the_memory() {
+    let lists = (0..1000).map(|_| Some(vec![Some(1_i64); 100]));
+    let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+    let batch = RecordBatch::try_from_iter([("list", Arc::new(lists) as ArrayRef)]).unwrap();
+    let parts: u64 = (0..100).map(|part| cost(&batch.slice(10 * part, 10))).sum();
+    let whole = cost(&batch);
+    assert!(parts >= whole && parts < whole + whole / 8, "{parts} {whole}");
 }

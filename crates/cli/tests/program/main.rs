@@ -1,5 +1,8 @@
 //! The program `bshuf`, run as a user runs it.
 
+mod arrays;
+#[cfg(all(target_os = "linux", feature = "tables"))]
+mod budget;
 #[cfg(unix)]
 mod documents;
 mod ends;
@@ -8,6 +11,10 @@ mod faults;
 mod folder;
 #[cfg(unix)]
 mod inputs;
+#[cfg(target_os = "linux")]
+mod hostile;
+#[cfg(target_os = "linux")]
+mod limits;
 mod lines;
 mod options;
 mod outside;

@@ -29,7 +29,7 @@ const ROWS: usize = 20_000;
 const GROUP: usize = 3000;
 
 /// Rows with columns of many kinds; their numbers begin with `first`.
-fn rows(first: usize) -> RecordBatch {
+pub(crate) fn rows(first: usize) -> RecordBatch {
     let numbers = first..first + ROWS;
     let text = |k: usize| (!k.is_multiple_of(7)).then(|| format!("text {}", "x".repeat(k % 90)));
     let list = |k: usize| (!k.is_multiple_of(5)).then(|| vec![Some(k as i32); k % 4]);
@@ -52,7 +52,7 @@ fn rows(first: usize) -> RecordBatch {
     batch.with_schema(Arc::new(schema)).unwrap()
 }
 
-fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch) {
+pub(crate) fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch) {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(GROUP))
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -64,7 +64,7 @@ fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch) {
     writer.close().unwrap();
 }
 
-fn write_ipc(folder: &Folder, name: &str, batch: &RecordBatch) {
+pub(crate) fn write_ipc(folder: &Folder, name: &str, batch: &RecordBatch) {
     let options = IpcWriteOptions::default();
     let options = options.try_with_compression(Some(CompressionType::LZ4_FRAME)).unwrap();
     let file = File::create(folder.path(name)).unwrap();
@@ -246,7 +246,10 @@ fn what_is_no_table_is_named() {
             &["-r", "-n", "3", "rows.parquet"],
             "bshuf: rows.parquet: rows of a table are not repeated",
         ),
-        (&["-z", "rows.parquet"], "bshuf: --zero-terminated: rows of a table have no such ends"),
+        (
+            &["-z", "rows.parquet"],
+            "bshuf: --zero-terminated: rows of arrays and tables have no such ends",
+        ),
         (&["--blocks", "2", "lines"], "bshuf: --blocks: there is no Parquet or Arrow file"),
         (&["missing.parquet"], "bshuf: missing.parquet: No such file or directory (os error 2)"),
     ] {

@@ -1,0 +1,29 @@
+//! [`start`]: the threads that all work is shared among.
+
+use std::num::NonZeroUsize;
+use std::thread;
+
+use rayon::ThreadPoolBuilder;
+
+use crate::failure::{Context, Failure};
+use crate::memory::addresses_left;
+
+/// What a thread takes of the addresses: its stack, and what the allocator sets aside for it.
+const ADDRESSES: u64 = 64 << 20;
+
+/// Starts as many threads as there are cores, or as `RAYON_NUM_THREADS` says, and fewer where the
+/// addresses of the process are limited.
+///
+/// # Errors
+///
+/// That they cannot be started, which would otherwise be a panic at the first use of them.
+pub(crate) fn start() -> Result<(), Failure> {
+    let mut builder = ThreadPoolBuilder::new();
+    if let Some(addresses) = addresses_left()
+        && std::env::var_os("RAYON_NUM_THREADS").is_none()
+    {
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
+        builder = builder.num_threads((addresses / ADDRESSES).clamp(1, cores) as usize);
+    }
+    builder.build_global().context("threads cannot be started")
+}

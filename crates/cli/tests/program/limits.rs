@@ -1,0 +1,137 @@
+//! What the system limits: one line each, and exit code 1, or the same output with less.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::folder::{Folder, Outcome, numbered, one_line, program};
+
+/// Has a program start with a limit on a resource.
+pub(crate) fn limited(resource: u32, limit: u64, command: &mut Command) -> &mut Command {
+    let set = move || {
+        let limit = libc::rlimit { rlim_cur: limit as _, rlim_max: limit as _ };
+        // SAFETY: `setrlimit` may be called between a fork and the new program, and only reads.
+        let result = unsafe { libc::setrlimit(resource as _, &raw const limit) };
+        if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // What is said of an allocation that fails has a trace behind it if one is asked for.
+    command.env_remove("RUST_BACKTRACE");
+    // SAFETY: the function allocates nothing and takes no lock.
+    unsafe { command.pre_exec(set) }
+}
+
+/// Checks that a run ends as it would without a limit, or with one line and exit code 1.
+#[track_caller]
+pub(crate) fn check(outcome: &Outcome, expected: &[u8]) -> bool {
+    if outcome.code == 0 {
+        assert!(outcome.stdout == expected);
+        return true;
+    }
+    assert_eq!((outcome.code, outcome.stdout.len()), (1, 0), "{}", outcome.stderr);
+    let complaint = one_line(&outcome.stderr);
+    assert!(complaint.starts_with("bshuf: "), "{complaint}");
+    false
+}
+
+#[test]
+fn few_open_files_are_a_failure_of_one_line() {
+    let folder = Folder::new();
+    let text = numbered(100_000);
+    folder.write("text", &text);
+    let expected = folder.output(&["--seed", "1", "text"], b"");
+    for options in [&["--memory", "1M"][..], &[]] {
+        let mut done = 0;
+        // With fewer than 4 the program is not even loaded.
+        for files in 4..14 {
+            let mut command = Command::new(program());
+            command.args(["-q", "--seed", "1", "text"]).args(options);
+            let outcome = folder.finish(limited(libc::RLIMIT_NOFILE, files, &mut command), b"");
+            done += u32::from(check(&outcome, &expected));
+        }
+        assert!(done > 0);
+    }
+}
+
+#[test]
+fn few_addresses_mean_less_memory() {
+    let folder = Folder::new();
+    let text = numbered(1_000_000);
+    folder.write("text", &text);
+    let expected = folder.output(&["--seed", "1", "text"], b"");
+    // A program of this size takes up to 100 MiB to be loaded, if it is not optimised.
+    for megabytes in [150, 200, 400] {
+        let mut command = Command::new(program());
+        command.args(["-q", "--seed", "1", "text"]);
+        let outcome = folder.finish(limited(libc::RLIMIT_AS, megabytes << 20, &mut command), b"");
+        assert!(check(&outcome, &expected), "{megabytes} {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn aborts_leave_nothing_behind() {
+    let folder = Folder::new();
+    folder.write("text", vec![b'\n'; 40 << 20]);
+    // It would take half a gigabyte.
+    let mut command = Command::new(program());
+    command.args(["-q", "--seed", "1", "--memory", "1G", "-o", "new", "text"]);
+    let outcome = folder.finish(limited(libc::RLIMIT_AS, 300 << 20, &mut command), b"");
+    assert_eq!((outcome.code, outcome.stdout.len()), (1, 0), "{}", outcome.stderr);
+    assert!(outcome.stderr.lines().next().is_some_and(|line| line.contains("alloc")));
+    assert_eq!(folder.names(), ["text"]);
+}
+
+#[test]
+fn few_threads_are_a_failure_of_one_line() {
+    const USER: u32 = 54_321;
+    let folder = Folder::new();
+    let text = numbered(100_000);
+    let expected = folder.output(&["--seed", "1"], &text);
+    // The limit is one of a user, and not of the one who may do anything.
+    // SAFETY: it only says who the user is.
+    let is_root = unsafe { libc::getuid() } == 0;
+    let own = Folder::new();
+    let path = own.path("bshuf");
+    fs::copy(program(), &path).unwrap();
+    fs::set_permissions(own.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let command = |options: &[&str]| {
+        let mut command = Command::new(&path);
+        command.args(["-q", "--seed", "1", "--temp", "/tmp"]).args(options);
+        command.env("RAYON_NUM_THREADS", "2");
+        if is_root {
+            command.uid(USER).gid(USER);
+        }
+        command
+    };
+    // There may be no such user in a container, or no way to the program.
+    if !command(&["--version"]).output().is_ok_and(|done| done.status.success()) {
+        return;
+    }
+    for options in [&["--memory", "1M"][..], &[]] {
+        for threads in 0..6 {
+            let mut command = command(options);
+            let outcome = own.finish(limited(libc::RLIMIT_NPROC, threads, &mut command), &text);
+            check(&outcome, &expected);
+        }
+    }
+}
+
+#[test]
+fn memory_is_found_without_proc() {
+    let folder = Folder::new();
+    let text = numbered(1000);
+    let script = r#"mount -t tmpfs none /proc && exec "$0" "$@""#;
+    let hidden = |program: &std::path::Path, arguments: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--map-root-user", "sh", "-c", script]);
+        command.arg(program).args(arguments);
+        command
+    };
+    // Not every machine lets its users do that.
+    let can_hide = hidden("true".as_ref(), &[]).output().is_ok_and(|done| done.status.success());
+    if can_hide {
+        let outcome = folder.finish(&mut hidden(program(), &["-q", "--seed", "1"]), &text);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+        assert_eq!(outcome.stdout, folder.output(&["--seed", "1"], &text));
+    }
+}

@@ -1,0 +1,39 @@
+//! Any bytes as a Parquet or an Arrow file, with little memory: all of its rows come out, or an
+//! error says why not. Seeds are in crates/cli/tests/hostile.
+#![no_main]
+
+use std::io::{self, Write};
+
+use bijective_shuffle_cli::files::{Order, TemporaryFile};
+use bijective_shuffle_cli::tables::{
+    IpcTable, ParquetTable, Table, TableError, TableShuffle, TableWriter,
+};
+use libfuzzer_sys::fuzz_target;
+
+const MEMORY: usize = 4 << 20;
+
+fn shuffle(table: &dyn Table, writer: Box<dyn TableWriter + '_>) -> Result<(), TableError> {
+    // Whatever the file says, the sum was checked when it was opened.
+    let rows = table.groups().iter().sum();
+    let mut writer = writer;
+    let mut store =
+        TemporaryFile::in_folder(&std::env::temp_dir()).map_err(TableError::Temporary)?;
+    let order = Order::shuffle(rows, 1);
+    let summary = TableShuffle::new(MEMORY).run(&order, table, &mut store, &mut *writer, &())?;
+    assert_eq!(summary.items, rows);
+    writer.finish()
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut file = tempfile::tempfile().expect("a temporary file");
+    file.write_all(bytes).expect("room for it");
+    let again = file.try_clone().expect("a descriptor");
+    let _ = ParquetTable::open(file, MEMORY).and_then(|table| {
+        let writer = Box::new(table.writer(io::sink(), MEMORY / 4)?);
+        shuffle(&table, writer)
+    });
+    let _ = IpcTable::open(again, MEMORY).and_then(|table| {
+        let writer = Box::new(table.writer(io::sink())?);
+        shuffle(&table, writer)
+    });
+});
