@@ -129,7 +129,8 @@ impl Block {
     #[cfg(target_os = "linux")]
     fn ask_for_huge_pages(&self) {
         let whole = self.layout.size() / HUGE_PAGE * HUGE_PAGE;
-        if self.layout.align() >= HUGE_PAGE && whole > 0 {
+        // Miri has no pages.
+        if self.layout.align() >= HUGE_PAGE && whole > 0 && !cfg!(miri) {
             // SAFETY: these pages are within the block, and the advice changes no contents.
             let _ =
                 unsafe { libc::madvise(self.start.as_ptr().cast(), whole, libc::MADV_HUGEPAGE) };

@@ -12,6 +12,11 @@ use core::ptr;
 /// The size of a cache line in bytes.
 pub(crate) const LINE: usize = 64;
 
+/// Whether a tool watches each access to memory, so that all of them have to be plain Rust: Miri
+/// has no assembly, and a sanitizer of the compiler does not see what it stores. `.ci/sanitize`
+/// sets the condition for the latter.
+const IS_WATCHED: bool = cfg!(any(miri, bijective_shuffle_sanitized));
+
 /// Copies whole cache lines. Other threads see them only after [`publish`].
 ///
 /// # Safety
@@ -21,37 +26,37 @@ pub(crate) const LINE: usize = 64;
 #[inline(always)]
 pub(crate) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    for line in 0..lines {
-        // Intrinsics would form vectors of bytes that may be uninitialised, such as padding.
-        //
-        // SAFETY: the caller promises that this line may be read at `from` and written at `to`, and
-        // that `to` is aligned, which the non-temporal stores require.
-        unsafe {
-            core::arch::asm!(
-                "movups {a}, [{from}]",
-                "movups {b}, [{from} + 16]",
-                "movups {c}, [{from} + 32]",
-                "movups {d}, [{from} + 48]",
-                "movntps [{to}], {a}",
-                "movntps [{to} + 16], {b}",
-                "movntps [{to} + 32], {c}",
-                "movntps [{to} + 48], {d}",
-                from = in(reg) from.wrapping_add(line * LINE),
-                to = in(reg) to.wrapping_add(line * LINE),
-                a = out(xmm_reg) _,
-                b = out(xmm_reg) _,
-                c = out(xmm_reg) _,
-                d = out(xmm_reg) _,
-                options(nostack, preserves_flags),
-            );
+    if !IS_WATCHED {
+        for line in 0..lines {
+            // Intrinsics would form vectors of bytes that may be uninitialised, such as padding.
+            //
+            // SAFETY: the caller promises that this line may be read at `from` and written at `to`,
+            // and that `to` is aligned, which the non-temporal stores require.
+            unsafe {
+                core::arch::asm!(
+                    "movups {a}, [{from}]",
+                    "movups {b}, [{from} + 16]",
+                    "movups {c}, [{from} + 32]",
+                    "movups {d}, [{from} + 48]",
+                    "movntps [{to}], {a}",
+                    "movntps [{to} + 16], {b}",
+                    "movntps [{to} + 32], {c}",
+                    "movntps [{to} + 48], {d}",
+                    from = in(reg) from.wrapping_add(line * LINE),
+                    to = in(reg) to.wrapping_add(line * LINE),
+                    a = out(xmm_reg) _,
+                    b = out(xmm_reg) _,
+                    c = out(xmm_reg) _,
+                    d = out(xmm_reg) _,
+                    options(nostack, preserves_flags),
+                );
+            }
         }
+        return;
     }
-    #[cfg(not(target_arch = "x86_64"))]
     // SAFETY: the caller promises that `lines` lines may be read at `from` and written at `to`, and
     // that they do not overlap.
-    unsafe {
-        ptr::copy_nonoverlapping(from, to, lines * LINE);
-    }
+    unsafe { ptr::copy_nonoverlapping(from, to, lines * LINE) };
 }
 
 /// Copies items' bits with non-temporal stores. Other threads see them only after [`publish`].
@@ -99,19 +104,21 @@ pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
 #[inline(always)]
 pub(crate) fn prefetch_lines_to_write(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    for line in 0..lines {
-        let address = from.wrapping_add(line * LINE);
-        // The intrinsic becomes a prefetch for reading unless the target has a feature that Rust
-        // cannot enable.
-        //
-        // SAFETY: every x86-64 machine takes the instruction as this hint or as none. It faults at
-        // no address, and changes neither memory nor registers.
-        unsafe {
-            core::arch::asm!(
-                "prefetchw [{}]",
-                in(reg) address,
-                options(nostack, preserves_flags, readonly)
-            );
+    if !IS_WATCHED {
+        for line in 0..lines {
+            let address = from.wrapping_add(line * LINE);
+            // The intrinsic becomes a prefetch for reading unless the target has a feature that
+            // Rust cannot enable.
+            //
+            // SAFETY: every x86-64 machine takes the instruction as this hint or as none. It faults
+            // at no address, and changes neither memory nor registers.
+            unsafe {
+                core::arch::asm!(
+                    "prefetchw [{}]",
+                    in(reg) address,
+                    options(nostack, preserves_flags, readonly)
+                );
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -145,10 +152,10 @@ impl Drop for Publish {
 /// Orders this thread's non-temporal stores before everything that it does next, such as reporting
 /// to other threads that it is done.
 pub(crate) fn publish() {
-    // SAFETY: every x86-64 machine has SSE, and a fence accesses no memory: it only orders other
-    // accesses.
     #[cfg(target_arch = "x86_64")]
-    unsafe {
-        core::arch::x86_64::_mm_sfence();
+    if !IS_WATCHED {
+        // SAFETY: every x86-64 machine has SSE, and a fence accesses no memory: it only orders
+        // other accesses.
+        unsafe { core::arch::x86_64::_mm_sfence() };
     }
 }

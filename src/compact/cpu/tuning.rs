@@ -6,6 +6,12 @@
 
 use crate::base::machine;
 
+/// A size, and the one for Miri, where a few hundred items have to be many: of several chunks,
+/// tiles, waves and buckets, and for several threads.
+const fn size(usual: usize, for_miri: usize) -> usize {
+    if cfg!(miri) { for_miri } else { usual }
+}
+
 /// The number of slots that are evaluated at a time: their values, 4 KiB, stay in the L1 cache.
 pub(crate) const RUN: usize = 1 << 10;
 
@@ -17,11 +23,11 @@ pub(crate) const RUN: usize = 1 << 10;
 /// worst. One and two threads, default family: 540 and 1020 at 2^17 + 1 items (2^18 slots). For
 /// fewer slots, two threads were measured only with the slower evaluators of an earlier revision:
 /// sometimes faster, mostly slower.
-pub(crate) const SEQUENTIAL_SLOTS: u64 = 1 << 17;
+pub(crate) const SEQUENTIAL_SLOTS: u64 = size(1 << 17, 1 << 8) as u64;
 
 /// Fewer items, if they are also fewer bytes than [`SEQUENTIAL_BYTES`], are moved or checked by the
 /// calling thread alone.
-const SEQUENTIAL_ITEMS: usize = 1 << 17;
+const SEQUENTIAL_ITEMS: usize = size(1 << 17, 1 << 8);
 
 /// See [`SEQUENTIAL_ITEMS`]: a thread copies this much in the time that waking another takes.
 const SEQUENTIAL_BYTES: usize = 1 << 22;
@@ -45,7 +51,7 @@ pub(crate) fn most_kept_bytes(threads: usize) -> usize {
 }
 
 /// The number of items that a thread moves at a time.
-pub(crate) const MOVE_CHUNK: usize = 1 << 13;
+pub(crate) const MOVE_CHUNK: usize = size(1 << 13, 1 << 6);
 
 // Every slot or every index.
 
@@ -65,7 +71,7 @@ const PLACE_PICOSECONDS: u64 = 400;
 
 /// The number of slots that a thread takes at a time: a tile's survivors, at most 256 KiB, fit the
 /// L2 cache.
-pub(crate) const TILE: usize = 1 << 15;
+pub(crate) const TILE: usize = size(1 << 15, 1 << 8);
 
 /// The number of tiles for each thread in a wave. More tiles mean fewer waves, at the end of which
 /// all threads wait: at 2^20 + 1, 822 with 4 tiles, 1050 with 16, 1012 with 64.
@@ -196,7 +202,7 @@ pub(crate) fn bucket_bits(item_bytes: usize) -> Option<u32> {
 }
 
 /// The most bytes of a bucket's items.
-const BUCKET_BYTES: usize = 1 << 19;
+const BUCKET_BYTES: usize = size(1 << 19, 1 << 14);
 
 /// The largest item, in bytes, that the strategy moves: two fit a block.
 const LARGEST_EXCHANGED: usize = 256;
@@ -324,7 +330,7 @@ pub(crate) const DEVIATIONS: f64 = 8.0;
 /// The number of slots that a thread takes at a time where all threads wait for each other after
 /// every tile. It is more than a [`TILE`], since a thread has only one of them in each wave. With
 /// 2^17, 2^18 and 2^19, undoing a shuffle of 2^26 + 1: 402, 397 and 356.
-pub(crate) const LONG_TILE: usize = 1 << 17;
+pub(crate) const LONG_TILE: usize = size(1 << 17, 1 << 8);
 
 #[cfg(test)]
 mod tests {

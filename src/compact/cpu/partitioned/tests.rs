@@ -39,12 +39,22 @@ fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
     most_buckets: u64,
     item: impl Fn(u32) -> T,
 ) {
+    let with_most = |direction| Sorting::new::<T>(f, p.len(), direction, most_buckets).unwrap();
+    check_sorts(p, with_most, item);
+}
+
+/// [`check`], of the sorts in the two directions.
+fn check_sorts<'f, T: Copy + Debug + Default + PartialEq + Send + Sync>(
+    p: &[u32],
+    sorting: impl Fn(Direction) -> Sorting<'f>,
+    item: impl Fn(u32) -> T,
+) {
     let len = p.len();
     let source: Vec<T> = (0..len as u32).map(&item).collect();
     let shuffled: Vec<T> = p.iter().map(|&index| item(index)).collect();
     let mut buffers = Buffers::new();
     let mut sort = |direction, from: *const T, to: &mut [T]| {
-        let sorting = Sorting::new::<T>(f, len, direction, most_buckets).unwrap();
+        let sorting = sorting(direction);
         let to = core::ptr::from_mut(to) as *mut [MaybeUninit<T>];
         let from = if from.is_null() { to.cast() } else { from.cast_mut() };
         // SAFETY: the places are those of `to`, which is borrowed until the sort is done.
@@ -55,7 +65,8 @@ fn check<T: Copy + Debug + Default + PartialEq + Send + Sync>(
         assert_eq!(
             sorted.map(|sorted| sorted.map(|place| place()).is_some()),
             Ok(true),
-            "{direction:?}, {len} items, {most_buckets} buckets"
+            "{direction:?}, {len} items, {} buckets",
+            sorting.buckets.count
         );
     };
     let mut out = vec![T::default(); len];
@@ -79,6 +90,23 @@ fn any_length_is_sorted_into_buckets_of_any_size() {
                 }
             });
         }
+    }
+}
+
+/// Several buckets of a few hundred items, which Miri can watch.
+#[test]
+fn short_form_of_small_buckets() {
+    let chain = MulXorshift::<2>::from_seed(260, 1);
+    let full = Lcg::new(8, 5, 3).unwrap();
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for (f, len) in [(&chain as &dyn Bijection, 260), (&full, 256)] {
+        let (f, p) = (f.trusted().unwrap(), permutation(f, len));
+        let small = |direction| {
+            let sorting = Sorting::new::<u64>(&f, len, direction, tuning::MOST_BUCKETS).unwrap();
+            let last = if direction == Direction::Shuffle { f.last() } else { len as u64 - 1 };
+            Sorting { buckets: Buckets::of_bits(7, last, tuning::MOST_BUCKETS), ..sorting }
+        };
+        pool.install(|| check_sorts(&p, small, |x| [mix(x) as u8; 3]));
     }
 }
 
