@@ -63,5 +63,5 @@ pub(crate) fn shuffle(mut inputs: Inputs, job: &Job, output: &mut Output) -> Res
     let header = header(items);
     let written = output.write_all(&header).and_then(|()| output.flush());
     written.map_err(|error| output.failure(&error))?;
-    Ok(Done { found: rows, items, bytes: header.len() as u64, summary: None })
+    Ok(Done { found: rows, items, bytes: header.len() as u64, ..Done::default() })
 }
