@@ -6,6 +6,7 @@
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- figures
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- related
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- rounds --from 9 --to 16
+//! cargo run --release -p bijective-shuffle-studies --bin quality -- pairs --bits 24 --rounds 10
 //! ```
 
 mod compare;
@@ -13,6 +14,7 @@ mod families;
 mod figures;
 mod judge;
 mod keys;
+mod pairs;
 mod related;
 mod rounds;
 mod shufflers;
@@ -94,6 +96,20 @@ enum Command {
         #[arg(long, conflicts_with_all = ["family", "all"])]
         control: bool,
     },
+    /// How far the default family's values at the worst pair of slots are from two different
+    /// uniform ones, for uniform keys: exactly, as docs/proof.md shows. Prints the total variation
+    /// distance as a fraction, and last its logarithm to base 2.
+    Pairs {
+        /// The width of the domain in bits, from 5 to 64; without it, a table of all that are used.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(5..=64))]
+        bits: Option<u32>,
+        /// The number of rounds.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=64))]
+        rounds: u32,
+        /// From two values to their slots, and not from two slots to their values.
+        #[arg(long)]
+        inverse: bool,
+    },
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -113,6 +129,15 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         Command::Rounds { from, to, keys, values, family, all, control: false } => {
             let effort = rounds::Effort { keys, values };
             rounds::print_table(from..=to, effort, seed, family.as_deref(), all)
+        }
+        Command::Pairs { bits, rounds, inverse } => {
+            let direction =
+                if inverse { pairs::Direction::Inverse } else { pairs::Direction::Forward };
+            match bits {
+                Some(bits) => pairs::print_worst(bits, rounds as usize, direction),
+                None => pairs::print_table(direction),
+            }
+            true
         }
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
