@@ -6,6 +6,7 @@
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- figures
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- related
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- rounds --from 9 --to 16
+//! cargo run --release -p bijective-shuffle-studies --bin quality -- pairs --bits 24 --rounds 10
 //! ```
 
 mod compare;
@@ -13,10 +14,12 @@ mod families;
 mod figures;
 mod judge;
 mod keys;
+mod pairs;
 mod related;
 mod rounds;
 mod shufflers;
 mod structure;
+mod triples;
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -94,6 +97,27 @@ enum Command {
         #[arg(long, conflicts_with_all = ["family", "all"])]
         control: bool,
     },
+    /// How far the default family's values at the worst pair of slots are from two different
+    /// uniform ones, for uniform keys: exactly, as docs/proof.md shows. Prints the total variation
+    /// distance as a fraction, and last its logarithm to base 2.
+    Pairs {
+        /// The width of the domain in bits, from 5 to 64; without it, a table of all that are used.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(5..=64))]
+        bits: Option<u32>,
+        /// The number of rounds.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=64))]
+        rounds: u32,
+        /// From two values to their slots, and not from two slots to their values.
+        #[arg(long)]
+        inverse: bool,
+    },
+    /// The same for the worst three slots, and for three slots on average, on narrow domains:
+    /// logarithms to base 2 for 1 to 12 rounds. 11 bits take a few minutes and 2 GB.
+    Triples {
+        /// The width of the domain in bits.
+        #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(5..=11))]
+        bits: u32,
+    },
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -113,6 +137,19 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         Command::Rounds { from, to, keys, values, family, all, control: false } => {
             let effort = rounds::Effort { keys, values };
             rounds::print_table(from..=to, effort, seed, family.as_deref(), all)
+        }
+        Command::Pairs { bits, rounds, inverse } => {
+            let direction =
+                if inverse { pairs::Direction::Inverse } else { pairs::Direction::Forward };
+            match bits {
+                Some(bits) => pairs::print_worst(bits, rounds as usize, direction),
+                None => pairs::print_table(direction),
+            }
+            true
+        }
+        Command::Triples { bits } => {
+            triples::print_table(bits, 12);
+            true
         }
     };
     Ok(if passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
