@@ -34,7 +34,7 @@ impl Classes {
                 let class = classes.members.len() as u32;
                 let mut size = 0;
                 for h in (0..n).filter(|h| matches!(h % 8, 1 | 7)) {
-                    let place = &mut classes.of[(h * d % n) << bits | h * e % n];
+                    let place = &mut classes.of[(h * d % n) << bits | (h * e % n)];
                     size += u32::from(*place == none);
                     *place = class;
                 }
