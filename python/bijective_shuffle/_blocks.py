@@ -93,7 +93,8 @@ class _BlockIterator:
     def __init__(self, data: BlockDataset) -> None:
         self._data = data
         info = get_worker_info()
-        self._worker, self._workers = (info.id, info.num_workers) if info is not None else (0, 1)
+        self._worker: int = 0 if info is None else info.id
+        self._workers: int = 1 if info is None else info.num_workers
         rank, self._world = ranks_of(data._rank, data._world)
         self._number, self._count = rank * self._workers + self._worker, self._world * self._workers
         self._begin(int(data._epoch.item()), 0, 0)

@@ -51,7 +51,7 @@ def ranks_of(rank: int | None, world: int | None) -> tuple[int, int]:
 
 def has_group() -> bool:
     """Whether this process is a rank of `torch.distributed`."""
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
+    return bool(torch.distributed.is_available() and torch.distributed.is_initialized())
 
 
 def accelerate_loaders() -> list[Any]:

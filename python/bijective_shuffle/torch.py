@@ -437,7 +437,8 @@ class ShuffleBatchSampler(_Loops, TorchSampler[list[int]]):
         if isinstance(data, TorchSampler):
             # Lightning's call has other arguments too, which would be refused first.
             _length(data)
-        return super().__new__(cls)
+        new: ShuffleBatchSampler = super().__new__(cls)
+        return new
 
     def __init__(
         self,
