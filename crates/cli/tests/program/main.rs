@@ -9,10 +9,10 @@ mod ends;
 #[cfg(target_os = "linux")]
 mod faults;
 mod folder;
-#[cfg(unix)]
-mod inputs;
 #[cfg(target_os = "linux")]
 mod hostile;
+#[cfg(unix)]
+mod inputs;
 #[cfg(target_os = "linux")]
 mod limits;
 mod lines;
