@@ -94,8 +94,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     temp: Option<PathBuf>,
 
-    /// Compute the order there: auto, cpu or cuda
-    #[arg(long, value_enum, default_value_t = BackendName::Auto, hide_possible_values = true)]
+    /// Compute the order there: cpu, cuda, or auto for the faster of the two
+    #[arg(long, value_enum, default_value_t = BackendName::Cpu, hide_possible_values = true)]
     backend: BackendName,
 
     /// Show the progress at once, also where lines go to the terminal

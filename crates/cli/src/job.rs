@@ -284,6 +284,7 @@ fn explain(error: FilesError, inputs: &Inputs, output: &Output) -> Failure {
         FilesError::ItemTooLong { item, most } => {
             Failure::new(inputs.name(), too_long(item + 1, most))
         }
+        FilesError::Thread(error) => Failure::new("threads cannot be started", error),
         FilesError::Order(error) => Failure::new("cannot shuffle", error),
         error => Failure::new(inputs.name(), error),
     }

@@ -13,6 +13,7 @@
 //! 12 bytes a line (24 from 4 GiB of input on), if that fits, and a few MiB a thread for the
 //! output. Anything else is shuffled on disk, by the library's `files`.
 
+mod allocator;
 mod arguments;
 mod arrays;
 mod failure;
@@ -41,6 +42,9 @@ use std::process::ExitCode;
 
 use arguments::Arguments;
 use failure::{Context, Failure};
+
+#[global_allocator]
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::read() {

@@ -110,25 +110,38 @@ pub(crate) fn end_by_broken_pipe() {
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 
-/// From now on an abort, as of an allocation that fails, has said why when it removes what is not
+/// From now on an abort, as of a panic within a panic, has said why when it removes what is not
 /// complete, and ends the program like any other failure.
 #[cfg(unix)]
 pub(crate) fn end_aborts() {
-    let end = || {
-        // The thread that aborts may be the one that has it.
-        if let Ok(all) = UNFINISHED.try_lock() {
-            for path in all.iter() {
-                let _ = std::fs::remove_file(path);
-            }
-        }
-        // SAFETY: it may be called at any time, and nothing runs after it.
-        unsafe { libc::_exit(1) }
-    };
     // SAFETY: the thread that aborts does so of its own accord, outside of the allocator, so that
     // it may call what it could call anyway. It waits for no lock, and does not return.
-    let heard = unsafe { signal_hook::low_level::register(libc::SIGABRT, end) };
+    let heard = unsafe { signal_hook::low_level::register(libc::SIGABRT, || end_at_once()) };
     // Without it an abort ends the program too.
     drop(heard);
+}
+
+/// Ends the program as a failure that has been said, wherever it is. What is not complete is
+/// removed.
+pub(crate) fn end_at_once() -> ! {
+    // This thread may be the one that has it.
+    if let Ok(all) = UNFINISHED.try_lock() {
+        for path in all.iter() {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+    exit()
+}
+
+/// Ends the program as a failure that has been said, and does nothing else.
+pub(crate) fn exit() -> ! {
+    #[cfg(unix)]
+    // SAFETY: it may be called at any time, and nothing runs after it.
+    unsafe {
+        libc::_exit(1)
+    }
+    #[cfg(not(unix))]
+    std::process::exit(1)
 }
 
 #[cfg(not(unix))]

@@ -3,7 +3,10 @@
 use std::mem;
 use std::ops::Range;
 
+use bijective_shuffle::Error;
+
 use super::budget::Split;
+use super::room::filled;
 
 /// Items whose keys are in a range.
 #[derive(Debug)]
@@ -65,8 +68,8 @@ impl Split {
     ///
     /// All of it is one piece, which an allocator gets from the system and gives back to it. As
     /// pieces for each block, it might keep them all for the sake of what lies between.
-    pub(super) fn memory(self, more: usize) -> Vec<u8> {
-        vec![0; self.block * (self.buckets as usize + more)]
+    pub(super) fn memory(self, more: usize) -> Result<Vec<u8>, Error> {
+        filled(self.block * (self.buckets as usize + more), 0)
     }
 }
 
@@ -239,7 +242,7 @@ mod tests {
     fn long_items_do_not_wait_for_others() {
         let split = Split { shift: 0, buckets: 50, block: 100 };
         let mut kept = Kept::default();
-        let mut memory = split.memory(0);
+        let mut memory = split.memory(0).unwrap();
         let slots = memory.chunks_exact_mut(split.block);
         let mut distributor = Distributor::new(0..50, split, slots, 0, &mut kept);
         for key in 0..50 {
@@ -256,7 +259,7 @@ mod tests {
     fn items_come_to_their_buckets() {
         let split = Split { shift: 4, buckets: 3, block: 10 };
         let mut kept = Kept::default();
-        let mut memory = split.memory(0);
+        let mut memory = split.memory(0).unwrap();
         let slots = memory.chunks_exact_mut(split.block);
         let mut distributor = Distributor::new(100..140, split, slots, 0, &mut kept);
         let length = |key| key as usize % 7 * 5;

@@ -3,13 +3,17 @@
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use bijective_shuffle::Error;
+
 use super::budget::Budget;
 use super::items::Items;
+use super::room::reserve;
 
 /// Why reading ended too soon.
 #[derive(Debug)]
 pub(super) enum Stopped {
     Read(io::Error),
+    OutOfMemory(Error),
     /// An item has more bytes than are allowed.
     TooLong,
     /// This number of bytes is left of a record.
@@ -44,7 +48,7 @@ pub(super) fn read_chunks(
         let mut chunk = empty.try_recv().unwrap_or_default();
         chunk.clear();
         // One byte is for a delimiter.
-        chunk.reserve_exact(rest.len() + step + 1);
+        reserve(&mut chunk, rest.len() + step + 1).map_err(Stopped::OutOfMemory)?;
         chunk.append(&mut rest);
         let before = chunk.len();
         let read =

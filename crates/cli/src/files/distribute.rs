@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread::{self, Scope, ScopedJoinHandle};
 
 use super::buckets::{Bucket, Distributor, Sink};
 use super::budget::{Budget, Split};
@@ -71,12 +71,13 @@ pub(super) fn distribute(
     watch: &dyn Watch,
 ) -> Result<Vec<Bucket>, FilesError> {
     let end = store.bytes();
-    let mut memory = split.memory(MOVING);
+    let mut memory = split.memory(MOVING)?;
     let mut items = 0;
-    let (buckets, read, written) = thread::scope(|scope| {
+    let (buckets, read, written) = thread::scope(|scope| -> Result<_, FilesError> {
         let (full, chunks) = sync_channel(1);
         let (used, empty) = channel();
-        let reader = scope.spawn(move || read_chunks(source, job.items, job.budget, &full, &empty));
+        let read = move || read_chunks(source, job.items, job.budget, &full, &empty);
+        let reader = start(scope, read)?;
         let (blocks, waiting) = sync_channel(WAITING);
         let (written, spare) = channel();
         let (long_written, long) = channel();
@@ -84,7 +85,7 @@ pub(super) fn distribute(
         for slot in slots.by_ref().take(MOVING) {
             let _ = written.send(slot);
         }
-        let writer = scope.spawn(move || {
+        let write = move || {
             for block in waiting {
                 // What nobody wants any more may go.
                 match block {
@@ -100,7 +101,8 @@ pub(super) fn distribute(
                 }
             }
             Ok(())
-        });
+        };
+        let writer = start(scope, write)?;
         let sink = ToWriter { blocks, spare, long };
         let mut distributor = Distributor::new(keys.wanted(), split, slots, end, sink);
         let distribute = || {
@@ -122,8 +124,8 @@ pub(super) fn distribute(
         let distributed = distribute();
         // Either way the distributor is gone after this, and the writer stops waiting for it.
         let buckets = distributed.and_then(|()| distributor.finish());
-        (buckets, joined(reader), joined(writer))
-    });
+        Ok((buckets, joined(reader), joined(writer)))
+    })?;
     let End { is_terminated, bytes } = read.map_err(|stopped| job.error(stopped, items))?;
     written.map_err(FilesError::Temporary)?;
     match buckets {
@@ -137,6 +139,7 @@ impl Job {
     pub(super) fn error(self, stopped: Stopped, item: u64) -> FilesError {
         match (stopped, self.items) {
             (Stopped::Read(error), _) => FilesError::Read(error),
+            (Stopped::OutOfMemory(error), _) => FilesError::Order(error),
             (Stopped::PartOfRecord(rest), Items::Records { bytes }) => {
                 FilesError::PartOfRecord { record: bytes.get(), rest }
             }
@@ -146,6 +149,14 @@ impl Job {
             }
         }
     }
+}
+
+/// Starts a thread. One that is refused is an error, and what the others wait for is gone then.
+pub(super) fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, FilesError> {
+    thread::Builder::new().spawn_scoped(scope, work).map_err(FilesError::Thread)
 }
 
 /// What a thread returns, or its panic.

@@ -37,7 +37,10 @@ pub enum FilesError {
         /// The number of items of the order.
         order: u64,
     },
-    /// The order could not be computed.
+    /// A thread could not be started.
+    Thread(io::Error),
+    /// The order could not be computed, or there was not the memory for it or for the items
+    /// ([`Error::OutOfMemory`]).
     Order(Error),
 }
 
@@ -58,6 +61,7 @@ impl fmt::Display for FilesError {
             Self::LengthMismatch { items, order } => {
                 write!(f, "an order of {order} items was given for {items} items")
             }
+            Self::Thread(error) => write!(f, "threads cannot be started: {error}"),
             Self::Order(error) => error.fmt(f),
         }
     }
@@ -66,7 +70,10 @@ impl fmt::Display for FilesError {
 impl std::error::Error for FilesError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Read(error) | Self::Write(error) | Self::Temporary(error) => Some(error),
+            Self::Read(error)
+            | Self::Write(error)
+            | Self::Temporary(error)
+            | Self::Thread(error) => Some(error),
             Self::Order(error) => Some(error),
             _ => None,
         }

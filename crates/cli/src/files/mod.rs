@@ -53,6 +53,7 @@ mod items;
 pub(crate) mod keys;
 mod order;
 mod place;
+mod room;
 mod shuffle;
 mod store;
 #[cfg(test)]

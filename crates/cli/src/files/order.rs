@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use bijective_shuffle::{Backend, Error, Permutation, Seed, ViewError, Word};
 
+use super::room::{filled, reserve};
+
 /// An order of the items of a file, and which part of it is wanted.
 ///
 /// # Examples
@@ -108,17 +110,17 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// Those of [`Permutation::write_indices`].
-    ///
-    /// # Panics
-    ///
-    /// If they do not fit memory.
+    /// Those of [`Permutation::write_indices`], and [`Error::OutOfMemory`] if they do not fit
+    /// memory.
     pub fn indexes<W: Word>(&self) -> Result<Vec<W>, Error> {
         let Range { start, end } = self.places;
         // A part takes one thread, in proportion; the whole order takes all of them.
         let is_part = end - start < self.len() / rayon::current_num_threads() as u64;
         if is_part && !self.is_undone {
-            return Ok(self.permutation.range(start..end)?.map(W::wrap).collect());
+            let mut order = Vec::new();
+            reserve(&mut order, count(end - start))?;
+            order.extend(self.permutation.range(start..end)?.map(W::wrap));
+            return Ok(order);
         }
         let mut order = if self.is_undone { self.put_back()? } else { self.shuffled()? };
         order.truncate(end as usize);
@@ -127,7 +129,7 @@ impl Order {
     }
 
     fn shuffled<W: Word>(&self) -> Result<Vec<W>, Error> {
-        let mut order = vec![W::zero(); self.len() as usize];
+        let mut order = filled(count(self.len()), W::zero())?;
         self.permutation.write_indices(&mut order)?;
         Ok(order)
     }
@@ -135,8 +137,15 @@ impl Order {
     /// Shuffling brings item `order[k]` to place `k`, so that item `k` goes back to place
     /// `order[k]`: the numbers themselves are put back.
     fn put_back<W: Word>(&self) -> Result<Vec<W>, Error> {
-        let mut order: Vec<W> = (0..self.len()).map(W::wrap).collect();
+        let mut order = Vec::new();
+        reserve(&mut order, count(self.len()))?;
+        order.extend((0..self.len()).map(W::wrap));
         self.permutation.unapply_in_place(&mut order)?;
         Ok(order)
     }
+}
+
+/// A number of items in memory. One that cannot be addressed is more than can be allocated.
+fn count(items: u64) -> usize {
+    usize::try_from(items).unwrap_or(usize::MAX)
 }

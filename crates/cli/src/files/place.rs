@@ -13,6 +13,7 @@ use super::budget::bucket_cost;
 use super::distribute::Job;
 use super::error::FilesError;
 use super::items::Items;
+use super::room::{reserve, resize};
 use super::store::Store;
 use super::watch::Watch;
 
@@ -120,13 +121,13 @@ impl<'a, S: Store> Placer<'a, S> {
         let end = self.store.bytes();
         // Blocks are read and appended in turns.
         let store = RefCell::new(&mut *self.store);
-        let mut memory = split.memory(0);
+        let mut memory = split.memory(0)?;
         let slots = memory.chunks_exact_mut(split.block);
         let keys = bucket.keys.clone();
         let mut parts = Distributor::new(keys, split, slots, end, ToStore(&store));
         let mut block = Vec::new();
         for extent in &bucket.extents {
-            block.resize(extent.bytes, 0);
+            resize(&mut block, extent.bytes, 0)?;
             store.borrow().read_at(&mut block, extent.offset).map_err(FilesError::Temporary)?;
             for_each_item(&block, bucket.key_bytes, items, |key, item| {
                 parts.push(bucket.keys.start + key, &block[item])
@@ -140,7 +141,7 @@ impl<'a, S: Store> Placer<'a, S> {
         let mut desk = self.desks.take();
         let bytes = bucket.bytes as usize;
         if desk.stored.len() < bytes {
-            desk.stored.resize(bytes, 0);
+            resize(&mut desk.stored, bytes, 0)?;
         }
         let stored = &mut desk.stored[..bytes];
         let mut rest = &mut *stored;
@@ -152,7 +153,7 @@ impl<'a, S: Store> Placer<'a, S> {
         let stored = &*stored;
         let offsets = &mut desk.offsets;
         offsets.clear();
-        offsets.resize(width(bucket) as usize, NONE);
+        resize(offsets, width(bucket) as usize, NONE)?;
         for_each_item(stored, bucket.key_bytes, self.job.items, |key, item| {
             // Below `NONE`, as the bucket is.
             let offset = item.start as u32;
@@ -163,7 +164,7 @@ impl<'a, S: Store> Placer<'a, S> {
             Ok(())
         })?;
         let mut ordered = self.blocks.take();
-        ordered.reserve_exact(bucket.item_bytes() as usize);
+        reserve(&mut ordered, bucket.item_bytes() as usize)?;
         for &offset in offsets.iter().filter(|&&offset| offset != NONE) {
             let rest = &stored[offset as usize..];
             let length = self.job.items.first(rest).ok_or_else(garbled)?;

@@ -1,18 +1,19 @@
 //! [`FileShuffle`]: the passes, one after the other.
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 
 use memchr::memchr_iter;
 
 use super::budget::Budget;
-use super::distribute::{Job, distribute, joined};
+use super::distribute::{Job, distribute, joined, start};
 use super::error::FilesError;
 use super::items::{Count, Items};
 use super::keys::Keys;
 use super::order::Order;
 use super::place::Placer;
+use super::room::reserve;
 use super::store::Store;
 use super::watch::{Pass, Watch};
 
@@ -65,7 +66,8 @@ impl FileShuffle {
     ///
     /// # Errors
     ///
-    /// [`FilesError::Read`], and [`FilesError::PartOfRecord`].
+    /// [`FilesError::Read`], [`FilesError::PartOfRecord`] and [`FilesError::Thread`];
+    /// [`FilesError::Order`] if memory could not be allocated.
     pub fn count(
         &self,
         source: &mut (impl Read + Seek + Send),
@@ -86,7 +88,7 @@ impl FileShuffle {
             }
             Items::Lines { delimiter } => {
                 watch.begin(Pass::Count, Some(bytes));
-                count_lines(source, delimiter, self.budget, watch).map_err(FilesError::Read)?
+                count_lines(source, delimiter, self.budget, watch)?
             }
         };
         source.seek(SeekFrom::Start(start)).map_err(FilesError::Read)?;
@@ -158,23 +160,25 @@ fn count_lines(
     delimiter: u8,
     budget: Budget,
     watch: &dyn Watch,
-) -> io::Result<Count> {
+) -> Result<Count, FilesError> {
     let mut count = Count { items: 0, bytes: 0, is_terminated: true };
     let step = budget.chunk();
     let read = thread::scope(|scope| {
         let (full, chunks) = sync_channel::<Vec<u8>>(1);
         let (used, empty) = channel::<Vec<u8>>();
-        let reader = scope.spawn(move || {
+        let read = move || {
             loop {
                 let mut chunk = empty.try_recv().unwrap_or_default();
                 chunk.clear();
-                chunk.reserve_exact(step);
-                let read = source.by_ref().take(step as u64).read_to_end(&mut chunk)?;
+                reserve(&mut chunk, step)?;
+                let read = source.by_ref().take(step as u64).read_to_end(&mut chunk);
+                let read = read.map_err(FilesError::Read)?;
                 if full.send(chunk).is_err() || read < step {
                     return Ok(());
                 }
             }
-        });
+        };
+        let reader = start(scope, read)?;
         for chunk in chunks {
             count.items += memchr_iter(delimiter, &chunk).count() as u64;
             count.bytes += chunk.len() as u64;

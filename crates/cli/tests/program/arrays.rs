@@ -94,6 +94,7 @@ fn numpy_reads_what_it_wrote() {
     let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let has_numpy = Command::new(&python).args(["-c", "import numpy"]).output();
     if !has_numpy.is_ok_and(|output| output.status.success()) {
+        println!("skipped: {python} has no NumPy");
         return;
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/arrays.py");

@@ -4,12 +4,13 @@ use std::fs::File;
 use std::process::Command;
 use std::sync::Arc;
 
-use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow_buffer::OffsetBuffer;
 use arrow_ipc::writer::FileWriter;
+use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 
-use crate::folder::{Folder, program};
+use crate::folder::{Folder, is_long, program};
 use crate::limits::limited;
 
 /// What the program takes by itself, and what the allocator and the formats do on top, in MiB.
@@ -50,9 +51,10 @@ fn fits(folder: &Folder, memory: u64, name: &str) {
 #[test]
 fn texts_of_a_dictionary_are_not_read_at_once() {
     let folder = Folder::new();
-    // A few long texts, which the file has once, and the rows many times: 160 MB.
+    // A few long texts, which the file has once, and the rows many times: 60 MB, or 160.
+    let count = if is_long() { 800 } else { 300 };
     let texts: Vec<String> = ["a", "b", "c"].map(|letter| letter.repeat(200_000)).into();
-    let texts = StringArray::from_iter_values((0..800).map(|k| &texts[k % 3]));
+    let texts = StringArray::from_iter_values((0..count).map(|k| &texts[k % 3]));
     write_parquet(&folder, "x.parquet", &with_numbers(Arc::new(texts)));
     fits(&folder, 8, "x.parquet");
 }
@@ -60,8 +62,12 @@ fn texts_of_a_dictionary_are_not_read_at_once() {
 #[test]
 fn long_lists_are_not_read_at_once() {
     let folder = Folder::new();
-    let list = |k: i32| Some((0..40_000).map(|item| Some((item + k) % 100)).collect::<Vec<_>>());
-    let lists = ListArray::from_iter_primitive::<Int32Type, _, _>((0..300).map(list));
+    // 60 MB, or 160: so that those of one row group would be too much.
+    let (count, length) = (if is_long() { 400 } else { 150 }, 50_000);
+    let items = Int64Array::from_iter_values((0..count * length as i64).map(|item| item % 100));
+    let field = Arc::new(Field::new_list_field(DataType::Int64, true));
+    let lengths = OffsetBuffer::from_lengths((0..count).map(|_| length));
+    let lists = ListArray::new(field, lengths, Arc::new(items), None);
     let rows = with_numbers(Arc::new(lists));
     write_parquet(&folder, "x.parquet", &rows);
     fits(&folder, 8, "x.parquet");

@@ -13,6 +13,11 @@ pub(crate) fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_bshuf"))
 }
 
+/// Whether the long forms of tests are asked for.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some()
+}
+
 /// A folder in which the program runs.
 pub(crate) struct Folder(TempDir);
 

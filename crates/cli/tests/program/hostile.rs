@@ -127,7 +127,43 @@ mod tables {
         Ok(())
     }
 
-    /// Many more files than the program is started for. A panic of a reader would be one here.
+    /// What reading and shuffling a file comes to. A panic of a reader would be one here.
+    fn read(folder: &Folder, name: &str) -> Result<(), TableError> {
+        let opened = fs::File::open(folder.path(name)).unwrap();
+        if name.ends_with("parquet") {
+            shuffle(folder, &ParquetTable::open(opened, 4 << 20)?)
+        } else {
+            shuffle(folder, &IpcTable::open(opened, 4 << 20)?)
+        }
+    }
+
+    /// Writes a file that was sent in to a folder. The package, unpacked by itself, has none.
+    #[track_caller]
+    fn was_sent_in(folder: &Folder, name: &str) -> bool {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+        match fs::read(corpus.join(name)) {
+            Ok(bytes) => folder.write(name, bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                println!("skipped: there is no {name}");
+                return false;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        true
+    }
+
+    /// The crate that reads this file panics.
+    #[test]
+    fn panics_of_a_reader_are_errors() {
+        let folder = Folder::new();
+        if was_sent_in(&folder, "panic-1.parquet") {
+            let error = read(&folder, "panic-1.parquet").unwrap_err();
+            let why = "is damaged: column start and length should not be negative";
+            assert_eq!(error.to_string(), why);
+        }
+    }
+
+    /// Many more files than the program is started for.
     #[test]
     fn readers_do_not_panic() {
         let folder = folder_with_both();
@@ -135,13 +171,7 @@ mod tables {
             let (file, mut refused) = (folder.read(name), 0);
             for seed in 100..600 {
                 folder.write(name, changed(&file, seed));
-                let opened = fs::File::open(folder.path(name)).unwrap();
-                let result = if name.ends_with("parquet") {
-                    ParquetTable::open(opened, 4 << 20).and_then(|table| shuffle(&folder, &table))
-                } else {
-                    IpcTable::open(opened, 4 << 20).and_then(|table| shuffle(&folder, &table))
-                };
-                refused += u32::from(result.is_err());
+                refused += u32::from(read(&folder, name).is_err());
             }
             assert!(refused > 250, "{name} {refused}");
         }
@@ -150,7 +180,6 @@ mod tables {
     #[test]
     fn files_that_were_sent_in_are_refused_at_once() {
         let folder = Folder::new();
-        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
         for (name, why) in [
             ("panic-1.parquet", "is damaged: column start and length should not be negative"),
             (
@@ -159,11 +188,8 @@ mod tables {
                  bytes for them",
             ),
         ] {
-            // The package, unpacked by itself, does not have them.
-            match fs::read(corpus.join(name)) {
-                Ok(bytes) => folder.write(name, bytes),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => panic!("{error}"),
+            if !was_sent_in(&folder, name) {
+                continue;
             }
             assert!(!run(&folder, name));
             let outcome = folder.run(&["--memory", "64M", "-o", "new", name], b"");

@@ -81,7 +81,7 @@ fn report_is_one_line() {
     let (seconds, after) = rest.split_once(", ").unwrap();
     assert_eq!(before, "lines 3, bytes 7");
     assert!(seconds.parse::<f64>().unwrap() < 60.0);
-    assert_eq!(after, "backend auto, seed 5, epoch 9");
+    assert_eq!(after, "backend cpu, seed 5, epoch 9");
 
     let head = folder.run(&["--seed", "5", "--head", "2"], b"ab\ncd\nef\n");
     assert!(head.stderr.starts_with("lines 2, bytes 6, "));

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use bijective_shuffle::Permutation;
 
-use crate::folder::{Folder, numbered, one_line, program};
+use crate::folder::{Folder, is_long, numbered, one_line, program};
 
 /// Some megabytes of lines of many lengths.
 fn text() -> Vec<u8> {
@@ -140,7 +140,7 @@ fn long_line_is_named() {
 /// In memory and not, which takes a minute, and 13 GB of disk.
 #[test]
 fn files_of_4_gib_are_shuffled() {
-    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+    if !is_long() {
         return;
     }
     let folder = Folder::new();
@@ -215,7 +215,7 @@ fn empty_lines_are_told_apart() {
 /// Takes some minutes, and 25 GB of disk.
 #[test]
 fn more_than_2_to_the_32_lines_are_shuffled() {
-    if std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_none() {
+    if !is_long() {
         return;
     }
     empty_lines_are_shuffled((1 << 32) + 5, "1G");

@@ -1,0 +1,56 @@
+//! [`reserve`], [`resize`] and [`filled`]: memory, or an error.
+
+use std::hint::black_box;
+
+use bijective_shuffle::Error;
+
+/// Makes room for so many more items, and no more.
+pub(super) fn reserve<T>(vec: &mut Vec<T>, more: usize) -> Result<(), Error> {
+    let bytes =
+        (vec.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
+    vec.try_reserve_exact(more).map_err(|_| Error::OutOfMemory { bytes })
+}
+
+/// Has a vector grow or shrink to a length.
+pub(super) fn resize<T: Clone>(vec: &mut Vec<T>, len: usize, value: T) -> Result<(), Error> {
+    reserve(vec, len.saturating_sub(vec.len()))?;
+    vec.resize(len, value);
+    Ok(())
+}
+
+/// So many times a value.
+///
+/// Zeros come from the system, and no thread has to write them before they are used. There is no
+/// way to ask for them that may fail, so it is asked first whether there is as much memory.
+pub(super) fn filled<T: Clone>(len: usize, value: T) -> Result<Vec<T>, Error> {
+    let mut room = Vec::<T>::new();
+    reserve(&mut room, len)?;
+    // A compiler may leave out memory that is not used.
+    drop(black_box(room));
+    Ok(vec![value; len])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_had_is_an_error() {
+        const LEN: usize = isize::MAX as usize / 4;
+        let expected = Err(Error::OutOfMemory { bytes: 4 * LEN as u64 + 4 });
+        let mut vec = vec![7_u32];
+        assert_eq!(reserve(&mut vec, LEN), expected);
+        assert_eq!(resize(&mut vec, LEN + 1, 0), expected);
+        assert_eq!(filled(LEN + 1, 0_u32).map(|_| ()), expected);
+        assert_eq!(vec, [7]);
+    }
+
+    #[test]
+    fn what_there_is_has_the_values() {
+        let mut vec = filled(3, 5_u8).unwrap();
+        resize(&mut vec, 5, 6).unwrap();
+        assert_eq!(vec, [5, 5, 5, 6, 6]);
+        resize(&mut vec, 1, 6).unwrap();
+        assert_eq!(vec, [5]);
+    }
+}
