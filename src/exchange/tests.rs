@@ -128,6 +128,13 @@ fn ranks_make_the_permutation_of_one_machine() {
     }
 }
 
+/// So few items that Miri can watch them.
+#[test]
+fn short_form_of_plans() {
+    let [even, _, odd] = divisions(17, 3);
+    check(&Permutation::new(17, 42), &odd, &even);
+}
+
 /// Ranks that hold few items each, of many slots, and a map that is not random at all.
 #[test]
 fn many_ranks_and_maps_that_are_not_random() {

@@ -42,13 +42,6 @@ pub(crate) fn rows_of_every_length(backend: &mut dyn UnderTest) {
     }
 }
 
-/// Rows that are drawn side by side, and longer ones.
-pub(crate) fn short_form(backend: &mut dyn UnderTest) {
-    for (len, rows) in [(5, 65), (300, 2)] {
-        check(backend, len, Seed::new(3), u64::MAX - 1000, rows);
-    }
-}
-
 /// Across the end of the epochs' low word, and up to the last epoch.
 pub(crate) fn rows_from_anywhere(backend: &mut dyn UnderTest) {
     // One in fifty rows of 252 has a word that is drawn again.

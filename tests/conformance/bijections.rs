@@ -11,7 +11,7 @@ use bijective_shuffle::{Trusted, Word};
 use proptest::prelude::*;
 
 /// Checks every law on the whole domain, point by point and in runs.
-pub(crate) fn check_everywhere<N: Word>(f: &dyn Bijection<N>, what: &str) {
+fn check_everywhere<N: Word>(f: &dyn Bijection<N>, what: &str) {
     let n = f.last().widen() as usize + 1;
     let mut slot_of = vec![usize::MAX; n];
     for slot in 0..n {
@@ -66,7 +66,7 @@ fn check_run<N: Word>(f: &dyn Bijection<N>, first: N, count: usize, what: &str) 
 }
 
 /// Checks round trips at one point, and short runs that end at the end of the domain.
-pub(crate) fn check_at<N: Word>(f: &dyn Bijection<N>, point: u64, what: &str) {
+fn check_at<N: Word>(f: &dyn Bijection<N>, point: u64, what: &str) {
     let last = f.last().widen();
     let point = point & u64::low_mask(64 - last.leading_zeros());
     let point = N::wrap(if point > last { point - last } else { point });

@@ -234,20 +234,6 @@ pub(crate) fn no_lie_loses_an_item(backend: &mut dyn UnderTest) {
     });
 }
 
-/// Each kind of lie once, by whichever entry point.
-pub(crate) fn short_form(backend: &mut dyn UnderTest) {
-    if !takes_lies(backend) {
-        return;
-    }
-    let (mut numbers, entries) = (Numbers(3), entries());
-    in_pools(backend, &[2], |backend| {
-        for kind in LIES {
-            let case = Case { kind, ..Case::random(&mut numbers, 9) };
-            while !case.check(backend, numbers.pick(&entries)) {}
-        }
-    });
-}
-
 /// Domains from which on there are threads, and waves of tiles for them.
 pub(crate) fn many_items_survive_each_lie(backend: &mut dyn UnderTest) {
     if !takes_lies(backend) || !backend.has_threads() {

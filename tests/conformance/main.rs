@@ -31,7 +31,6 @@ macro_rules! back_ends {
                 lies: lies_are_found no_lie_loses_an_item many_items_survive_each_lie;
                 permutations: permutations_as_maps permutations_cost_what_their_maps_cost;
                 refusals: what_does_not_fit_is_refused;
-                short_form: short_form;
                 together: columns_of_every_length columns_in_pools;
             }
         }
@@ -83,7 +82,6 @@ mod lies;
 mod particular;
 mod permutations;
 mod refusals;
-mod short_form;
 mod sizes;
 mod together;
 mod under_test;

@@ -13,13 +13,7 @@ use crate::items::{Ledger, SHAPES, Shape, Table, mix};
 use crate::under_test::{Direction, Given, UnderTest};
 
 /// Moves columns of some shapes there and back.
-pub(crate) fn check(
-    backend: &mut dyn UnderTest,
-    given: &Given,
-    len: usize,
-    shapes: &[Shape],
-    what: &str,
-) {
+fn check(backend: &mut dyn UnderTest, given: &Given, len: usize, shapes: &[Shape], what: &str) {
     if !backend.serves(given) {
         return;
     }

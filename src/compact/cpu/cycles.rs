@@ -421,6 +421,13 @@ mod tests {
         }
     }
 
+    /// So few rows that Miri can watch them, on one cycle.
+    #[test]
+    fn short_form_of_rows() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        assert!(pool.install(|| check(&Lcg::new(9, 5, 3).unwrap(), 512, 20)));
+    }
+
     #[test]
     fn other_permutations_are_followed_or_left_to_another_strategy() {
         // One cycle, on which every 64th place is a leader.

@@ -239,39 +239,58 @@ impl<P: Places> Unfilled<P> {
 
 #[cfg(test)]
 mod tests {
-    use rayon::ThreadPoolBuilder;
+    use rayon::{ThreadPool, ThreadPoolBuilder};
 
     use super::*;
     use crate::bijection::{FromSeed, GridFeistel, MulXorshift};
+    use crate::compact::{Compactor, Serial, Strategy, Workspace};
 
     /// Small domains are never evaluated in waves on their own, so this calls the waves directly.
+    fn check_waves(f: &dyn Bijection, len: usize, pool: &ThreadPool) {
+        let write = &WriteIndices;
+        let mut one = vec![0_u32; len];
+        in_order(&Values::of_any(f, one.len()), &mut one[..], write).unwrap();
+        let mut waves = vec![0_u32; len];
+        let trusted = f.trusted().unwrap();
+        let values = Values::of_trusted(&trusted, waves.len());
+        let mut buffer = Buffer::new();
+        let run = || in_waves(&values, &mut waves[..], &mut buffer, write);
+        pool.install(run).unwrap();
+        assert!(one == waves, "length {len}, {} threads", pool.current_num_threads());
+        if f.last() == len as u64 - 1 {
+            return;
+        }
+        let mut inverses = vec![0_u32; len];
+        let values = Values::by_inverses(&trusted, one.len(), &mut buffer).unwrap();
+        in_order(&values, &mut inverses[..], write).unwrap();
+        assert!(one == inverses, "length {len}, by inverses");
+    }
+
     #[test]
     fn waves_give_what_one_thread_gives() {
-        let write = &WriteIndices;
         for threads in [1, 2, 3, 7, 16] {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             for len in [1, 2, 1000, 32_767, 32_768, 32_769, 65_537, 150_000] {
-                let chain = MulXorshift::<8>::from_seed(len, 1);
-                let grid = GridFeistel::<12>::from_seed(len, 1);
-                for f in [&chain as &dyn Bijection, &grid] {
-                    let mut one = vec![0_u32; len as usize];
-                    in_order(&Values::of_any(f, one.len()), &mut one[..], write).unwrap();
-                    let mut waves = vec![0_u32; len as usize];
-                    let trusted = f.trusted().unwrap();
-                    let values = Values::of_trusted(&trusted, waves.len());
-                    let mut buffer = Buffer::new();
-                    let run = || in_waves(&values, &mut waves[..], &mut buffer, write);
-                    pool.install(run).unwrap();
-                    assert!(one == waves, "length {len}, {threads} threads");
-                    if f.last() == len - 1 {
-                        continue;
-                    }
-                    let mut inverses = vec![0_u32; len as usize];
-                    let values = Values::by_inverses(&trusted, one.len(), &mut buffer).unwrap();
-                    in_order(&values, &mut inverses[..], write).unwrap();
-                    assert!(one == inverses, "length {len}, by inverses");
-                }
+                check_waves(&MulXorshift::<8>::from_seed(len, 1), len as usize, &pool);
+                check_waves(&GridFeistel::<12>::from_seed(len, 1), len as usize, &pool);
             }
         }
+    }
+
+    /// A few hundred indexes and items, which Miri can watch. The items are boxes: one that is
+    /// there twice is memory that is freed twice.
+    #[test]
+    fn short_form_of_waves_and_moves() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let f = MulXorshift::<2>::from_seed(300, 1);
+        check_waves(&f, 300, &pool);
+        let mut order = vec![0_u32; 300];
+        Serial.indices(&f, &mut order).unwrap();
+        let mut items: Vec<_> = (0..300).map(Box::new).collect();
+        let mut workspace = Workspace::new().with_strategy(Strategy::Direct);
+        pool.install(|| workspace.shuffle(&f, &mut items)).unwrap();
+        assert!(items.iter().map(|item| **item).eq(order));
+        pool.install(|| workspace.unshuffle(&f, &mut items)).unwrap();
+        assert!(items.iter().map(|item| **item).eq(0..300));
     }
 }

@@ -89,8 +89,8 @@ fn any_length_is_moved_with_buckets_of_any_size() {
     }
 }
 
-/// Several buckets of a few hundred items, and several blocks of each, which Miri can watch. Of
-/// boxes, one that is lost or doubled is memory that is leaked or freed twice.
+/// Several buckets of a few hundred items, and several blocks of each, which Miri can watch. They
+/// are boxes: one that is there twice is memory that is freed twice.
 #[test]
 fn short_form_of_small_buckets() {
     let chain = MulXorshift::<2>::from_seed(260, 1);

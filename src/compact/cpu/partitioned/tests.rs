@@ -93,21 +93,21 @@ fn any_length_is_sorted_into_buckets_of_any_size() {
     }
 }
 
-/// Several buckets of a few hundred items, which Miri can watch.
+/// A few hundred items, which Miri can watch: in one bucket of the usual size, with gaps, and in
+/// several small ones without, since the gaps of small ones are not what the strategy expects.
 #[test]
-fn short_form_of_small_buckets() {
-    let chain = MulXorshift::<2>::from_seed(260, 1);
-    let full = Lcg::new(8, 5, 3).unwrap();
+fn short_form_of_few_items() {
     let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-    for (f, len) in [(&chain as &dyn Bijection, 260), (&full, 256)] {
-        let (f, p) = (f.trusted().unwrap(), permutation(f, len));
-        let small = |direction| {
-            let sorting = Sorting::new::<u64>(&f, len, direction, tuning::MOST_BUCKETS).unwrap();
-            let last = if direction == Direction::Shuffle { f.last() } else { len as u64 - 1 };
-            Sorting { buckets: Buckets::of_bits(7, last, tuning::MOST_BUCKETS), ..sorting }
-        };
-        pool.install(|| check_sorts(&p, small, |x| [mix(x) as u8; 3]));
-    }
+    let chain = MulXorshift::<2>::from_seed(260, 1);
+    let (f, p) = (chain.trusted().unwrap(), permutation(&chain, 260));
+    pool.install(|| check(&f, &p, tuning::MOST_BUCKETS, |x| [mix(x) as u8; 3]));
+    let full = Lcg::new(8, 5, 3).unwrap();
+    let (f, p) = (full.trusted().unwrap(), permutation(&full, 256));
+    let small = |direction| {
+        let sorting = Sorting::new::<u64>(&f, 256, direction, tuning::MOST_BUCKETS).unwrap();
+        Sorting { buckets: Buckets::of_bits(6, 255, tuning::MOST_BUCKETS), ..sorting }
+    };
+    pool.install(|| check_sorts(&p, small, mix));
 }
 
 #[test]
