@@ -44,6 +44,8 @@ def run(framework, number, folder):
             **os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(world),
             "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1",
             "CUDA_VISIBLE_DEVICES": gpus(world),
+            # Otherwise the host's name is looked up, which can take minutes without a network.
+            "GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo",
         }
         script = Path(__file__).with_name("loops.py")
         command = [sys.executable, "-W", "ignore", str(script), framework, str(number), str(folder)]
