@@ -46,10 +46,10 @@ use crate::word::Word;
 ///
 /// # Several streams
 ///
-/// Several calls may read one slice in several streams, at the same time. Whoever overwrites or
-/// drops the slice after that waits for all of them, and so does the stream that the slice was made
-/// in, whatever that does next: make a source in the stream of its shuffle if the two should not
-/// wait for each other. One case is left, which is cudarc's. If one of its own functions reads the
+/// Several calls may read one slice in several streams, at the same time. What overwrites or drops
+/// the slice after that waits for all of them, and so does the stream that the slice was made in,
+/// whatever that does next: make a source in the stream of its shuffle if the two should not wait
+/// for each other. One case is left, which is cudarc's. If one of its own functions reads the
 /// slice in a second stream after a call of ours, cudarc forgets our call, and a write in a third
 /// stream, in which the slice was not made, does not wait for it. Have that stream
 /// [wait](cudarc::driver::CudaStream::join) for the call's before it writes.

@@ -110,7 +110,7 @@ unsafe fn in_stream(
         context.bind_to_thread().map_err(failed)?;
         // SAFETY: the caller promises the stream, and its context is current.
         let borrowed = unsafe { context.wrap_borrowed_stream(theirs) };
-        // SAFETY: as above.
+        // SAFETY: the stream exists, as the caller promises, and asking changes nothing.
         if is(unsafe { result::stream::is_capturing(theirs) }.map_err(failed)?) {
             let kept = graph::Kept::ready(&gpu.cuda, reserve)?;
             return kept.captured(&borrowed, work);

@@ -31,8 +31,8 @@ static TURN: Mutex<()> = Mutex::new(());
 /// A slice that a stream uses. Drop it when all that uses the slice is in the stream: the slice is
 /// not freed or otherwise used before that has finished, as far as the module's text says.
 ///
-/// A call that is captured in a graph changes no events, since it uses nothing yet. Whoever
-/// launches the graph orders it with the slices' other users, as
+/// A call that is captured in a graph changes no events, since it uses nothing yet. The program
+/// that launches the graph orders it with the slices' other users, as
 /// [`with_capture`](crate::Cuda::with_capture) demands.
 #[must_use]
 pub(crate) struct InUse<'a> {
@@ -57,7 +57,7 @@ pub(crate) fn reading<'a, T>(
 
 /// Takes a slice into use that a stream writes. Returns its address.
 ///
-/// Its writers are in order, since each borrows it mutably, but for those of two parts of it. They
+/// Writers of a whole slice are in order, since each borrows it mutably. Writers of two parts of it
 /// have one event, and the stream that the slice was made in waits for that when it is dropped.
 pub(crate) fn writing<'a, T, A: DeviceArrayMut<T>>(
     slice: &'a mut A,
