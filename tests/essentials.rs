@@ -1,6 +1,7 @@
 //! The tests of `suite` and `conformance` that CI runs in other builds too: without default
-//! features, and without overflow and debug checks. They are compiled by themselves, which takes a
-//! fraction of the time; `cargo test` leaves this program out, and runs them in those.
+//! features, without overflow and debug checks, and by Miri (`.ci/sanitize`). They are compiled by
+//! themselves, which takes a fraction of the time; `cargo test` leaves this program out, and runs
+//! them in those.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -9,5 +10,7 @@ mod common;
 mod bijections;
 #[path = "suite/golden.rs"]
 mod golden;
+#[path = "suite/sampler.rs"]
+mod sampler;
 #[path = "suite/views/mod.rs"]
 mod views;

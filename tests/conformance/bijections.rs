@@ -90,6 +90,14 @@ fn bijective_on_every_small_domain() {
     }
 }
 
+/// So few points that Miri can watch them.
+#[test]
+fn short_form_of_every_family() {
+    for (name, f) in every_family(4, 3) {
+        check_everywhere(&*f, name);
+    }
+}
+
 #[test]
 fn narrow_words_agree_on_every_small_domain() {
     for bits in 1..=12 {

@@ -211,6 +211,19 @@ proptest! {
     }
 }
 
+/// So few items that Miri can watch them: two ranks, and then three from where they stopped.
+#[test]
+fn short_form_of_ranks() {
+    let order = order_of(25, 42, 0);
+    let builder = Sampler::builder(25, 42).batch(3).tail(Tail::Short);
+    let mut two = ranks(&builder, 2);
+    let begun: Vec<_> = two.iter_mut().map(|sampler| next(sampler).unwrap()).collect();
+    assert_eq!(begun, expected(&order, 2, 3, Tail::Short)[0]);
+    let mut three = ranks(&builder, 3);
+    three.iter_mut().for_each(|sampler| sampler.resume(&two[0].state()).unwrap());
+    assert_eq!(steps_of(&mut three), expected(&order[6..], 3, 3, Tail::Short));
+}
+
 /// Batches of several parts are those of the definition; one that is stopped, wherever, is not
 /// taken, and comes another time.
 #[test]

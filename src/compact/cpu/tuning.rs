@@ -7,7 +7,7 @@
 use crate::base::machine;
 
 /// A size, and the one for Miri, where a few hundred items have to be many: of several chunks,
-/// tiles, waves and buckets, and for several threads.
+/// tiles and waves, read in several turns, and for several threads.
 const fn size(usual: usize, for_miri: usize) -> usize {
     if cfg!(miri) { for_miri } else { usual }
 }
@@ -142,7 +142,7 @@ pub(crate) const fn exchanged_bits<T>(block_bytes: usize) -> u32 {
 /// The items of the blocks that a thread reads at a time. Their destinations are evaluated
 /// together, since the evaluators are slow at a few, and the atomic operations for their blocks
 /// come together, since each first waits for all stores before it.
-pub(crate) const COLLECTED_ITEMS: usize = 1 << 11;
+pub(crate) const COLLECTED_ITEMS: usize = size(1 << 11, 1 << 4);
 
 /// The most blocks that a thread reads at a time.
 pub(crate) const MOST_STEPS: usize = 64;
@@ -202,7 +202,7 @@ pub(crate) fn bucket_bits(item_bytes: usize) -> Option<u32> {
 }
 
 /// The most bytes of a bucket's items.
-const BUCKET_BYTES: usize = size(1 << 19, 1 << 14);
+const BUCKET_BYTES: usize = 1 << 19;
 
 /// The largest item, in bytes, that the strategy moves: two fit a block.
 const LARGEST_EXCHANGED: usize = 256;

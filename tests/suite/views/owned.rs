@@ -47,6 +47,19 @@ fn owned_iterators_are_saved_and_resumed_anywhere() {
     assert_eq!(other.unwrap_err(), Error::Saved(SavedError::ForeignCursor));
 }
 
+/// So few indexes that Miri can watch them.
+#[test]
+fn short_form_of_cursors() {
+    let p = Permutation::new(40, 7);
+    let expected = p.to_vec();
+    let mut shard = p.clone().into_iter().shard_strided(1, 3).unwrap();
+    let mine = || expected.iter().skip(1).step_by(3).copied();
+    assert!(shard.by_ref().take(5).eq(mine().take(5)));
+    let cursor = shard.cursor().to_string().parse().unwrap();
+    assert!(p.resume(&cursor).unwrap().eq(mine().skip(5)));
+    assert!(shard.eq(mine().skip(5)));
+}
+
 #[test]
 fn a_walk_has_a_name() {
     let walk: Walk = Permutation::walk(1000, 3);
