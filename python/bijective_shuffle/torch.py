@@ -107,7 +107,7 @@ class _Iteration:
 
     def _draw(self) -> Sampler:
         """The sampler to draw from, which is the last one that was drawn from then."""
-        sampler = self._sampler or self._begin()
+        sampler = self._begin() if self._sampler is None else self._sampler
         if self._changes != self._owner._changes:
             raise ValueError(
                 "this iteration began before the sampler was sent to another place: begin another "
@@ -119,7 +119,7 @@ class _Iteration:
 
     def place(self) -> _Place:
         if self._sampler is None:
-            return self.start or self._owner._next
+            return self._owner._next if self.start is None else self.start
         return self._sampler.epoch, self._sampler.consumed
 
     def suspend(self) -> None:
@@ -234,7 +234,7 @@ class _Loops:
             raise ValueError(f"there is no position after {items} items")
         # Only the first rank's sampler draws where Accelerate dispatches batches.
         begun = None if self._last is None else self._last.start
-        epoch, taken = begun or self._next
+        epoch, taken = self._next if begun is None else begun
         return {_STATE: self._text((epoch, min(taken + operator.index(items), self._n)))}
 
     def _begin(self, sampler: Sampler) -> _Place:

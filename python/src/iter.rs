@@ -134,8 +134,9 @@ impl Indexes {
         length(self.turns.at_once(py, |values| values.left())?, "indexes", "itertools.islice")
     }
 
-    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        self.turns.at_once(py, |values| values.left() > 0)
+    /// Always, as of other iterators.
+    fn __bool__(&self) -> bool {
+        true
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -195,8 +196,9 @@ impl Chunks {
         length(self.left(py)?, "chunks", "itertools.islice")
     }
 
-    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.left(py)? > 0)
+    /// Always, as of other iterators.
+    fn __bool__(&self) -> bool {
+        true
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -159,9 +159,9 @@ impl Sampler {
         length(self.steps_left(py)?, "steps", ".steps_left")
     }
 
-    /// Whether a step is left in this epoch.
-    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.steps_left(py)? > 0)
+    /// Always, or `sampler or ..` would take another one at the end of an epoch.
+    fn __bool__(&self) -> bool {
+        true
     }
 
     /// The current position, as text.

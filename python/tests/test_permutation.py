@@ -107,7 +107,7 @@ def test_the_length_of_an_iterator_is_what_is_left():
             next(chunks)
             assert len(indexes) == len(of) - 1030 == len(list(indexes))
             assert len(chunks) == -(-len(of) // 1500) - 1 == len(list(chunks))
-            assert len(indexes) == len(chunks) == 0 and not indexes and not chunks
+            assert len(indexes) == len(chunks) == 0
             assert next(indexes, None) is next(chunks, None) is None
             assert "0 left" in repr(indexes) and "0 left" in repr(chunks)
     long = bs.Permutation.walk(2**64 - 1, 1)

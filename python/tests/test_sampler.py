@@ -125,7 +125,8 @@ def test_the_length_of_a_sampler_is_the_number_of_steps_that_are_left():
         assert len(sampler) == sampler.steps_left == left and sampler
         assert repr(sampler).endswith(f"at item {sampler.consumed} of epoch 0>")
         next(sampler)
-    assert len(sampler) == 0 and not sampler and sampler.next_batch() is None
+    assert len(sampler) == 0 and sampler.next_batch() is None
+    assert sampler, "a sampler at the end of its epoch is still there"
     sampler.next_epoch()
     assert len(sampler) == len(list(sampler)) == 17
     assert len(bs.Sampler(10, 1, batch=100, tail="drop")) == 0
