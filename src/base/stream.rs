@@ -12,10 +12,8 @@ use core::ptr;
 /// The size of a cache line in bytes.
 pub(crate) const LINE: usize = 64;
 
-/// Whether a tool watches each access to memory, so that all of them have to be plain Rust: Miri
-/// has no assembly, and a sanitizer of the compiler does not see what it stores. `.ci/sanitize`
-/// sets the condition for the latter.
-const IS_WATCHED: bool = cfg!(any(miri, bijective_shuffle_sanitized));
+/// Whether Miri interprets this (`.ci/sanitize`), which knows no assembly.
+const IS_INTERPRETED: bool = cfg!(miri);
 
 /// Copies whole cache lines. Other threads see them only after [`publish`].
 ///
@@ -26,7 +24,7 @@ const IS_WATCHED: bool = cfg!(any(miri, bijective_shuffle_sanitized));
 #[inline(always)]
 pub(crate) unsafe fn stream_lines(from: *const u8, to: *mut u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    if !IS_WATCHED {
+    if !IS_INTERPRETED {
         for line in 0..lines {
             // Intrinsics would form vectors of bytes that may be uninitialised, such as padding.
             //
@@ -104,7 +102,7 @@ pub(crate) fn prefetch_lines(from: *const u8, lines: usize) {
 #[inline(always)]
 pub(crate) fn prefetch_lines_to_write(from: *const u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]
-    if !IS_WATCHED {
+    if !IS_INTERPRETED {
         for line in 0..lines {
             let address = from.wrapping_add(line * LINE);
             // The intrinsic becomes a prefetch for reading unless the target has a feature that
@@ -153,7 +151,7 @@ impl Drop for Publish {
 /// to other threads that it is done.
 pub(crate) fn publish() {
     #[cfg(target_arch = "x86_64")]
-    if !IS_WATCHED {
+    if !IS_INTERPRETED {
         // SAFETY: every x86-64 machine has SSE, and a fence accesses no memory: it only orders
         // other accesses.
         unsafe { core::arch::x86_64::_mm_sfence() };
