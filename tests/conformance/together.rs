@@ -100,7 +100,8 @@ fn rows_of_any_width() {
 #[test]
 fn rows_must_be_whole() {
     let mut items = [0_u8; 12];
-    for width in [0, 5, 13] {
+    assert_eq!(Rows::new(&mut items, 0).unwrap_err(), Error::Rows(RowsError::NoWidth));
+    for width in [5, 13] {
         let error = Rows::new(&mut items, width).unwrap_err();
         assert_eq!(error, Error::Rows(RowsError::NotWhole { len: width as u64, actual: 12 }));
     }
