@@ -13,6 +13,7 @@ use core::ptr;
 pub(crate) const LINE: usize = 64;
 
 /// Whether Miri interprets this (`.ci/sanitize`), which knows no assembly.
+#[cfg(target_arch = "x86_64")]
 const IS_INTERPRETED: bool = cfg!(miri);
 
 /// Copies whole cache lines. Other threads see them only after [`publish`].
