@@ -6,6 +6,9 @@ use crate::sheet::Sheet;
 /// The file with the rows, which `python/benches/shows.py` writes.
 pub(super) const FILE: &str = "python";
 
+/// Short calls on a GPU, and what they took before they ran in the caller's stream.
+const SHORT_CALLS: [&str; 2] = ["python-gpu-small", "python-gpu-small-before"];
+
 const COLUMNS: [&str; 4] = ["what", "ours", "theirs", "theirs / ours"];
 
 pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), String> {
@@ -15,6 +18,11 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let in_short = in_short(&sheet).map_err(failed)?;
     computed.block("python", conditions_of(&sheet) + &table(&COLUMNS, &rows));
     computed.block("python in short", in_short);
+    for file in SHORT_CALLS {
+        let sheet = results.sheet(file)?;
+        let rows = self::rows(&sheet).map_err(|why| format!("{file}.csv: {why}"))?;
+        computed.block(file, conditions_of(&sheet) + &table(&COLUMNS, &rows));
+    }
     Ok(())
 }
 
