@@ -75,6 +75,7 @@ pub mod reproducibility {}
 /// What is tested, and how to run it.
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
+/// [proof]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/proof.md
 /// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 #[doc = include_str!("../docs/testing.md")]
 pub mod testing {}
