@@ -14,8 +14,6 @@
 
 pub mod affine;
 mod backend;
-mod base;
-pub mod bijection;
 mod compact;
 // The GPU engine is built only where CUDA has drivers. The same condition is in Cargo.toml, for the
 // engine's dependencies, and on every other item that belongs to the engine alone.
@@ -24,29 +22,33 @@ mod cuda;
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 #[path = "cuda/unavailable.rs"]
 mod cuda;
-mod error;
 pub mod exchange;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod permutation;
+#[cfg(test)]
+mod plain;
 pub mod prelude;
 pub mod rng;
 mod sampler;
-mod seed;
 mod slice;
 #[cfg(feature = "stats")]
 pub mod stats;
-mod word;
 
 pub use backend::Backend;
 #[doc(inline)]
-pub use bijection::device::DeviceSource;
+pub use bijective_shuffle_core::bijection;
+use bijective_shuffle_core::engine;
 #[doc(inline)]
-pub use bijection::from_seed::FromSeed;
+pub use bijective_shuffle_core::{
+    Bijection, DeviceSource, FromSeed, KeyDomain, KeyStream, Passes, Seed, Trusted,
+    TrustedBijection, Word,
+};
 #[doc(inline)]
-pub use bijection::passes::Passes;
-#[doc(inline)]
-pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
+pub use bijective_shuffle_core::{
+    BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
+    SamplerError, SavedError, Unavailable, ViewError,
+};
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[doc(inline)]
 pub use cuda::Cuda;
@@ -56,17 +58,11 @@ pub use cuda::{
     CudaArrays, CudaExchange, CudaGroup, CudaGroupArrays, CudaStrategy, CudaStreams, CudaWorkspace,
     DeviceArray, DeviceArrayMut, DeviceGenerator, DeviceNumber, NcclId,
 };
-pub use error::{
-    BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
-    SamplerError, SavedError, Unavailable, ViewError,
-};
 pub use permutation::{
     Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, Permutations, SurvivorIndex, Walk,
 };
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
-pub use seed::{KeyDomain, KeyStream, Seed};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
-pub use word::Word;
 
 /// Re-exported in the version that this crate uses: [`FromSeed`] draws from its generator traits.
 pub use rand_core;

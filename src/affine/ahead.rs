@@ -1,8 +1,8 @@
 //! [`Ahead`]: prefetches a tile while the tile before it is written.
 
 use super::tiles::{Tiling, combinations};
-use crate::base::memory::SharedPtr;
-use crate::base::stream;
+use crate::engine::base::memory::SharedPtr;
+use crate::engine::base::stream;
 
 /// The source's runs of a tiling, to be prefetched in parts. The hardware cannot predict them, and
 /// memory should never be idle: a core that first reads a tile and then writes it takes the time of

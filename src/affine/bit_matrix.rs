@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::subspace::Echelon;
-use crate::error::{BijectionError, Error, MatrixError};
-use crate::word::Word;
+use crate::Word;
+use crate::{BijectionError, Error, MatrixError};
 
 /// A square matrix of bits, with up to 64 rows and columns, over the field GF(2): addition is
 /// exclusive or, and multiplication is and.

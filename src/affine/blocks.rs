@@ -18,11 +18,11 @@ use core::ptr;
 use super::ahead::Ahead;
 use super::subspace::Echelon;
 use super::tiles::{Coordinates, Tiling, combinations};
+use crate::Bijection;
 use crate::affine::Affine;
-use crate::base::memory::SharedPtr;
-use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::base::stream;
-use crate::bijection::Bijection;
+use crate::engine::base::memory::SharedPtr;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::base::stream;
 
 /// The number of items in a side of a square, and its logarithm.
 const SIDE: usize = 8;

@@ -1,7 +1,7 @@
 //! Triangular factors of invertible matrices: [`Plu`] and [`Ulp`].
 
 use super::BitMatrix;
-use crate::error::{Error, MatrixError};
+use crate::{Error, MatrixError};
 
 /// The factorisation `A = P L U` of a matrix into a bit permutation, a unit lower triangular matrix
 /// and a unit upper triangular matrix.

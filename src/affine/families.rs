@@ -4,9 +4,9 @@ use rand_core::Rng;
 
 use super::BitMatrix;
 use super::subspace::Echelon;
-use crate::error::{Error, MatrixError};
-use crate::seed::{KeyDomain, Seed};
-use crate::word::Word;
+use crate::Word;
+use crate::{Error, MatrixError};
+use crate::{KeyDomain, Seed};
 
 impl BitMatrix {
     /// The identity matrix.

@@ -14,10 +14,10 @@ use super::shares::Shares;
 use super::subspace::Echelon;
 use super::tiles::Tiling;
 use super::{BitMatrix, tuning};
+use crate::Bijection;
+use crate::Error;
 use crate::affine::Affine;
-use crate::base::memory::{Buffer, SharedPtr, assume_init};
-use crate::bijection::Bijection;
-use crate::error::Error;
+use crate::engine::base::memory::{Buffer, SharedPtr, assume_init};
 
 /// Permutes an array in place by an affine map: item `x` moves to place `A x ^ c`.
 ///
@@ -252,7 +252,7 @@ impl Exchange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::FromSeed;
+    use crate::FromSeed;
 
     /// Checks the map that moves bit `j` to place `to[j]` and adds `offset`.
     fn check(to: &[u32], offset: u64) {

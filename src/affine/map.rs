@@ -3,12 +3,12 @@
 use rand_core::Rng;
 
 use super::BitMatrix;
-use crate::base::check::check_bits;
-use crate::base::simd::PerLevel;
-use crate::bijection::lanes::{BLOCK, Lanes, each, uncounted};
-use crate::bijection::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
-use crate::error::{BijectionError, Error};
-use crate::word::{Word, bits_for};
+use crate::engine::base::check::check_bits;
+use crate::engine::base::simd::PerLevel;
+use crate::engine::bijection::lanes::{BLOCK, Lanes, each, uncounted};
+use crate::engine::word::{Word, bits_for};
+use crate::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::{BijectionError, Error};
 
 /// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over
 /// GF(2): a bit matrix multiply complement permutation (Cormen 1993; Bouverot-Dupuis and Sheeran,
@@ -181,7 +181,7 @@ impl<N: Word> Part<N> {
     fn value(&self, x: N) -> N {
         let mut value = self.offset;
         for (j, &column) in self.columns.iter().enumerate() {
-            value = value ^ (column & (N::zero().wrapping_sub(&(x >> j & N::one()))));
+            value = value ^ (column & (N::ZERO.wrapping_sub(x >> j & N::ONE)));
         }
         value
     }
@@ -199,7 +199,7 @@ impl<N: Word> Part<N> {
             return;
         }
         let bits = self.columns.len().min(RUN_BITS);
-        let mut table = [M::zero(); 1 << RUN_BITS];
+        let mut table = [M::ZERO; 1 << RUN_BITS];
         for (j, column) in self.columns[..bits].iter().enumerate() {
             let (done, next) = table.split_at_mut(1 << j);
             for (next, &done) in next.iter_mut().zip(&*done) {
@@ -229,7 +229,7 @@ impl<N: Word> Lanes for Part<N> {
         let mut values = [self.offset; BLOCK];
         for (j, &column) in uncounted(&self.columns).iter().enumerate() {
             for (value, &point) in values.iter_mut().zip(&*points) {
-                *value = *value ^ (column & N::zero().wrapping_sub(&(point >> j & N::one())));
+                *value = *value ^ (column & N::ZERO.wrapping_sub(point >> j & N::ONE));
             }
         }
         *points = values;
@@ -291,7 +291,7 @@ impl<N: Word> Bijection<N> for Affine<N> {
     }
 
     fn device_source(&self) -> Option<DeviceSource> {
-        let text = include_str!("../../gpu/bijection/affine.cuh");
+        let text = r#"#include "bijection/affine.cuh""#;
         let words = |part: &Part<N>| {
             // An array cannot have 0 columns, so with 0 bits it has one unused column.
             let unused = self.bits() == 0;
@@ -331,8 +331,8 @@ impl<N: Word> core::fmt::Debug for Affine<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::lanes::check;
-    use crate::error::MatrixError;
+    use crate::MatrixError;
+    use crate::engine::bijection::lanes::check;
 
     #[test]
     fn lanes_agree_with_single_points() {

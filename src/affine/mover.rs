@@ -8,10 +8,10 @@ use core::ptr;
 use super::ahead::Ahead;
 use super::tiles::{Tile, Tiling, combinations};
 use super::tuning;
+use crate::Bijection;
 use crate::affine::Affine;
-use crate::base::memory::SharedPtr;
-use crate::base::stream;
-use crate::bijection::Bijection;
+use crate::engine::base::memory::SharedPtr;
+use crate::engine::base::stream;
 
 /// The tabulated offsets of a tiling. Slots are numbered along the source's runs: fetching a tile
 /// copies whole runs, and each run of the target is gathered from the slots. (With slots numbered

@@ -10,8 +10,8 @@ use super::in_place::{InPlace, Memory};
 use super::parm::index_bits;
 use super::permute::check_length;
 use super::{BitMatrix, tuning};
+use crate::Error;
 use crate::affine::Affine;
-use crate::error::Error;
 
 /// A sequence of steps that permute an array by affine maps and, in between, apply a function to
 /// pairs of neighbours.
@@ -198,7 +198,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::affine::parm;
-    use crate::error::{BijectionError, MatrixError};
+    use crate::{BijectionError, MatrixError};
 
     fn order<T: PartialOrd>(a: &mut T, b: &mut T) {
         if *a > *b {

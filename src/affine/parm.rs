@@ -3,7 +3,7 @@
 use super::in_place::{InPlace, Memory};
 use super::{BitMatrix, tuning};
 use crate::affine::Affine;
-use crate::error::{Error, MatrixError};
+use crate::{Error, MatrixError};
 
 /// Applies a function to the two parts into which a mask divides an array, and puts the items back:
 /// the combinator `parm` of Bouverot-Dupuis and Sheeran (2023, section 7).
@@ -118,9 +118,9 @@ impl Affine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BijectionError;
     use crate::affine::{permute_in_place, permuted};
-    use crate::bijection::{Bijection, FromSeed};
-    use crate::error::BijectionError;
+    use crate::{Bijection, FromSeed};
 
     #[test]
     fn parts_are_those_of_the_definition() {

@@ -8,10 +8,10 @@ use super::mover::Mover;
 use super::shares::Shares;
 use super::tiles::Tiling;
 use super::tuning;
+use crate::Bijection;
+use crate::Error;
 use crate::affine::Affine;
-use crate::base::memory::{Buffer, SharedPtr};
-use crate::bijection::Bijection;
-use crate::error::Error;
+use crate::engine::base::memory::{Buffer, SharedPtr};
 
 /// Permutes an array into another by an affine map: `out[A x ^ c] = source[x]`.
 ///
@@ -70,7 +70,7 @@ pub fn permute<T: Copy + Send + Sync>(
 /// ```
 pub fn permuted<T: Copy + Send + Sync>(map: &Affine, source: &[T]) -> Result<Vec<T>, Error> {
     check_length(map, source.len())?;
-    let mut out = crate::base::check::try_with_capacity(source.len())?;
+    let mut out = crate::engine::base::check::try_with_capacity(source.len())?;
     let (copy, mut memory) = (Copying::new::<T>(map), Buffer::default());
     let memory = memory.room(copy.room())?;
     // SAFETY: `out` has room for as many items as the map has points, in memory of its own.

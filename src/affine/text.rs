@@ -4,7 +4,7 @@ use core::fmt::{self, Write as _};
 use core::str::FromStr;
 
 use super::BitMatrix;
-use crate::error::{Error, MatrixError};
+use crate::{Error, MatrixError};
 
 impl fmt::Display for BitMatrix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +73,7 @@ fn parse_row(line: &str, bits: u32) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::BijectionError;
+    use crate::BijectionError;
 
     #[test]
     fn text_is_read_as_it_is_written() {

@@ -29,8 +29,8 @@
 
 use super::BitMatrix;
 use super::subspace::Echelon;
+use crate::Word;
 use crate::affine::Affine;
-use crate::word::Word;
 
 /// The tiling of an affine map.
 #[derive(Clone, Debug)]
@@ -296,8 +296,8 @@ impl Coordinates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Bijection;
     use crate::affine::BitMatrix;
-    use crate::bijection::Bijection;
 
     /// Follows every item through its tile.
     fn check(map: &Affine, run: u32, least: u32) {

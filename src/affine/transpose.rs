@@ -5,9 +5,9 @@ use core::ptr;
 
 use super::shares::Shares;
 use super::tuning;
-use crate::base::memory::{Buffer, SharedPtr};
-use crate::base::stream;
-use crate::error::{Error, MatrixError};
+use crate::engine::base::memory::{Buffer, SharedPtr};
+use crate::engine::base::stream;
+use crate::{Error, MatrixError};
 
 /// Transposes an array of `rows` rows and `columns` columns, stored row by row, into another:
 /// `out[column * rows + row] = source[row * columns + column]`.

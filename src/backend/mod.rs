@@ -6,7 +6,7 @@ mod engine;
 
 pub(crate) use engine::Engine;
 
-use crate::error::Error;
+use crate::Error;
 
 /// The hardware on which a permutation is computed and applied. The result is the same on all of
 /// them.

@@ -1,7 +1,7 @@
 //! Describing what is wrong with a bijection in its own terms: how many slots survive, and which
 //! slots collide.
 
-use crate::error::{Defect, Error};
+use crate::{Defect, Error};
 
 /// The error for a number of survivors that is not the length.
 pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
@@ -14,7 +14,7 @@ pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
 /// The number of slots that are evaluated at a time.
 const RUN: usize = 1 << 10;
 
-/// An error of [`check_in_order`](crate::base::check::check_in_order) with the bijection's slots
+/// An error of [`check_in_order`](crate::engine::base::check::check_in_order) with the bijection's slots
 /// instead of places among those that survived. `last` is the last slot that was evaluated, and
 /// `run` evaluates a run again.
 ///

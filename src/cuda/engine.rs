@@ -17,8 +17,8 @@ use super::shuffle::job::any_address;
 use super::shuffle::movement::Array;
 use super::shuffle::passes::there_and_back;
 use super::shuffle::strategy::CudaStrategy;
-use crate::bijection::Bijection;
-use crate::error::{Error, GpuError};
+use crate::Bijection;
+use crate::{Error, GpuError};
 
 /// The engine on an NVIDIA GPU, on one of its streams.
 ///

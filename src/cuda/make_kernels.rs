@@ -5,7 +5,7 @@ use super::promised;
 pub use super::promised::Promised;
 use super::runtime::nvrtc::{Nvrtc, Target};
 use super::runtime::program;
-use crate::error::Error;
+use crate::Error;
 
 /// All embedded kernels for an architecture, such as 90, in the order of their groups.
 ///

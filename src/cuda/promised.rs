@@ -19,10 +19,11 @@ use super::shuffle::movement::{Array, Movement};
 use super::shuffle::strategy::{self, CudaStrategy};
 use crate::Seed;
 use crate::affine::{Affine, Network};
-use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::bijection::Standard;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
-use crate::error::{Error, GpuError};
+use crate::{Bijection, FromSeed};
+use crate::{Error, GpuError};
 
 /// The strategies whose kernels are embedded.
 const STRATEGIES: [CudaStrategy; 2] = [CudaStrategy::Auto, CudaStrategy::SinglePass];

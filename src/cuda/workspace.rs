@@ -18,12 +18,12 @@ use super::shuffle::job::any_address;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
-use crate::base::check::check_word;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::check_word;
 
 /// The GPU engine on slices in device memory, with kernels and working memory that it keeps from
 /// call to call.

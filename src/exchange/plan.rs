@@ -9,11 +9,11 @@ use super::division::{Division, Owners};
 use super::lanes::Lanes;
 use super::rounds::Runs;
 use super::shifted::Shifted;
-use crate::base::check::try_with_capacity;
-use crate::bijection::Bijection;
+use crate::Bijection;
 use crate::compact::Workspace;
-use crate::error::{Error, ExchangeError};
+use crate::engine::base::check::try_with_capacity;
 use crate::permutation::Permutation;
+use crate::{Error, ExchangeError};
 
 /// The number of items whose destinations are counted at a time.
 const RUN: usize = 1 << 10;

@@ -5,9 +5,9 @@ use core::str::FromStr;
 
 use super::Permutation;
 use super::index::Landmark;
-use crate::base::saved;
-use crate::bijection::Bijection;
-use crate::error::{Error, SavedError};
+use crate::Bijection;
+use crate::engine::base::saved;
+use crate::{Error, SavedError};
 
 /// The position of an [`Iter`](crate::Iter): seven numbers, from which a later process
 /// [resumes](Permutation::resume) the iteration.

@@ -23,11 +23,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::tuning;
-use crate::base::check::try_with_capacity;
-use crate::base::parallel;
-use crate::bijection::Bijection;
+use crate::Bijection;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
-use crate::error::{Defect, Error, ViewError};
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::parallel;
+use crate::{Defect, Error, ViewError};
 
 /// The index by which [`Permutation::get`](crate::Permutation::get) and
 /// [`position`](crate::Permutation::position) find places and slots where the length does not fill
@@ -491,7 +491,8 @@ impl fmt::Debug for SurvivorIndex {
 #[cfg(all(test, feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod tests {
     use super::*;
-    use crate::bijection::{FromSeed, Standard};
+    use crate::FromSeed;
+    use crate::bijection::Standard;
 
     #[test]
     fn blocks_that_another_counts_give_the_same_index() {

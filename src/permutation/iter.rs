@@ -8,9 +8,10 @@ use core::marker::PhantomData;
 use super::ahead::Ahead;
 use super::index::Landmark;
 use super::{Cursor, Permutation};
-use crate::base::check::or_panic;
-use crate::bijection::{Bijection, Standard};
-use crate::error::{Error, ViewError};
+use crate::Bijection;
+use crate::bijection::Standard;
+use crate::engine::base::check::or_panic;
+use crate::{Error, ViewError};
 
 /// The iterator over the indexes of a borrowed permutation; see [`Indexes`].
 pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;

@@ -1,14 +1,15 @@
 //! [`Permutations`]: many independent permutations of one length.
 
+use crate::FromSeed;
+use crate::Seed;
+use crate::Word;
 use crate::backend::{Backend, Engine};
-use crate::base::check::{check_word, or_panic, try_with_capacity};
-use crate::bijection::{FromSeed, Standard};
+use crate::bijection::Standard;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{Compactor, Direction};
-use crate::error::{Error, RowsError};
+use crate::engine::base::check::{check_word, or_panic, try_with_capacity};
 use crate::permutation::Permutation;
-use crate::seed::Seed;
-use crate::word::Word;
+use crate::{Error, RowsError};
 
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
 /// permutation tests, Shapley values, or a bootstrap.

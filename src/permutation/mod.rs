@@ -29,14 +29,15 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
+use crate::Error;
+use crate::Seed;
+use crate::Word;
 use crate::backend::Backend;
-use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
-use crate::base::parallel;
-use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
+use crate::bijection::{CycleWalk, Standard};
 use crate::compact::{Compactor, Direction};
-use crate::error::Error;
-use crate::seed::Seed;
-use crate::word::Word;
+use crate::engine::base::check::{check_length, check_word, or_panic, try_with_capacity};
+use crate::engine::base::parallel;
+use crate::{Bijection, FromSeed};
 
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that moves to
 /// place `k`.

@@ -7,11 +7,12 @@ use cudarc::driver::DeviceRepr;
 
 use super::{Permutation, SurvivorIndex};
 
-use crate::base::check::try_with_capacity;
-use crate::bijection::{Bijection, DeviceSource, Inverse};
+use crate::Word;
+use crate::bijection::Inverse;
 use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
-use crate::error::{Defect, Error, GpuError, ViewError};
-use crate::word::Word;
+use crate::engine::base::check::try_with_capacity;
+use crate::{Bijection, DeviceSource};
+use crate::{Defect, Error, GpuError, ViewError};
 
 /// Views of a permutation, in device memory.
 impl CudaWorkspace {
@@ -95,7 +96,7 @@ impl CudaWorkspace {
         if actual == 0 {
             return Ok(());
         }
-        if p.len - 1 > N::max_value().widen() {
+        if p.len - 1 > N::MAX.widen() {
             return Err(Error::IndexTooWide { len: p.len, bits: N::BITS });
         }
         if p.fills_domain() {

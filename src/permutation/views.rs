@@ -5,9 +5,9 @@ use core::ops::{Bound, Range, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
 use super::{Iter, Permutation, SurvivorIndex, tuning};
-use crate::base::check::or_panic;
-use crate::bijection::Bijection;
-use crate::error::{Error, ViewError};
+use crate::Bijection;
+use crate::engine::base::check::or_panic;
+use crate::{Error, ViewError};
 
 impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.

@@ -12,8 +12,8 @@ use super::number::{
 use super::scale::scale;
 use super::tuning::{self, AT_ONCE};
 use super::words::NextWords;
-use crate::base::parallel;
-use crate::base::simd::SimdLevel;
+use crate::engine::base::parallel;
+use crate::engine::base::simd::SimdLevel;
 
 /// Fills slices with random numbers.
 ///

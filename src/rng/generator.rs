@@ -6,7 +6,7 @@ use rand_core::Rng;
 
 use super::steps::Steps;
 use super::words::words;
-use crate::seed::{KeyDomain, Seed};
+use crate::{KeyDomain, Seed};
 
 /// A generator of 32-bit words, started by a seed and the number of a stream.
 ///

@@ -4,8 +4,8 @@ use super::lockstep::fill_blocks;
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{FirstWords, Generator, generator};
-use crate::error::{Error, GeneratorError};
-use crate::seed::{KeyDomain, Seed};
+use crate::{Error, GeneratorError};
+use crate::{KeyDomain, Seed};
 
 /// The generator `x[n] = x[n - R] + x[n - S]` modulo 2^32 with lags `R > S`, such as
 /// [`LaggedFibonacci521`] and [`LaggedFibonacci1279`].

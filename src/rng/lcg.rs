@@ -4,9 +4,9 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, Streams, generator};
-use crate::base::words::{halves, joined};
-use crate::error::{Error, GeneratorError};
-use crate::seed::{KeyDomain, Seed};
+use crate::engine::base::words::{halves, joined};
+use crate::{Error, GeneratorError};
+use crate::{KeyDomain, Seed};
 
 macro_rules! lcg {
     (

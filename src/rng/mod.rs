@@ -91,7 +91,7 @@ mod words;
 mod xorshift1024;
 mod xorwow;
 
-pub use crate::base::philox4x32::Philox4x32;
+pub use crate::engine::base::philox4x32::Philox4x32;
 pub use buffered::Buffered;
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 pub use device::device_header;

@@ -5,7 +5,7 @@ use super::exponential;
 use super::normal;
 use super::rectangle::Rectangle;
 use super::tuning::{GROUPS, GROUPS_OF_NORMAL_F64};
-use crate::base::words::joined;
+use crate::engine::base::words::joined;
 
 /// How words become numbers of a type and a distribution.
 ///

@@ -1,8 +1,8 @@
 //! Computes many blocks of Philox4x32 at once, of one stream or of several.
 
-use crate::base::philox4x32::lanes::{Counters, LOW, round, uncounted};
-use crate::base::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
-use crate::base::words::halves;
+use crate::engine::base::philox4x32::lanes::{Counters, LOW, round, uncounted};
+use crate::engine::base::philox4x32::{MULTIPLIERS, Philox4x32, WEYL};
+use crate::engine::base::words::halves;
 
 /// The largest number of rounds supported in lanes.
 pub(super) const MOST_ROUNDS: usize = 16;

@@ -3,8 +3,8 @@
 use core::ops::{Add, Mul};
 
 use super::tuning;
-use crate::base::parallel;
-use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::base::parallel;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
 
 /// Replaces each number `x` with `mean + deviation * x`. The product and the sum are each rounded.
 pub(super) fn scale<N>(numbers: &mut [N], mean: N, deviation: N)

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::rectangle::Rectangle;
 use super::tuning;
-use crate::seed::Seed;
+use crate::Seed;
 
 /// The inner side of a [`Generator`](super::Generator). The crate does not export its name, so
 /// nobody else can implement it.

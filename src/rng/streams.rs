@@ -15,11 +15,11 @@ use super::rectangle::Rectangle;
 use super::tuning;
 use super::words::kernel;
 use super::{Generator, Multipliers, Mwc, generator};
-use crate::base::check::try_with_capacity;
-use crate::base::parallel;
-use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::error::{Error, GeneratorError};
-use crate::seed::Seed;
+use crate::Seed;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::parallel;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::{Error, GeneratorError};
 
 /// Streams of one generator that step together.
 ///

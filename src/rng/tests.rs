@@ -8,9 +8,9 @@ use super::number::{
     NormalF32, NormalF64, U32, U64, memory,
 };
 use super::*;
-use crate::base::simd::SimdLevel;
-use crate::error::{Error, GeneratorError};
-use crate::seed::Seed;
+use crate::Seed;
+use crate::engine::base::simd::SimdLevel;
+use crate::{Error, GeneratorError};
 
 /// Runs a generic function for every generator.
 macro_rules! for_each_generator {

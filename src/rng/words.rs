@@ -2,7 +2,7 @@
 
 use super::steps::Steps;
 use super::tuning::{AT_ONCE, WORDS_OF_BYTES};
-use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
 
 /// Writes the next words of a generator.
 pub(super) fn words<G: Steps>(rng: &mut G, out: &mut [u32]) {

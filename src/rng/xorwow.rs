@@ -5,8 +5,8 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use crate::error::{Error, GeneratorError};
-use crate::seed::{KeyDomain, Seed};
+use crate::{Error, GeneratorError};
+use crate::{KeyDomain, Seed};
 
 /// Marsaglia's xorwow: a xorshift generator of 160 bits, combined with a Weyl sequence.
 ///

@@ -10,8 +10,8 @@ pub use state::SamplerState;
 use core::fmt;
 use core::ops::Range;
 
-use crate::error::{Defect, Error, SamplerError, ViewError};
-use crate::seed::Seed;
+use crate::Seed;
+use crate::{Defect, Error, SamplerError, ViewError};
 use order::Order;
 
 /// The number of items of a batch between two questions whether to go on: under a millisecond.

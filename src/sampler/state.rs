@@ -4,9 +4,9 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::builder::SamplerBuilder;
-use crate::base::saved;
-use crate::bijection::Bijection;
-use crate::error::{Error, SamplerError};
+use crate::Bijection;
+use crate::engine::base::saved;
+use crate::{Error, SamplerError};
 
 /// The position of a [`Sampler`](crate::Sampler): four numbers, from which a later process
 /// [resumes](crate::Sampler::resume), also with another number of ranks and another batch size.

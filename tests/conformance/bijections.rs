@@ -33,7 +33,7 @@ fn check_run<N: Word>(f: &dyn Bijection<N>, first: N, count: usize, what: &str) 
     let points: Vec<N> = (0..count).map(|k| N::wrap(first.widen() + k as u64)).collect();
     let forward: Vec<N> = points.iter().map(|&x| f.forward(x)).collect();
     let inverse: Vec<N> = points.iter().map(|&x| f.inverse(x)).collect();
-    let mut out = vec![N::zero(); count];
+    let mut out = vec![N::ZERO; count];
     f.forward_run(first, &mut out);
     assert_eq!(out, forward, "{what}: forward_run from {first}");
     f.inverse_run(first, &mut out);

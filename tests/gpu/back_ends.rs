@@ -94,7 +94,7 @@ impl UnderTest for Device {
             given: &Given,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
-            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
+            *out = guarded(workspace, N::MAX, out, out.len(), |workspace, _, out| {
                 workspace.indices(given.bijection, out)
             })?;
             Ok(())
@@ -184,7 +184,7 @@ impl UnderTest for Device {
             first: u64,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
-            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
+            *out = guarded(workspace, N::MAX, out, out.len(), |workspace, _, out| {
                 workspace.permutations(permutations, first, out)
             })?;
             Ok(())

@@ -16,10 +16,10 @@ fn check(cuda: &Cuda, permutations: &Permutations, first: u64, rows: usize) {
         rows: usize,
     ) {
         let words = rows * permutations.len() as usize;
-        let mut expected = vec![N::zero(); words];
+        let mut expected = vec![N::ZERO; words];
         permutations.write_rows(first, &mut expected).unwrap();
-        let poison = N::max_value();
-        let got = guarded(cuda, poison, &vec![N::zero(); words], |workspace, _, out| {
+        let poison = N::MAX;
+        let got = guarded(cuda, poison, &vec![N::ZERO; words], |workspace, _, out| {
             workspace.permutations(permutations, first, out)
         });
         let bits = N::BITS;

@@ -50,7 +50,7 @@ impl UnderTest for Group {
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
             let [_, to] = uneven(out.len());
-            *out = guarded(group, N::max_value(), out, [&to, &to], |group, _, out| {
+            *out = guarded(group, N::MAX, out, [&to, &to], |group, _, out| {
                 group.indices(given.bijection, out)
             })?;
             Ok(())

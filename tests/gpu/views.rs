@@ -16,12 +16,12 @@ fn range<B: Bijection, N: Word + DeviceRepr>(
     const GUARD: usize = 100;
     let stream = workspace.stream().clone();
     let len = (places.end - places.start) as usize;
-    let poisoned = vec![N::max_value(); len + 2 * GUARD];
+    let poisoned = vec![N::MAX; len + 2 * GUARD];
     let mut out = stream.clone_htod(&poisoned).unwrap();
     let done = workspace.range(p, places, &mut out.slice_mut(GUARD..GUARD + len));
     let all = stream.clone_dtoh(&out).unwrap();
     stream.synchronize().unwrap();
-    assert!(all[..GUARD].iter().chain(&all[GUARD + len..]).all(|&x| x == N::max_value()));
+    assert!(all[..GUARD].iter().chain(&all[GUARD + len..]).all(|&x| x == N::MAX));
     done.map(|()| all[GUARD..GUARD + len].iter().map(|&index| index.widen()).collect())
 }
 

@@ -1,6 +1,6 @@
 //! [`Rows`]: a matrix as a column of rows.
 
-use crate::error::{Error, RowsError};
+use crate::{Error, RowsError};
 
 /// The rows of a matrix in row-major order, as a column: each row of `width` items moves as one.
 ///

@@ -9,7 +9,7 @@ use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::movement::{Array, LARGEST_ITEM};
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// Permutes an array: `out[A x ^ c] = source[x]`.
 ///

@@ -14,7 +14,7 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::movement::Array;
 use crate::cuda::workspace::CudaWorkspace;
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 impl CudaWorkspace {
     /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`. This is a

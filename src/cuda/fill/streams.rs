@@ -7,7 +7,6 @@ use cudarc::driver::CudaViewMut;
 
 use super::generator::{DeviceDraw, DeviceGenerator, Threads, six_fills};
 use super::{kernels, tuning};
-use crate::base::check::try_with_capacity;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::executor::Executor;
@@ -15,9 +14,10 @@ use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::memory::Allocation;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
-use crate::error::{Error, GpuError};
+use crate::engine::base::check::try_with_capacity;
 use crate::rng::Streams;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
+use crate::{Error, GpuError};
 
 /// The methods that fill with an ensemble.
 macro_rules! stream_fills {

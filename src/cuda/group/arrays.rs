@@ -8,11 +8,11 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 use super::engine::CudaGroup;
 use super::given::{job_of_items, reading, total, writing};
 use super::shards::Shards;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
-use crate::error::Error;
 
 /// Copying arrays.
 impl CudaGroup {

@@ -13,8 +13,8 @@ use super::phase::Phase;
 use super::room::{self, Candidate};
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
-use crate::base::check::check_word;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Word;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
@@ -25,8 +25,8 @@ use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
 use crate::cuda::shuffle::job::{Job, any_address};
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::error::{Error, GpuError};
-use crate::word::Word;
+use crate::engine::base::check::check_word;
+use crate::{Error, GpuError};
 
 /// The engine on several GPUs of one host, for arrays that are divided among them.
 ///

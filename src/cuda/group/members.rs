@@ -13,7 +13,7 @@ use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::{Memory, seems_free};
 use crate::cuda::runtime::stream::{check_device, failed, finish};
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// The GPUs of a group, at least one.
 #[derive(Debug)]

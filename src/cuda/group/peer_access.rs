@@ -6,7 +6,7 @@ use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaContext, DriverError};
 
 use crate::cuda::runtime::stream::failed;
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// Lets kernels in one context read and write the memory of another: what the driver allocates by
 /// itself, and what comes from the device's memory pool, as most of cudarc's allocations do.

@@ -8,8 +8,8 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::id::NcclId;
 use super::library::{Nccl, Stream};
 use super::link::{Link, Message};
+use crate::Error;
 use crate::cuda::runtime::stream::{failed, is_finished};
-use crate::error::Error;
 
 /// One rank of a group of processes with a GPU each.
 ///

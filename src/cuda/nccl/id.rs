@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::library::{Nccl, SUCCESS, UniqueId};
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// What the processes that are to exchange data by NCCL have in common: 128 bytes by which they
 /// find each other.

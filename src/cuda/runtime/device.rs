@@ -13,7 +13,7 @@ use super::nvrtc::{Nvrtc, Target};
 use super::probe;
 use super::program::Program;
 use super::stream::failed;
-use crate::error::{Error, GpuError, Unavailable};
+use crate::{Error, GpuError, Unavailable};
 
 /// The resources of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,7 +24,7 @@ use super::plan::{
 use super::program::Program;
 use super::reader::Reader;
 use super::stream::{check_slices, enter, failed};
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// The bytes before the status words of `TileStates` in gpu/runtime/lookback.cuh.
 const TILE_STATES_HEADER: u64 = 24;

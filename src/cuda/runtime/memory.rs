@@ -8,7 +8,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DeviceRepr
 
 use super::in_use::reading;
 use super::stream::failed;
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
 const CAPTURE_UNSUPPORTED: u32 = 900;

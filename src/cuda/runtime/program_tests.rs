@@ -3,7 +3,7 @@
 
 use super::*;
 
-use crate::error::GpuError;
+use crate::{DeviceSource, GpuError};
 
 /// The compiler, if this machine has one. The environment can require that it has.
 pub(crate) fn compiler() -> Option<&'static Nvrtc> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUresult, CUstreamCaptureStatus};
 use cudarc::driver::{CudaEvent, CudaStream, DriverError, result, sys};
 
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// Converts an error of the driver. Only its number is kept, since getting its name takes another
 /// call of the driver.

@@ -4,7 +4,7 @@ use crate::compact::Direction;
 use crate::cuda::runtime::kernel::{DeviceType, Value, device_struct};
 use crate::cuda::runtime::plan::{Address, Ground};
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// The most arrays that are moved at once: `MOST_ARRAYS` in gpu/shuffle/items.cuh.
 pub(crate) const MOST_ARRAYS: usize = 12;

@@ -4,11 +4,11 @@ use super::job::Job;
 use super::movement::Array;
 use super::partitioned::Partitioning;
 use super::{checked, direct, tuning};
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::Error;
 
 /// How the GPU engine moves items. All strategies give the same result. [`Auto`](Self::Auto) is for
 /// all uses but measurements.

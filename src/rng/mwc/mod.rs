@@ -9,9 +9,9 @@ use super::lockstep::{LockStep, fill_columns};
 use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::{Generator, generator};
-use crate::base::words::{halves, joined};
-use crate::error::{Error, GeneratorError};
-use crate::seed::{KeyDomain, Seed};
+use crate::engine::base::words::{halves, joined};
+use crate::{Error, GeneratorError};
+use crate::{KeyDomain, Seed};
 
 /// A multiply-with-carry generator (Marsaglia): the low half of `a x + c` is the next word, and its
 /// high half the next carry.

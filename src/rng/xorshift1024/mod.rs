@@ -9,10 +9,10 @@ use super::rectangle::Rectangle;
 use super::steps::Steps;
 use super::tuning;
 use super::{FirstWords, Generator, generator};
-use crate::base::parallel;
-use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::error::{Error, GeneratorError};
-use crate::seed::{KeyDomain, Seed};
+use crate::engine::base::parallel;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::{Error, GeneratorError};
+use crate::{KeyDomain, Seed};
 
 /// The number of words in the state, and of lanes in a warp.
 const WORDS: usize = 32;

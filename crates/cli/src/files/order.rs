@@ -129,7 +129,7 @@ impl Order {
     }
 
     fn shuffled<W: Word>(&self) -> Result<Vec<W>, Error> {
-        let mut order = filled(count(self.len()), W::zero())?;
+        let mut order = filled(count(self.len()), W::ZERO)?;
         self.permutation.write_indices(&mut order)?;
         Ok(order)
     }

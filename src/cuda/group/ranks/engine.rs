@@ -12,7 +12,7 @@ use super::ballot::{Ballot, fingerprint, version};
 use super::call::{Call, Given, copy_bytes};
 use super::pieces::Lanes;
 use super::words::Words;
-use crate::bijection::Bijection;
+use crate::Bijection;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
 use crate::cuda::nccl::{Communicator, Message, NcclId};
@@ -22,7 +22,7 @@ use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::error::{Error, ExchangeError, GpuError};
+use crate::{Error, ExchangeError, GpuError};
 
 /// The engine of one rank: a process, or a thread, with a GPU, that shuffles an array together with
 /// other ranks. Each holds a run of the array's places in the memory of its GPU.

@@ -12,7 +12,7 @@ use super::pieces::Steps;
 use super::runs::{Reach, messages};
 use super::words::set_word;
 use crate::cuda::runtime::memory::seems_free;
-use crate::error::{Error, GpuError};
+use crate::{Error, GpuError};
 
 /// How many standard deviations a run may be longer than expected.
 const DEVIATIONS: f64 = 8.0;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, result, sys};
 
+use crate::Error;
 use crate::cuda::nccl::Communicator;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::stream::{failed, finish};
-use crate::error::Error;
 
 /// The most numbers that are gathered at a time.
 const MOST: usize = 16;
