@@ -42,7 +42,7 @@ use bijective_shuffle_core::engine;
 #[doc(inline)]
 pub use bijective_shuffle_core::{
     Bijection, DeviceSource, FromSeed, KeyDomain, KeyStream, Passes, Seed, Trusted,
-    TrustedBijection, Word,
+    TrustedBijection, Word, Words,
 };
 #[doc(inline)]
 pub use bijective_shuffle_core::{

@@ -1,6 +1,6 @@
 //! The named families of matrices.
 
-use rand_core::Rng;
+use crate::Words;
 
 use super::BitMatrix;
 use super::subspace::Echelon;
@@ -200,10 +200,10 @@ impl BitMatrix {
     /// row, which for a random generator has a probability of at most `2^-256`, the column is the
     /// lowest unit vector outside the span. So the function ends with an invertible matrix even if
     /// the generator always returns the same word.
-    pub(crate) fn random_from<R: Rng + ?Sized>(bits: u32, rng: &mut R) -> Self {
+    pub(crate) fn random_from<W: Words + ?Sized>(bits: u32, words: &mut W) -> Self {
         let mut span = Echelon::default();
         let column = |_| {
-            let drawn = (0..Self::DRAWS).map(|_| rng.next_u64() & u64::low_mask(bits));
+            let drawn = (0..Self::DRAWS).map(|_| words.next_u64() & u64::low_mask(bits));
             let units = (0..bits).map(|j| 1 << j);
             drawn.chain(units).find(|&word| span.insert(word)).expect("the columns span less")
         };
@@ -294,20 +294,13 @@ mod tests {
     fn a_generator_that_is_none_makes_a_matrix_too() {
         struct Constant(u64);
 
-        impl rand_core::TryRng for Constant {
-            type Error = core::convert::Infallible;
-
-            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-                Ok(self.0 as u32)
+        impl Words for Constant {
+            fn next_u32(&mut self) -> u32 {
+                self.0 as u32
             }
 
-            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-                Ok(self.0)
-            }
-
-            fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
-                bytes.fill(self.0 as u8);
-                Ok(())
+            fn next_u64(&mut self) -> u64 {
+                self.0
             }
         }
 

@@ -1,13 +1,11 @@
 //! [`Affine`]: affine maps over GF(2).
 
-use rand_core::Rng;
-
 use super::BitMatrix;
 use crate::engine::base::check::check_bits;
 use crate::engine::base::simd::PerLevel;
 use crate::engine::bijection::lanes::{BLOCK, Lanes, each, uncounted};
 use crate::engine::word::{Word, bits_for};
-use crate::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::{BijectionError, Error};
 
 /// The map `x -> A x ^ c` on `2^b` points, `b` from 0 to 64, with an invertible matrix `A` over
@@ -313,9 +311,9 @@ unsafe impl<N: Word> TrustedBijection<N> for Affine<N> {}
 impl FromSeed for Affine {
     /// Draws the columns in order, as [`BitMatrix::random`] does, and then the offset, a 64-bit
     /// word. The width is the smallest that holds the length.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let matrix = BitMatrix::random_from(bits_for(len), rng);
-        Self::new(&matrix, rng.next_u64()).expect("it was drawn to be invertible")
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let matrix = BitMatrix::random_from(bits_for(len), words);
+        Self::new(&matrix, words.next_u64()).expect("it was drawn to be invertible")
     }
 }
 

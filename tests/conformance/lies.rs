@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, DeviceSource};
+use bijective_shuffle::{Defect, DeviceSource, Words};
 
 use crate::agreement::in_pools;
 use crate::common::hostile::End;
@@ -355,11 +355,11 @@ fn without_slots(error: &Error) -> Error {
 struct Fickle(u64);
 
 impl FromSeed for Fickle {
-    fn from_rng<R: bijective_shuffle::rand_core::Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
         use core::sync::atomic::{AtomicU32, Ordering};
         static CALLS: AtomicU32 = AtomicU32::new(0);
         let calls = u64::from(CALLS.fetch_add(1, Ordering::Relaxed));
-        Self((len + rng.next_u64() % 3 + calls % 3) / 2)
+        Self((len + words.next_u64() % 3 + calls % 3) / 2)
     }
 }
 

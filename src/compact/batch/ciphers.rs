@@ -38,7 +38,7 @@ impl CipherRows {
             let keys = self.level.run(DrawKeys { batch: &self.batch, first });
             for (lane, row) in rows.by_ref().take(ROWS).enumerate() {
                 let words = keys.map(|round| round.map(|word| word[lane]));
-                let chain = StandardCipher::from_words(len as u64, words);
+                let chain = StandardCipher::of_words(len as u64, words);
                 direct::fill_alone(&Trusted::new(&chain), row, &mut self.memory)?;
             }
             first = first.wrapping_add(ROWS as u64);

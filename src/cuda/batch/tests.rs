@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use rand_core::Rng;
-
 use super::*;
 use crate::Permutations;
 use crate::Seed;

@@ -3,7 +3,6 @@
 use bijective_shuffle::SavedError;
 use bijective_shuffle::ViewError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::rand_core::Rng;
 use bijective_shuffle::{Cursor, KeyDomain, KeyStream};
 
 use crate::common::cases;

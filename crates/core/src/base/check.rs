@@ -2,6 +2,8 @@
 
 use crate::error::{BijectionError, Defect, Error};
 use crate::word::Word;
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
 
 /// Checks that `len` items fit the domain.
 pub fn check_length(len: u64, last: u64) -> Result<(), Error> {
@@ -29,6 +31,7 @@ pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
     }
 }
 
+#[cfg(feature = "alloc")]
 /// Checks, on the calling thread, that the indexes are the numbers from 0 up to their count, each
 /// once.
 ///
@@ -58,6 +61,7 @@ pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
     Ok(())
 }
 
+#[cfg(feature = "alloc")]
 /// An empty vector with room for `len` items.
 pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();

@@ -10,7 +10,8 @@
 //! instruction: to pack survivors, to mark them, to list marked slots, to close gaps between items,
 //! and for the default family with AVX-512.
 
-use std::sync::OnceLock;
+#[cfg(feature = "std")]
+use std::{sync::OnceLock, vec::Vec};
 
 /// A set of vector instructions that this machine has. A value of the type is the proof that it
 /// does.
@@ -100,7 +101,7 @@ impl SimdLevel {
     /// The levels that this machine has, lowest first.
     pub fn all() -> impl Iterator<Item = Self> {
         let portable = [Kind::Portable];
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
         let avx512 = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
@@ -109,7 +110,7 @@ impl SimdLevel {
             && is_x86_feature_detected!("bmi2")
             && is_x86_feature_detected!("lzcnt")
             && is_x86_feature_detected!("popcnt");
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", feature = "std"))]
         let more = [
             is_x86_feature_detected!("avx2")
                 .then_some(Kind::Avx2)
@@ -120,13 +121,14 @@ impl SimdLevel {
             avx512.then_some(Kind::Avx512),
             (avx512 && is_x86_feature_detected!("avx512vbmi2")).then_some(Kind::Vbmi2),
         ];
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(all(target_arch = "x86_64", feature = "std")))]
         let more: [Option<Kind>; 0] = [];
         portable.into_iter().chain(more.into_iter().flatten()).map(Self)
     }
 
     /// The highest level that this machine has, limited by the environment variable
     /// `BIJECTIVE_SHUFFLE_SIMD` if that is set. It is looked up once.
+    #[cfg(feature = "std")]
     #[inline]
     pub fn current() -> Self {
         static CURRENT: OnceLock<SimdLevel> = OnceLock::new();
@@ -140,6 +142,13 @@ impl SimdLevel {
             }
             *allowed.last().expect("the portable level is always there")
         })
+    }
+
+    /// The level that needs no looking for.
+    #[cfg(not(feature = "std"))]
+    #[inline]
+    pub fn current() -> Self {
+        Self(Kind::Portable)
     }
 
     /// Whether the level's instructions include those of AVX-512.
@@ -186,7 +195,6 @@ impl SimdLevel {
 
 /// A figure for every level.
 #[derive(Clone, Copy, Debug)]
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is only one level"))]
 pub struct PerLevel {
     pub portable: u32,
     pub avx2: u32,

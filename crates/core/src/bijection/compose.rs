@@ -103,6 +103,7 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         self.first.evaluation_picoseconds().saturating_add(self.second.evaluation_picoseconds())
     }
 
+    #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // A part's trusted form may be a different bijection, so the constructor checks the domains
         // again.
@@ -113,6 +114,7 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
 
     /// The passes of both parts, if either has any: by the second part first, because an item comes
     /// from where the composition's value, which is the second part's, says.
+    #[cfg(feature = "alloc")]
     fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
         let (first, second) = (self.first.passes(), self.second.passes());
         if first.is_none() && second.is_none() {
@@ -127,12 +129,14 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
         self.second.build_indexes(is_asked)
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let parts = [self.first.device_source()?, self.second.device_source()?];
         Some(DeviceSource::combine("Compose", parts, []))
     }
 }
 
+#[cfg(feature = "alloc")]
 /// A pass over all points of a bijection that is evaluated as it is.
 fn whole<N: Word>(part: &dyn Bijection<N>) -> Option<Passes<Trusted<'_, N>>> {
     let part = part.trusted()?;

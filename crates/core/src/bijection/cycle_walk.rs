@@ -1,8 +1,6 @@
 //! [`CycleWalk`]: a bijection restricted to fewer points.
 
-use rand_core::Rng;
-
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::error::{BijectionError, Error};
 use crate::seed::KeyDomain;
 use crate::word::Word;
@@ -167,6 +165,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         self.inner.evaluation_picoseconds().saturating_mul(steps.min(1 << 16) as u32)
     }
 
+    #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         // The part's trusted form may be a different bijection, so the constructor checks its
         // domain again.
@@ -179,6 +178,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
         self.inner.build_indexes(is_asked)
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let params = [self.last, self.outside()].map(N::widen);
         Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], params))
@@ -197,8 +197,8 @@ unsafe impl<N: Word> TrustedBijection<N> for CycleWalk<Trusted<'_, N>, N> {}
 
 impl<B: FromSeed + Bijection<u64>> FromSeed for CycleWalk<B> {
     /// A member of the inner family, restricted to the length. A length of 0 counts as 1.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let inner = B::from_rng(len, rng);
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let inner = B::from_words(len, words);
         // A family that draws too small a domain breaks its promise. The walk is then restricted to
         // that domain, the widest possible.
         let last = len.saturating_sub(1).min(inner.last());

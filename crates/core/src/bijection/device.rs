@@ -10,8 +10,8 @@
 //! whatever the host holds, so a `static_assert` in each program checks that the struct has the
 //! size of the bytes.
 
+use alloc::{borrow::Cow, string::String, vec::Vec};
 use core::fmt::{self, Write as _};
-use std::borrow::Cow;
 
 /// A bijection's code and parameters for a GPU, as [`Bijection::device_source`] returns them.
 ///

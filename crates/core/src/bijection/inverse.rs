@@ -108,12 +108,14 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
         self.0.evaluation_picoseconds()
     }
 
+    #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let inner = self.0.trusted()?;
         let is_panic_free = inner.is_panic_free();
         Some(Trusted::from_owned(Inverse(inner)).panic_free_if(is_panic_free))
     }
 
+    #[cfg(feature = "alloc")]
     fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
         self.0.passes().map(Passes::inverted)
     }
@@ -122,6 +124,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for Inverse<B> {
         self.0.build_indexes(is_asked)
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         Some(DeviceSource::combine("Inverse", [self.0.device_source()?], []))
     }

@@ -1,9 +1,7 @@
 //! [`Lcg`]: one step of a linear congruential generator.
 
-use rand_core::Rng;
-
 use super::lanes::{BLOCK, Lanes, each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::error::{BijectionError, Error};
@@ -179,6 +177,7 @@ impl<N: Word> Bijection<N> for Lcg<N> {
         Some(Trusted::new(self).panic_free())
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let text = r#"#include "bijection/lcg.cuh""#;
         let params = [self.multiplier, self.increment, self.undo].map(N::widen);
@@ -193,9 +192,9 @@ unsafe impl<N: Word> TrustedBijection<N> for Lcg<N> {}
 impl FromSeed for Lcg {
     /// Draws the multiplier, which is made odd, and the increment, a 64-bit word each. The width is
     /// at least 1 bit.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let multiplier = rng.next_u64() | 1;
-        let increment = rng.next_u64();
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let multiplier = words.next_u64() | 1;
+        let increment = words.next_u64();
         Self::reduced(bits_for(len).max(1), multiplier, increment)
     }
 }

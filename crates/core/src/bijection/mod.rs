@@ -26,9 +26,11 @@
 //! requirements in 32-bit words. Constructors exist for `u64`; `to_word` checks the width and
 //! converts.
 
+#[cfg(feature = "alloc")]
 mod block_shuffle;
 mod compose;
 mod cycle_walk;
+#[cfg(feature = "alloc")]
 pub(crate) mod device;
 pub(crate) mod from_seed;
 mod grid_feistel;
@@ -38,28 +40,42 @@ mod inverse;
 pub mod lanes;
 mod lcg;
 pub(crate) mod mul_xorshift;
+#[cfg(feature = "alloc")]
 pub(crate) mod passes;
 mod pointers;
 mod random_sign;
+#[cfg(feature = "alloc")]
 pub(crate) mod standard;
+#[cfg(feature = "alloc")]
 pub(crate) mod table;
 pub(crate) mod traits;
 mod variable_philox;
+#[cfg(feature = "alloc")]
 mod verify;
+#[cfg(not(feature = "alloc"))]
+pub(crate) mod without_alloc;
 
+#[cfg(feature = "alloc")]
 pub use block_shuffle::{BlockShuffle, BlockWindow};
 pub use compose::Compose;
 pub use cycle_walk::CycleWalk;
+#[cfg(feature = "alloc")]
 pub(crate) use device::DeviceSource;
-pub(crate) use from_seed::FromSeed;
+pub(crate) use from_seed::{FromSeed, Words};
 pub use grid_feistel::GridFeistel;
 pub use inverse::Inverse;
 pub use lcg::Lcg;
 pub use mul_xorshift::MulXorshift;
+#[cfg(feature = "alloc")]
 pub(crate) use passes::Passes;
 pub use random_sign::RandomSign;
+#[cfg(feature = "alloc")]
 pub use standard::Standard;
+#[cfg(feature = "alloc")]
 pub use table::Table;
 pub(crate) use traits::{Bijection, Trusted, TrustedBijection};
 pub use variable_philox::VariablePhilox;
+#[cfg(feature = "alloc")]
 pub use verify::verify;
+#[cfg(not(feature = "alloc"))]
+pub(crate) use without_alloc::{DeviceSource, Passes};

@@ -1,5 +1,7 @@
 //! [`Passes`]: compactions that are done one after the other.
 
+use alloc::{vec, vec::Vec};
+
 /// The compactions that together move items as one bijection does, in the order in which they are
 /// done. [`Bijection::passes`](crate::Bijection::passes) returns them.
 ///

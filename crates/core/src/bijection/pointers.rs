@@ -1,5 +1,8 @@
 //! Pointers to bijections, which are bijections.
 
+#[cfg(feature = "alloc")]
+use alloc::{boxed::Box, sync::Arc};
+
 use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
 use crate::error::Error;
 use crate::word::Word;
@@ -63,14 +66,18 @@ macro_rules! forward_bijection {
     )*};
 }
 
-forward_bijection!(&B, Box<B>, std::sync::Arc<B>);
+forward_bijection!(&B);
+#[cfg(feature = "alloc")]
+forward_bijection!(Box<B>, Arc<B>);
 
 // SAFETY: the reference passes every call on to B, which keeps the requirements, and nobody can
 // change B while it is shared.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for &B {}
+#[cfg(feature = "alloc")]
 // SAFETY: the box passes every call on to B. All methods take `&self`, through which a B that keeps
 // the requirements always returns the same values.
 unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for Box<B> {}
+#[cfg(feature = "alloc")]
 // SAFETY: the `Arc` passes every call on to B. Its other owners can only share B as well, and
 // sharing does not change what a trusted bijection returns.
-unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for std::sync::Arc<B> {}
+unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for Arc<B> {}

@@ -1,8 +1,6 @@
 //! [`RandomSign`]: makes both signs of a permutation equally likely.
 
-use rand_core::Rng;
-
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::error::Error;
 use crate::seed::KeyDomain;
 use crate::word::Word;
@@ -98,6 +96,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
         self.inner.evaluation_picoseconds()
     }
 
+    #[cfg(feature = "alloc")]
     fn trusted(&self) -> Option<Trusted<'_, N>> {
         let inner = self.inner.trusted()?;
         let is_panic_free = inner.is_panic_free();
@@ -108,6 +107,7 @@ impl<N: Word, B: Bijection<N>> Bijection<N> for RandomSign<B> {
         self.inner.build_indexes(is_asked)
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let mask = mask(self.swap, self.inner.last()).widen();
         Some(DeviceSource::combine("RandomSign", [self.inner.device_source()?], [mask]))
@@ -134,9 +134,9 @@ unsafe impl<N: Word, B: TrustedBijection<N>> TrustedBijection<N> for RandomSign<
 
 impl<B: FromSeed> FromSeed for RandomSign<B> {
     /// Draws the inner key, then one word, whose lowest bit decides on the exchange.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let inner = B::from_rng(len, rng);
-        let swap = rng.next_u32() & 1 == 1;
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let inner = B::from_words(len, words);
+        let swap = words.next_u32() & 1 == 1;
         Self { inner, swap }
     }
 

@@ -1,8 +1,8 @@
 //! [`Standard`]: the family from which a plain seed chooses, and the rule for small lengths.
 
-use rand_core::Rng;
-
-use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
+use super::{
+    Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection, Words,
+};
 use crate::seed::{KeyDomain, Seed};
 
 /// The default family, which `Permutation::new` and
@@ -101,11 +101,11 @@ impl Bijection for Standard {
 unsafe impl TrustedBijection for Standard {}
 
 impl FromSeed for Standard {
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
         Self(if len <= Self::EXACT_MAX {
-            Kind::Exact(Table::from_rng(len, rng))
+            Kind::Exact(Table::from_words(len, words))
         } else {
-            Kind::Cipher(StandardCipher::from_rng(len, rng))
+            Kind::Cipher(StandardCipher::from_words(len, words))
         })
     }
 

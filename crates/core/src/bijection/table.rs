@@ -3,13 +3,12 @@
 //! It is a bijection like any other, so that an exact draw for few items is no special case in any
 //! engine or view.
 
-use rand_core::Rng;
-
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::base::check::{check_in_order, check_word, or_panic, try_with_capacity};
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
 use crate::word::Word;
+use alloc::{boxed::Box, vec::Vec};
 
 /// A permutation stored as its values and the values of its inverse: two words for each point.
 ///
@@ -75,13 +74,13 @@ impl Table {
     }
 
     /// Draws a permutation of `len` points, or of one.
-    fn draw<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Result<Self, Error> {
+    fn draw<W: Words + ?Sized>(len: u64, words: &mut W) -> Result<Self, Error> {
         let points = len.max(1);
         // A length beyond the address space does not fit memory either.
         let len = usize::try_from(points).unwrap_or(usize::MAX);
         let (mut values, inverse) = (try_with_capacity(len)?, try_with_capacity(len)?);
         values.extend(0..points);
-        draw_exchanges(len, || rng.next_u64(), |a, b| values.swap(a, b));
+        draw_exchanges(len, || words.next_u64(), |a, b| values.swap(a, b));
         Ok(Self::inverted(values, inverse))
     }
 }
@@ -225,8 +224,8 @@ impl FromSeed for Table {
     ///
     /// If there is no room for 16 bytes a point; [`try_from_seed`](Table::try_from_seed) returns an
     /// error instead.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        or_panic(Self::draw(len, rng))
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        or_panic(Self::draw(len, words))
     }
 
     fn key_domain(len: u64) -> KeyDomain {

@@ -11,6 +11,8 @@
 //! skip the check, too. Combinators are rebuilt from their parts' trusted forms by their checked
 //! constructors.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::fmt;
 
 use super::{DeviceSource, Passes};
@@ -325,6 +327,7 @@ pub struct Trusted<'a, N: Word = u64> {
 
 enum Inner<'a, N: Word> {
     Borrowed(&'a dyn TrustedBijection<N>),
+    #[cfg(feature = "alloc")]
     Owned(Box<dyn TrustedBijection<N> + 'a>),
 }
 
@@ -349,6 +352,7 @@ impl<'a, N: Word> Trusted<'a, N> {
         Self { inner: Inner::Borrowed(bijection), is_panic_free: false }
     }
 
+    #[cfg(feature = "alloc")]
     /// Wraps a value. Combinators use this to rebuild themselves from their parts' trusted forms.
     pub fn from_owned<B: TrustedBijection<N> + 'a>(bijection: B) -> Self {
         Self { inner: Inner::Owned(Box::new(bijection)), is_panic_free: false }
@@ -393,6 +397,7 @@ impl<'a, N: Word> Trusted<'a, N> {
         self.is_panic_free
     }
 
+    #[cfg(feature = "alloc")]
     /// The compaction to a length, as a pass; `None` if the domain is smaller or a method may
     /// panic.
     #[doc(hidden)]
@@ -404,6 +409,7 @@ impl<'a, N: Word> Trusted<'a, N> {
     fn get(&self) -> &dyn TrustedBijection<N> {
         match &self.inner {
             Inner::Borrowed(bijection) => *bijection,
+            #[cfg(feature = "alloc")]
             Inner::Owned(bijection) => &**bijection,
         }
     }

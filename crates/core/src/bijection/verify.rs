@@ -4,6 +4,7 @@ use super::Bijection;
 use crate::base::philox4x32::Philox4x32;
 use crate::error::{Defect, Error};
 use crate::word::{Index, Word};
+use alloc::vec::Vec;
 
 /// Searches for points at which a bijection breaks its [requirements](Bijection#requirements). Call
 /// it in the tests of a bijection of your own.

@@ -1,5 +1,6 @@
 //! [`GpuError`]: why the GPU cannot do a job.
 
+use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 

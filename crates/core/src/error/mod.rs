@@ -3,26 +3,42 @@
 
 mod bijection;
 mod defect;
+#[cfg(feature = "engine")]
 mod exchange;
+#[cfg(feature = "engine")]
 mod generator;
+#[cfg(feature = "engine")]
 mod gpu;
+#[cfg(feature = "engine")]
 mod matrix;
+#[cfg(feature = "engine")]
 mod rows;
+#[cfg(feature = "engine")]
 mod sampler;
 mod saved;
+#[cfg(feature = "engine")]
 mod unavailable;
+#[cfg(feature = "engine")]
 mod view;
 
 pub use bijection::BijectionError;
 pub use defect::Defect;
+#[cfg(feature = "engine")]
 pub use exchange::ExchangeError;
+#[cfg(feature = "engine")]
 pub use generator::GeneratorError;
+#[cfg(feature = "engine")]
 pub use gpu::GpuError;
+#[cfg(feature = "engine")]
 pub use matrix::MatrixError;
+#[cfg(feature = "engine")]
 pub use rows::RowsError;
+#[cfg(feature = "engine")]
 pub use sampler::SamplerError;
 pub use saved::SavedError;
+#[cfg(feature = "engine")]
 pub use unavailable::Unavailable;
+#[cfg(feature = "engine")]
 pub use view::ViewError;
 
 use core::fmt;
@@ -72,6 +88,7 @@ pub enum Error {
         /// The size asked for, in bytes; `u64::MAX` if the number does not fit.
         bytes: u64,
     },
+    #[cfg(feature = "engine")]
     /// The GPU cannot be used here.
     BackendUnavailable {
         /// What is missing.
@@ -79,24 +96,32 @@ pub enum Error {
     },
     /// A bijection cannot be constructed.
     Bijection(BijectionError),
+    #[cfg(feature = "engine")]
     /// A matrix cannot be constructed, or does not fit what it is applied to.
     Matrix(MatrixError),
+    #[cfg(feature = "engine")]
     /// A random number generator, or an ensemble of generators, cannot be constructed.
     Generator(GeneratorError),
+    #[cfg(feature = "engine")]
     /// A view of a permutation is not possible.
     View(ViewError),
+    #[cfg(feature = "engine")]
     /// Rows of a batch cannot be written or moved.
     Rows(RowsError),
     /// A text does not have the form that a program saves.
     Saved(SavedError),
+    #[cfg(feature = "engine")]
     /// A `Sampler` cannot be constructed, or cannot continue from a state.
     Sampler(SamplerError),
+    #[cfg(feature = "engine")]
     /// An exchange between ranks cannot be planned.
     Exchange(ExchangeError),
+    #[cfg(feature = "engine")]
     /// The GPU engine cannot do the job.
     Gpu(GpuError),
 }
 
+#[cfg(feature = "engine")]
 impl Error {
     /// The error for a GPU that cannot be used.
     #[doc(hidden)]
@@ -126,17 +151,25 @@ impl fmt::Display for Error {
             Self::OutOfMemory { bytes } => {
                 write!(f, "{bytes} bytes of working memory could not be allocated")
             }
+            #[cfg(feature = "engine")]
             Self::BackendUnavailable { reason } => {
                 write!(f, "back end cuda is not available: {reason}")
             }
             Self::Bijection(error) => error.fmt(f),
+            #[cfg(feature = "engine")]
             Self::Matrix(error) => error.fmt(f),
+            #[cfg(feature = "engine")]
             Self::Generator(error) => error.fmt(f),
+            #[cfg(feature = "engine")]
             Self::View(error) => error.fmt(f),
+            #[cfg(feature = "engine")]
             Self::Rows(error) => error.fmt(f),
             Self::Saved(error) => error.fmt(f),
+            #[cfg(feature = "engine")]
             Self::Sampler(error) => error.fmt(f),
+            #[cfg(feature = "engine")]
             Self::Exchange(error) => error.fmt(f),
+            #[cfg(feature = "engine")]
             Self::Gpu(error) => error.fmt(f),
         }
     }
@@ -146,25 +179,34 @@ impl core::error::Error for Error {}
 
 /// Converts the error of one room to that of the crate.
 macro_rules! from {
-    ($($group:ident($error:ident);)*) => {$(
+    ($($(#[$when:meta])? $group:ident($error:ident);)*) => {$(
+        $(#[$when])?
         impl From<$error> for Error {
             fn from(error: $error) -> Self {
                 Self::$group(error)
             }
         }
 
+        $(#[$when])?
         impl core::error::Error for $error {}
     )*};
 }
 
 from! {
     Bijection(BijectionError);
+    #[cfg(feature = "engine")]
     Matrix(MatrixError);
+    #[cfg(feature = "engine")]
     Generator(GeneratorError);
+    #[cfg(feature = "engine")]
     View(ViewError);
+    #[cfg(feature = "engine")]
     Rows(RowsError);
     Saved(SavedError);
+    #[cfg(feature = "engine")]
     Sampler(SamplerError);
+    #[cfg(feature = "engine")]
     Exchange(ExchangeError);
+    #[cfg(feature = "engine")]
     Gpu(GpuError);
 }

@@ -1,5 +1,6 @@
 //! [`Unavailable`]: why a GPU cannot be used.
 
+use alloc::string::String;
 use core::fmt;
 
 /// What is missing for a back end to be used.

@@ -5,10 +5,13 @@
 
 mod text;
 
+#[cfg(feature = "rand_core")]
 use core::convert::Infallible;
 
+#[cfg(feature = "rand_core")]
 use rand_core::{Rng, TryRng};
 
+use crate::Words;
 use crate::base::philox4x32::Philox4x32;
 use crate::base::philox4x32::lanes::{Counters, LOW, encrypt};
 use crate::base::simd::{SimdKernel, SimdLevel};
@@ -141,6 +144,7 @@ impl Seed {
     /// let seed = || Seed::from_rng(&mut ChaCha12Rng::seed_from_u64(7));
     /// assert_eq!(seed(), seed());
     /// ```
+    #[cfg(feature = "rand_core")]
     pub fn from_rng<R: Rng + ?Sized>(rng: &mut R) -> Self {
         let mut bytes = [0; 32];
         rng.fill_bytes(&mut bytes);
@@ -266,11 +270,10 @@ pub struct KeyStream {
     used: usize,
 }
 
-impl TryRng for KeyStream {
-    type Error = Infallible;
-
+impl KeyStream {
+    /// The next 32-bit word.
     #[inline]
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+    pub fn next_u32(&mut self) -> u32 {
         if self.used == self.block.len() {
             let epoch = self.seed.epoch;
             let counter = [self.next_block, self.domain, epoch as u32, (epoch >> 32) as u32];
@@ -280,12 +283,41 @@ impl TryRng for KeyStream {
         }
         let word = self.block[self.used];
         self.used += 1;
-        Ok(word)
+        word
+    }
+
+    /// The next 64-bit word: two of 32 bits, the low one first.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        let [low, high] = [(); 2].map(|()| u64::from(self.next_u32()));
+        high << 32 | low
+    }
+}
+
+impl Words for KeyStream {
+    #[inline]
+    fn next_u32(&mut self) -> u32 {
+        self.next_u32()
+    }
+
+    #[inline]
+    fn next_u64(&mut self) -> u64 {
+        self.next_u64()
+    }
+}
+
+#[cfg(feature = "rand_core")]
+impl TryRng for KeyStream {
+    type Error = Infallible;
+
+    #[inline]
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.next_u32())
     }
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        rand_core::utils::next_u64_via_u32(self)
+        Ok(self.next_u64())
     }
 
     fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Infallible> {
@@ -412,7 +444,10 @@ mod tests {
         assert_eq!(child(Seed::new(5).epoch(7)), Seed::new(stream.next_u64()));
         let long = Seed::from_bytes([5; 32]).epoch(7);
         let mut bytes = [0; 32];
-        long.key_stream(KeyDomain::Blocks).fill_bytes(&mut bytes);
+        let mut stream = long.key_stream(KeyDomain::Blocks);
+        for word in bytes.as_chunks_mut().0 {
+            *word = stream.next_u64().to_le_bytes();
+        }
         assert_eq!(child(long), Seed::from_bytes(bytes));
         assert_ne!(child(long), child(long.epoch(8)));
         assert_ne!(child(Seed::new(5)), child(Seed::new(6)));

@@ -11,8 +11,6 @@
 
 mod swaps;
 
-use rand_core::Rng;
-
 use self::swaps::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
 use crate::FromSeed;
 use crate::Word;

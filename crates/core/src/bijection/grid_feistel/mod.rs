@@ -5,12 +5,9 @@ mod lanes;
 
 pub use definition::GridFeistel;
 
-use rand_core::Rng;
-
 use self::lanes::HalfRounds;
-use super::device::pair;
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::base::simd::PerLevel;
 use crate::seed::KeyDomain;
 use crate::word::{Index, Word};
@@ -89,13 +86,14 @@ impl<const HALF_ROUNDS: usize> Bijection for GridFeistel<HALF_ROUNDS> {
         Some(Trusted::new(self).panic_free())
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let text = r#"#include "bijection/grid_feistel.cuh""#;
         let keys = self.keys.iter().flat_map(|key| {
             [
-                pair(key.multiplier, key.increment),
-                pair(key.finish, key.columns),
-                pair(key.columns.odd_inverse(), 0),
+                super::device::pair(key.multiplier, key.increment),
+                super::device::pair(key.finish, key.columns),
+                super::device::pair(key.columns.odd_inverse(), 0),
             ]
         });
         let unused = [0; 3].into_iter().take(if HALF_ROUNDS == 0 { 3 } else { 0 });
@@ -118,8 +116,8 @@ unsafe impl<const HALF_ROUNDS: usize> TrustedBijection for GridFeistel<HALF_ROUN
 impl<const HALF_ROUNDS: usize> FromSeed for GridFeistel<HALF_ROUNDS> {
     /// Draws four 32-bit words for each half-round, in the order of [`new`](Self::new). A length of
     /// 0 counts as 1.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let keys = core::array::from_fn(|_| core::array::from_fn(|_| rng.next_u32()));
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let keys = core::array::from_fn(|_| core::array::from_fn(|_| words.next_u32()));
         Self::keyed(len, keys)
     }
 

@@ -75,10 +75,10 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
 }
 
 impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
-    /// The member that [`FromSeed::from_rng`](crate::FromSeed::from_rng) makes of these words, two
+    /// The member that [`FromSeed::from_words`](crate::FromSeed::from_words) makes of these words, two
     /// for each round.
     #[doc(hidden)]
-    pub fn from_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
+    pub fn of_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
         let multiplier = |word| if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
         let bits = bits_for(len).max(Self::MIN_BITS);
         Self::reduced(bits, words.map(|[_, word]| multiplier(word)), words.map(|[word, _]| word))

@@ -8,12 +8,9 @@ mod round;
 
 pub use definition::MulXorshift;
 
-use rand_core::Rng;
-
 use self::lanes::Rounds;
-use super::device::{pair, word_for};
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::base::simd::PerLevel;
 use crate::seed::{BLOCKS, Seed};
 use crate::word::{Index, Word};
@@ -95,6 +92,7 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         Some(Trusted::new(self).panic_free())
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let text = r#"#include "bijection/mul_xorshift.cuh""#;
         let mut undo_increments = self.increments;
@@ -106,11 +104,13 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
         let unused = [0; 4].into_iter().take(if ROUNDS == 0 { 4 } else { 0 });
         let width = DeviceWidth::new(self.bits).words();
         let params = width.into_iter().chain(words.map(N::widen)).chain(unused);
-        let type_name = format_args!("MulXorshift<{}, {ROUNDS}>", word_for(self.bits));
+        let type_name =
+            format_args!("MulXorshift<{}, {ROUNDS}>", super::device::word_for(self.bits));
         Some(DeviceSource::own(type_name, text, params))
     }
 }
 
+#[cfg(feature = "alloc")]
 /// `Width` in gpu/bijection/mul_xorshift.cuh: what a width of 2 to 64 bits means to the device.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +120,7 @@ pub struct DeviceWidth {
     pub below: [u32; 2],
 }
 
+#[cfg(feature = "alloc")]
 impl DeviceWidth {
     #[doc(hidden)]
     pub fn new(bits: u32) -> Self {
@@ -130,7 +131,7 @@ impl DeviceWidth {
     }
 
     fn words(self) -> [u64; 3] {
-        let pair = |[low, high]: [u32; 2]| pair(low, high);
+        let pair = |[low, high]: [u32; 2]| super::device::pair(low, high);
         [self.last, pair(self.shifts), pair(self.below)]
     }
 }
@@ -146,8 +147,8 @@ impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {
     /// Draws two 64-bit words for each round: the increment, and the multiplier, whose lowest three
     /// bits become 3 or 5 according to its bit 2. The width is the smallest, and at least 2 bits,
     /// that holds the length.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        Self::from_words(len, [[(); 2]; ROUNDS].map(|round| round.map(|()| rng.next_u64())))
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        Self::of_words(len, [[(); 2]; ROUNDS].map(|round| round.map(|()| words.next_u64())))
     }
 
     /// What [`from_rng`](Self::from_rng) makes of the seed's stream, whose blocks are computed side
@@ -159,6 +160,6 @@ impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {
             let drawn = seed.stream_words(domain, first);
             words.copy_from_slice(&drawn.as_chunks().0[..words.len()]);
         }
-        Self::from_words(len, words)
+        Self::of_words(len, words)
     }
 }

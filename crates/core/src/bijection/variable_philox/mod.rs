@@ -6,13 +6,10 @@ mod split;
 
 use core::marker::PhantomData;
 
-use rand_core::Rng;
-
 use self::lanes::Rounds;
 use self::split::Split;
-use super::device::pair;
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::error::Error;
@@ -184,12 +181,15 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
         Some(Trusted::new(self).panic_free())
     }
 
+    #[cfg(feature = "alloc")]
     fn device_source(&self) -> Option<DeviceSource> {
         let text = r#"#include "bijection/variable_philox.cuh""#;
         // Only these bits of a key are used, and the device text relies on the others being 0.
         let left_mask = u64::low_mask(self.bits / 2) as u32;
         let keys = self.keys.map(|key| key & left_mask);
-        let keys = keys.chunks(2).map(|keys| pair(keys[0], keys.get(1).copied().unwrap_or(0)));
+        let keys = keys
+            .chunks(2)
+            .map(|keys| super::device::pair(keys[0], keys.get(1).copied().unwrap_or(0)));
         let unused = (ROUNDS == 0).then_some(0);
         let type_name = format_args!("VariablePhilox<{}, {ROUNDS}>", self.bits);
         Some(DeviceSource::own(type_name, text, keys.chain(unused)))
@@ -206,8 +206,8 @@ unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for VariablePhilox
 impl<const ROUNDS: usize> FromSeed for VariablePhilox<ROUNDS> {
     /// Draws one word for each round. The width is the smallest, and at least 2 bits, that holds
     /// the length.
-    fn from_rng<R: Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        let keys = core::array::from_fn(|_| rng.next_u32());
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let keys = core::array::from_fn(|_| words.next_u32());
         Self { bits: bits_for(len).max(Self::MIN_BITS), keys, word: PhantomData }
     }
 }
