@@ -12,7 +12,6 @@
 //!
 #![doc = include_str!("../README.md")]
 
-pub mod affine;
 mod backend;
 mod compact;
 // The GPU engine is built only where CUDA has drivers. The same condition is in Cargo.toml, for the
@@ -29,13 +28,13 @@ mod permutation;
 #[cfg(test)]
 mod plain;
 pub mod prelude;
-pub mod rng;
 mod sampler;
 mod slice;
-#[cfg(feature = "stats")]
-pub mod stats;
 
 pub use backend::Backend;
+#[cfg(feature = "affine")]
+#[doc(inline)]
+pub use bijective_shuffle_affine as affine;
 #[doc(inline)]
 pub use bijective_shuffle_core::bijection;
 use bijective_shuffle_core::engine;
@@ -49,6 +48,9 @@ pub use bijective_shuffle_core::{
     BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
     SamplerError, SavedError, Unavailable, ViewError,
 };
+#[cfg(feature = "rng")]
+#[doc(inline)]
+pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
 #[doc(inline)]
 pub use cuda::Cuda;

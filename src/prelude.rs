@@ -3,6 +3,7 @@
 pub use crate::Error;
 pub use crate::FromSeed;
 pub use crate::Seed;
+#[cfg(feature = "affine")]
 pub use crate::affine::Affine;
 pub use crate::backend::Backend;
 pub use crate::bijection::{

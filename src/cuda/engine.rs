@@ -230,7 +230,7 @@ impl Cuda {
     }
 
     /// Compiles a user's kernel that draws random numbers. `text` is CUDA C++17, is compiled after
-    /// [`device_header`](crate::rng::device_header), and defines
+    /// [`device_header`](crate::cuda::device_header), and defines
     /// `extern "C" __global__ void name(..)`.
     ///
     /// The compiled code is kept in memory, and in the folder of

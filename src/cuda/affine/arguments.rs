@@ -4,7 +4,7 @@ use super::tuning::{self, AffineShape};
 use crate::Error;
 use crate::affine::Affine;
 use crate::affine::BitMatrix;
-use crate::affine::tiles::{Tile, Tiling, combinations};
+use crate::affine::engine::tiles::{Tile, Tiling, combinations};
 use crate::cuda::runtime::kernel::device_struct;
 use crate::cuda::runtime::word_type::WordType;
 
@@ -161,7 +161,7 @@ impl MapArgument {
 mod tests {
     use super::super::tuning::Tiled;
     use super::*;
-    use crate::affine::subspace::Echelon;
+    use crate::affine::engine::subspace::Echelon;
     use crate::cuda::cplusplus;
     use crate::cuda::runtime::kernel::initialiser;
     use crate::{Bijection, FromSeed};

@@ -135,7 +135,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         scatter(&layout, &states)
     }
 
-    /// The states, for a user's kernels that [load and store](crate::rng::device_header) them.
+    /// The states, for a user's kernels that [load and store](crate::cuda::device_header) them.
     /// Where the threads of a warp or a block share a state, and for
     /// [`Philox4x32Rng`](crate::rng::Philox4x32Rng), the words of a state are contiguous; otherwise
     /// word `w` of stream `i` is at place `w * len + i`.

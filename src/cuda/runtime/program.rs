@@ -17,7 +17,7 @@ use super::kernels;
 use super::nvrtc::{Nvrtc, Target};
 use super::plan::{Evaluated, Plan};
 use super::word_type::WordType;
-use crate::rng::device_header;
+use crate::cuda::device_header;
 use crate::{Error, GpuError};
 
 /// What every text may use: integers of fixed width and the markers of device functions.
