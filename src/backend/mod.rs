@@ -12,7 +12,7 @@ use crate::Error;
 /// them.
 ///
 /// The default is the CPU. The CUDA driver is loaded only where [`Auto`](Self::Auto) or
-/// [`Cuda`](Self::Cuda) is chosen, or the GPU engine is used directly, by [`Cuda`](crate::Cuda) and
+/// [`Cuda`](Self::Cuda) is chosen, or the GPU engine is used directly, by [`Cuda`](crate::cuda::Cuda) and
 /// its kin. A process that has started CUDA holds memory of the GPU, and children that it forks
 /// cannot use CUDA.
 ///
@@ -40,7 +40,7 @@ pub enum Backend {
     /// The threads of the current rayon pool. This is the default.
     #[default]
     Cpu,
-    /// The first NVIDIA GPU, through [`Cuda`](crate::Cuda), whose documentation says what it needs.
+    /// The first NVIDIA GPU, through [`Cuda`](crate::cuda::Cuda), whose documentation says what it needs.
     /// Without a GPU, calls return [`Error::BackendUnavailable`].
     Cuda,
 }

@@ -1,7 +1,8 @@
 //! Describing what is wrong with a bijection in its own terms: how many slots survive, and which
 //! slots collide.
 
-use crate::{Defect, Error};
+use crate::Error;
+use crate::error::Defect;
 
 /// The error for a number of survivors that is not the length.
 pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {

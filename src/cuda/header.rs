@@ -2,7 +2,7 @@
 
 /// The generators as CUDA C++17, for custom kernels that draw random numbers.
 ///
-/// [`Cuda::kernel`](crate::Cuda::kernel) puts it before a kernel's text. It needs no other header
+/// [`Cuda::kernel`](crate::cuda::Cuda::kernel) puts it before a kernel's text. It needs no other header
 /// and defines everything in the namespace `bijective_shuffle`; nvcc accepts it, too. A generator
 /// gives the same words as the type of that name here.
 ///
@@ -18,8 +18,8 @@
 /// Each type has the constants `STATE`, the number of words in a state; `BLOCK`, the number of
 /// words in a step; and `THREADS`, the number of threads that share a stream.
 /// `rng.load(states, count, stream)` loads the state of a stream of
-/// [`CudaStreams`](crate::CudaStreams), of which there are `count`, from
-/// [`states_mut`](crate::CudaStreams::states_mut), and `rng.store(states, count, stream)` stores
+/// [`CudaStreams`](crate::cuda::CudaStreams), of which there are `count`, from
+/// [`states_mut`](crate::cuda::CudaStreams::states_mut), and `rng.store(states, count, stream)` stores
 /// it. The rest of a block of Philox4x32 is then dropped. The `ring` of a lagged Fibonacci
 /// generator is `RING` words of shared memory, aligned to 16 bytes. Philox4x32 needs no states,
 /// only a key, which the host draws from a seed, and the number of the stream, so it is the easiest
@@ -39,7 +39,7 @@
 ///
 /// # Examples
 ///
-/// [`Cuda::kernel`](crate::Cuda::kernel) has an example that runs.
+/// [`Cuda::kernel`](crate::cuda::Cuda::kernel) has an example that runs.
 ///
 /// ```
 /// let header = bijective_shuffle::cuda::device_header();

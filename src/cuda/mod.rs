@@ -31,6 +31,7 @@ mod fill;
 mod group;
 mod header;
 mod host;
+#[doc(hidden)]
 pub mod make_kernels;
 mod nccl;
 mod promised;
@@ -57,3 +58,7 @@ pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
 pub(crate) use view::Part;
 pub use workspace::{CudaArrays, CudaWorkspace};
+
+/// Re-exported in the version that this crate uses: [`CudaWorkspace`] takes its device memory and
+/// streams.
+pub use cudarc;

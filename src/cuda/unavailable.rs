@@ -2,10 +2,11 @@
 //! CUDA.
 
 use crate::Bijection;
+use crate::Error;
 use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
-use crate::{Error, Unavailable};
+use crate::error::Unavailable;
 
 /// The engine on an NVIDIA GPU, which this build does not have: creating it returns an error.
 ///

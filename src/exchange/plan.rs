@@ -10,10 +10,11 @@ use super::lanes::Lanes;
 use super::rounds::Runs;
 use super::shifted::Shifted;
 use crate::Bijection;
+use crate::Error;
 use crate::compact::Workspace;
 use crate::engine::base::check::try_with_capacity;
+use crate::error::ExchangeError;
 use crate::permutation::Permutation;
-use crate::{Error, ExchangeError};
 
 /// The number of items whose destinations are counted at a time.
 const RUN: usize = 1 << 10;

@@ -61,7 +61,7 @@ use crate::{Bijection, FromSeed};
 ///
 /// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of
 /// 2^33. For single places or ranges of more items, use `walk`: with [`new`](Self::new) those views
-/// return [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until
+/// return [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) until
 /// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion items.
 ///
 /// # Examples

@@ -4,8 +4,9 @@ use rayon::prelude::*;
 
 use super::{Permutation, tuning};
 use crate::Bijection;
+use crate::Error;
 use crate::engine::base::check::try_with_capacity;
-use crate::{Defect, Error};
+use crate::error::Defect;
 
 impl<B: Bijection> Permutation<B> {
     /// A random sample without replacement: clones of the first `count` items of the shuffled

@@ -5,7 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{every_family, every_word_pair};
-use bijective_shuffle::BijectionError;
+use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Trusted, Word};
 use proptest::prelude::*;

@@ -7,8 +7,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, DeviceSource, Words};
+use bijective_shuffle::{DeviceSource, Words};
 
 use crate::agreement::in_pools;
 use crate::common::hostile::End;

@@ -3,9 +3,9 @@
 
 use std::sync::OnceLock;
 
-use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
 
 use super::group;
 use crate::back_ends::{View, compact};

@@ -1,9 +1,10 @@
 //! Rows of a batch on the device are those of the host.
 
-use bijective_shuffle::RowsError;
-use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::Word;
+use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::error::RowsError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace, Word};
 
 use super::{cuda, guarded};
 

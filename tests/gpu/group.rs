@@ -2,11 +2,12 @@
 
 use std::sync::OnceLock;
 
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaContext, CudaSlice, CudaView, CudaViewMut, DeviceRepr,
 };
+use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy};
+use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, GpuError};
 
 use crate::agreement::reference;
 use crate::common::group::{check, guarded};

@@ -1,8 +1,10 @@
 //! Parts of permutations in device memory are those of the host's views.
 
-use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::error::{GpuError, ViewError};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace, GpuError, ViewError, Walk, Word};
+use bijective_shuffle::{Walk, Word};
 
 use super::cuda;
 use crate::common::{Numbers, lengths, short};

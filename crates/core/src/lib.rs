@@ -18,7 +18,9 @@ pub mod seed;
 pub mod word;
 
 #[doc(inline)]
-pub use bijection::from_seed::{FromSeed, Words};
+pub use base::philox4x32::Philox4x32;
+#[doc(inline)]
+pub use bijection::from_seed::FromSeed;
 #[doc(inline)]
 pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
 #[doc(inline)]
@@ -28,7 +30,7 @@ pub use bijection::without_alloc::{DeviceSource, Passes};
 #[cfg(feature = "alloc")]
 pub use bijection::{device::DeviceSource, passes::Passes};
 pub use error::*;
-pub use seed::{KeyDomain, KeyStream, Seed};
+pub use seed::{KeyDomain, KeyStream, Seed, Words};
 pub use word::Word;
 
 /// What the packages of this project share. It promises nothing to others.

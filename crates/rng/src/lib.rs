@@ -92,7 +92,8 @@ mod words;
 mod xorshift1024;
 mod xorwow;
 
-pub use bijective_shuffle_core::engine::base::philox4x32::Philox4x32;
+#[doc(inline)]
+pub use bijective_shuffle_core::Philox4x32;
 pub use buffered::Buffered;
 pub use fill::Fill;
 pub use generator::Generator;

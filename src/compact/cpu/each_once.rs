@@ -47,7 +47,7 @@ const BITS: usize = usize::BITS as usize;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Defect;
+    use crate::error::Defect;
 
     #[test]
     fn finds_what_is_wrong() {

@@ -2,6 +2,7 @@
 
 use super::kernels::{self, Keys, Shares, Width};
 use super::tuning;
+use crate::Error;
 use crate::bijection::Standard;
 use crate::compact::batch::Batch;
 use crate::cuda::runtime::device::Limits;
@@ -13,8 +14,8 @@ use crate::cuda::shuffle::movement::Movement;
 use crate::cuda::shuffle::strategy;
 use crate::cuda::shuffle::strategy::CudaStrategy;
 use crate::engine::bijection::StandardCipher;
+use crate::error::GpuError;
 use crate::{Bijection, FromSeed};
-use crate::{Error, GpuError};
 
 /// Rows to be written: `rows` of them from row `first` on, to the address `out`, in words of 4 or 8
 /// bytes.

@@ -1,6 +1,6 @@
 //! Filling arrays in device memory with random numbers. The kernels are in gpu/fill.cuh.
 //!
-//! Fills by one stream of Philox are methods of [`Cuda`](crate::Cuda), because Philox has no state
+//! Fills by one stream of Philox are methods of [`Cuda`](crate::cuda::Cuda), because Philox has no state
 //! but its position, which the host keeps. Fills by ensembles are methods of [`CudaStreams`],
 //! because the states of an ensemble stay on the device from call to call.
 

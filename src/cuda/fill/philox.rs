@@ -100,9 +100,9 @@ macro_rules! philox_fills {
         ///
         /// # Errors
         ///
-        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-        /// [`GpuError::Compile`](crate::GpuError::Compile),
-        /// [`GpuError::Driver`](crate::GpuError::Driver). After an error the generator's position
+        /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+        /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+        /// [`GpuError::Driver`](crate::error::GpuError::Driver). After an error the generator's position
         /// is unchanged.
         pub fn $name<const ROUNDS: usize>(
             &self,

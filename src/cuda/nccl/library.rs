@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::Unavailable;
 use crate::cuda::runtime::probe;
+use crate::error::Unavailable;
 
 /// The first version that ties the work of a call that does not block to its communicator. Before,
 /// it belongs to the thread that made the call, and another thread that aborts the communicator

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use libloading::Library;
 
 use super::probe;
-use crate::Unavailable;
+use crate::error::Unavailable;
 
 type Program = *mut c_void;
 type Headers = *const *const c_char;

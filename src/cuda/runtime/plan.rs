@@ -17,7 +17,8 @@ use super::kernels;
 use super::reader::Reader;
 use super::word_type::WordType;
 use crate::DeviceSource;
-use crate::{Error, GpuError};
+use crate::Error;
+use crate::error::GpuError;
 
 /// More bytes than any device has. Up to this many, sizes are computed without overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 46;
@@ -115,7 +116,7 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if the driver does not accept
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if the driver does not accept
     /// the number.
     pub(crate) fn blocks(number: u64) -> Result<Self, Error> {
         Ok(Self::Blocks(block_number(number)?, 1))
@@ -341,7 +342,7 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if there are too many tiles for
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if there are too many tiles for
     /// 32-bit tickets.
     pub(crate) fn take_tile_states(&mut self, tiles: u64) -> Result<(), Error> {
         // Every block takes one ticket too many at the end, so there are more tickets than tiles.

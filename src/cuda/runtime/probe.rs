@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use libloading::{Library, Symbol};
 
-use crate::Unavailable;
+use crate::error::Unavailable;
 
 /// The oldest driver that the crate supports, that of CUDA 12.0.
 const OLDEST_DRIVER: u32 = 12_000;

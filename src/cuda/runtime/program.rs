@@ -17,8 +17,9 @@ use super::kernels;
 use super::nvrtc::{Nvrtc, Target};
 use super::plan::{Evaluated, Plan};
 use super::word_type::WordType;
+use crate::Error;
 use crate::cuda::device_header;
-use crate::{Error, GpuError};
+use crate::error::GpuError;
 
 /// What every text may use: integers of fixed width and the markers of device functions.
 pub(crate) const PRELUDE: &str = include_str!("../../../gpu/prelude.cuh");

@@ -3,7 +3,8 @@
 
 use super::*;
 
-use crate::{DeviceSource, GpuError};
+use crate::DeviceSource;
+use crate::error::GpuError;
 
 /// The compiler, if this machine has one. The environment can require that it has.
 pub(crate) fn compiler() -> Option<&'static Nvrtc> {

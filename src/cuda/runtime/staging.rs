@@ -63,8 +63,8 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
         let pieces = [Piece::new(stream)?, Piece::new(stream)?];
         Ok(Self { stream: stream.clone(), pieces })

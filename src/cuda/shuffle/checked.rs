@@ -4,6 +4,7 @@ use super::direct;
 use super::job::{Job, Slots};
 use super::kernels;
 use super::movement::{Movement, Moves};
+use crate::Error;
 use crate::Word;
 use crate::compact::wrong_count;
 use crate::cuda::runtime::kernels::THREADS;
@@ -12,7 +13,7 @@ use crate::cuda::runtime::reader::Reader;
 use crate::cuda::runtime::word_type::WordType;
 use crate::engine::base::check::check_in_order;
 use crate::engine::base::check::try_with_capacity;
-use crate::{Defect, Error, GpuError};
+use crate::error::{Defect, GpuError};
 
 /// Writes the indexes first, then checks them, and then moves the items, if there are any.
 pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {

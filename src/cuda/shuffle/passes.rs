@@ -6,11 +6,12 @@ use super::job::Job;
 use super::movement::{Array, Movement, Moves};
 use super::strategy::{self, CudaStrategy};
 use crate::Bijection;
+use crate::Error;
 use crate::bijection::Lcg;
 use crate::compact::{Direction, passes};
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, MOST_POINTS, Plan};
-use crate::{Error, GpuError};
+use crate::error::GpuError;
 
 /// A job or, for a bijection that has [passes](Bijection::passes), one for each of them.
 pub(in crate::cuda) struct Jobs {
@@ -29,7 +30,7 @@ impl Jobs {
     ///
     /// # Errors
     ///
-    /// As [`Job::new`], and [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device
+    /// As [`Job::new`], and [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if no device
     /// has memory for so many items.
     pub(in crate::cuda) fn new(
         f: &dyn Bijection,

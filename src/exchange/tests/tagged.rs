@@ -5,12 +5,13 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 
 use super::divisions;
+use crate::Error;
 use crate::bijection::{Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
+use crate::error::ExchangeError;
 use crate::exchange::{Blocks, Census, Delivery, Division, Message, Room, Sorted, TaggedExchange};
 use crate::permutation::Permutation;
 use crate::{Bijection, FromSeed, Trusted, TrustedBijection};
-use crate::{Error, ExchangeError};
 
 /// The threads of a rank: the ranks have different numbers of them.
 fn threads_of<B: Bijection>(plan: &TaggedExchange<B>) -> rayon::ThreadPool {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use bijective_shuffle::{Backend, Error, Permutation, Seed, ViewError, Word};
+use bijective_shuffle::error::ViewError;
+use bijective_shuffle::{Backend, Error, Permutation, Seed, Word};
 
 use super::room::{filled, reserve};
 

@@ -1,8 +1,8 @@
 //! [`CycleWalk`]: a bijection restricted to fewer points.
 
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::error::{BijectionError, Error};
-use crate::seed::KeyDomain;
+use crate::seed::{KeyDomain, Words};
 use crate::word::Word;
 
 /// A bijection on `[0, n)` restricted to `[0, m)`: values of `m` or more are mapped again until one

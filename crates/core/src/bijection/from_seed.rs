@@ -1,6 +1,6 @@
 //! [`FromSeed`]: families of bijections that can be drawn from a key.
 
-use crate::seed::{KeyDomain, Seed};
+use crate::seed::{KeyDomain, Seed, Words};
 use crate::word::bits_for;
 
 /// A family of bijections from which a seed or a random generator draws a member.
@@ -37,16 +37,6 @@ pub trait FromSeed: Sized {
     fn key_domain(len: u64) -> KeyDomain {
         KeyDomain::Bits(bits_for(len))
     }
-}
-
-/// A source of random words: a [`KeyStream`](crate::KeyStream), or any generator of the `rand_core`
-/// ecosystem.
-pub trait Words {
-    /// The next 32 random bits.
-    fn next_u32(&mut self) -> u32;
-
-    /// The next 64 random bits.
-    fn next_u64(&mut self) -> u64;
 }
 
 /// The words of a generator.

@@ -1,10 +1,11 @@
 //! [`Lcg`]: one step of a linear congruential generator.
 
 use super::lanes::{BLOCK, Lanes, each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::error::{BijectionError, Error};
+use crate::seed::Words;
 use crate::word::{Word, bits_for};
 
 /// The map `x -> a x + c mod 2^b` with an odd `a`: the paper's cheap bijection (Mitchell et al.,

@@ -61,7 +61,7 @@ pub use compose::Compose;
 pub use cycle_walk::CycleWalk;
 #[cfg(feature = "alloc")]
 pub(crate) use device::DeviceSource;
-pub(crate) use from_seed::{FromSeed, Words};
+pub(crate) use from_seed::FromSeed;
 pub use grid_feistel::GridFeistel;
 pub use inverse::Inverse;
 pub use lcg::Lcg;

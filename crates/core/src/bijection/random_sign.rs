@@ -1,8 +1,8 @@
 //! [`RandomSign`]: makes both signs of a permutation equally likely.
 
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::error::Error;
-use crate::seed::KeyDomain;
+use crate::seed::{KeyDomain, Words};
 use crate::word::Word;
 
 /// A bijection, followed for half of the keys by an exchange of the values 0 and 1.

@@ -1,9 +1,7 @@
 //! [`Standard`]: the family from which a plain seed chooses, and the rule for small lengths.
 
-use super::{
-    Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection, Words,
-};
-use crate::seed::{KeyDomain, Seed};
+use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
+use crate::seed::{KeyDomain, Seed, Words};
 
 /// The default family, which `Permutation::new` and
 /// `par_bijective_shuffle` use.

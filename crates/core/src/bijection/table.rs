@@ -3,10 +3,10 @@
 //! It is a bijection like any other, so that an exact draw for few items is no special case in any
 //! engine or view.
 
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::{check_in_order, check_word, or_panic, try_with_capacity};
 use crate::error::{BijectionError, Error};
-use crate::seed::{KeyDomain, Seed};
+use crate::seed::{KeyDomain, Seed, Words};
 use crate::word::Word;
 use alloc::{boxed::Box, vec::Vec};
 

@@ -42,7 +42,8 @@ use alloc::vec::Vec;
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::{Defect, bijection};
+/// use bijective_shuffle::error::Defect;
+/// use bijective_shuffle::bijection;
 ///
 /// /// Rotates the points by `by` places; the inverse is wrong.
 /// struct Rotate {

@@ -11,7 +11,6 @@ use core::convert::Infallible;
 #[cfg(feature = "rand_core")]
 use rand_core::{Rng, TryRng};
 
-use crate::Words;
 use crate::base::philox4x32::Philox4x32;
 use crate::base::philox4x32::lanes::{Counters, LOW, encrypt};
 use crate::base::simd::{SimdKernel, SimdLevel};
@@ -323,6 +322,16 @@ impl TryRng for KeyStream {
     fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Infallible> {
         rand_core::utils::fill_bytes_via_next_word(dst, || self.try_next_u32())
     }
+}
+
+/// A source of random words: a [`KeyStream`], or any generator of the `rand_core`
+/// ecosystem.
+pub trait Words {
+    /// The next 32 random bits.
+    fn next_u32(&mut self) -> u32;
+
+    /// The next 64 random bits.
+    fn next_u64(&mut self) -> u64;
 }
 
 /// How many blocks [`Seed::stream_words`] computes: two vectors of AVX-512 for each of a block's

@@ -60,7 +60,8 @@ impl fmt::Debug for Seed {
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle::{Error, SavedError, Seed};
+/// use bijective_shuffle::{Error, Seed};
+/// use bijective_shuffle::error::SavedError;
 ///
 /// assert_eq!("42@3".parse(), Ok(Seed::new(42).epoch(3)));
 /// assert_eq!("-1".parse::<Seed>(), Err(Error::Saved(SavedError::Seed)));

@@ -69,7 +69,8 @@ impl Mwc {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::{Error, GeneratorError};
+    /// use bijective_shuffle::Error;
+    /// use bijective_shuffle::error::GeneratorError;
     /// use bijective_shuffle::rng::{Multipliers, Mwc};
     ///
     /// let second = Multipliers::new().nth(1).unwrap();

@@ -1,9 +1,9 @@
 //! [`Ballot`]: what ranks tell each other before a call moves anything.
 
 use crate::Bijection;
-use crate::ExchangeError;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
+use crate::error::ExchangeError;
 
 /// The numbers of a ballot.
 const WORDS: usize = 14;

@@ -50,7 +50,7 @@ impl Call<'_> {
 ///
 /// # Errors
 ///
-/// [`GpuError::Driver`](crate::GpuError::Driver).
+/// [`GpuError::Driver`](crate::error::GpuError::Driver).
 ///
 /// # Safety
 ///

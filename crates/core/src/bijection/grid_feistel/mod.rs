@@ -7,9 +7,9 @@ pub use definition::GridFeistel;
 
 use self::lanes::HalfRounds;
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
-use crate::seed::KeyDomain;
+use crate::seed::{KeyDomain, Words};
 use crate::word::{Index, Word};
 
 impl<const HALF_ROUNDS: usize> GridFeistel<HALF_ROUNDS> {

@@ -10,9 +10,9 @@ pub use definition::MulXorshift;
 
 use self::lanes::Rounds;
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::simd::PerLevel;
-use crate::seed::{BLOCKS, Seed};
+use crate::seed::{BLOCKS, Seed, Words};
 use crate::word::{Index, Word};
 
 impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {

@@ -9,10 +9,11 @@ use core::marker::PhantomData;
 use self::lanes::Rounds;
 use self::split::Split;
 use super::lanes::{each, run};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection, Words};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
 use crate::base::check::check_bits;
 use crate::base::simd::PerLevel;
 use crate::error::Error;
+use crate::seed::Words;
 use crate::word::{Index, Word, bits_for};
 
 /// VariablePhilox: a Feistel-like cipher on `2^b` points, for every `b` from 2 to 64.
