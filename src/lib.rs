@@ -21,6 +21,7 @@ pub mod cuda;
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 #[path = "cuda/unavailable.rs"]
 pub mod cuda;
+pub mod error;
 pub mod exchange;
 #[cfg(any(doc, doctest))]
 pub mod guide;
@@ -58,15 +59,6 @@ pub use rand_core;
 /// Re-exported in the version that this crate uses: [`ParIter`](iter::ParIter) implements its
 /// iterator traits.
 pub use rayon;
-
-/// The details of each kind of [`Error`].
-pub mod error {
-    #[doc(inline)]
-    pub use bijective_shuffle_core::{
-        BijectionError, Defect, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
-        SamplerError, SavedError, Unavailable, ViewError,
-    };
-}
 
 /// The iterators over permutations.
 pub mod iter {

@@ -52,7 +52,7 @@ pub trait SimdKernel {
     ///
     /// # Safety
     ///
-    /// The machine has the features of [`run_avx2`].
+    /// The machine has the features of `run_avx2`.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx2(self) -> Self::Output
@@ -67,7 +67,7 @@ pub trait SimdKernel {
     ///
     /// # Safety
     ///
-    /// The machine has the features of [`run_avx512`].
+    /// The machine has the features of `run_avx512`.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_avx512(self) -> Self::Output
@@ -81,7 +81,7 @@ pub trait SimdKernel {
     ///
     /// # Safety
     ///
-    /// The machine has the features of [`run_vbmi2`].
+    /// The machine has the features of `run_vbmi2`.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn run_vbmi2(self) -> Self::Output
