@@ -12,9 +12,9 @@ use crate::Error;
 /// them.
 ///
 /// The default is the CPU. The CUDA driver is loaded only where [`Auto`](Self::Auto) or
-/// [`Cuda`](Self::Cuda) is chosen, or the GPU engine is used directly, by [`Cuda`](crate::cuda::Cuda) and
-/// its kin. A process that has started CUDA holds memory of the GPU, and children that it forks
-/// cannot use CUDA.
+/// [`Cuda`](Self::Cuda) is chosen, or the GPU engine is used directly, by
+/// [`Cuda`](crate::cuda::Cuda) and its kin. A process that has started CUDA holds memory of the
+/// GPU, and children that it forks cannot use CUDA.
 ///
 /// # Examples
 ///
@@ -40,8 +40,8 @@ pub enum Backend {
     /// The threads of the current rayon pool. This is the default.
     #[default]
     Cpu,
-    /// The first NVIDIA GPU, through [`Cuda`](crate::cuda::Cuda), whose documentation says what it needs.
-    /// Without a GPU, calls return [`Error::BackendUnavailable`].
+    /// The first NVIDIA GPU, through [`Cuda`](crate::cuda::Cuda), whose documentation says what it
+    /// needs. Without a GPU, calls return [`Error::BackendUnavailable`].
     Cuda,
 }
 

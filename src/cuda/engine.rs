@@ -34,8 +34,8 @@ use crate::error::GpuError;
 /// compiler where there is none returns [`Error::BackendUnavailable`].
 ///
 /// As a [`Compactor`](crate::Compactor) it serves slices in host memory, by copying them to the GPU
-/// and back. A [`CudaWorkspace`](crate::cuda::CudaWorkspace) serves slices in device memory, which is
-/// where a GPU pays most.
+/// and back. A [`CudaWorkspace`](crate::cuda::CudaWorkspace) serves slices in device memory, which
+/// is where a GPU pays most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's
 /// have, except for [`Table`](crate::bijection::Table)s of more than 256 points. Items are moved by
@@ -129,14 +129,14 @@ impl Cuda {
     }
 
     /// The same engine, with permission to capture its calls in CUDA graphs: calls of
-    /// [`CudaWorkspace`](crate::cuda::CudaWorkspace)s and [`CudaStreams`](crate::cuda::CudaStreams) that are
-    /// created with it, and its own calls that fill device memory. Without this permission such a
-    /// call fails with [`GpuError::Captured`](crate::error::GpuError::Captured).
+    /// [`CudaWorkspace`](crate::cuda::CudaWorkspace)s and [`CudaStreams`](crate::cuda::CudaStreams)
+    /// that are created with it, and its own calls that fill device memory. Without this permission
+    /// such a call fails with [`GpuError::Captured`](crate::error::GpuError::Captured).
     ///
     /// The kernels and the memory of a captured call must exist beforehand, from a `reserve`
     /// function or from an earlier call. Each launch of the graph does what the call would do, with
-    /// the same bijection, seed and slices; [`CudaStreams`](crate::cuda::CudaStreams) advance with every
-    /// launch.
+    /// the same bijection, seed and slices; [`CudaStreams`](crate::cuda::CudaStreams) advance with
+    /// every launch.
     ///
     /// # Safety
     ///
@@ -145,8 +145,9 @@ impl Cuda {
     /// So the caller promises the following for as long as a graph in which a call was captured may
     /// be launched, or runs:
     ///
-    /// * The workspace or the [`CudaStreams`](crate::cuda::CudaStreams) that was called is not dropped.
-    ///   It may be used, and may grow: a workspace keeps memory whose address a graph holds.
+    /// * The workspace or the [`CudaStreams`](crate::cuda::CudaStreams) that was called is not
+    ///   dropped. It may be used, and may grow: a workspace keeps memory whose address a graph
+    ///   holds.
     /// * The slices that the call was given are not dropped.
     /// * A launch of the graph is ordered with everything else that uses the slices and the
     ///   workspace, just as the captured calls would have to be. In the engine's stream, where
@@ -241,8 +242,8 @@ impl Cuda {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] without the compiler;
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile), with the kernel's name and the compiler's
-    /// log, if the text does not compile or has no such kernel;
+    /// [`GpuError::Compile`](crate::error::GpuError::Compile), with the kernel's name and the
+    /// compiler's log, if the text does not compile or has no such kernel;
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     ///
     /// # Examples

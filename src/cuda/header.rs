@@ -2,9 +2,9 @@
 
 /// The generators as CUDA C++17, for custom kernels that draw random numbers.
 ///
-/// [`Cuda::kernel`](crate::cuda::Cuda::kernel) puts it before a kernel's text. It needs no other header
-/// and defines everything in the namespace `bijective_shuffle`; nvcc accepts it, too. A generator
-/// gives the same words as the type of that name here.
+/// [`Cuda::kernel`](crate::cuda::Cuda::kernel) puts it before a kernel's text. It needs no other
+/// header and defines everything in the namespace `bijective_shuffle`; nvcc accepts it, too. A
+/// generator gives the same words as the type of that name here.
 ///
 /// | type | threads that share a stream | construction | a step |
 /// | --- | --- | --- | --- |
@@ -16,14 +16,13 @@
 /// | `LaggedFibonacci<521, 353, 64>`, `LaggedFibonacci<1279, 861, 128>` | the 64, or 128, of a block, which call it together | the same | `next4(words)` gives each thread its four consecutive words of the block |
 ///
 /// Each type has the constants `STATE`, the number of words in a state; `BLOCK`, the number of
-/// words in a step; and `THREADS`, the number of threads that share a stream.
-/// `rng.load(states, count, stream)` loads the state of a stream of
-/// [`CudaStreams`](crate::cuda::CudaStreams), of which there are `count`, from
-/// [`states_mut`](crate::cuda::CudaStreams::states_mut), and `rng.store(states, count, stream)` stores
-/// it. The rest of a block of Philox4x32 is then dropped. The `ring` of a lagged Fibonacci
-/// generator is `RING` words of shared memory, aligned to 16 bytes. Philox4x32 needs no states,
-/// only a key, which the host draws from a seed, and the number of the stream, so it is the easiest
-/// to begin with.
+/// words in a step; and `THREADS`, the number of threads that share a stream. `rng.load(states,
+/// count, stream)` loads the state of a stream of [`CudaStreams`](crate::cuda::CudaStreams), of
+/// which there are `count`, from [`states_mut`](crate::cuda::CudaStreams::states_mut), and
+/// `rng.store(states, count, stream)` stores it. The rest of a block of Philox4x32 is then dropped.
+/// The `ring` of a lagged Fibonacci generator is `RING` words of shared memory, aligned to 16
+/// bytes. Philox4x32 needs no states, only a key, which the host draws from a seed, and the number
+/// of the stream, so it is the easiest to begin with.
 ///
 /// Words become numbers as [`Fill`](crate::rng::Fill) describes:
 ///

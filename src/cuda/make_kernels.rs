@@ -20,7 +20,8 @@ pub fn kernels(architecture: u32) -> Result<Vec<Promised>, Error> {
 ///
 /// # Errors
 ///
-/// [`Error::BackendUnavailable`] without NVRTC; [`GpuError::Compile`](crate::error::GpuError::Compile).
+/// [`Error::BackendUnavailable`] without NVRTC;
+/// [`GpuError::Compile`](crate::error::GpuError::Compile).
 pub fn compile(text: &str, architecture: u32, ptx: bool) -> Result<Vec<u8>, Error> {
     let target = if ptx { Target::Ptx(architecture) } else { Target::Cubin(architecture) };
     program::compile(text, "an embedded kernel", target)

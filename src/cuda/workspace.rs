@@ -124,7 +124,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if the stream is of another context.
+    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if the stream is of another
+    /// context.
     ///
     /// # Safety
     ///
@@ -274,8 +275,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge), and
-    /// otherwise as [`indices`](Self::indices).
+    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
+    /// and otherwise as [`indices`](Self::indices).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,

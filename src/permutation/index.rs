@@ -104,8 +104,8 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if it is not a power of two from 64
-    /// to 32768.
+    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if it is not a power of two
+    /// from 64 to 32768.
     pub(super) fn check_block(slots: u64) -> Result<(), Error> {
         if slots.is_power_of_two() && (64..=1 << SUPERBLOCK_BITS).contains(&slots) {
             Ok(())
@@ -120,8 +120,8 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge), and [`Error::NotABijection`]
-    /// if the number of survivors is not the length.
+    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge), and
+    /// [`Error::NotABijection`] if the number of survivors is not the length.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,

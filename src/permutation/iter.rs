@@ -162,8 +162,9 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below `world`,
-    /// and the errors of [`Permutation::build_index`], if the index is needed to find the place.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`, and the errors of [`Permutation::build_index`], if the index is needed to find the
+    /// place.
     pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
             return Err(Error::View(ViewError::NoSuchShard { rank, world }));
@@ -191,7 +192,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below `world`.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`.
     pub fn shard_strided(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
             return Err(Error::View(ViewError::NoSuchShard { rank, world }));

@@ -171,9 +171,9 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if the slice's length is not a multiple
-    /// of a row's, [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange) if the batch has fewer
-    /// rows than that, and otherwise as [`write_indices`](Self::write_indices).
+    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if the slice's length is not a
+    /// multiple of a row's, [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange) if the
+    /// batch has fewer rows than that, and otherwise as [`write_indices`](Self::write_indices).
     ///
     /// # Examples
     ///

@@ -35,21 +35,21 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// * [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), and [`Error::LengthMismatch`] if
-    ///   `out` does not have as many places.
+    /// * [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), and
+    ///   [`Error::LengthMismatch`] if `out` does not have as many places.
     /// * [`Error::IndexTooWide`] if `N` cannot hold the permutation's indexes.
     /// * [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt), and the errors of
     ///   [`build_index`](Self::build_index).
     /// * [`Error::NotABijection`] if the number of survivors is wrong, after which `out` holds
     ///   unspecified values.
-    /// * [`GpuError::NoSource`](crate::error::GpuError::NoSource) if the bijection has no device text, or
-    ///   if the permutation is the inverse of one whose length does not fill its domain.
+    /// * [`GpuError::NoSource`](crate::error::GpuError::NoSource) if the bijection has no device
+    ///   text, or if the permutation is the inverse of one whose length does not fill its domain.
     /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
     ///   kernels for views, and [`GpuError::Compile`](crate::error::GpuError::Compile).
     /// * [`Error::OutOfMemory`] if the host evaluates the range and has too little memory.
-    /// * [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured in a
-    ///   graph and the engine was not made by [`with_capture`](crate::cuda::Cuda::with_capture), or if
-    ///   the host evaluates the range.
+    /// * [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured
+    ///   in a graph and the engine was not made by
+    ///   [`with_capture`](crate::cuda::Cuda::with_capture), or if the host evaluates the range.
     /// * [`GpuError::Params`](crate::error::GpuError::Params),
     ///   [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
@@ -219,10 +219,11 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`]; [`GpuError::NoSource`](crate::error::GpuError::NoSource) if the length
-    /// does not fill the bijection's domain ([`Permutation::walk`] always does) or if the bijection
-    /// has no device text; [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has
-    /// no compiled kernels for views; [`GpuError::Params`](crate::error::GpuError::Params),
+    /// [`Error::LengthMismatch`]; [`GpuError::NoSource`](crate::error::GpuError::NoSource) if the
+    /// length does not fill the bijection's domain ([`Permutation::walk`] always does) or if the
+    /// bijection has no device text; [`Error::BackendUnavailable`] if NVRTC is not found, since the
+    /// crate has no compiled kernels for views;
+    /// [`GpuError::Params`](crate::error::GpuError::Params),
     /// [`GpuError::Compile`](crate::error::GpuError::Compile),
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     /// [`GpuError::Captured`](crate::error::GpuError::Captured),

@@ -51,9 +51,9 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if the index is needed, has
-    /// not been built, and would cover more slots than [`SurvivorIndex::UNASKED_SLOTS`]; otherwise
-    /// the errors of [`build_index`](Self::build_index).
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if the index is needed,
+    /// has not been built, and would cover more slots than [`SurvivorIndex::UNASKED_SLOTS`];
+    /// otherwise the errors of [`build_index`](Self::build_index).
     ///
     /// # Examples
     ///
@@ -159,8 +159,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if the range does not lie within the
-    /// permutation, and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if the range does not lie
+    /// within the permutation, and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -214,8 +214,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below `world`,
-    /// and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`, and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -239,7 +239,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below `world`.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`.
     ///
     /// # Examples
     ///
@@ -306,8 +307,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge) if there is not enough memory,
-    /// and [`Error::NotABijection`] if the number of survivors is not the length.
+    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge) if there is not enough
+    /// memory, and [`Error::NotABijection`] if the number of survivors is not the length.
     ///
     /// # Examples
     ///
@@ -369,8 +370,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if `slots_per_block` is not a power of
-    /// two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
+    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if `slots_per_block` is not a
+    /// power of two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
     ///
     /// # Examples
     ///
@@ -406,8 +407,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if that would take long, and
-    /// otherwise as `build_index`.
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if that would take
+    /// long, and otherwise as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
         self.bijection.build_indexes(false)?;
         if self.fills_domain() || self.index().is_some() {

@@ -42,9 +42,10 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// columns, and [`MatrixError::ColumnTooWide`](bijective_shuffle_core::MatrixError::ColumnTooWide) if a column
-    /// has a bit below the last row.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 columns, and
+    /// [`MatrixError::ColumnTooWide`](bijective_shuffle_core::MatrixError::ColumnTooWide) if a
+    /// column has a bit below the last row.
     ///
     /// # Examples
     ///
@@ -81,8 +82,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// rows.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 rows.
     pub(super) fn zero(bits: u32) -> Result<Self, Error> {
         if bits > Self::MAX_BITS {
             return Err(Error::Bijection(BijectionError::BitsOutOfRange {
@@ -98,8 +99,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// rows.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 rows.
     pub(super) fn from_fn(bits: u32, column: impl FnMut(u32) -> u64) -> Result<Self, Error> {
         let mut matrix = Self::zero(bits)?;
         let columns = (0..bits).map(column);
@@ -156,7 +157,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::WidthMismatch`](bijective_shuffle_core::MatrixError::WidthMismatch) if the widths differ.
+    /// [`MatrixError::WidthMismatch`](bijective_shuffle_core::MatrixError::WidthMismatch) if the
+    /// widths differ.
     pub fn product(&self, other: &Self) -> Result<Self, Error> {
         if self.bits != other.bits {
             return Err(Error::Matrix(MatrixError::WidthMismatch {
@@ -187,7 +189,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
+    /// no inverse.
     pub fn inverse(&self) -> Result<Self, Error> {
         let mut rest = *self;
         let mut inverse = Self::from_fn(self.bits, |j| 1 << j)?;

@@ -59,7 +59,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
+    /// no inverse.
     pub fn plu(&self) -> Result<Plu, Error> {
         // Factorise the transpose with rows and columns in reverse order, B = J A^T J = U L P. Then
         // A = J B^T J = (J P^T J) (J L^T J) (J U^T J): the transposition exchanges upper and lower,
@@ -76,7 +77,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
+    /// no inverse.
     pub fn ulp(&self) -> Result<Ulp, Error> {
         // From the last row up: move the column of the row's pivot to the diagonal, and add the row
         // to all rows above that have a 1 there. The remainder is lower triangular: L = U' A P',

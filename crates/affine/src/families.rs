@@ -13,8 +13,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     pub fn identity(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j)
     }
@@ -23,9 +23,10 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits, and [`MatrixError::NotABitPermutation`](bijective_shuffle_core::MatrixError::NotABitPermutation) if a
-    /// place is repeated or does not exist.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits, and
+    /// [`MatrixError::NotABitPermutation`](bijective_shuffle_core::MatrixError::NotABitPermutation)
+    /// if a place is repeated or does not exist.
     ///
     /// # Examples
     ///
@@ -56,8 +57,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     pub fn bit_reversal(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << (bits - 1 - j))
     }
@@ -69,8 +70,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     ///
     /// # Examples
     ///
@@ -91,8 +92,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     ///
     /// # Examples
     ///
@@ -112,8 +113,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     pub fn gray_code(bits: u32) -> Result<Self, Error> {
         Self::from_fn(bits, |j| 1 << j | (1 << j) >> 1)
     }
@@ -125,7 +126,8 @@ impl BitMatrix {
     /// # Errors
     ///
     /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) for no bits, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64.
     pub fn parity(bits: u32) -> Result<Self, Error> {
         Self::zero(bits)?;
         Self::partition(bits, u64::low_mask(bits))
@@ -140,9 +142,10 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has none of the bits,
-    /// and [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more
-    /// than 64.
+    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has
+    /// none of the bits, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64.
     ///
     /// # Examples
     ///
@@ -176,8 +179,8 @@ impl BitMatrix {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     ///
     /// # Examples
     ///

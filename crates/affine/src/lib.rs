@@ -23,7 +23,8 @@
 //! bijection, so it is the inverse permutation.
 //!
 //! Each function allocates all of its memory before it moves anything: after
-//! [`Error::OutOfMemory`](bijective_shuffle_core::Error::OutOfMemory) on the CPU all items are where they were.
+//! [`Error::OutOfMemory`](bijective_shuffle_core::Error::OutOfMemory) on the CPU all items are
+//! where they were.
 //!
 //! # Sources
 //!

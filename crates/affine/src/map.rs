@@ -50,7 +50,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has no inverse.
+    /// [`MatrixError::Singular`](bijective_shuffle_core::MatrixError::Singular) if the matrix has
+    /// no inverse.
     pub fn new(matrix: &BitMatrix, offset: u64) -> Result<Self, Error> {
         let inverse = matrix.inverse()?;
         let offset = offset & u64::low_mask(matrix.bits());
@@ -64,8 +65,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     pub fn translation(bits: u32, offset: u64) -> Result<Self, Error> {
         Self::new(&BitMatrix::identity(bits)?, offset)
     }
@@ -74,8 +75,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     pub fn reversal(bits: u32) -> Result<Self, Error> {
         Self::translation(bits, u64::MAX)
     }
@@ -101,8 +102,8 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::BijectionError::DomainMismatch) if the domains
-    /// differ.
+    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::BijectionError::DomainMismatch)
+    /// if the domains differ.
     ///
     /// # Examples
     ///
@@ -156,8 +157,8 @@ impl<N: Word> Affine<N> {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) if the domain does
-    /// not fit the word.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// if the domain does not fit the word.
     pub fn to_word<M: Word>(&self) -> Result<Affine<M>, Error> {
         check_bits::<M>(self.bits(), 0)?;
         let convert = |part: &Part<N>| Part {

@@ -60,8 +60,8 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::BijectionError::DomainMismatch) if the widths
-    /// differ.
+    /// [`BijectionError::DomainMismatch`](bijective_shuffle_core::BijectionError::DomainMismatch)
+    /// if the widths differ.
     pub fn then(&self, next: &Self) -> Result<Self, Error> {
         let mut all = self.clone();
         let mut maps = next.before.iter().chain([&next.after]);
@@ -81,8 +81,10 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask is 0, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) beyond 64 bits.
+    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask is 0,
+    /// and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// beyond 64 bits.
     pub fn parm(&self, mask: u64) -> Result<Self, Error> {
         let bits = self.bits + 1;
         let to_parts = Affine::new(&BitMatrix::partition(bits, mask)?, 0)?;
@@ -107,8 +109,8 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     pub fn sorting(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         // Sorts the items at even places and those at odd places, and then merges them.
@@ -124,8 +126,8 @@ impl Network {
     ///
     /// # Errors
     ///
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// bits.
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 bits.
     pub fn merger(bits: u32) -> Result<Self, Error> {
         BitMatrix::zero(bits)?;
         let mut merger = Self::permutation(Affine::translation(0, 0)?);

@@ -16,10 +16,11 @@ use bijective_shuffle_core::{Error, MatrixError};
 /// # Errors
 ///
 /// [`MatrixError::NotAPowerOfTwo`](bijective_shuffle_core::MatrixError::NotAPowerOfTwo),
-/// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has none of the index's
-/// bits, and [`Error::OutOfMemory`]. The items are then where they were. The function's own error
-/// is passed on. In that case, and if the function panics, the parts are put back as the function
-/// left them, and its call for the other part has either finished or not begun.
+/// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has none
+/// of the index's bits, and [`Error::OutOfMemory`]. The items are then where they were. The
+/// function's own error is passed on. In that case, and if the function panics, the parts are put
+/// back as the function left them, and its call for the other part has either finished or not
+/// begun.
 ///
 /// # Memory
 ///
@@ -87,8 +88,9 @@ impl Affine {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has none of the
-    /// index's bits, and [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// [`MatrixError::EmptyMask`](bijective_shuffle_core::MatrixError::EmptyMask) if the mask has
+    /// none of the index's bits, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
     /// if the map already has 64 bits.
     ///
     /// # Examples

@@ -42,10 +42,10 @@ impl FromStr for BitMatrix {
 
     /// # Errors
     ///
-    /// [`MatrixError::Text`](bijective_shuffle_core::MatrixError::Text) with the number of the first row that does
-    /// not have one digit, 0 or 1, for each row of the matrix, and
-    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange) for more than 64
-    /// rows.
+    /// [`MatrixError::Text`](bijective_shuffle_core::MatrixError::Text) with the number of the
+    /// first row that does not have one digit, 0 or 1, for each row of the matrix, and
+    /// [`BijectionError::BitsOutOfRange`](bijective_shuffle_core::BijectionError::BitsOutOfRange)
+    /// for more than 64 rows.
     fn from_str(text: &str) -> Result<Self, Error> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let bits = Self::zero(u32::try_from(lines.len()).unwrap_or(u32::MAX))?.bits();

@@ -17,9 +17,9 @@ use bijective_shuffle_core::{Error, MatrixError};
 ///
 /// # Errors
 ///
-/// [`MatrixError::SidesTooLong`](bijective_shuffle_core::MatrixError::SidesTooLong) if the number of items does not
-/// fit the address space, [`Error::LengthMismatch`] if the slices do not have `rows * columns`
-/// items, and [`Error::OutOfMemory`]. `out` is then unchanged.
+/// [`MatrixError::SidesTooLong`](bijective_shuffle_core::MatrixError::SidesTooLong) if the number
+/// of items does not fit the address space, [`Error::LengthMismatch`] if the slices do not have
+/// `rows * columns` items, and [`Error::OutOfMemory`]. `out` is then unchanged.
 ///
 /// # Examples
 ///

@@ -57,8 +57,8 @@ impl<const R: usize, const S: usize> LaggedFibonacci<R, S> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if all words are even.
-    /// All following words would then be even as well, and the period shorter.
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
+    /// all words are even. All following words would then be even as well, and the period shorter.
     ///
     /// # Examples
     ///

@@ -55,8 +55,8 @@ macro_rules! lcg {
             ///
             /// # Errors
             ///
-            /// [`GeneratorError::NoSuchStream`](bijective_shuffle_core::GeneratorError::NoSuchStream) if `k` is not
-            /// below `of`.
+            /// [`GeneratorError::NoSuchStream`](bijective_shuffle_core::GeneratorError::NoSuchStream)
+            /// if `k` is not below `of`.
             pub const fn leapfrog(&self, k: u64, of: u64) -> Result<Self, Error> {
                 if k >= of {
                     return Err(Error::Generator(GeneratorError::NoSuchStream { stream: k, streams: of }));
@@ -105,8 +105,8 @@ macro_rules! lcg {
             ///
             /// # Errors
             ///
-            /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if `count` is 0, and
-            /// [`Error::OutOfMemory`].
+            /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if
+            /// `count` is 0, and [`Error::OutOfMemory`].
             pub fn leapfrog(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
                 let first = $name::new(seed, 0);
                 Self::collect(count, (0..count as u64).map(|k| first.leapfrog(k, count as u64)))

@@ -61,8 +61,8 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if the range is empty, and
-    /// [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if the
+    /// range is empty, and [`Error::OutOfMemory`].
     pub fn new(seed: impl Into<Seed>, streams: Range<u64>) -> Result<Self, Error> {
         if streams.is_empty() {
             return Err(Error::Generator(GeneratorError::NoStreams));
@@ -81,7 +81,8 @@ impl<G: Generator> Streams<G> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if there are no generators.
+    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if there
+    /// are no generators.
     pub fn from_generators(mut generators: Vec<G>) -> Result<Self, Error> {
         if generators.is_empty() {
             return Err(Error::Generator(GeneratorError::NoStreams));
@@ -118,9 +119,10 @@ impl Streams<Mwc> {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if `count` is 0,
-    /// [`GeneratorError::TooFewMultipliers`](bijective_shuffle_core::GeneratorError::TooFewMultipliers) if there are
-    /// fewer good multipliers, and [`Error::OutOfMemory`].
+    /// [`GeneratorError::NoStreams`](bijective_shuffle_core::GeneratorError::NoStreams) if `count`
+    /// is 0,
+    /// [`GeneratorError::TooFewMultipliers`](bijective_shuffle_core::GeneratorError::TooFewMultipliers)
+    /// if there are fewer good multipliers, and [`Error::OutOfMemory`].
     pub fn different(seed: impl Into<Seed>, count: usize) -> Result<Self, Error> {
         let child = generator::child::<Mwc>(seed);
         let streams = Multipliers::new()

@@ -52,8 +52,8 @@ impl Xorwow {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if the five words are
-    /// all zero.
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
+    /// the five words are all zero.
     pub const fn from_state(words: [u32; 5], weyl: u32) -> Result<Self, Error> {
         let [x, y, z, w, v] = words;
         if x | y | z | w | v == 0 {

@@ -33,8 +33,8 @@ impl<'a, T> Rows<'a, T> {
     /// # Errors
     ///
     /// [`RowsError::NoWidth`](crate::error::RowsError::NoWidth) if the width is 0, and
-    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if it does not divide the length of the
-    /// slice.
+    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if it does not divide the length
+    /// of the slice.
     ///
     /// # Examples
     ///

@@ -21,8 +21,8 @@ pub(super) fn unit_bits(units: u64) -> u32 {
 ///
 /// # Errors
 ///
-/// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the map would have
-/// too many bits.
+/// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the map
+/// would have too many bits.
 pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
     if more == 0 {
         return Ok(map.clone());

@@ -192,7 +192,8 @@ fn by_rows(map: &Affine, array: Array) -> Launch<'static> {
 /// # Errors
 ///
 /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge);
-/// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the number does not fit 64 bits.
+/// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the number does not fit 64
+/// bits.
 pub(crate) fn array_bytes(item: usize, bits: u32) -> Result<u64, Error> {
     if item > LARGEST_ITEM {
         return Err(Error::Gpu(GpuError::ItemTooLarge { bytes: item, most: LARGEST_ITEM }));

@@ -35,11 +35,11 @@ impl CudaWorkspace {
     /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items;
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge) beyond 64 KiB;
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice);
-    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if a launch would have 2^31
-    /// blocks or more; [`GpuError::Compile`](crate::error::GpuError::Compile);
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the kernel cannot be loaded;
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver). Nothing has been written then, except perhaps
-    /// after the last of these.
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if a launch would have
+    /// 2^31 blocks or more; [`GpuError::Compile`](crate::error::GpuError::Compile);
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the kernel cannot be
+    /// loaded; [`GpuError::Driver`](crate::error::GpuError::Driver). Nothing has been written then,
+    /// except perhaps after the last of these.
     ///
     /// # Examples
     ///
@@ -89,9 +89,10 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// As [`permute_into`](Self::permute_into), and
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if there is no memory for the copy.
-    /// After an error the items are unchanged, except after a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are unspecified.
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if there is no memory for the
+    /// copy. After an error the items are unchanged, except after a
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are
+    /// unspecified.
     pub fn permute_in_place<T: DeviceRepr>(
         &mut self,
         map: &Affine,
@@ -125,10 +126,10 @@ impl CudaWorkspace {
     ///
     /// [`MatrixError::NotAPowerOfTwo`](crate::error::MatrixError::NotAPowerOfTwo),
     /// [`MatrixError::EmptyMask`](crate::error::MatrixError::EmptyMask),
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if there is no memory for the copy,
-    /// the errors of the function, and otherwise as [`permute_into`](Self::permute_into). After an
-    /// error the array is unchanged, except after a [`GpuError::Driver`](crate::error::GpuError::Driver)
-    /// of the last launch.
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if there is no memory for the
+    /// copy, the errors of the function, and otherwise as [`permute_into`](Self::permute_into).
+    /// After an error the array is unchanged, except after a
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of the last launch.
     pub fn parm<T: DeviceRepr>(
         &mut self,
         mask: u64,
@@ -216,9 +217,9 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge) beyond 64 KiB;
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes does
-    /// not fit 64 bits; [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two arrays overlap;
-    /// and otherwise as [`permute_into`](Self::permute_into).
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
+    /// does not fit 64 bits; [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two
+    /// arrays overlap; and otherwise as [`permute_into`](Self::permute_into).
     pub unsafe fn permute_raw(
         &mut self,
         map: &Affine,

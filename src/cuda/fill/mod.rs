@@ -1,7 +1,7 @@
 //! Filling arrays in device memory with random numbers. The kernels are in gpu/fill.cuh.
 //!
-//! Fills by one stream of Philox are methods of [`Cuda`](crate::cuda::Cuda), because Philox has no state
-//! but its position, which the host keeps. Fills by ensembles are methods of [`CudaStreams`],
+//! Fills by one stream of Philox are methods of [`Cuda`](crate::cuda::Cuda), because Philox has no
+//! state but its position, which the host keeps. Fills by ensembles are methods of [`CudaStreams`],
 //! because the states of an ensemble stay on the device from call to call.
 
 mod generator;

@@ -102,8 +102,8 @@ macro_rules! philox_fills {
         ///
         /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
         /// [`GpuError::Compile`](crate::error::GpuError::Compile),
-        /// [`GpuError::Driver`](crate::error::GpuError::Driver). After an error the generator's position
-        /// is unchanged.
+        /// [`GpuError::Driver`](crate::error::GpuError::Driver). After an error the generator's
+        /// position is unchanged.
         pub fn $name<const ROUNDS: usize>(
             &self,
             rng: &mut Philox4x32Rng<ROUNDS>,

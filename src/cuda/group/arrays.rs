@@ -23,9 +23,9 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// * [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each member,
-    ///   and [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is in another
-    ///   context than its member.
+    /// * [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each
+    ///   member, and [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is
+    ///   in another context than its member.
     /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
     ///   [`Error::LengthExceedsDomain`].
     /// * [`Error::NotABijection`]; nothing was moved.
@@ -36,10 +36,10 @@ impl CudaGroup {
     ///   [`GpuError::Compile`](crate::error::GpuError::Compile),
     ///   [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
     ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
-    ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if a member has too little memory
-    ///   for the strategy, and with [`Auto`](crate::cuda::CudaStrategy::Auto) also for the direct one,
-    ///   and [`GpuError::Captured`](crate::error::GpuError::Captured) if a stream is being captured in a
-    ///   graph, which a group does not support; nothing was moved.
+    ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if a member has too little
+    ///   memory for the strategy, and with [`Auto`](crate::cuda::CudaStrategy::Auto) also for the
+    ///   direct one, and [`GpuError::Captured`](crate::error::GpuError::Captured) if a stream is
+    ///   being captured in a graph, which a group does not support; nothing was moved.
     /// * [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
@@ -80,10 +80,10 @@ impl CudaGroup {
     ///
     /// They are moved one after the other, by the strategy that each would be moved by alone, so
     /// that their working memory is that of the one that takes the most. Where
-    /// [`Auto`](crate::cuda::CudaStrategy::Auto) finds too little of it, the arrays that take the most
-    /// are moved by the strategy that needs hardly any. Only a bijection that has to be checked is
-    /// evaluated and checked once for all arrays; otherwise it is evaluated for each. To have
-    /// kernels and memory ready, [`reserve`](Self::reserve) for each array.
+    /// [`Auto`](crate::cuda::CudaStrategy::Auto) finds too little of it, the arrays that take the
+    /// most are moved by the strategy that needs hardly any. Only a bijection that has to be
+    /// checked is evaluated and checked once for all arrays; otherwise it is evaluated for each. To
+    /// have kernels and memory ready, [`reserve`](Self::reserve) for each array.
     ///
     /// # Examples
     ///
@@ -149,10 +149,10 @@ impl<'a> CudaGroupArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each member,
-    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is in another context
-    /// than its member, and [`Error::LengthMismatch`] if the slices together do not have the
-    /// permutation's length.
+    /// [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each
+    /// member, [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is in
+    /// another context than its member, and [`Error::LengthMismatch`] if the slices together do not
+    /// have the permutation's length.
     pub fn array<T: DeviceRepr + 'a>(
         mut self,
         source: &'a [impl DeviceArray<T>],

@@ -115,13 +115,14 @@ impl CudaGroup {
     /// long as it runs: to what the driver allocates in their contexts, and to the memory pool from
     /// which the driver now takes their stream-ordered allocations, as cudarc's are. Slices that
     /// come from another pool are out of reach: moving them fails with a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver), and the contexts cannot be used any more.
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver), and the contexts cannot be used any
+    /// more.
     ///
     /// # Errors
     ///
-    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) if there are no engines, or more than
-    /// 16; [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the memory of one GPU is
-    /// out of another's reach; [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) if there are no engines, or more
+    /// than 16; [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the memory of
+    /// one GPU is out of another's reach; [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn new(engines: &[Cuda]) -> Result<Self, Error> {
         let Some(first) = engines.first().filter(|_| engines.len() <= MOST_MEMBERS) else {
             let (members, most) = (engines.len(), MOST_MEMBERS);
@@ -190,8 +191,8 @@ impl CudaGroup {
     /// # Errors
     ///
     /// As [`shuffle_into`](Self::shuffle_into). After a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver) some members may have their new items, and
-    /// others still their old ones, so that items are lost.
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) some members may have their new items,
+    /// and others still their old ones, so that items are lost.
     pub fn shuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,

@@ -17,8 +17,8 @@ use crate::error::GpuError;
 ///
 /// # Errors
 ///
-/// [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the devices have no way to each
-/// other's memory, and [`GpuError::Driver`](crate::error::GpuError::Driver).
+/// [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the devices have no way to
+/// each other's memory, and [`GpuError::Driver`](crate::error::GpuError::Driver).
 pub(super) fn allow(from: &Arc<CudaContext>, to: &Arc<CudaContext>) -> Result<(), Error> {
     if from == to {
         return Ok(());

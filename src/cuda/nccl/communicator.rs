@@ -33,9 +33,10 @@ impl Communicator {
     ///
     /// [`Error::BackendUnavailable`] if there is no NCCL;
     /// [`ExchangeError::NoSuchRank`](crate::error::ExchangeError::NoSuchRank);
-    /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other ranks do not join within the
-    /// time limit; [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
-    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl), [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other ranks do not join
+    /// within the time limit; [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
+    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(in crate::cuda) fn new(
         stream: &Arc<CudaStream>,
         id: &NcclId,
@@ -65,8 +66,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::NoSuchRank`](crate::error::ExchangeError::NoSuchRank) if a message is of no rank,
-    /// and then nothing was done; else as [`new`](Self::new).
+    /// [`ExchangeError::NoSuchRank`](crate::error::ExchangeError::NoSuchRank) if a message is of no
+    /// rank, and then nothing was done; else as [`new`](Self::new).
     ///
     /// # Safety
     ///

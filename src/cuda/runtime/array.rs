@@ -19,8 +19,9 @@ pub(super) mod sealed {
 /// The trait is sealed, because the engine relies on the address and the length that it gets, and
 /// [`DevicePtr`], cudarc's trait for them, is a safe trait that any type can implement with wrong
 /// ones. Memory of other libraries is passed by address to the `unsafe` functions of
-/// [`CudaWorkspace`](crate::cuda::CudaWorkspace) whose names end with `_raw`, or becomes a [`CudaSlice`]
-/// by [`CudaStream::upgrade_device_ptr`](cudarc::driver::CudaStream::upgrade_device_ptr).
+/// [`CudaWorkspace`](crate::cuda::CudaWorkspace) whose names end with `_raw`, or becomes a
+/// [`CudaSlice`] by
+/// [`CudaStream::upgrade_device_ptr`](cudarc::driver::CudaStream::upgrade_device_ptr).
 ///
 /// A user's type does not compile, even if it implements [`DevicePtr`]:
 ///

@@ -78,8 +78,9 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured and the
-    /// engine was not made by `with_capture`; [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured and
+    /// the engine was not made by `with_capture`;
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
         let is_captured = enter(&self.stream, self.may_be_captured)?;
         self.keep_if(is_captured);

@@ -116,8 +116,8 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if the driver does not accept
-    /// the number.
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if the driver does not
+    /// accept the number.
     pub(crate) fn blocks(number: u64) -> Result<Self, Error> {
         Ok(Self::Blocks(block_number(number)?, 1))
     }
@@ -342,8 +342,8 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if there are too many tiles for
-    /// 32-bit tickets.
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if there are too many
+    /// tiles for 32-bit tickets.
     pub(crate) fn take_tile_states(&mut self, tiles: u64) -> Result<(), Error> {
         // Every block takes one ticket too many at the end, so there are more tickets than tiles.
         let tiles = u32::try_from(tiles).ok().filter(|&tiles| tiles < u32::MAX / 2);

@@ -30,8 +30,8 @@ impl Jobs {
     ///
     /// # Errors
     ///
-    /// As [`Job::new`], and [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if no device
-    /// has memory for so many items.
+    /// As [`Job::new`], and [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if no
+    /// device has memory for so many items.
     pub(in crate::cuda) fn new(
         f: &dyn Bijection,
         len: u64,

@@ -24,9 +24,9 @@ use core::fmt::{self, Write as _};
 ///
 /// that return what the Rust methods return. Its size is a multiple of 8 bytes and its alignment at
 /// most 8, so that combinators can put structs side by side; a struct without parameters has one
-/// unused word. The text is placed after `gpu/prelude.cuh`, which defines integers of fixed width and
-/// the markers of device functions, outside any namespace and possibly more than once, so it needs
-/// an include guard and globally unique names. It is C++17 and includes no headers but the
+/// unused word. The text is placed after `gpu/prelude.cuh`, which defines integers of fixed width
+/// and the markers of device functions, outside any namespace and possibly more than once, so it
+/// needs an include guard and globally unique names. It is C++17 and includes no headers but the
 /// project's own, which define the families and combinators: `#include "bijection/lcg.cuh"` is the
 /// text of [`Lcg`](crate::bijection::Lcg). Those are in the folder `gpu` of `bijective-shuffle`,
 /// and are also plain C++, for compilers without CUDA.

@@ -63,8 +63,8 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::GeneratorError::NotASafePrime) if the multiplier
-    /// does not give the full period.
+    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::GeneratorError::NotASafePrime) if
+    /// the multiplier does not give the full period.
     ///
     /// # Examples
     ///
@@ -91,11 +91,11 @@ impl Mwc {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::GeneratorError::NotASafePrime) if the multiplier
-    /// does not give the full period, and
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if the state is one of
-    /// the two fixed ones, (0, 0) and (2^32 - 1, `multiplier` - 1), or if the carry is not below
-    /// the multiplier.
+    /// [`GeneratorError::NotASafePrime`](bijective_shuffle_core::GeneratorError::NotASafePrime) if
+    /// the multiplier does not give the full period, and
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
+    /// the state is one of the two fixed ones, (0, 0) and (2^32 - 1, `multiplier` - 1), or if the
+    /// carry is not below the multiplier.
     pub fn from_state(word: u32, carry: u32, multiplier: u32) -> Result<Self, Error> {
         check(multiplier)?;
         let fixed = [(0, 0), (u32::MAX, multiplier - 1)].contains(&(word, carry));

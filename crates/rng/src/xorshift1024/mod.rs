@@ -101,8 +101,8 @@ impl XorShift1024Weyl {
     ///
     /// # Errors
     ///
-    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if the words are all
-    /// zero.
+    /// [`GeneratorError::InvalidState`](bijective_shuffle_core::GeneratorError::InvalidState) if
+    /// the words are all zero.
     pub fn from_state(words: [u32; 32], weyl: u32) -> Result<Self, Error> {
         if words == [0; WORDS] {
             Err(Error::Generator(GeneratorError::InvalidState))

@@ -36,8 +36,8 @@ use crate::error::{ExchangeError, GpuError};
 /// part of CUDA's packages, and separately the Python packages `nvidia-nccl-cu12` and
 /// `nvidia-nccl-cu13`. If it is not where the system looks for libraries, set the environment
 /// variable `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two
-/// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup), which
-/// needs no library.
+/// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup),
+/// which needs no library.
 ///
 /// All ranks make the same calls, in the same order. In each call they first tell each other what
 /// they are about to do, and whether they have the memory and the kernels for it. So if one rank
@@ -133,8 +133,8 @@ impl CudaExchange {
     ///
     /// [`Error::BackendUnavailable`] if NCCL cannot be found or loaded;
     /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) for more than 16 ranks;
-    /// [`ExchangeError::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the
-    /// other ranks do not join in time; [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// [`ExchangeError::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if
+    /// the other ranks do not join in time; [`GpuError::Nccl`](crate::error::GpuError::Nccl),
     /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn new(
@@ -193,9 +193,10 @@ impl CudaExchange {
     /// # Errors
     ///
     /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) and
-    /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost) if other ranks do not send what they
-    /// should, after which the engine is of no use any more;
-    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl), [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost) if other ranks do not send what
+    /// they should, after which the engine is of no use any more;
+    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
         self.ranks.wait(&self.stream)
     }
@@ -222,8 +223,8 @@ impl CudaExchange {
     ///
     /// * [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     ///   [`GpuError::Params`](crate::error::GpuError::Params),
-    ///   [`GpuError::Compile`](crate::error::GpuError::Compile), [`Error::BackendUnavailable`] without
-    ///   NVRTC, [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    ///   [`GpuError::Compile`](crate::error::GpuError::Compile), [`Error::BackendUnavailable`]
+    ///   without NVRTC, [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
     ///   [`GpuError::Captured`](crate::error::GpuError::Captured).
     ///
     /// If other ranks do not do their part, as [`synchronize`](Self::synchronize); `out` then holds

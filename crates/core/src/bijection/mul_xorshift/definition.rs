@@ -75,8 +75,8 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
 }
 
 impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
-    /// The member that [`FromSeed::from_words`](crate::FromSeed::from_words) makes of these words, two
-    /// for each round.
+    /// The member that [`FromSeed::from_words`](crate::FromSeed::from_words) makes of these words,
+    /// two for each round.
     #[doc(hidden)]
     pub fn of_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
         let multiplier = |word| if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
