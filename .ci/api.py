@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the public API of the crate, a line an item, sorted.
+"""Lists the public API of each package of the library, a line an item, sorted.
 
     .ci/api.py            writes .ci/public-api.txt
     .ci/api.py --check    fails, with a diff, if that file is not what the code says
@@ -21,12 +21,18 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LISTING = ROOT / ".ci" / "public-api.txt"
-PACKAGE = "bijective-shuffle"
+PACKAGES = [
+    "bijective-shuffle-core",
+    "bijective-shuffle-affine",
+    "bijective-shuffle-rng",
+    "bijective-shuffle-stats",
+    "bijective-shuffle",
+]
 # Marks of the compiler's own, and no promise.
 UNLISTED_TRAITS = {"StructuralPartialEq", "Freeze", "UnsafeUnpin"}
 
 
-def rustdoc_json():
+def rustdoc_json(package):
     """Runs rustdoc, and reads what it writes."""
     with tempfile.TemporaryDirectory() as folder:
         # Only rustdoc itself may know of RUSTC_BOOTSTRAP: build scripts that see it are built
@@ -34,11 +40,11 @@ def rustdoc_json():
         wrapper = pathlib.Path(folder) / "rustdoc"
         wrapper.write_text('#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc "$@"\n')
         wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
-        command = ["cargo", "rustdoc", "--locked", "--lib", "--all-features", "--package", PACKAGE, "--quiet"]
+        command = ["cargo", "rustdoc", "--locked", "--lib", "--all-features", "--package", package, "--quiet"]
         command += ["--", "-Z", "unstable-options", "--output-format", "json", "--cap-lints", "allow"]
         subprocess.run(command, cwd=ROOT, check=True, env={**os.environ, "RUSTDOC": str(wrapper)})
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    with open(target / "doc" / (PACKAGE.replace("-", "_") + ".json")) as file:
+    with open(target / "doc" / (package.replace("-", "_") + ".json")) as file:
         return json.load(file)
 
 
@@ -60,7 +66,7 @@ def name_text(written, number):
     if defined is None:
         return written.removeprefix("$crate::")
     *folders, name = defined["path"]
-    if folders[0] == PACKAGE.replace("-", "_") or folders[-1] == "result":
+    if folders[0].replace("_", "-") in PACKAGES or folders[-1] == "result":
         return name
     if folders[0] in ("core", "alloc", "std"):
         # Rust has more than one of these.
@@ -207,6 +213,7 @@ class Api:
     def __init__(self, crate):
         self.index = crate["index"]
         self.root = crate["root"]
+        DEFINED.clear()
         DEFINED.update(crate["paths"])
         self.paths = {}
         self.lines = set()
@@ -352,10 +359,10 @@ def args_matter(implementation):
 
 
 def main():
-    crate = rustdoc_json()
+    crates = [rustdoc_json(package) for package in PACKAGES]
     # The first line of the file.
-    origin = f"# rustdoc's JSON, format {crate['format_version']}"
-    listing = "\n".join([origin, *Api(crate).run()]) + "\n"
+    origin = f"# rustdoc's JSON, format {crates[0]['format_version']}"
+    listing = "\n".join([origin, *(line for crate in crates for line in Api(crate).run())]) + "\n"
     count = listing.count("\n") - 1
     if "--check" not in sys.argv[1:]:
         LISTING.write_text(listing)

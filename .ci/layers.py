@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that the library's modules depend downwards only, and on each other in no circle.
+"""Checks that the modules of each package depend downwards only, and on each other in no circle.
 
-    .ci/layers.py              checks src
+    .ci/layers.py              checks the packages of the library
     .ci/layers.py --graph      also prints which room uses which
     .ci/layers.py --self-test  checks that the checks can fail
 
-A *room* is a module that lib.rs declares, with all that is below it. `ROOMS` is their order.
+A *room* is a module that lib.rs declares, with all that is below it. `PACKAGES` has their order. A
+package without one is a single room. Between packages the compiler sees to the order.
 
 * A room uses rooms that stand before it in the order, and no others; nor does a path lead through
   another to what is below.
@@ -22,27 +23,26 @@ import pathlib
 import re
 import sys
 
-# From the bottom to the top.
-ROOMS = [
-    "word",
-    "error",
-    "base",
-    "seed",
-    "bijection",
-    "affine",
-    "rng",
-    "compact",
-    "cuda",
-    "backend",
-    "permutation",
-    "exchange",
-    "sampler",
-    "slice",
-    "stats",
-    "prelude",
-    "guide",
-    "lib",
-]
+# The rooms of each package, from the bottom to the top.
+PACKAGES = {
+    "crates/core/src": ["word", "error", "base", "seed", "bijection", "engine", "lib"],
+    "crates/affine/src": None,
+    "crates/rng/src": None,
+    "crates/stats/src": None,
+    "src": [
+        "error",
+        "compact",
+        "cuda",
+        "backend",
+        "permutation",
+        "exchange",
+        "sampler",
+        "slice",
+        "prelude",
+        "guide",
+        "lib",
+    ],
+}
 
 TOKEN = re.compile(
     r"""
@@ -265,8 +265,8 @@ class Tree:
         return self.readers[file].module[: len(module)] == module
 
 
-def room_of(file):
-    return file.split("/")[0].removesuffix(".rs")
+def room_of(file, rooms):
+    return file.split("/")[0].removesuffix(".rs") if rooms else ""
 
 
 def circles(graph):
@@ -299,21 +299,21 @@ def faults(files, rooms):
     uses = list(tree.uses())
     found = [
         f"the room {room!r} is not in the order of rooms"
-        for room in sorted({room_of(file) for file in tree.readers} - set(rooms))
+        for room in sorted({room_of(file, rooms) for file in tree.readers} - set(rooms or [""]))
     ]
-    rank = {room: k for k, room in enumerate(rooms)}
+    rank = {room: k for k, room in enumerate(rooms or [""])}
     graph, between = {}, {}
     for file, line, used, path in uses:
-        here, there = room_of(file), room_of(used)
+        here, there = room_of(file, rooms), room_of(used, rooms)
         if here == there:
             graph.setdefault(file, set()).add(used)
         else:
             between.setdefault(here, set()).add(there)
             if here in rank and there in rank and rank[there] > rank[here]:
-                found.append(f"upwards: src/{file}:{line}: {path} is in {used}")
+                found.append(f"upwards: {file}:{line}: {path} is in {used}")
     for circle in circles(graph):
         lines = [
-            f"    src/{file}:{line}: {path} is in {used}"
+            f"    {file}:{line}: {path} is in {used}"
             for file, line, used, path in uses
             if file in circle and used in circle
         ]
@@ -346,12 +346,12 @@ CLEAN = {
 # What is changed in the clean tree, and what has to be found.
 BROKEN = [
     ({}, None),
-    ({"low/part.rs": "use crate::high::High;"}, "upwards: src/low/part.rs:1"),
-    ({"low/part.rs": "fn f() {\n crate::high::high() }"}, "upwards: src/low/part.rs:2"),
-    ({"low/part.rs": "use crate::{\n Low,\n High};"}, "upwards: src/low/part.rs:3"),
-    ({"low/part.rs": "pub use super::super::High as Part;"}, "upwards: src/low/part.rs:1"),
+    ({"low/part.rs": "use crate::high::High;"}, "upwards: low/part.rs:1"),
+    ({"low/part.rs": "fn f() {\n crate::high::high() }"}, "upwards: low/part.rs:2"),
+    ({"low/part.rs": "use crate::{\n Low,\n High};"}, "upwards: low/part.rs:3"),
+    ({"low/part.rs": "pub use super::super::High as Part;"}, "upwards: low/part.rs:1"),
     ({"low/part.rs": "use crate::high::Low;", "high.rs": "pub use crate::low::Low;"}, "upwards:"),
-    ({"low/part.rs": "use crate::high::*;"}, "upwards: src/low/part.rs:1"),
+    ({"low/part.rs": "use crate::high::*;"}, "upwards: low/part.rs:1"),
     ({"low/mod.rs": "mod part; pub use part::Part; pub struct Low(Part);"}, "circle:"),
     ({"low/mod.rs": "mod part; pub struct Low(part::Part);"}, "circle:"),
     ({"low/mod.rs": "mod part; use part::Part; pub struct Low;"}, "circle:"),
@@ -371,16 +371,21 @@ def self_test():
 def main():
     if "--self-test" in sys.argv:
         return self_test()
-    source = pathlib.Path(__file__).parent.parent / "src"
-    paths = sorted(source.rglob("*.rs"))
-    files = {path.relative_to(source).as_posix(): path.read_text() for path in paths}
-    found, between = faults(files, ROOMS)
-    if "--graph" in sys.argv:
-        for room, used in between.items():
-            print(f"{room}: {' '.join(sorted(used))}")
-    if found:
-        sys.exit("\n".join(found))
-    print(f"{len(files)} files in {len(ROOMS)} rooms: no arrow upwards, no circle")
+    root, all_found = pathlib.Path(__file__).parent.parent, []
+    for package, rooms in PACKAGES.items():
+        source = root / package
+        files = {
+            path.relative_to(source).as_posix(): path.read_text() for path in source.rglob("*.rs")
+        }
+        found, between = faults(files, rooms)
+        all_found += [f"{package}: {fault}" for fault in found]
+        if "--graph" in sys.argv:
+            for room, used in between.items():
+                print(f"{package}, {room}: {' '.join(sorted(used))}")
+        print(f"{package}: {len(files)} files, {len(rooms or [package])} rooms")
+    if all_found:
+        sys.exit("\n".join(all_found))
+    print("no arrow upwards, no circle")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
 
 use std::sync::OnceLock;
 
-use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 

@@ -2,7 +2,7 @@
 //! thread.
 
 use bijective_shuffle::Permutation;
-use bijective_shuffle::stats::{
+use bijective_shuffle_stats::{
     Cycles, Differences, Displacement, Distance, FixedPoints, Mmd, Orders, Places, Signs,
     Successors, Test,
 };

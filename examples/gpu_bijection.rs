@@ -7,8 +7,9 @@
 //!
 //! Without a GPU it says what is missing, and uses the CPU.
 
+use bijective_shuffle::DeviceSource;
+use bijective_shuffle::cuda::Cuda;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, DeviceSource};
 
 /// A Feistel network of four rounds on two halves of `half` bits.
 struct Feistel {

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 fn on_gpu(network: &Network, items: &[u64]) -> Result<(), Box<dyn std::error::Error>> {
-    use bijective_shuffle::{Cuda, CudaWorkspace};
+    use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 
     let cuda = match Cuda::new() {
         Ok(cuda) => cuda,

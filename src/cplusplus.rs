@@ -15,6 +15,8 @@ pub(crate) fn run(text: &str) -> Option<String> {
             // Multiplications and additions are rounded one by one, as the device's are where it
             // counts.
             .arg("-ffp-contract=off")
+            // Where the texts of bijections find the headers that they consist of.
+            .arg(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/gpu"))
             .args(options)
             .args([Path::new("-o"), &binary, &source])
             .output()

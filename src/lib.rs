@@ -12,73 +12,56 @@
 //!
 #![doc = include_str!("../README.md")]
 
-pub mod affine;
 mod backend;
-mod base;
-pub mod bijection;
 mod compact;
 // The GPU engine is built only where CUDA has drivers. The same condition is in Cargo.toml, for the
 // engine's dependencies, and on every other item that belongs to the engine alone.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-mod cuda;
+pub mod cuda;
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 #[path = "cuda/unavailable.rs"]
-mod cuda;
-mod error;
+pub mod cuda;
+pub mod error;
 pub mod exchange;
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod permutation;
+#[cfg(test)]
+mod plain;
 pub mod prelude;
-pub mod rng;
 mod sampler;
-mod seed;
 mod slice;
-#[cfg(feature = "stats")]
-pub mod stats;
-mod word;
 
 pub use backend::Backend;
+#[cfg(feature = "affine")]
 #[doc(inline)]
-pub use bijection::device::DeviceSource;
+pub use bijective_shuffle_affine as affine;
 #[doc(inline)]
-pub use bijection::from_seed::FromSeed;
+pub use bijective_shuffle_core::bijection;
+use bijective_shuffle_core::engine;
 #[doc(inline)]
-pub use bijection::passes::Passes;
+pub use bijective_shuffle_core::{
+    Bijection, DeviceSource, Error, FromSeed, KeyDomain, KeyStream, Passes, Seed, Trusted,
+    TrustedBijection, Word, Words,
+};
+#[cfg(feature = "rng")]
 #[doc(inline)]
-pub use bijection::traits::{Bijection, Trusted, TrustedBijection};
+pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Rows, Serial, Strategy, Workspace};
-#[doc(inline)]
-pub use cuda::Cuda;
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-#[doc(inline)]
-pub use cuda::{
-    CudaArrays, CudaExchange, CudaGroup, CudaGroupArrays, CudaStrategy, CudaStreams, CudaWorkspace,
-    DeviceArray, DeviceArrayMut, DeviceGenerator, DeviceNumber, NcclId,
-};
-pub use error::{
-    BijectionError, Defect, Error, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
-    SamplerError, SavedError, Unavailable, ViewError,
-};
-pub use permutation::{
-    Cursor, Indexes, IntoIter, Iter, ParIter, Permutation, Permutations, SurvivorIndex, Walk,
-};
+pub use permutation::{Cursor, Permutation, Permutations, SurvivorIndex, Walk};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
-pub use seed::{KeyDomain, KeyStream, Seed};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
-pub use word::Word;
 
 /// Re-exported in the version that this crate uses: [`FromSeed`] draws from its generator traits.
+#[cfg(feature = "rand_core")]
 pub use rand_core;
 
-/// Re-exported in the version that this crate uses: [`ParIter`] implements its iterator traits.
+/// Re-exported in the version that this crate uses: [`ParIter`](iter::ParIter) implements its
+/// iterator traits.
 pub use rayon;
 
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-#[doc(hidden)]
-pub use cuda::make_kernels;
-
-/// Re-exported in the version that this crate uses: [`CudaWorkspace`] takes its device memory and
-/// streams.
-#[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-pub use cudarc;
+/// The iterators over permutations.
+pub mod iter {
+    #[doc(inline)]
+    pub use crate::permutation::{Indexes, IntoIter, Iter, ParIter};
+}

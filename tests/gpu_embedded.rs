@@ -14,15 +14,15 @@
 
 mod common;
 
+use bijective_shuffle::Word;
 use bijective_shuffle::affine::{Network, permuted};
-use bijective_shuffle::cudarc::driver::{CudaSlice, DeviceRepr, ValidAsZeroBits};
+use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr, ValidAsZeroBits};
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator};
+use bijective_shuffle::error::Unavailable;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{
     Fill, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
-};
-use bijective_shuffle::{
-    Cuda, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator, Unavailable, Word,
 };
 
 use common::gpu;

@@ -12,9 +12,10 @@ use std::process::{Child, Command};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use bijective_shuffle::cudarc::driver::{CudaSlice, DeviceRepr};
+use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DeviceRepr};
+use bijective_shuffle::cuda::{Cuda, CudaExchange, CudaStrategy, NcclId};
+use bijective_shuffle::error::{ExchangeError, GpuError};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaExchange, CudaStrategy, ExchangeError, GpuError, NcclId};
 use rayon::prelude::*;
 
 use common::group::{divisions, even};

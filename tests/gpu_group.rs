@@ -9,9 +9,9 @@ mod common;
 
 use std::sync::Mutex;
 
-use bijective_shuffle::cudarc::driver::{CudaSlice, CudaView};
+use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaView};
+use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy};
 use rayon::prelude::*;
 
 use common::group::{check, check_arrays, even, guarded};
@@ -114,7 +114,7 @@ fn there_is_an_item_of_the_largest_number() {
 /// Items of a type, there and back.
 fn of_width<T>(group: &mut CudaGroup, f: &dyn Bijection, order: &[u64], item: fn(u64) -> T)
 where
-    T: bijective_shuffle::cudarc::driver::DeviceRepr + Copy + PartialEq,
+    T: bijective_shuffle::cuda::cudarc::driver::DeviceRepr + Copy + PartialEq,
 {
     let original: Vec<T> = (0..order.len() as u64).map(item).collect();
     let shuffled: Vec<T> = order.iter().map(|&index| item(index)).collect();

@@ -8,15 +8,15 @@ mod common;
 
 use std::sync::Mutex;
 
-use bijective_shuffle::GpuError;
 use bijective_shuffle::affine::Network;
-use bijective_shuffle::cudarc::driver::CudaSlice;
+use bijective_shuffle::cuda::cudarc::driver::CudaSlice;
+use bijective_shuffle::cuda::{
+    Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator,
+};
+use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{
     Fill, LaggedFibonacci521, Mwc, Philox4x32Rng, Streams, XorShift1024Weyl,
-};
-use bijective_shuffle::{
-    Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceGenerator,
 };
 use rayon::prelude::*;
 

@@ -52,7 +52,7 @@ impl<W: Word> Contest<'_, W> {
     /// Panics if an evaluator gives other values than ours.
     fn check(&self) {
         for first in [7, 0x1357] {
-            let (mut expected, mut out) = ([W::zero(); POINTS], [W::zero(); POINTS]);
+            let (mut expected, mut out) = ([W::ZERO; POINTS], [W::ZERO; POINTS]);
             (self.ours)(W::wrap(first), &mut expected);
             for (name, other) in &self.others {
                 other(W::wrap(first), &mut out);
@@ -89,7 +89,7 @@ impl<W: Word> Contest<'_, W> {
 fn speed<W: Word>(run: &Run<W>) -> f64 {
     /// So many calls that looking at the clock costs nothing.
     const CALLS: usize = 16;
-    let mut out = [W::zero(); POINTS];
+    let mut out = [W::ZERO; POINTS];
     let (start, mut calls) = (Instant::now(), 0);
     loop {
         for _ in 0..CALLS {

@@ -31,7 +31,7 @@ impl Sides for u16x8 {
         let middle = self * LIMBS[1];
         let high = self.mul_keep_high(LIMBS[1]) + self * LIMBS[2];
         let high = if MEAN {
-            // As in src/bijection/variable_philox/lanes.rs.
+            // As in crates/core/src/bijection/variable_philox/lanes.rs.
             let below = self.mul_keep_high(LIMBS[0] - Self::splat(3));
             let mean = (below | middle) - ((below ^ middle) >> 1_u32);
             high + (mean >> 15_u32)

@@ -3,7 +3,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use bijective_shuffle::BijectionError;
+use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use libfuzzer_sys::fuzz_target;
 

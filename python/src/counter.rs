@@ -3,7 +3,7 @@
 //! An iterator over a `Permutation(n, seed)` needs no index, but a single place does. So a run of
 //! places that begins at the first one is counted to, at any length.
 
-use bijective_shuffle::IntoIter;
+use bijective_shuffle::iter::IntoIter;
 use bijective_shuffle::bijection::Standard;
 use pyo3::prelude::*;
 

@@ -1,6 +1,7 @@
 //! The library's errors as exceptions.
 
-use bijective_shuffle::{Error, SamplerError, ViewError};
+use bijective_shuffle::Error;
+use bijective_shuffle::error::{SamplerError, ViewError};
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{

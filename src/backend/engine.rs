@@ -1,12 +1,12 @@
 //! [`Engine`]: one of the engines, chosen at run time.
 
-use crate::base::check::check_word;
-use crate::bijection::{Bijection, Trusted};
+use crate::Error;
+use crate::Word;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{ColumnSet, Compactor, Cpu, Direction, StaticRow, Workspace, passes, sealed};
 use crate::cuda::Cuda;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::check_word;
+use crate::{Bijection, Trusted};
 
 /// One of the engines for slices in host memory.
 #[derive(Clone, Debug)]

@@ -6,15 +6,15 @@ mod engine;
 
 pub(crate) use engine::Engine;
 
-use crate::error::Error;
+use crate::Error;
 
 /// The hardware on which a permutation is computed and applied. The result is the same on all of
 /// them.
 ///
 /// The default is the CPU. The CUDA driver is loaded only where [`Auto`](Self::Auto) or
-/// [`Cuda`](Self::Cuda) is chosen, or the GPU engine is used directly, by [`Cuda`](crate::Cuda) and
-/// its kin. A process that has started CUDA holds memory of the GPU, and children that it forks
-/// cannot use CUDA.
+/// [`Cuda`](Self::Cuda) is chosen, or the GPU engine is used directly, by
+/// [`Cuda`](crate::cuda::Cuda) and its kin. A process that has started CUDA holds memory of the
+/// GPU, and children that it forks cannot use CUDA.
 ///
 /// # Examples
 ///
@@ -40,8 +40,8 @@ pub enum Backend {
     /// The threads of the current rayon pool. This is the default.
     #[default]
     Cpu,
-    /// The first NVIDIA GPU, through [`Cuda`](crate::Cuda), whose documentation says what it needs.
-    /// Without a GPU, calls return [`Error::BackendUnavailable`].
+    /// The first NVIDIA GPU, through [`Cuda`](crate::cuda::Cuda), whose documentation says what it
+    /// needs. Without a GPU, calls return [`Error::BackendUnavailable`].
     Cuda,
 }
 

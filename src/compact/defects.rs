@@ -1,7 +1,8 @@
 //! Describing what is wrong with a bijection in its own terms: how many slots survive, and which
 //! slots collide.
 
-use crate::error::{Defect, Error};
+use crate::Error;
+use crate::error::Defect;
 
 /// The error for a number of survivors that is not the length.
 pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
@@ -14,9 +15,9 @@ pub(crate) fn wrong_count(len: usize, survivors: usize) -> Error {
 /// The number of slots that are evaluated at a time.
 const RUN: usize = 1 << 10;
 
-/// An error of [`check_in_order`](crate::base::check::check_in_order) with the bijection's slots
-/// instead of places among those that survived. `last` is the last slot that was evaluated, and
-/// `run` evaluates a run again.
+/// An error of [`check_in_order`](crate::engine::base::check::check_in_order) with the bijection's
+/// slots instead of places among those that survived. `last` is the last slot that was evaluated,
+/// and `run` evaluates a run again.
 ///
 /// It evaluates all slots up to the second of the two, on one thread. Only the error path pays for
 /// that.

@@ -57,9 +57,9 @@ pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
 pub(crate) use direction::Direction;
 
-use crate::bijection::Bijection;
-use crate::error::Error;
-use crate::word::Word;
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
 
 pub(crate) mod sealed {
     /// Only engines of this crate are [`Compactor`](super::Compactor)s.

@@ -5,9 +5,9 @@
 //! if the passes are not those of the bijection that returned them.
 
 use super::Direction;
-use crate::base::abort::AbortOnUnwind;
-use crate::bijection::{Bijection, Passes, Trusted};
-use crate::error::Error;
+use crate::Error;
+use crate::engine::base::abort::AbortOnUnwind;
+use crate::{Bijection, Passes, Trusted};
 
 /// The passes of a bijection, if it is best applied to `len` items in that way: if it has as many
 /// points, and has passes of that length.

@@ -2,10 +2,10 @@
 
 use super::defects::{with_slots, wrong_count};
 use super::{Compactor, sealed};
-use crate::base::check::{check_in_order, check_length, check_word, try_with_capacity};
-use crate::bijection::Bijection;
-use crate::error::Error;
-use crate::word::Word;
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
+use crate::engine::base::check::{check_in_order, check_length, check_word, try_with_capacity};
 
 /// The sequential reference engine: one slot after the other, on one thread, without `unsafe`.
 ///

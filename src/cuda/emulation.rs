@@ -7,7 +7,8 @@ use super::cplusplus;
 use super::runtime::kernel::{BijectionUse, Instance};
 use super::runtime::plan::{Ground, Plan};
 use super::runtime::program::tests::permutations;
-use crate::bijection::DeviceSource;
+use super::runtime::program::with_headers;
+use crate::DeviceSource;
 
 /// What a program needs besides the device text.
 const BEFORE: &str = r#"
@@ -146,7 +147,7 @@ impl<'p> Emulation<'p> {
             let key = (source.map_or("uint64_t", DeviceSource::type_name).to_string(), kernel);
             let known = self.kernels.iter().position(|other| *other == key);
             let number = known.unwrap_or_else(|| {
-                self.texts.push_str(source.map_or("", DeviceSource::text));
+                self.texts.push_str(&with_headers(source.map_or("", DeviceSource::text)));
                 self.texts.push('\n');
                 self.kernels.push(key);
                 self.kernels.len() - 1

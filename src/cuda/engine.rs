@@ -17,8 +17,9 @@ use super::shuffle::job::any_address;
 use super::shuffle::movement::Array;
 use super::shuffle::passes::there_and_back;
 use super::shuffle::strategy::CudaStrategy;
-use crate::bijection::Bijection;
-use crate::error::{Error, GpuError};
+use crate::Bijection;
+use crate::Error;
+use crate::error::GpuError;
 
 /// The engine on an NVIDIA GPU, on one of its streams.
 ///
@@ -33,8 +34,8 @@ use crate::error::{Error, GpuError};
 /// compiler where there is none returns [`Error::BackendUnavailable`].
 ///
 /// As a [`Compactor`](crate::Compactor) it serves slices in host memory, by copying them to the GPU
-/// and back. A [`CudaWorkspace`](crate::CudaWorkspace) serves slices in device memory, which is
-/// where a GPU pays most.
+/// and back. A [`CudaWorkspace`](crate::cuda::CudaWorkspace) serves slices in device memory, which
+/// is where a GPU pays most.
 ///
 /// The bijection must have a [`device_source`](Bijection::device_source), as all of this crate's
 /// have, except for [`Table`](crate::bijection::Table)s of more than 256 points. Items are moved by
@@ -45,7 +46,7 @@ use crate::error::{Error, GpuError};
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::Cuda;
+/// use bijective_shuffle::cuda::Cuda;
 ///
 /// let mut items: Vec<u64> = (0..1000).collect();
 /// let f = Standard::from_seed(1000, 42);
@@ -79,7 +80,7 @@ impl Cuda {
     ///
     /// [`Error::BackendUnavailable`] if there is no suitable GPU or driver, if the library that
     /// `BIJECTIVE_SHUFFLE_NVRTC` names cannot be loaded or, without the feature `kernels`, if there
-    /// is no compiler; [`GpuError::Driver`](crate::GpuError::Driver).
+    /// is no compiler; [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn new() -> Result<Self, Error> {
         Self::on_device(0)
     }
@@ -128,14 +129,14 @@ impl Cuda {
     }
 
     /// The same engine, with permission to capture its calls in CUDA graphs: calls of
-    /// [`CudaWorkspace`](crate::CudaWorkspace)s and [`CudaStreams`](crate::CudaStreams) that are
-    /// created with it, and its own calls that fill device memory. Without this permission such a
-    /// call fails with [`GpuError::Captured`](crate::GpuError::Captured).
+    /// [`CudaWorkspace`](crate::cuda::CudaWorkspace)s and [`CudaStreams`](crate::cuda::CudaStreams)
+    /// that are created with it, and its own calls that fill device memory. Without this permission
+    /// such a call fails with [`GpuError::Captured`](crate::error::GpuError::Captured).
     ///
     /// The kernels and the memory of a captured call must exist beforehand, from a `reserve`
     /// function or from an earlier call. Each launch of the graph does what the call would do, with
-    /// the same bijection, seed and slices; [`CudaStreams`](crate::CudaStreams) advance with every
-    /// launch.
+    /// the same bijection, seed and slices; [`CudaStreams`](crate::cuda::CudaStreams) advance with
+    /// every launch.
     ///
     /// # Safety
     ///
@@ -144,8 +145,9 @@ impl Cuda {
     /// So the caller promises the following for as long as a graph in which a call was captured may
     /// be launched, or runs:
     ///
-    /// * The workspace or the [`CudaStreams`](crate::CudaStreams) that was called is not dropped.
-    ///   It may be used, and may grow: a workspace keeps memory whose address a graph holds.
+    /// * The workspace or the [`CudaStreams`](crate::cuda::CudaStreams) that was called is not
+    ///   dropped. It may be used, and may grow: a workspace keeps memory whose address a graph
+    ///   holds.
     /// * The slices that the call was given are not dropped.
     /// * A launch of the graph is ordered with everything else that uses the slices and the
     ///   workspace, just as the captured calls would have to be. In the engine's stream, where
@@ -155,10 +157,10 @@ impl Cuda {
     /// # Examples
     ///
     /// ```no_run
-    /// use bijective_shuffle::cudarc::driver::CudaContext;
-    /// use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+    /// use bijective_shuffle::cuda::cudarc::driver::CudaContext;
+    /// use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
     /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let context = CudaContext::new(0)?;
@@ -201,15 +203,15 @@ impl Cuda {
 
     /// Loads or compiles the kernels for shuffling and unshuffling `len` items of type T by such a
     /// bijection, so that no later call of an engine in this context has to.
-    /// [`CudaWorkspace::reserve`](crate::CudaWorkspace::reserve) also allocates the memory.
+    /// [`CudaWorkspace::reserve`](crate::cuda::CudaWorkspace::reserve) also allocates the memory.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::GpuError::Params),
-    /// [`GpuError::Compile`](crate::GpuError::Compile),
-    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::error::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::error::GpuError::Params),
+    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn compile<T: DeviceRepr>(
         &self,
         bijection: &dyn Bijection,
@@ -230,7 +232,7 @@ impl Cuda {
     }
 
     /// Compiles a user's kernel that draws random numbers. `text` is CUDA C++17, is compiled after
-    /// [`device_header`](crate::rng::device_header), and defines
+    /// [`device_header`](crate::cuda::device_header), and defines
     /// `extern "C" __global__ void name(..)`.
     ///
     /// The compiled code is kept in memory, and in the folder of
@@ -240,17 +242,17 @@ impl Cuda {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] without the compiler;
-    /// [`GpuError::Compile`](crate::GpuError::Compile), with the kernel's name and the compiler's
-    /// log, if the text does not compile or has no such kernel;
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Compile`](crate::error::GpuError::Compile), with the kernel's name and the
+    /// compiler's log, if the text does not compile or has no such kernel;
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     ///
     /// # Examples
     ///
     /// An estimate of pi from 2^20 points in a square, with a stream for each thread:
     ///
     /// ```
-    /// use bijective_shuffle::Cuda;
-    /// use bijective_shuffle::cudarc::driver::{LaunchConfig, PushKernelArg};
+    /// use bijective_shuffle::cuda::Cuda;
+    /// use bijective_shuffle::cuda::cudarc::driver::{LaunchConfig, PushKernelArg};
     /// use bijective_shuffle::prelude::*;
     /// use bijective_shuffle::rng::Philox4x32Rng;
     ///

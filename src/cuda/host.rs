@@ -6,9 +6,8 @@ use cudarc::driver::sys;
 
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::Jobs;
-use crate::base::check::{check_length, check_word, try_with_capacity};
-use crate::base::memory::Buffer;
-use crate::bijection::{Bijection, DeviceSource, Passes, Trusted};
+use crate::Error;
+use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::columns::{Column, ColumnSet, StaticRow};
 use crate::compact::{Compactor, Direction, passes, sealed};
@@ -20,8 +19,9 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::staging::{LINK_BYTES, Link, copy_bits};
 use crate::cuda::runtime::stream::{failed, finish};
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::{check_length, check_word, try_with_capacity};
+use crate::engine::base::memory::Buffer;
+use crate::{Bijection, DeviceSource, Passes, Trusted};
 
 impl Cuda {
     /// Writes the rows of a batch from `first` on.

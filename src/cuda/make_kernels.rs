@@ -5,7 +5,7 @@ use super::promised;
 pub use super::promised::Promised;
 use super::runtime::nvrtc::{Nvrtc, Target};
 use super::runtime::program;
-use crate::error::Error;
+use crate::Error;
 
 /// All embedded kernels for an architecture, such as 90, in the order of their groups.
 ///
@@ -20,7 +20,8 @@ pub fn kernels(architecture: u32) -> Result<Vec<Promised>, Error> {
 ///
 /// # Errors
 ///
-/// [`Error::BackendUnavailable`] without NVRTC; [`GpuError::Compile`](crate::GpuError::Compile).
+/// [`Error::BackendUnavailable`] without NVRTC;
+/// [`GpuError::Compile`](crate::error::GpuError::Compile).
 pub fn compile(text: &str, architecture: u32, ptx: bool) -> Result<Vec<u8>, Error> {
     let target = if ptx { Target::Ptx(architecture) } else { Target::Cubin(architecture) };
     program::compile(text, "an embedded kernel", target)

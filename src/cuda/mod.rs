@@ -1,35 +1,46 @@
-//! [`Cuda`]: the engine on an NVIDIA GPU.
+//! The engine on an NVIDIA GPU.
 //!
-//! ```text
-//! runtime    driver, compiler, memory, typed kernels, plans; independent of shuffles
-//! nccl       the GPUs of several processes, by the library NCCL
-//! shuffle    moving items, or writing indexes, in the order of a bijection; gpu/shuffle
-//! batch      many permutations of one length; gpu/batch
-//! affine     permuting arrays by affine maps; gpu/affine.cuh
-//! fill       filling arrays with random numbers; gpu/fill.cuh
-//! group      arrays that are divided among several GPUs; gpu/group
-//! view       parts of a permutation; gpu/view.cuh
-//! promised   what runs without the compiler; `make_kernels` hands it to crates/kernels/make
-//! engine     `Cuda`: a device, a stream and a strategy
-//! workspace  the engine on device memory, with methods from several rooms
-//! host       the engine on slices in host memory, copied to the device and back
-//! ```
+//! | for | see |
+//! | --- | --- |
+//! | slices in host memory, copied to the device and back | [`Cuda`], which is cheap to clone and is a [`Compactor`](crate::Compactor) |
+//! | slices in device memory, with kernels and memory kept from call to call | [`CudaWorkspace`] |
+//! | several arrays at once | [`CudaArrays`], [`CudaGroupArrays`] |
+//! | the GPUs of one process | [`CudaGroup`] |
+//! | the GPUs of several processes | [`CudaExchange`] |
+//! | random numbers | [`CudaStreams`], [`device_header`] |
 //!
-//! Each room decides which kernels do a job and puts them in a [`Plan`](runtime::plan::Plan). An
-//! [`Executor`](runtime::executor::Executor) compiles a plan's kernels, reserves its memory, or
-//! executes it.
-//!
-//! [`Cuda`] is cheap to clone and is a `Compactor` for slices in host memory. [`CudaWorkspace`]
-//! keeps kernels and memory from call to call; it is no `Compactor`, since its slices are those of
-//! cudarc. [`CudaStrategy`] is not the CPU's `Strategy`: only two names would be the same, and they
-//! would mean different kernels.
+//! Device memory and streams are those of [`cudarc`], so this module follows that crate's versions:
+//! a new minor version of `cudarc` may be a breaking change here, and nowhere else in this crate.
+
+// ```text
+// runtime    driver, compiler, memory, typed kernels, plans; independent of shuffles
+// nccl       the GPUs of several processes, by the library NCCL
+// shuffle    moving items, or writing indexes, in the order of a bijection; gpu/shuffle
+// batch      many permutations of one length; gpu/batch
+// affine     permuting arrays by affine maps; gpu/affine.cuh
+// fill       filling arrays with random numbers; gpu/fill.cuh
+// group      arrays that are divided among several GPUs; gpu/group
+// view       parts of a permutation; gpu/view.cuh
+// promised   what runs without the compiler; `make_kernels` hands it to crates/kernels/make
+// header     the generators as a text, for kernels of users
+// engine     `Cuda`: a device, a stream and a strategy
+// workspace  the engine on device memory, with methods from several rooms
+// host       the engine on slices in host memory, copied to the device and back
+// ```
+//
+// Each room decides which kernels do a job and puts them in a `Plan`. An `Executor` compiles a
+// plan's kernels, reserves its memory, or executes it. `CudaWorkspace` is no `Compactor`, since its
+// slices are those of cudarc. `CudaStrategy` is not the CPU's `Strategy`: only two names would be
+// the same, and they would mean different kernels.
 
 mod affine;
 mod batch;
 mod engine;
 mod fill;
 mod group;
+mod header;
 mod host;
+#[doc(hidden)]
 pub mod make_kernels;
 mod nccl;
 mod promised;
@@ -50,8 +61,13 @@ pub use affine::DeviceNumber;
 pub use engine::Cuda;
 pub use fill::{CudaStreams, DeviceGenerator};
 pub use group::{CudaExchange, CudaGroup, CudaGroupArrays};
+pub use header::device_header;
 pub use nccl::NcclId;
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
 pub(crate) use view::Part;
 pub use workspace::{CudaArrays, CudaWorkspace};
+
+/// Re-exported in the version that this crate uses: [`CudaWorkspace`] takes its device memory and
+/// streams.
+pub use cudarc;

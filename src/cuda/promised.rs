@@ -17,12 +17,14 @@ use super::runtime::word_type::WordType;
 use super::shuffle::job::Job;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::strategy::{self, CudaStrategy};
+use crate::Error;
 use crate::Seed;
 use crate::affine::{Affine, Network};
-use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::bijection::Standard;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
+use crate::{Bijection, FromSeed};
 
 /// The strategies whose kernels are embedded.
 const STRATEGIES: [CudaStrategy; 2] = [CudaStrategy::Auto, CudaStrategy::SinglePass];

@@ -6,9 +6,9 @@ use bijective_shuffle_kernels::{Code, Images, TARGETS};
 use proptest::prelude::*;
 
 use super::*;
-use crate::bijection::StandardCipher;
 use crate::cuda::runtime::nvrtc::{Nvrtc, Target};
 use crate::cuda::runtime::program::{self, tests::compiler};
+use crate::engine::bijection::StandardCipher;
 
 fn architecture(target: &Images) -> u32 {
     match target.code() {

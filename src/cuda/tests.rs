@@ -11,10 +11,12 @@ use super::shuffle::movement::{Array, Movement};
 use super::shuffle::strategy::CudaStrategy;
 use super::shuffle::strategy::plan;
 use crate::bijection::{
-    Bijection, Compose, CycleWalk, FromSeed, GridFeistel, Inverse, Lcg, MulXorshift, Plain,
-    RandomSign, Standard, VariablePhilox,
+    Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
+    VariablePhilox,
 };
 use crate::compact::Direction;
+use crate::plain::Plain;
+use crate::{Bijection, FromSeed};
 
 /// A GPU with enough shared memory that every size of the partitioned strategy is used.
 pub(super) const LARGE: Limits = Limits {

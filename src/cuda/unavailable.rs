@@ -1,11 +1,12 @@
 //! [`Cuda`] where the GPU engine is not built: without the feature `cuda`, and on systems without
 //! CUDA.
 
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
 use crate::compact::batch::Batch;
 use crate::compact::{ColumnSet, Compactor, Direction, StaticRow, sealed};
-use crate::error::{Error, Unavailable};
-use crate::word::Word;
+use crate::error::Unavailable;
 
 /// The engine on an NVIDIA GPU, which this build does not have: creating it returns an error.
 ///

@@ -22,9 +22,9 @@ use super::shuffle::kernels;
 use super::shuffle::movement::Movement;
 use super::shuffle::tuning::Shape;
 use super::workspace::CudaWorkspace;
-use crate::bijection::DeviceSource;
-use crate::error::Error;
-use crate::word::Word;
+use crate::DeviceSource;
+use crate::Error;
+use crate::Word;
 
 /// The text of the bijections for parts of others.
 const TEXT: &str = include_str!("../../gpu/view.cuh");
@@ -273,9 +273,10 @@ impl CudaWorkspace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
+    use crate::bijection::{CycleWalk, Standard};
     use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::program::tests::compile_plans;
+    use crate::{Bijection, FromSeed};
 
     /// Memory for a look-back, points, and what is written.
     const MEMORY: u64 = 0x4000_0000_0000;

@@ -18,12 +18,12 @@ use super::shuffle::job::any_address;
 use super::shuffle::movement::{Array, Movement};
 use super::shuffle::passes::{Jobs, there_and_back};
 use super::shuffle::strategy::CudaStrategy;
-use crate::base::check::check_word;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
 use crate::compact::Direction;
 use crate::compact::batch::Batch;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::check_word;
 
 /// The GPU engine on slices in device memory, with kernels and working memory that it keeps from
 /// call to call.
@@ -69,7 +69,7 @@ use crate::word::Word;
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::{Cuda, CudaWorkspace};
+/// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let cuda = match Cuda::new() {
@@ -124,7 +124,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if the stream is of another context.
+    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if the stream is of another
+    /// context.
     ///
     /// # Safety
     ///
@@ -135,7 +136,7 @@ impl CudaWorkspace {
     /// # Examples
     ///
     /// ```no_run
-    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let cuda = Cuda::new()?;
     /// let mut workspace = CudaWorkspace::new(&cuda);
@@ -184,13 +185,13 @@ impl CudaWorkspace {
     ///
     /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` cannot hold the indexes;
     /// [`Error::NotABijection`], after which `out` holds unspecified values;
-    /// [`GpuError::NoSource`](crate::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::GpuError::Params),
-    /// [`GpuError::Compile`](crate::GpuError::Compile),
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::NoSource`](crate::error::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::error::GpuError::Params),
+    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn indices<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -274,8 +275,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge), and
-    /// otherwise as [`indices`](Self::indices).
+    /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
+    /// and otherwise as [`indices`](Self::indices).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -307,7 +308,7 @@ impl CudaWorkspace {
     ///
     /// ```no_run
     /// # use bijective_shuffle::prelude::*;
-    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let (cuda, f) = (Cuda::new()?, Standard::from_seed(1000, 42));
     /// let stream = cuda.stream().clone();
@@ -471,7 +472,7 @@ impl<'a> CudaArrays<'a> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slices do not have the permutation's length, and
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice).
+    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice).
     pub fn array<T: DeviceRepr>(
         mut self,
         source: &'a impl DeviceArray<T>,
@@ -499,7 +500,7 @@ impl<'a> CudaArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays), and otherwise as
+    /// [`GpuError::TooManyArrays`](crate::error::GpuError::TooManyArrays), and otherwise as
     /// [`CudaWorkspace::shuffle_into`].
     pub fn shuffle(self) -> Result<(), Error> {
         self.enter_again()?.execute(Direction::Shuffle)

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::tiles;
-use crate::base::check::try_with_capacity;
-use crate::bijection::Bijection;
-use crate::error::{Error, ExchangeError};
+use crate::Bijection;
+use crate::Error;
+use crate::engine::base::check::try_with_capacity;
+use crate::error::ExchangeError;
 use crate::permutation::Permutation;
 
 /// The usual number of slots in a run, as a power of two. To find one slot, a run is evaluated.

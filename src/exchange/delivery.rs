@@ -11,11 +11,12 @@ use core::ops::Range;
 
 use super::division::Division;
 use super::plan::check;
-use crate::base::check::try_with_capacity;
+use crate::Error;
 use crate::compact::{
     Arrivals, BLOCK_BYTES, Block, Mailbox, Outbox, Shape, Step, chunk_of, most_items, others,
 };
-use crate::error::{Error, ExchangeError};
+use crate::engine::base::check::try_with_capacity;
+use crate::error::ExchangeError;
 
 /// A rank's items in buckets, as [`TaggedExchange::sort`](super::TaggedExchange::sort) leaves them.
 pub struct Sorted<'s, T> {

@@ -2,8 +2,9 @@
 
 use core::ops::Range;
 
-use crate::base::check::{or_panic, try_with_capacity};
-use crate::error::{Error, ExchangeError};
+use crate::Error;
+use crate::engine::base::check::{or_panic, try_with_capacity};
+use crate::error::ExchangeError;
 
 /// Which run of an array's places each rank holds: rank 0 the first ones, rank 1 the next ones, and
 /// so on. A rank may hold none.

@@ -9,13 +9,14 @@ use super::census::Census;
 use super::division::Owners;
 use super::rounds::Runs;
 use super::tiles;
-use crate::base::check::try_with_capacity;
-use crate::base::memory::SharedPtr;
-use crate::base::stream::prefetch_lines;
-use crate::bijection::Bijection;
-use crate::error::{Error, ExchangeError};
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::SharedPtr;
+use crate::engine::base::stream::prefetch_lines;
+use crate::error::ExchangeError;
 use crate::permutation::Permutation;
-use crate::word::Word;
 
 /// The least number of slots in a piece.
 const PIECE_SLOTS: u64 = 1 << 16;

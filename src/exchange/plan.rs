@@ -9,10 +9,11 @@ use super::division::{Division, Owners};
 use super::lanes::Lanes;
 use super::rounds::Runs;
 use super::shifted::Shifted;
-use crate::base::check::try_with_capacity;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
 use crate::compact::Workspace;
-use crate::error::{Error, ExchangeError};
+use crate::engine::base::check::try_with_capacity;
+use crate::error::ExchangeError;
 use crate::permutation::Permutation;
 
 /// The number of items whose destinations are counted at a time.

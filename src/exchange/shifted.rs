@@ -1,6 +1,6 @@
 //! [`Shifted`]: a bijection whose values count from another index on.
 
-use crate::bijection::{Bijection, Trusted, TrustedBijection};
+use crate::{Bijection, Trusted, TrustedBijection};
 
 /// A bijection whose values are those of another, less a shift, modulo the number of points. With a
 /// shift to a rank's first index, the survivors are that rank's items, numbered from 0.
@@ -126,7 +126,8 @@ unsafe impl<B: TrustedBijection> TrustedBijection for Shifted<B> {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, verify};
+    use crate::FromSeed;
+    use crate::bijection::{CycleWalk, GridFeistel, Lcg, MulXorshift, verify};
 
     fn check<B: Bijection>(inner: &B, by: u64) {
         let shifted = Shifted::new(inner, by);

@@ -8,10 +8,11 @@ use super::delivery::Sorted;
 use super::division::Division;
 use super::plan::{check, check_divisions};
 use super::shifted::Shifted;
-use crate::bijection::{Bijection, Trusted};
+use crate::Error;
 use crate::compact::{Key, Shape, Sizes, Workspace, bucket_count, fits, shape_of};
-use crate::error::{Error, ExchangeError};
+use crate::error::ExchangeError;
 use crate::permutation::Permutation;
+use crate::{Bijection, Trusted};
 
 /// The least items that a bucket has from each rank on average: with fewer, the room that buckets
 /// have to spare is a large part of what is sent.

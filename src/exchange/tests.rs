@@ -5,10 +5,12 @@ mod tagged;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::{Census, Division, Exchange};
-use crate::bijection::{Bijection, FromSeed, GridFeistel, Lcg, MulXorshift, VariablePhilox};
+use crate::Error;
+use crate::bijection::{GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
-use crate::error::{Error, ExchangeError};
+use crate::error::ExchangeError;
 use crate::permutation::Permutation;
+use crate::{Bijection, FromSeed};
 
 /// Makes an exchange, and returns what each rank holds afterwards, one after the other.
 fn exchange<B: Bijection, T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(

@@ -2,10 +2,10 @@
 
 use core::mem::MaybeUninit;
 
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Word;
 use crate::compact::{SlotRange, Values, room_for};
 use crate::permutation::Permutation;
-use crate::word::Word;
 
 /// The number of slots in a tile: their survivors stay in the L1 cache.
 const TILE: usize = 1 << 10;

@@ -5,9 +5,10 @@
 //! as its trusted form, and an index of the one with values of the other would be no bijection.
 
 use super::{Iter, Permutation, tuning};
-use crate::base::check::{check_length, or_panic};
-use crate::bijection::{Bijection, DeviceSource, Inverse, Passes, Trusted, TrustedBijection};
-use crate::error::Error;
+use crate::Error;
+use crate::bijection::Inverse;
+use crate::engine::base::check::{check_length, or_panic};
+use crate::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
 
 /// `forward` is [`get`](Permutation::get) and `inverse` is [`position`](Permutation::position). The
 /// domain is `[0, len)`; that of an empty permutation has one point, since a domain cannot be

@@ -5,11 +5,12 @@ use core::str::FromStr;
 
 use super::Permutation;
 use super::index::Landmark;
-use crate::base::saved;
-use crate::bijection::Bijection;
-use crate::error::{Error, SavedError};
+use crate::Bijection;
+use crate::Error;
+use crate::engine::base::saved;
+use crate::error::SavedError;
 
-/// The position of an [`Iter`](crate::Iter): seven numbers, from which a later process
+/// The position of an [`Iter`](crate::iter::Iter): seven numbers, from which a later process
 /// [resumes](Permutation::resume) the iteration.
 ///
 /// It records which slots have been evaluated. So an iterator that has run to its position is
@@ -24,7 +25,8 @@ use crate::error::{Error, SavedError};
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle::{Error, Permutation, SavedError};
+/// use bijective_shuffle::{Error, Permutation};
+/// use bijective_shuffle::error::SavedError;
 ///
 /// let p = Permutation::new(100, 42);
 /// let mut iter = p.iter();
@@ -83,7 +85,7 @@ impl Cursor {
     ///
     /// # Errors
     ///
-    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor).
+    /// [`SavedError::ForeignCursor`](crate::error::SavedError::ForeignCursor).
     pub(super) fn checked<B: Bijection>(
         &self,
         permutation: &Permutation<B>,

@@ -23,11 +23,12 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::tuning;
-use crate::base::check::try_with_capacity;
-use crate::base::parallel;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
 use crate::compact::{SlotRange, Values, is_parallel, room_for};
-use crate::error::{Defect, Error, ViewError};
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::parallel;
+use crate::error::{Defect, ViewError};
 
 /// The index by which [`Permutation::get`](crate::Permutation::get) and
 /// [`position`](crate::Permutation::position) find places and slots where the length does not fill
@@ -93,7 +94,7 @@ impl SurvivorIndex {
     /// The most slots for which a view builds an index by itself.
     ///
     /// On a larger domain the views that need an index return
-    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), until
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt), until
     /// [`Permutation::build_index`](crate::Permutation::build_index) has built one: 2^34 slots take
     /// two threads 19 seconds, and 2^40 would take half an hour and 4.5 GB. A domain with 64 points
     /// for each item or more counts as 64 slots for each item.
@@ -103,8 +104,8 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if it is not a power of two from 64
-    /// to 32768.
+    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if it is not a power of two
+    /// from 64 to 32768.
     pub(super) fn check_block(slots: u64) -> Result<(), Error> {
         if slots.is_power_of_two() && (64..=1 << SUPERBLOCK_BITS).contains(&slots) {
             Ok(())
@@ -119,8 +120,8 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge), and [`Error::NotABijection`]
-    /// if the number of survivors is not the length.
+    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge), and
+    /// [`Error::NotABijection`] if the number of survivors is not the length.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
         len: u64,
@@ -462,7 +463,7 @@ fn list_slots<B: Bijection>(
 ///
 /// # Errors
 ///
-/// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge).
+/// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge).
 fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, Error> {
     let mut vec = vec_with_room(len)?;
     // The room is for as many, so this is no truncation.
@@ -491,7 +492,8 @@ impl fmt::Debug for SurvivorIndex {
 #[cfg(all(test, feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 mod tests {
     use super::*;
-    use crate::bijection::{FromSeed, Standard};
+    use crate::FromSeed;
+    use crate::bijection::Standard;
 
     #[test]
     fn blocks_that_another_counts_give_the_same_index() {

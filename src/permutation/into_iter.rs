@@ -1,17 +1,17 @@
 //! Turning a permutation into an iterator: in `for` loops, and from a cursor.
 
 use super::{Cursor, Indexes, IntoIter, Iter, Permutation};
-use crate::bijection::Bijection;
-use crate::error::Error;
+use crate::Bijection;
+use crate::Error;
 
 impl<B: Bijection> Permutation<B> {
     /// Resumes an iteration at the position of a [cursor](Iter::cursor).
     ///
     /// # Errors
     ///
-    /// [`SavedError::ForeignCursor`](crate::SavedError::ForeignCursor) if the cursor belongs to
-    /// another permutation, or has been changed; and the errors of [`try_get`](Self::try_get), if
-    /// the cursor has no slot for its place and the domain has more slots than
+    /// [`SavedError::ForeignCursor`](crate::error::SavedError::ForeignCursor) if the cursor belongs
+    /// to another permutation, or has been changed; and the errors of [`try_get`](Self::try_get),
+    /// if the cursor has no slot for its place and the domain has more slots than
     /// [`SurvivorIndex::UNASKED_SLOTS`](crate::SurvivorIndex::UNASKED_SLOTS).
     ///
     /// # Examples
@@ -36,7 +36,8 @@ impl<'a, B: Bijection> IntoIterator for &'a Permutation<B> {
 /// The iterator owns the permutation, so it can be put into a struct or sent to a thread:
 ///
 /// ```
-/// use bijective_shuffle::{IntoIter, Permutation};
+/// use bijective_shuffle::iter::IntoIter;
+/// use bijective_shuffle::Permutation;
 ///
 /// struct Loader {
 ///     indexes: IntoIter,

@@ -8,9 +8,11 @@ use core::marker::PhantomData;
 use super::ahead::Ahead;
 use super::index::Landmark;
 use super::{Cursor, Permutation};
-use crate::base::check::or_panic;
-use crate::bijection::{Bijection, Standard};
-use crate::error::{Error, ViewError};
+use crate::Bijection;
+use crate::Error;
+use crate::bijection::Standard;
+use crate::engine::base::check::or_panic;
+use crate::error::ViewError;
 
 /// The iterator over the indexes of a borrowed permutation; see [`Indexes`].
 pub type Iter<'a, B = Standard> = Indexes<&'a Permutation<B>, B>;
@@ -80,7 +82,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// ```
     /// use std::sync::Arc;
     ///
-    /// use bijective_shuffle::{Indexes, Permutation};
+    /// use bijective_shuffle::iter::Indexes;
+    /// use bijective_shuffle::Permutation;
     ///
     /// let p = Arc::new(Permutation::new(1000, 42));
     /// let halves = [0, 1].map(|rank| {
@@ -105,7 +108,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::{Indexes, Permutation};
+    /// use bijective_shuffle::iter::Indexes;
+    /// use bijective_shuffle::Permutation;
     ///
     /// let mut indexes = Permutation::new(1000, 42).into_iter();
     /// indexes.nth(123);
@@ -158,8 +162,9 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`,
-    /// and the errors of [`Permutation::build_index`], if the index is needed to find the place.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`, and the errors of [`Permutation::build_index`], if the index is needed to find the
+    /// place.
     pub fn shard(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
             return Err(Error::View(ViewError::NoSuchShard { rank, world }));
@@ -187,7 +192,8 @@ impl<P: Borrow<Permutation<B>>, B: Bijection> Indexes<P, B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`.
     pub fn shard_strided(mut self, rank: u64, world: u64) -> Result<Self, Error> {
         if rank >= world {
             return Err(Error::View(ViewError::NoSuchShard { rank, world }));

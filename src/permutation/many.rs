@@ -1,14 +1,16 @@
 //! [`Permutations`]: many independent permutations of one length.
 
+use crate::Error;
+use crate::FromSeed;
+use crate::Seed;
+use crate::Word;
 use crate::backend::{Backend, Engine};
-use crate::base::check::{check_word, or_panic, try_with_capacity};
-use crate::bijection::{FromSeed, Standard};
+use crate::bijection::Standard;
 use crate::compact::batch::{self, Batch};
 use crate::compact::{Compactor, Direction};
-use crate::error::{Error, RowsError};
+use crate::engine::base::check::{check_word, or_panic, try_with_capacity};
+use crate::error::RowsError;
 use crate::permutation::Permutation;
-use crate::seed::Seed;
-use crate::word::Word;
 
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
 /// permutation tests, Shapley values, or a bootstrap.
@@ -169,9 +171,9 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if the slice's length is not a multiple
-    /// of a row's, [`RowsError::OutOfRange`](crate::RowsError::OutOfRange) if the batch has fewer
-    /// rows than that, and otherwise as [`write_indices`](Self::write_indices).
+    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if the slice's length is not a
+    /// multiple of a row's, [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange) if the
+    /// batch has fewer rows than that, and otherwise as [`write_indices`](Self::write_indices).
     ///
     /// # Examples
     ///
@@ -392,19 +394,19 @@ impl crate::cuda::CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole),
-    /// [`RowsError::OutOfRange`](crate::RowsError::OutOfRange), [`Error::IndexTooWide`],
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-    /// [`GpuError::Compile`](crate::GpuError::Compile),
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole),
+    /// [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange), [`Error::IndexTooWide`],
+    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
+    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     ///
     /// # Examples
     ///
     /// ```no_run
     /// # use bijective_shuffle::prelude::*;
-    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let cuda = Cuda::new()?;
     /// let mut rows = cuda.stream().alloc_zeros::<u32>(1000 * 32)?;

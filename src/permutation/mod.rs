@@ -29,14 +29,15 @@ use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
+use crate::Error;
+use crate::Seed;
+use crate::Word;
 use crate::backend::Backend;
-use crate::base::check::{check_length, check_word, or_panic, try_with_capacity};
-use crate::base::parallel;
-use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
+use crate::bijection::{CycleWalk, Standard};
 use crate::compact::{Compactor, Direction};
-use crate::error::Error;
-use crate::seed::Seed;
-use crate::word::Word;
+use crate::engine::base::check::{check_length, check_word, or_panic, try_with_capacity};
+use crate::engine::base::parallel;
+use crate::{Bijection, FromSeed};
 
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that moves to
 /// place `k`.
@@ -60,7 +61,7 @@ use crate::word::Word;
 ///
 /// The index is built at first use, up to [`SurvivorIndex::UNASKED_SLOTS`], which is a length of
 /// 2^33. For single places or ranges of more items, use `walk`: with [`new`](Self::new) those views
-/// return [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) until
+/// return [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) until
 /// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion items.
 ///
 /// # Examples

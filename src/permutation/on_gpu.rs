@@ -7,11 +7,13 @@ use cudarc::driver::DeviceRepr;
 
 use super::{Permutation, SurvivorIndex};
 
-use crate::base::check::try_with_capacity;
-use crate::bijection::{Bijection, DeviceSource, Inverse};
+use crate::Error;
+use crate::Word;
+use crate::bijection::Inverse;
 use crate::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut, Part};
-use crate::error::{Defect, Error, GpuError, ViewError};
-use crate::word::Word;
+use crate::engine::base::check::try_with_capacity;
+use crate::error::{Defect, GpuError, ViewError};
+use crate::{Bijection, DeviceSource};
 
 /// Views of a permutation, in device memory.
 impl CudaWorkspace {
@@ -33,32 +35,32 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// * [`ViewError::OutOfRange`](crate::ViewError::OutOfRange), and [`Error::LengthMismatch`] if
-    ///   `out` does not have as many places.
+    /// * [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), and
+    ///   [`Error::LengthMismatch`] if `out` does not have as many places.
     /// * [`Error::IndexTooWide`] if `N` cannot hold the permutation's indexes.
-    /// * [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt), and the errors of
+    /// * [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt), and the errors of
     ///   [`build_index`](Self::build_index).
     /// * [`Error::NotABijection`] if the number of survivors is wrong, after which `out` holds
     ///   unspecified values.
-    /// * [`GpuError::NoSource`](crate::GpuError::NoSource) if the bijection has no device text, or
-    ///   if the permutation is the inverse of one whose length does not fill its domain.
+    /// * [`GpuError::NoSource`](crate::error::GpuError::NoSource) if the bijection has no device
+    ///   text, or if the permutation is the inverse of one whose length does not fill its domain.
     /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
-    ///   kernels for views, and [`GpuError::Compile`](crate::GpuError::Compile).
+    ///   kernels for views, and [`GpuError::Compile`](crate::error::GpuError::Compile).
     /// * [`Error::OutOfMemory`] if the host evaluates the range and has too little memory.
-    /// * [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured in a
-    ///   graph and the engine was not made by [`with_capture`](crate::Cuda::with_capture), or if
-    ///   the host evaluates the range.
-    /// * [`GpuError::Params`](crate::GpuError::Params),
-    ///   [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-    ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-    ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    ///   [`GpuError::Driver`](crate::GpuError::Driver).
+    /// * [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured
+    ///   in a graph and the engine was not made by
+    ///   [`with_capture`](crate::cuda::Cuda::with_capture), or if the host evaluates the range.
+    /// * [`GpuError::Params`](crate::error::GpuError::Params),
+    ///   [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+    ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
+    ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    ///   [`GpuError::Driver`](crate::error::GpuError::Driver).
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let cuda = match Cuda::new() {
@@ -95,7 +97,7 @@ impl CudaWorkspace {
         if actual == 0 {
             return Ok(());
         }
-        if p.len - 1 > N::max_value().widen() {
+        if p.len - 1 > N::MAX.widen() {
             return Err(Error::IndexTooWide { len: p.len, bits: N::BITS });
         }
         if p.fills_domain() {
@@ -217,20 +219,21 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`]; [`GpuError::NoSource`](crate::GpuError::NoSource) if the length
-    /// does not fill the bijection's domain ([`Permutation::walk`] always does) or if the bijection
-    /// has no device text; [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has
-    /// no compiled kernels for views; [`GpuError::Params`](crate::GpuError::Params),
-    /// [`GpuError::Compile`](crate::GpuError::Compile),
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-    /// [`GpuError::Captured`](crate::GpuError::Captured),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::LengthMismatch`]; [`GpuError::NoSource`](crate::error::GpuError::NoSource) if the
+    /// length does not fill the bijection's domain ([`Permutation::walk`] always does) or if the
+    /// bijection has no device text; [`Error::BackendUnavailable`] if NVRTC is not found, since the
+    /// crate has no compiled kernels for views;
+    /// [`GpuError::Params`](crate::error::GpuError::Params),
+    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+    /// [`GpuError::Captured`](crate::error::GpuError::Captured),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     ///
     /// # Examples
     ///
     /// ```no_run
     /// # use bijective_shuffle::prelude::*;
-    /// # use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// # use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let cuda = Cuda::new()?;
     /// let p = Permutation::walk(1_000_000_000_000, 42);

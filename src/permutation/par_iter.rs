@@ -6,7 +6,8 @@ use rayon::iter::plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsu
 use rayon::prelude::*;
 
 use super::{Iter, Permutation};
-use crate::bijection::{Bijection, Standard};
+use crate::Bijection;
+use crate::bijection::Standard;
 
 /// A parallel iterator over a permutation's indexes, with all methods of rayon's indexed iterators,
 /// such as `zip`, `enumerate`, `chunks`, `rev` and `collect_into_vec`. [`Permutation::par_iter`]

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::{Permutation, tuning};
-use crate::base::check::try_with_capacity;
-use crate::bijection::Bijection;
-use crate::error::{Defect, Error};
+use crate::Bijection;
+use crate::Error;
+use crate::engine::base::check::try_with_capacity;
+use crate::error::Defect;
 
 impl<B: Bijection> Permutation<B> {
     /// A random sample without replacement: clones of the first `count` items of the shuffled

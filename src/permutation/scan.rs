@@ -2,7 +2,7 @@
 
 use super::index::{Landmark, for_each_run, room};
 use super::{Permutation, SurvivorIndex, tuning};
-use crate::bijection::Bijection;
+use crate::Bijection;
 use crate::compact::{SlotRange, Values};
 
 impl<B: Bijection> Permutation<B> {

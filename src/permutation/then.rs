@@ -4,8 +4,9 @@
 //! are moved by these is decided in `compact/passes.rs`, and for a GPU in `cuda/shuffle/passes.rs`.
 
 use super::Permutation;
-use crate::bijection::{Bijection, Compose};
-use crate::error::Error;
+use crate::Bijection;
+use crate::Error;
+use crate::bijection::Compose;
 
 impl<B: Bijection> Permutation<B> {
     /// The composition of this permutation and another: applying it is the same as applying this

@@ -5,9 +5,10 @@ use core::ops::{Bound, Range, RangeBounds};
 use std::sync::{Arc, OnceLock};
 
 use super::{Iter, Permutation, SurvivorIndex, tuning};
-use crate::base::check::or_panic;
-use crate::bijection::Bijection;
-use crate::error::{Error, ViewError};
+use crate::Bijection;
+use crate::Error;
+use crate::engine::base::check::or_panic;
+use crate::error::ViewError;
 
 impl<B: Bijection> Permutation<B> {
     /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
@@ -50,14 +51,14 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if the index is needed, has
-    /// not been built, and would cover more slots than [`SurvivorIndex::UNASKED_SLOTS`]; otherwise
-    /// the errors of [`build_index`](Self::build_index).
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if the index is needed,
+    /// has not been built, and would cover more slots than [`SurvivorIndex::UNASKED_SLOTS`];
+    /// otherwise the errors of [`build_index`](Self::build_index).
     ///
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::ViewError;
+    /// use bijective_shuffle::error::ViewError;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let p = Permutation::new(1_000_000_000_000, 42);
@@ -158,8 +159,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange) if the range does not lie within the
-    /// permutation, and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if the range does not lie
+    /// within the permutation, and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -183,7 +184,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::OutOfRange`](crate::ViewError::OutOfRange).
+    /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange).
     pub(super) fn places(&self, places: impl RangeBounds<u64>) -> Result<Range<u64>, Error> {
         let start = match places.start_bound() {
             Bound::Included(&start) => Some(start),
@@ -213,8 +214,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`,
-    /// and the errors of [`try_get`](Self::try_get) if the index is needed.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`, and the errors of [`try_get`](Self::try_get) if the index is needed.
     ///
     /// # Examples
     ///
@@ -238,7 +239,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if `rank` is not below `world`.
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if `rank` is not below
+    /// `world`.
     ///
     /// # Examples
     ///
@@ -305,8 +307,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::ViewError::IndexTooLarge) if there is not enough memory,
-    /// and [`Error::NotABijection`] if the number of survivors is not the length.
+    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge) if there is not enough
+    /// memory, and [`Error::NotABijection`] if the number of survivors is not the length.
     ///
     /// # Examples
     ///
@@ -368,8 +370,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::ViewError::BlockSize) if `slots_per_block` is not a power of
-    /// two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
+    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if `slots_per_block` is not a
+    /// power of two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
     ///
     /// # Examples
     ///
@@ -405,8 +407,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::ViewError::IndexNotBuilt) if that would take long, and
-    /// otherwise as `build_index`.
+    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if that would take
+    /// long, and otherwise as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
         self.bijection.build_indexes(false)?;
         if self.fills_domain() || self.index().is_some() {

@@ -1,9 +1,10 @@
 //! [`SamplerBuilder`]: the settings of a sampler before they are checked.
 
 use super::order::Orders;
-use crate::bijection::{Bijection, BlockShuffle};
-use crate::error::Error;
-use crate::seed::Seed;
+use crate::Bijection;
+use crate::Error;
+use crate::Seed;
+use crate::bijection::BlockShuffle;
 
 /// What happens in the last step of an epoch if fewer items are left than a global batch has.
 ///

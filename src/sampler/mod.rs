@@ -10,8 +10,9 @@ pub use state::SamplerState;
 use core::fmt;
 use core::ops::Range;
 
-use crate::error::{Defect, Error, SamplerError, ViewError};
-use crate::seed::Seed;
+use crate::Error;
+use crate::Seed;
+use crate::error::{Defect, SamplerError, ViewError};
 use order::Order;
 
 /// The number of items of a batch between two questions whether to go on: under a millisecond.
@@ -117,8 +118,8 @@ impl SamplerBuilder {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NoSuchShard`](crate::ViewError::NoSuchShard) if the rank is not below the
-    /// world, and so also if the world is 0; [`Error::Sampler`] with [`SamplerError::NoItems`],
+    /// [`ViewError::NoSuchShard`](crate::error::ViewError::NoSuchShard) if the rank is not below
+    /// the world, and so also if the world is 0; [`Error::Sampler`] with [`SamplerError::NoItems`],
     /// [`SamplerError::EmptyBatch`] or [`SamplerError::GlobalBatch`]. If [`order`](Self::order) or
     /// [`blocks`](Self::blocks) was called, the errors of drawing the order of epoch 0, and
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.

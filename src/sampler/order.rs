@@ -3,9 +3,10 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::bijection::{Bijection, CycleWalk, FromSeed, Standard};
-use crate::error::Error;
-use crate::seed::Seed;
+use crate::Error;
+use crate::Seed;
+use crate::bijection::{CycleWalk, Standard};
+use crate::{Bijection, FromSeed};
 
 /// An epoch's order: a bijection with exactly as many points as there are items.
 pub(super) type Order = Arc<dyn Bijection>;

@@ -4,9 +4,10 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::builder::SamplerBuilder;
-use crate::base::saved;
-use crate::bijection::Bijection;
-use crate::error::{Error, SamplerError};
+use crate::Bijection;
+use crate::Error;
+use crate::engine::base::saved;
+use crate::error::SamplerError;
 
 /// The position of a [`Sampler`](crate::Sampler): four numbers, from which a later process
 /// [resumes](crate::Sampler::resume), also with another number of ranks and another batch size.
@@ -24,7 +25,8 @@ use crate::error::{Error, SamplerError};
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::{SamplerError, SamplerState};
+/// use bijective_shuffle::error::SamplerError;
+/// use bijective_shuffle::SamplerState;
 ///
 /// let mut sampler = Sampler::builder(1000, 42).rank(0, 8).batch(16).build()?;
 /// sampler.next_batch(&mut Vec::new())?;

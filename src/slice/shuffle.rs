@@ -1,11 +1,12 @@
 //! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
-use crate::base::check::or_panic;
-use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::Error;
+use crate::Seed;
+use crate::bijection::Standard;
 use crate::compact::{Compactor, Cpu, Direction, Workspace};
-use crate::error::Error;
+use crate::engine::base::check::or_panic;
 use crate::permutation::Permutation;
-use crate::seed::Seed;
+use crate::{Bijection, FromSeed};
 
 mod sealed {
     /// Gives the provided methods access to the slice.

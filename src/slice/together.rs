@@ -1,10 +1,10 @@
 //! [`ParBijectiveShuffleTogether`]: the extension trait for several arrays at once.
 
-use crate::base::check::or_panic;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
+use crate::Seed;
 use crate::compact::{ColumnForm, Columns, Workspace};
-use crate::error::Error;
-use crate::seed::Seed;
+use crate::engine::base::check::or_panic;
 
 /// Shuffles several arrays in the same order, such as keys and their values. [`Columns`] lists the
 /// types that can be shuffled together.

@@ -1,7 +1,7 @@
 //! Arrays that are divided among the members of a group of GPUs, in memory whose ends are watched.
 
-use bijective_shuffle::CudaGroup;
-use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr, DeviceSlice};
+use bijective_shuffle::cuda::CudaGroup;
+use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr, DeviceSlice};
 use bijective_shuffle::prelude::*;
 
 use super::{Numbers, short};

@@ -227,7 +227,7 @@ pub(crate) fn lengths(most: u32) -> Vec<u64> {
 /// An engine on a stream of its own, if this machine has a GPU and the compiler; it must, if the
 /// environment says so.
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
+pub(crate) fn cuda() -> Option<bijective_shuffle::cuda::Cuda> {
     let cuda = gpu()?;
     // Only what has to be compiled shows whether there is a compiler.
     let compiled = cuda.kernel("extern \"C\" __global__ void nothing() {}", "nothing");
@@ -236,8 +236,8 @@ pub(crate) fn cuda() -> Option<bijective_shuffle::Cuda> {
 
 /// An engine on a stream of its own, if this machine has a GPU, with or without the compiler.
 /// Compiled kernels are kept in the folder that `BIJECTIVE_SHUFFLE_TEST_KERNELS` names.
-pub(crate) fn gpu() -> Option<bijective_shuffle::Cuda> {
-    let cuda = available(bijective_shuffle::Cuda::new())?;
+pub(crate) fn gpu() -> Option<bijective_shuffle::cuda::Cuda> {
+    let cuda = available(bijective_shuffle::cuda::Cuda::new())?;
     #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
     if let Some(folder) = std::env::var_os("BIJECTIVE_SHUFFLE_TEST_KERNELS") {
         cuda.keep_kernels_in(folder);

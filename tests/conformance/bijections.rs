@@ -5,7 +5,7 @@ use crate::common;
 use std::sync::Arc;
 
 use crate::common::{every_family, every_word_pair};
-use bijective_shuffle::BijectionError;
+use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Trusted, Word};
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn check_run<N: Word>(f: &dyn Bijection<N>, first: N, count: usize, what: &str) 
     let points: Vec<N> = (0..count).map(|k| N::wrap(first.widen() + k as u64)).collect();
     let forward: Vec<N> = points.iter().map(|&x| f.forward(x)).collect();
     let inverse: Vec<N> = points.iter().map(|&x| f.inverse(x)).collect();
-    let mut out = vec![N::zero(); count];
+    let mut out = vec![N::ZERO; count];
     f.forward_run(first, &mut out);
     assert_eq!(out, forward, "{what}: forward_run from {first}");
     f.inverse_run(first, &mut out);

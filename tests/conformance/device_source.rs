@@ -41,11 +41,12 @@ fn cases(bits: impl IntoIterator<Item = u32>) -> Vec<Case> {
 /// A C++ program that prints, for every case in turn, the values at its points, forward and
 /// inverse.
 fn program(cases: &[Case]) -> String {
-    let mut text = String::from(DeviceSource::PRELUDE);
+    let mut text = String::from("#include \"prelude.cuh\"\n");
     text += "#include <cstdio>\n#include <cstring>\n#include <type_traits>\n";
     for case in cases {
         // Texts are guarded, so each may stand here as often as it is used.
         text += case.source.text();
+        text += "\n";
     }
     text += "
         template <class B, unsigned long SIZE, int COUNT>

@@ -7,8 +7,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, DeviceSource};
+use bijective_shuffle::{DeviceSource, Words};
 
 use crate::agreement::in_pools;
 use crate::common::hostile::End;
@@ -347,5 +348,42 @@ fn without_slots(error: &Error) -> Error {
             Error::NotABijection(Defect::Repeats { index, slots: None })
         }
         _ => error.clone(),
+    }
+}
+
+/// A family that draws a different member each time, never with as many points as requested.
+#[derive(Debug)]
+struct Fickle(u64);
+
+impl FromSeed for Fickle {
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        use core::sync::atomic::{AtomicU32, Ordering};
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        let calls = u64::from(CALLS.fetch_add(1, Ordering::Relaxed));
+        Self((len + words.next_u64() % 3 + calls % 3) / 2)
+    }
+}
+
+impl Bijection for Fickle {
+    fn last(&self) -> u64 {
+        self.0
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        slot.wrapping_mul(self.0).wrapping_sub(3)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        index.wrapping_add(u64::MAX - 5)
+    }
+}
+
+#[test]
+fn a_family_that_lies_is_found_out() {
+    for len in 3..100 {
+        let f = BlockShuffle::<Fickle>::with_family(len, 3, 2, len).unwrap();
+        assert!(f.trusted().is_none());
+        let mut items: Vec<u64> = (0..len).collect();
+        let result = Permutation::with_bijection(len, f).and_then(|p| p.apply_in_place(&mut items));
+        assert!(matches!(result, Err(Error::NotABijection(_))), "{result:?}");
+        assert!(items.into_iter().eq(0..len));
     }
 }

@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use bijective_shuffle::Strategy;
+use bijective_shuffle::error::{Defect, RowsError};
 use bijective_shuffle::exchange::Division;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, RowsError, Strategy};
 
 use crate::agreement::reference;
 use crate::common::hostile::{Counter, Liar};

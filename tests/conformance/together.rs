@@ -3,8 +3,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use bijective_shuffle::RowsError;
 use bijective_shuffle::Strategy;
+use bijective_shuffle::error::RowsError;
 use bijective_shuffle::prelude::*;
 
 use crate::agreement::{in_pools, reference};

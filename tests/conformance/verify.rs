@@ -4,9 +4,10 @@ use std::sync::Mutex;
 
 use crate::common::hostile::Counter;
 use crate::common::{Plain, every_family, every_word_pair};
+use bijective_shuffle::Trusted;
 use bijective_shuffle::bijection::verify;
+use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, Trusted};
 
 #[test]
 fn families_pass_on_all_points() {

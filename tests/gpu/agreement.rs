@@ -1,9 +1,9 @@
 //! The permutation of algorithm 1 where the shape of the work is particular to a GPU.
 
-use bijective_shuffle::GpuError;
-use bijective_shuffle::cudarc::driver::DevicePtr;
+use bijective_shuffle::cuda::cudarc::driver::DevicePtr;
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
+use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
 use rayon::prelude::*;
 
 use super::{STRATEGIES, cuda, reference};

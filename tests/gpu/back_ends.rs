@@ -3,9 +3,9 @@
 
 use std::sync::OnceLock;
 
-use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
 
 use super::group;
 use crate::back_ends::{View, compact};
@@ -94,7 +94,7 @@ impl UnderTest for Device {
             given: &Given,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
-            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
+            *out = guarded(workspace, N::MAX, out, out.len(), |workspace, _, out| {
                 workspace.indices(given.bijection, out)
             })?;
             Ok(())
@@ -184,7 +184,7 @@ impl UnderTest for Device {
             first: u64,
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
-            *out = guarded(workspace, N::max_value(), out, out.len(), |workspace, _, out| {
+            *out = guarded(workspace, N::MAX, out, out.len(), |workspace, _, out| {
                 workspace.permutations(permutations, first, out)
             })?;
             Ok(())

@@ -1,9 +1,10 @@
 //! Rows of a batch on the device are those of the host.
 
-use bijective_shuffle::RowsError;
-use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::Word;
+use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::error::RowsError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace, Word};
 
 use super::{cuda, guarded};
 
@@ -16,10 +17,10 @@ fn check(cuda: &Cuda, permutations: &Permutations, first: u64, rows: usize) {
         rows: usize,
     ) {
         let words = rows * permutations.len() as usize;
-        let mut expected = vec![N::zero(); words];
+        let mut expected = vec![N::ZERO; words];
         permutations.write_rows(first, &mut expected).unwrap();
-        let poison = N::max_value();
-        let got = guarded(cuda, poison, &vec![N::zero(); words], |workspace, _, out| {
+        let poison = N::MAX;
+        let got = guarded(cuda, poison, &vec![N::ZERO; words], |workspace, _, out| {
             workspace.permutations(permutations, first, out)
         });
         let bits = N::BITS;

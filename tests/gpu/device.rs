@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use bijective_shuffle::GpuError;
-use bijective_shuffle::cudarc::driver::sys::{
+use bijective_shuffle::DeviceSource;
+use bijective_shuffle::cuda::cudarc::driver::sys::{
     CUgraphInstantiate_flags, CUresult, CUstreamCaptureMode,
 };
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaContext, CudaGraph, CudaSlice, CudaStream, DriverError,
 };
+use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace};
+use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{Philox4x32Rng, Streams, Xorwow};
-use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, CudaStreams, CudaWorkspace, DeviceSource};
 
 use super::{STRATEGIES, cuda, reference};
 

@@ -1,15 +1,15 @@
 //! Random numbers in device memory: those of the CPU, bit for bit.
 
-use bijective_shuffle::GpuError;
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaSlice, CudaViewMut, DeviceRepr, LaunchConfig, PushKernelArg, ValidAsZeroBits,
 };
+use bijective_shuffle::cuda::{Cuda, CudaStreams, DeviceGenerator};
+use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::{
     Fill, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
 };
-use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
 
 use super::cuda;
 use crate::common::short;
@@ -290,7 +290,7 @@ fn kernels_that_are_wrong_are_refused() {
 
 #[test]
 fn numbers_for_another_context_are_refused() {
-    use bijective_shuffle::cudarc::driver::CudaContext;
+    use bijective_shuffle::cuda::cudarc::driver::CudaContext;
     let Some(cuda) = cuda() else { return };
     let other = CudaContext::new_non_primary(0, 0).unwrap().new_stream().unwrap();
     let mut out = other.alloc_zeros::<u32>(100).unwrap();

@@ -2,11 +2,12 @@
 
 use std::sync::OnceLock;
 
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaContext, CudaSlice, CudaView, CudaViewMut, DeviceRepr,
 };
+use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy};
+use bijective_shuffle::error::GpuError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, GpuError};
 
 use crate::agreement::reference;
 use crate::common::group::{check, guarded};
@@ -50,7 +51,7 @@ impl UnderTest for Group {
             out: &mut Vec<N>,
         ) -> Result<(), Error> {
             let [_, to] = uneven(out.len());
-            *out = guarded(group, N::max_value(), out, [&to, &to], |group, _, out| {
+            *out = guarded(group, N::MAX, out, [&to, &to], |group, _, out| {
                 group.indices(given.bijection, out)
             })?;
             Ok(())

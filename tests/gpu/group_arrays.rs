@@ -1,8 +1,12 @@
 //! Several arrays that a group moves by one permutation, with all members on one device.
 
-use bijective_shuffle::cudarc::driver::{CudaContext, CudaSlice, DeviceRepr, ValidAsZeroBits};
+use bijective_shuffle::DeviceSource;
+use bijective_shuffle::cuda::cudarc::driver::{
+    CudaContext, CudaSlice, DeviceRepr, ValidAsZeroBits,
+};
+use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaStrategy};
+use bijective_shuffle::error::{Defect, GpuError};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaGroup, CudaStrategy, Defect, DeviceSource, GpuError};
 
 use super::group::{STRATEGIES, logical};
 use super::refusals::Claims;

@@ -14,9 +14,9 @@ mod refusals;
 mod streams;
 mod views;
 
-use bijective_shuffle::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::cudarc::driver::{CudaView, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace};
 
 use crate::agreement::reference;
 use crate::common::cuda;

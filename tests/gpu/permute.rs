@@ -1,12 +1,12 @@
 //! Arrays permuted by affine maps: the GPU does as the CPU.
 
-use bijective_shuffle::BijectionError;
-use bijective_shuffle::GpuError;
-use bijective_shuffle::MatrixError;
 use bijective_shuffle::affine::{BitMatrix, Network, parm, permute_in_place, permuted};
-use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, DeviceNumber};
+use bijective_shuffle::error::BijectionError;
+use bijective_shuffle::error::GpuError;
+use bijective_shuffle::error::MatrixError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace, DeviceNumber};
 
 use super::{cuda, guarded};
 use crate::common::short;

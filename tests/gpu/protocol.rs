@@ -1,8 +1,9 @@
 //! What tiles tell each other, when tiles are slow at random, and when the device is busy: few of
 //! them add up all counts at once, more of them look back.
 
+use bijective_shuffle::DeviceSource;
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource};
 
 use super::{cuda, reference};
 use crate::common::{long, short};
@@ -67,7 +68,11 @@ unsafe impl<B: TrustedBijection> TrustedBijection for Dawdling<B> {}
 const MANY_TILES: u64 = (1 << 22) + 1;
 
 /// Counts the indexes that differ from the reference's.
-fn wrong(cuda: &Cuda, got: &bijective_shuffle::cudarc::driver::CudaSlice<u32>, p: &[u64]) -> usize {
+fn wrong(
+    cuda: &Cuda,
+    got: &bijective_shuffle::cuda::cudarc::driver::CudaSlice<u32>,
+    p: &[u64],
+) -> usize {
     let got = cuda.stream().clone_dtoh(got).unwrap();
     cuda.stream().synchronize().unwrap();
     got.iter().zip(p).filter(|&(&got, &expected)| u64::from(got) != expected).count()

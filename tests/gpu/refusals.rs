@@ -1,9 +1,10 @@
 //! What cannot be done is refused with an error that says why, and nothing is lost.
 
-use bijective_shuffle::cudarc::driver::CudaContext;
+use bijective_shuffle::DeviceSource;
+use bijective_shuffle::cuda::cudarc::driver::CudaContext;
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::error::{Defect, GpuError};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace, DeviceSource};
-use bijective_shuffle::{Defect, GpuError};
 
 use super::cuda;
 

@@ -7,9 +7,9 @@ use std::ffi::c_void;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use bijective_shuffle::cudarc::driver::{CudaContext, CudaSlice, CudaStream, result};
+use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice, CudaStream, result};
+use bijective_shuffle::cuda::{Cuda, CudaGroup, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaGroup, CudaWorkspace};
 
 use super::cuda;
 use crate::agreement::reference;

@@ -1,8 +1,10 @@
 //! Parts of permutations in device memory are those of the host's views.
 
-use bijective_shuffle::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::cudarc::driver::DeviceRepr;
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::error::{GpuError, ViewError};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace, GpuError, ViewError, Walk, Word};
+use bijective_shuffle::{Walk, Word};
 
 use super::cuda;
 use crate::common::{Numbers, lengths, short};
@@ -16,12 +18,12 @@ fn range<B: Bijection, N: Word + DeviceRepr>(
     const GUARD: usize = 100;
     let stream = workspace.stream().clone();
     let len = (places.end - places.start) as usize;
-    let poisoned = vec![N::max_value(); len + 2 * GUARD];
+    let poisoned = vec![N::MAX; len + 2 * GUARD];
     let mut out = stream.clone_htod(&poisoned).unwrap();
     let done = workspace.range(p, places, &mut out.slice_mut(GUARD..GUARD + len));
     let all = stream.clone_dtoh(&out).unwrap();
     stream.synchronize().unwrap();
-    assert!(all[..GUARD].iter().chain(&all[GUARD + len..]).all(|&x| x == N::max_value()));
+    assert!(all[..GUARD].iter().chain(&all[GUARD + len..]).all(|&x| x == N::MAX));
     done.map(|()| all[GUARD..GUARD + len].iter().map(|&index| index.widen()).collect())
 }
 

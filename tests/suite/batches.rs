@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use bijective_shuffle::RowsError;
+use bijective_shuffle::error::RowsError;
 use bijective_shuffle::prelude::*;
 use rayon::ThreadPoolBuilder;
 

@@ -17,8 +17,6 @@ mod memory;
 mod peer_defects;
 mod permutation;
 mod sampler;
-#[cfg(feature = "stats")]
 mod stats;
-#[cfg(feature = "stats")]
 mod uniformity;
 mod views;

@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use bijective_shuffle::BijectionError;
-use bijective_shuffle::MatrixError;
-use bijective_shuffle::ViewError;
+use bijective_shuffle::error::BijectionError;
+use bijective_shuffle::error::MatrixError;
+use bijective_shuffle::error::ViewError;
+use bijective_shuffle::error::{Defect, SamplerError};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Defect, SamplerBuilder, SamplerError, SamplerState};
+use bijective_shuffle::{SamplerBuilder, SamplerState};
 use proptest::prelude::*;
 
 use crate::common::cases;

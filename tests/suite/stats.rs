@@ -4,7 +4,7 @@
 //! Everything has a fixed seed, so it passes always or never.
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::stats::{
+use bijective_shuffle_stats::{
     Cycles, Differences, Displacement, Distance, FixedPoints, Mmd, Orders, Outcome, Places, Signs,
     Successors, Test, run,
 };

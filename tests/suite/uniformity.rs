@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::stats::{Orders, Places, Signs, Test, run};
+use bijective_shuffle_stats::{Orders, Places, Signs, Test, run};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// The smallest p-value that is no finding: about 100 tests are made, and none may fail by chance.

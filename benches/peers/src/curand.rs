@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bijective_shuffle::cudarc::driver::{CudaStream, CudaViewMut, DevicePtrMut};
+use bijective_shuffle::cuda::cudarc::driver::{CudaStream, CudaViewMut, DevicePtrMut};
 use cudarc::curand::result::{self, CurandError, NormalFill, UniformFill};
 use cudarc::curand::sys::{self, curandOrdering_t as Ordering, curandRngType_t as Kind};
 

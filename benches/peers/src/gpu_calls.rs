@@ -4,10 +4,10 @@
 use std::error::Error;
 use std::time::Instant;
 
-use bijective_shuffle::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use bijective_shuffle::cudarc::driver::{CudaContext, CudaStream, DevicePtr, LaunchConfig};
+use bijective_shuffle::cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaStream, DevicePtr, LaunchConfig};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace};
 
 use crate::arguments::Common;
 use crate::gpu_time;

@@ -7,9 +7,9 @@ use std::error::Error;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use bijective_shuffle::cudarc::driver::{CudaContext, CudaSlice};
+use bijective_shuffle::cuda::cudarc::driver::{CudaContext, CudaSlice};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace};
 use clap::ValueEnum;
 
 use crate::arguments::Common;

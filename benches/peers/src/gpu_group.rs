@@ -6,12 +6,12 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
     ValidAsZeroBits, result,
 };
+use bijective_shuffle::cuda::{Cuda, CudaExchange, CudaGroup, CudaStrategy, CudaWorkspace, NcclId};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaExchange, CudaGroup, CudaStrategy, CudaWorkspace, NcclId};
 
 use crate::arguments::{Common, GpuGroups, GroupItem};
 use crate::gpu_time;

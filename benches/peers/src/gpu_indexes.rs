@@ -5,11 +5,11 @@ use std::error::Error;
 use std::ops::Range;
 use std::time::Instant;
 
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaFunction, CudaSlice, CudaView, LaunchConfig, PushKernelArg,
 };
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace};
 use clap::ValueEnum;
 
 use crate::arguments::GpuPieces;

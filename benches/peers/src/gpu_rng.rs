@@ -5,8 +5,8 @@ mod sweep;
 
 use std::error::Error;
 
-use bijective_shuffle::Cuda;
-use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
+use bijective_shuffle::cuda::Cuda;
+use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaStream, CudaViewMut, DeviceRepr};
 
 use crate::arguments::{Common, GpuNumbers};
 use crate::curand;

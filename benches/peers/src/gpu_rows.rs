@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::time::Instant;
 
-use bijective_shuffle::cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits};
+use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, DevicePtr, DeviceRepr, ValidAsZeroBits};
+use bijective_shuffle::cuda::{Cuda, CudaStrategy, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaStrategy, CudaWorkspace, DeviceSource, Trusted};
+use bijective_shuffle::{DeviceSource, Trusted};
 
 use rayon::prelude::*;
 

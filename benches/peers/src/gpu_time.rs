@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use bijective_shuffle::cudarc::driver::CudaStream;
-use bijective_shuffle::cudarc::driver::sys::CUevent_flags;
+use bijective_shuffle::cuda::cudarc::driver::CudaStream;
+use bijective_shuffle::cuda::cudarc::driver::sys::CUevent_flags;
 
 use crate::measure::median;
 

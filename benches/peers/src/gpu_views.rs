@@ -4,9 +4,9 @@ use std::error::Error;
 use std::ops::Range;
 use std::time::Instant;
 
-use bijective_shuffle::cudarc::driver::CudaView;
+use bijective_shuffle::cuda::cudarc::driver::CudaView;
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaWorkspace};
 
 use crate::arguments::{Common, GpuViews};
 use crate::gpu_time;

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaFunction, CudaSlice, CudaStream, DevicePtrMut, LaunchConfig, PushKernelArg,
 };
+use bijective_shuffle::cuda::{Cuda, CudaStreams};
 use bijective_shuffle::rng::Streams;
-use bijective_shuffle::{Cuda, CudaStreams};
 
 use crate::Failure;
 use crate::simulation::{Setup, Simulation};

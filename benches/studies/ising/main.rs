@@ -229,7 +229,7 @@ fn check_all(engine: Option<Engine>) -> Result<(), Failure> {
 
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
 fn has_gpu() -> bool {
-    match bijective_shuffle::Cuda::new() {
+    match bijective_shuffle::cuda::Cuda::new() {
         Ok(_) => true,
         Err(error) => {
             println!("Not compared with a GPU: {error}");

@@ -1,7 +1,7 @@
 //! [`TileWords`]: which word of which stream decides about which site.
 
 #[cfg(all(feature = "cuda", any(target_os = "linux", target_os = "windows")))]
-use bijective_shuffle::DeviceGenerator;
+use bijective_shuffle::cuda::DeviceGenerator;
 /// Without a GPU any generator will do.
 #[cfg(not(all(feature = "cuda", any(target_os = "linux", target_os = "windows"))))]
 use bijective_shuffle::rng::Generator as DeviceGenerator;

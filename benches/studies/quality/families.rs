@@ -1,6 +1,7 @@
 //! What is judged: the families of bijections, each with several numbers of rounds, and what they
 //! are compared with.
 
+use bijective_shuffle::Words;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rng::Philox4x32;
 
@@ -69,8 +70,8 @@ struct RandomFunction {
 }
 
 impl FromSeed for RandomFunction {
-    fn from_rng<R: rand_core::Rng + ?Sized>(len: u64, rng: &mut R) -> Self {
-        Self { len, key: [rng.next_u32(), rng.next_u32()] }
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        Self { len, key: [words.next_u32(), words.next_u32()] }
     }
 }
 

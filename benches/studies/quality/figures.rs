@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::stats::{Mmd, Orders, Test, run};
+use bijective_shuffle_stats::{Mmd, Orders, Test, run};
 use plotters::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 

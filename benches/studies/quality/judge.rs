@@ -1,7 +1,7 @@
-//! All the tests of [`bijective_shuffle::stats`] on whole shuffles.
+//! All the tests of [`bijective_shuffle_stats`] on whole shuffles.
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::stats::{
+use bijective_shuffle_stats::{
     Cycles, Differences, Displacement, Distance, FixedPoints, Mmd, Orders, Outcome, Places, Signs,
     Successors, Test, run,
 };

@@ -6,10 +6,11 @@ use std::mem::ManuallyDrop;
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaEvent, CudaStream, DevicePtr, DeviceRepr, DriverError, result, sys,
 };
-use bijective_shuffle::{Bijection, Cuda, CudaWorkspace, Error, Word};
+use bijective_shuffle::{Bijection, Error, Word};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
@@ -49,7 +50,7 @@ impl Gpu {
         let name = context.name().unwrap_or_else(|_| "a GPU without a name".into());
         let workspace = CudaWorkspace::new(&cuda);
         // It has the same reason to be there.
-        let no_event = || Error::Gpu(bijective_shuffle::GpuError::OutOfMemory);
+        let no_event = || Error::Gpu(bijective_shuffle::error::GpuError::OutOfMemory);
         let last = context.new_event(None).map_err(|_| no_event())?;
         Ok(Self { cuda, name, workspace, last })
     }

@@ -1,6 +1,6 @@
 //! The GPU side where it is not built: on systems without CUDA.
 
-use bijective_shuffle::Cuda;
+use bijective_shuffle::cuda::Cuda;
 use pyo3::prelude::*;
 
 use super::DeviceMemory;

@@ -24,7 +24,7 @@ mod rows;
 pub(crate) use items::reorder_rows;
 pub(crate) use rows::{fill, for_each, map, map_drawn};
 
-use crate::seed::Seed;
+use crate::Seed;
 
 /// What the rows have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,12 @@ use rayon::prelude::*;
 
 use super::Batch;
 use super::drawer::Drawer;
-use crate::base::check::try_with_capacity;
-use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::Error;
+use crate::Word;
+use crate::bijection::Standard;
 use crate::compact::cpu::direct;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::try_with_capacity;
+use crate::{Bijection, FromSeed};
 
 /// The number of items that a thread draws at a time, in whole rows: some ten microseconds of work.
 /// No other number was tried.
@@ -209,6 +210,6 @@ fn resize<N: Word>(buffer: &mut Vec<N>, len: usize) -> Result<(), Error> {
     if buffer.capacity() < len {
         *buffer = try_with_capacity(len)?;
     }
-    buffer.resize(len, N::zero());
+    buffer.resize(len, N::ZERO);
     Ok(())
 }

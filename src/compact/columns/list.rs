@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use super::static_row::ColumnStart;
-use crate::error::Error;
+use crate::Error;
 
 /// A column as bytes: items of `bytes` bytes each, one after the other.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! [`Rows`]: a matrix as a column of rows.
 
-use crate::error::{Error, RowsError};
+use crate::Error;
+use crate::error::RowsError;
 
 /// The rows of a matrix in row-major order, as a column: each row of `width` items moves as one.
 ///
@@ -31,14 +32,14 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`RowsError::NoWidth`](crate::RowsError::NoWidth) if the width is 0, and
-    /// [`RowsError::NotWhole`](crate::RowsError::NotWhole) if it does not divide the length of the
-    /// slice.
+    /// [`RowsError::NoWidth`](crate::error::RowsError::NoWidth) if the width is 0, and
+    /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if it does not divide the length
+    /// of the slice.
     ///
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle::RowsError;
+    /// use bijective_shuffle::error::RowsError;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut matrix = [0_u8; 12];

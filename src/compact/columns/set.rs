@@ -3,8 +3,8 @@
 use super::Columns;
 use super::list::{Column, ColumnList, item_bytes};
 use super::static_row::StaticRow;
-use crate::base::check::check_length;
-use crate::error::Error;
+use crate::Error;
+use crate::engine::base::check::check_length;
 
 /// Borrowed columns, checked to be of one length.
 #[derive(Debug)]

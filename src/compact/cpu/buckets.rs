@@ -1,7 +1,7 @@
 //! Buckets: runs of slots, or of indexes, of equal length.
 
-use crate::bijection::{Bijection, Trusted};
-use crate::word::Word;
+use crate::Word;
+use crate::{Bijection, Trusted};
 
 /// The low bits of a slot or an index: its number within its bucket. They travel with the item, so
 /// the type is as narrow as it can be.

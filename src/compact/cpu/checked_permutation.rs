@@ -6,12 +6,12 @@ use super::partitioned::{Buffers, Sorting};
 use super::places::{Numbers, Places, Span};
 use super::survivors::{Values, is_short};
 use super::tuning;
-use crate::base::check::{check_length, try_with_capacity};
-use crate::base::memory::Buffer;
-use crate::bijection::{Bijection, Trusted};
+use crate::Error;
+use crate::Word;
 use crate::compact::Direction;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::{check_length, try_with_capacity};
+use crate::engine::base::memory::Buffer;
+use crate::{Bijection, Trusted};
 
 /// A permutation by which items may be moved: each index below its length is at exactly one place.
 pub(super) struct CheckedPermutation<'a> {
@@ -177,7 +177,7 @@ pub(super) fn fits_u32(len: usize) -> bool {
 
 fn checked_indices<N: Word>(bijection: &dyn Bijection, len: usize) -> Result<Vec<N>, Error> {
     let mut indices = try_with_capacity(len)?;
-    indices.resize(len, N::zero());
+    indices.resize(len, N::ZERO);
     fill_checked(bijection, &mut indices)?;
     Ok(indices)
 }

@@ -22,14 +22,14 @@ use super::checked_permutation::{CheckedPermutation, fits_u32};
 use super::direct::MoveRun;
 use super::places::Places;
 use super::tuning;
-use crate::base::abort::AbortOnUnwind;
-use crate::base::memory::{Buffer, SharedPtr, assume_init_mut};
-use crate::base::parallel;
-use crate::base::stream::{LINE, prefetch_lines};
+use crate::Error;
 use crate::compact::Direction;
 use crate::compact::columns::{Column, item_bytes};
-use crate::error::Error;
-use crate::word::Index;
+use crate::engine::base::abort::AbortOnUnwind;
+use crate::engine::base::memory::{Buffer, SharedPtr, assume_init_mut};
+use crate::engine::base::parallel;
+use crate::engine::base::stream::{LINE, prefetch_lines};
+use crate::engine::word::Index;
 
 /// The distance of leaders.
 const GAP: usize = 64;
@@ -372,9 +372,11 @@ mod tests {
     use rayon::ThreadPoolBuilder;
 
     use super::*;
-    use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift, Plain};
+    use crate::bijection::{Lcg, MulXorshift};
     use crate::compact::columns::{ColumnSet, Rows};
     use crate::compact::{Compactor, Serial};
+    use crate::plain::Plain;
+    use crate::{Bijection, FromSeed};
 
     /// Moves rows of a width, and a column of numbers with them, there and back. Returns whether
     /// they were moved.

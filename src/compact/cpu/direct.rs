@@ -20,13 +20,13 @@ use super::each_once::check_each_once;
 use super::places::Places;
 use super::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use super::tuning;
-use crate::base::check::{check_length, check_word, try_with_capacity};
-use crate::base::memory::Buffer;
-use crate::base::parallel;
-use crate::bijection::{Bijection, Trusted};
+use crate::Error;
 use crate::compact::{with_slots, wrong_count};
-use crate::error::Error;
-use crate::word::{Index, Word};
+use crate::engine::base::check::{check_length, check_word, try_with_capacity};
+use crate::engine::base::memory::Buffer;
+use crate::engine::base::parallel;
+use crate::engine::word::{Index, Word};
+use crate::{Bijection, Trusted};
 
 /// What to do with a run of places and the indexes that belong to them, one for each place.
 pub(super) trait MoveRun<P, N>: Sync {
@@ -242,7 +242,8 @@ mod tests {
     use rayon::{ThreadPool, ThreadPoolBuilder};
 
     use super::*;
-    use crate::bijection::{FromSeed, GridFeistel, MulXorshift};
+    use crate::FromSeed;
+    use crate::bijection::{GridFeistel, MulXorshift};
     use crate::compact::{Compactor, Serial, Strategy, Workspace};
 
     /// Small domains are never evaluated in waves on their own, so this calls the waves directly.

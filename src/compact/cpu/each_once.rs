@@ -5,9 +5,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::tuning;
-use crate::base::check::{check_in_order, try_with_capacity};
-use crate::error::Error;
-use crate::word::Word;
+use crate::Error;
+use crate::Word;
+use crate::engine::base::check::{check_in_order, try_with_capacity};
 
 /// Checks that the indexes are the numbers below their count, each exactly once.
 ///

@@ -49,11 +49,11 @@ use rayon::prelude::*;
 
 use self::checked_permutation::{fits_u32, uncompacted};
 use super::{Compactor, Direction, passes, sealed};
-use crate::base::check::{check_length, check_word, try_with_capacity};
-use crate::base::parallel;
-use crate::bijection::Bijection;
-use crate::error::Error;
-use crate::word::Word;
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
+use crate::engine::base::check::{check_length, check_word, try_with_capacity};
+use crate::engine::base::parallel;
 
 /// The engine on the threads of the current rayon pool, or on the calling thread alone where that
 /// is faster.
@@ -156,7 +156,7 @@ fn clone_in_order<T: Clone + Send + Sync, N: Word>(
     items: &[T],
 ) -> Result<Vec<T>, Error> {
     let mut indices = try_with_capacity(items.len())?;
-    indices.resize(items.len(), N::zero());
+    indices.resize(items.len(), N::ZERO);
     Cpu.indices(bijection, &mut indices)?;
     let mut out = try_with_capacity(items.len())?;
     let pick = |index: &N| items[index.widen() as usize].clone();

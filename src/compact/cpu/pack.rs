@@ -2,8 +2,8 @@
 
 use core::mem::MaybeUninit;
 
-use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::word::Index;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::word::Index;
 
 /// The number of words past the last survivor that may be overwritten.
 pub(super) const SLACK: usize = 32;
@@ -120,7 +120,7 @@ mod avx512 {
     };
 
     use super::{MaybeUninit, SLACK, Value, pack_one_by_one};
-    use crate::word::Index;
+    use crate::engine::word::Index;
 
     /// Packs words of 16 bits.
     ///
@@ -219,7 +219,7 @@ mod avx2 {
     };
 
     use super::{MaybeUninit, Value, pack_one_by_one};
-    use crate::word::Index;
+    use crate::engine::word::Index;
 
     /// The byte shuffle for each set of survivors among a vector's words.
     const fn shuffles<const SETS: usize>() -> [[u8; 16]; SETS] {
@@ -352,7 +352,7 @@ mod tests {
             words.map(|x| x.extend() >> shift).eq(expected.iter().map(|&x| u64::from(x)))
         };
         for level in SimdLevel::all() {
-            let mut out = vec![MaybeUninit::new(N::zero()); values.len() + SLACK];
+            let mut out = vec![MaybeUninit::new(N::ZERO); values.len() + SLACK];
             let count = pack_at(level, values, last, &mut out);
             assert!(same(&out[..count], 0), "{}, {last}, {values:?}", level.name());
             if let Ok(short) = values.iter().map(|&x| x.try_into()).collect::<Result<Vec<u16>, _>>()
@@ -362,7 +362,7 @@ mod tests {
             }
         }
         if size_of::<N>() == 8 {
-            let mut out = vec![MaybeUninit::new(N::zero()); values.len() + SLACK];
+            let mut out = vec![MaybeUninit::new(N::ZERO); values.len() + SLACK];
             let count = pack_wide(&wide, u64::from(last) << 20, &mut out);
             assert!(same(&out[..count], 20), "one by one, {last}, {values:?}");
         }

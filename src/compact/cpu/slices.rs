@@ -19,15 +19,16 @@ use super::places::Span;
 use super::strategy::Way;
 use super::tuning;
 use super::workspace::Workspace;
-use crate::base::check::check_length;
-use crate::base::memory::{Buffer, SharedPtr};
-use crate::base::parallel;
-use crate::bijection::{Bijection, FromSeed, Standard, Trusted};
+use crate::Error;
+use crate::Seed;
+use crate::bijection::Standard;
 use crate::compact::columns::Column;
 use crate::compact::{Direction, passes};
-use crate::error::Error;
-use crate::seed::Seed;
-use crate::word::Index;
+use crate::engine::base::check::check_length;
+use crate::engine::base::memory::{Buffer, SharedPtr};
+use crate::engine::base::parallel;
+use crate::engine::word::Index;
+use crate::{Bijection, FromSeed, Trusted};
 
 impl Workspace {
     /// Shuffles the items: item `p[k]` moves to place `k`.

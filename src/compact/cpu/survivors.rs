@@ -4,10 +4,10 @@ use core::mem::MaybeUninit;
 
 use super::pack::{SLACK, pack, pack_wide};
 use super::tuning;
-use crate::base::memory::{Buffer, assume_init, assume_init_mut};
-use crate::bijection::{Bijection, Trusted};
-use crate::error::Error;
-use crate::word::Index;
+use crate::Error;
+use crate::engine::base::memory::{Buffer, assume_init, assume_init_mut};
+use crate::engine::word::Index;
+use crate::{Bijection, Trusted};
 
 /// The values at all slots of a domain. Those below a length survive; the length is at least 1.
 pub(crate) struct Values<'a> {
@@ -181,7 +181,7 @@ impl SlotRange {
         mut pack: impl FnMut(u64, &mut [M], &mut [MaybeUninit<N>]) -> usize,
     ) -> usize {
         let mut room = [MaybeUninit::uninit(); tuning::RUN];
-        let run = fill(&mut room[..self.count.min(tuning::RUN)], M::zero());
+        let run = fill(&mut room[..self.count.min(tuning::RUN)], M::ZERO);
         let (mut first, mut left, mut survivors) = (self.first, self.count, 0);
         while left > 0 {
             let run = &mut run[..left.min(tuning::RUN)];

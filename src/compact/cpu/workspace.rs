@@ -12,8 +12,8 @@ use super::in_place;
 use super::partitioned;
 use super::strategy::Strategy;
 use super::tuning;
-use crate::base::memory::Buffer;
-use crate::error::Error;
+use crate::Error;
+use crate::engine::base::memory::Buffer;
 
 /// The CPU engine with working memory that it keeps from call to call.
 ///

@@ -1,12 +1,12 @@
 //! The arguments of the kernels for affine maps: twins of the structs in gpu/affine.cuh.
 
 use super::tuning::{self, AffineShape};
+use crate::Error;
 use crate::affine::Affine;
 use crate::affine::BitMatrix;
-use crate::affine::tiles::{Tile, Tiling, combinations};
+use crate::affine::engine::tiles::{Tile, Tiling, combinations};
 use crate::cuda::runtime::kernel::device_struct;
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::Error;
 
 /// `MOST_STEPS` in gpu/affine.cuh.
 const MOST_STEPS: usize = 54;
@@ -21,8 +21,8 @@ pub(super) fn unit_bits(units: u64) -> u32 {
 ///
 /// # Errors
 ///
-/// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the map would have
-/// too many bits.
+/// [`BijectionError::BitsOutOfRange`](crate::error::BijectionError::BitsOutOfRange) if the map
+/// would have too many bits.
 pub(super) fn widened(map: &Affine, more: u32) -> Result<Affine, Error> {
     if more == 0 {
         return Ok(map.clone());
@@ -161,10 +161,10 @@ impl MapArgument {
 mod tests {
     use super::super::tuning::Tiled;
     use super::*;
-    use crate::affine::subspace::Echelon;
-    use crate::bijection::{Bijection, DeviceSource, FromSeed};
+    use crate::affine::engine::subspace::Echelon;
     use crate::cuda::cplusplus;
     use crate::cuda::runtime::kernel::initialiser;
+    use crate::{Bijection, FromSeed};
 
     #[test]
     fn every_thread_of_a_phase_has_a_bank() {
@@ -330,7 +330,15 @@ mod tests {
             }
         }
         let text = include_str!("../../../gpu/affine.cuh");
-        let program = [DeviceSource::PRELUDE, HOST, text, CHECK, "int main() {\n", &main, "}\n"];
+        let program = [
+            crate::cuda::runtime::program::PRELUDE,
+            HOST,
+            text,
+            CHECK,
+            "int main() {\n",
+            &main,
+            "}\n",
+        ];
         let Some(output) = cplusplus::run(&program.concat()) else {
             println!("skipped: no C++ compiler");
             return;

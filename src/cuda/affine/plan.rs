@@ -3,21 +3,22 @@
 use super::arguments::{MapArgument, RowArgument, TilesArgument, tiling, unit_bits, widened};
 use super::kernels;
 use super::tuning::{AffineShape, LONG_ITEM, Tiled, shape_for};
+use crate::Error;
 use crate::affine::{Affine, BitMatrix};
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Grid, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::movement::{Array, LARGEST_ITEM};
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// Permutes an array: `out[A x ^ c] = source[x]`.
 ///
 /// # Errors
 ///
-/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
-/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-/// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide).
+/// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
+/// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+/// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide).
 pub(crate) fn permute(map: &Affine, array: Array, limits: &Limits) -> Result<Plan<'static>, Error> {
     let bytes = array_bytes(array.item, map.bits())?;
     let mut plan = Plan::new();
@@ -190,8 +191,9 @@ fn by_rows(map: &Affine, array: Array) -> Launch<'static> {
 ///
 /// # Errors
 ///
-/// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge);
-/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the number does not fit 64 bits.
+/// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge);
+/// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the number does not fit 64
+/// bits.
 pub(crate) fn array_bytes(item: usize, bits: u32) -> Result<u64, Error> {
     if item > LARGEST_ITEM {
         return Err(Error::Gpu(GpuError::ItemTooLarge { bytes: item, most: LARGEST_ITEM }));

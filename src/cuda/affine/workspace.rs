@@ -5,8 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use cudarc::driver::{CudaViewMut, DeviceRepr};
 
 use super::plan::{self, array_bytes};
+use crate::Error;
 use crate::affine::Affine;
-use crate::affine::{BitMatrix, Network, check_length, index_bits};
+use crate::affine::engine::{check_length, index_bits};
+use crate::affine::{BitMatrix, Network};
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
@@ -14,7 +16,7 @@ use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::movement::Array;
 use crate::cuda::workspace::CudaWorkspace;
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 impl CudaWorkspace {
     /// Copies an array in the order of an affine map: `out[A x ^ c] = source[x]`. This is a
@@ -31,20 +33,20 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slices are not of `2^bits` items;
-    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB;
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice);
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if a launch would have 2^31
-    /// blocks or more; [`GpuError::Compile`](crate::GpuError::Compile);
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the kernel cannot be loaded;
-    /// [`GpuError::Driver`](crate::GpuError::Driver). Nothing has been written then, except perhaps
-    /// after the last of these.
+    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge) beyond 64 KiB;
+    /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice);
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if a launch would have
+    /// 2^31 blocks or more; [`GpuError::Compile`](crate::error::GpuError::Compile);
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the kernel cannot be
+    /// loaded; [`GpuError::Driver`](crate::error::GpuError::Driver). Nothing has been written then,
+    /// except perhaps after the last of these.
     ///
     /// # Examples
     ///
     /// ```no_run
     /// use bijective_shuffle::affine::BitMatrix;
     /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle::{Cuda, CudaWorkspace};
+    /// use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let cuda = Cuda::new()?;
@@ -87,9 +89,10 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// As [`permute_into`](Self::permute_into), and
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is no memory for the copy.
-    /// After an error the items are unchanged, except after a
-    /// [`GpuError::Driver`](crate::GpuError::Driver) of a launch, after which they are unspecified.
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if there is no memory for the
+    /// copy. After an error the items are unchanged, except after a
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of a launch, after which they are
+    /// unspecified.
     pub fn permute_in_place<T: DeviceRepr>(
         &mut self,
         map: &Affine,
@@ -121,12 +124,12 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`MatrixError::NotAPowerOfTwo`](crate::MatrixError::NotAPowerOfTwo),
-    /// [`MatrixError::EmptyMask`](crate::MatrixError::EmptyMask),
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if there is no memory for the copy,
-    /// the errors of the function, and otherwise as [`permute_into`](Self::permute_into). After an
-    /// error the array is unchanged, except after a [`GpuError::Driver`](crate::GpuError::Driver)
-    /// of the last launch.
+    /// [`MatrixError::NotAPowerOfTwo`](crate::error::MatrixError::NotAPowerOfTwo),
+    /// [`MatrixError::EmptyMask`](crate::error::MatrixError::EmptyMask),
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if there is no memory for the
+    /// copy, the errors of the function, and otherwise as [`permute_into`](Self::permute_into).
+    /// After an error the array is unchanged, except after a
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) of the last launch.
     pub fn parm<T: DeviceRepr>(
         &mut self,
         mask: u64,
@@ -213,10 +216,10 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge) beyond 64 KiB;
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if the array's size in bytes does
-    /// not fit 64 bits; [`GpuError::Overlap`](crate::GpuError::Overlap) if the two arrays overlap;
-    /// and otherwise as [`permute_into`](Self::permute_into).
+    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge) beyond 64 KiB;
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
+    /// does not fit 64 bits; [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two
+    /// arrays overlap; and otherwise as [`permute_into`](Self::permute_into).
     pub unsafe fn permute_raw(
         &mut self,
         map: &Affine,

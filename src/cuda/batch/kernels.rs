@@ -1,10 +1,10 @@
 //! The kernels of gpu/batch, which write rows, with their arguments.
 
 use super::tuning::{self, RowShape};
-use crate::bijection::{DeviceWidth, batch};
+use crate::Seed;
 use crate::cuda::runtime::kernel::{Kernel, Value, arguments, device_struct};
 use crate::cuda::runtime::word_type::WordType;
-use crate::seed::Seed;
+use crate::engine::bijection::{DeviceWidth, batch};
 
 /// `MOST_SHARES` in gpu/batch/draw.cuh.
 const MOST_SHARES: usize = 32;

@@ -2,7 +2,8 @@
 
 use super::kernels::{self, Keys, Shares, Width};
 use super::tuning;
-use crate::bijection::{Bijection, FromSeed, Standard, StandardCipher};
+use crate::Error;
+use crate::bijection::Standard;
 use crate::compact::batch::Batch;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
@@ -12,7 +13,9 @@ use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::movement::Movement;
 use crate::cuda::shuffle::strategy;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::error::{Error, GpuError};
+use crate::engine::bijection::StandardCipher;
+use crate::error::GpuError;
+use crate::{Bijection, FromSeed};
 
 /// Rows to be written: `rows` of them from row `first` on, to the address `out`, in words of 4 or 8
 /// bytes.

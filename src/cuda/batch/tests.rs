@@ -2,16 +2,15 @@
 
 use std::fmt::Write as _;
 
-use rand_core::Rng;
-
 use super::*;
 use crate::Permutations;
-use crate::bijection::{DeviceSource, Table, batch, rejected};
+use crate::Seed;
+use crate::bijection::Table;
 use crate::cuda::cplusplus;
 use crate::cuda::runtime::kernel::initialiser;
 use crate::cuda::runtime::plan::Evaluated;
 use crate::cuda::runtime::program::tests::compile_all;
-use crate::seed::Seed;
+use crate::engine::bijection::{batch, rejected};
 
 const SEEDS: [fn() -> Seed; 2] =
     [|| Seed::new(0x0123_4567_89AB_CDEF), || Seed::from_bytes([0xA5; 32])];
@@ -29,7 +28,7 @@ fn program(main: &str) -> String {
     let batch = batch.replace(SHARED, "alignas(16) static unsigned char memory[THREADS * 256];");
     [
         include_str!("../../../gpu/emulated.hpp"),
-        DeviceSource::PRELUDE,
+        crate::cuda::runtime::program::PRELUDE,
         include_str!("../../../gpu/rng/philox4x32.cuh"),
         include_str!("../../../gpu/batch/draw.cuh"),
         include_str!("../../../gpu/bijection/mul_xorshift.cuh"),

@@ -1,7 +1,7 @@
 //! Filling arrays in device memory with random numbers. The kernels are in gpu/fill.cuh.
 //!
-//! Fills by one stream of Philox are methods of [`Cuda`](crate::Cuda), because Philox has no state
-//! but its position, which the host keeps. Fills by ensembles are methods of [`CudaStreams`],
+//! Fills by one stream of Philox are methods of [`Cuda`](crate::cuda::Cuda), because Philox has no
+//! state but its position, which the host keeps. Fills by ensembles are methods of [`CudaStreams`],
 //! because the states of an ensemble stay on the device from call to call.
 
 mod generator;
@@ -15,7 +15,7 @@ mod tests;
 
 use self::generator::DeviceDraw;
 use super::runtime::plan::Plan;
-use crate::error::Error;
+use crate::Error;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{
     LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, XorShift1024Weyl,

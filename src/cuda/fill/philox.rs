@@ -3,12 +3,12 @@
 use super::generator::{DeviceDraw, six_fills};
 use super::kernels;
 use super::tuning::{self, FillShape};
+use crate::Error;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, check_slices, enter};
-use crate::error::Error;
 use crate::rng::Philox4x32Rng;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
 
@@ -100,10 +100,10 @@ macro_rules! philox_fills {
         ///
         /// # Errors
         ///
-        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-        /// [`GpuError::Compile`](crate::GpuError::Compile),
-        /// [`GpuError::Driver`](crate::GpuError::Driver). After an error the generator's position
-        /// is unchanged.
+        /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+        /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+        /// [`GpuError::Driver`](crate::error::GpuError::Driver). After an error the generator's
+        /// position is unchanged.
         pub fn $name<const ROUNDS: usize>(
             &self,
             rng: &mut Philox4x32Rng<ROUNDS>,

@@ -7,7 +7,7 @@ use cudarc::driver::CudaViewMut;
 
 use super::generator::{DeviceDraw, DeviceGenerator, Threads, six_fills};
 use super::{kernels, tuning};
-use crate::base::check::try_with_capacity;
+use crate::Error;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
 use crate::cuda::runtime::executor::Executor;
@@ -15,7 +15,8 @@ use crate::cuda::runtime::in_use::writing;
 use crate::cuda::runtime::memory::Allocation;
 use crate::cuda::runtime::plan::{Grid, Launch, Plan};
 use crate::cuda::runtime::stream::{check_device, enter, failed, finish};
-use crate::error::{Error, GpuError};
+use crate::engine::base::check::try_with_capacity;
+use crate::error::GpuError;
 use crate::rng::Streams;
 use crate::rng::number::{F32, F64, NormalF32, NormalF64, U32, U64};
 
@@ -26,9 +27,9 @@ macro_rules! stream_fills {
         ///
         /// # Errors
         ///
-        /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-        /// [`GpuError::Compile`](crate::GpuError::Compile),
-        /// [`GpuError::Driver`](crate::GpuError::Driver).
+        /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+        /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+        /// [`GpuError::Driver`](crate::error::GpuError::Driver).
         pub fn $name(&mut self, out: &mut impl DeviceArrayMut<$number>) -> Result<(), Error> {
             self.fill::<$kind>(out)
         }
@@ -59,7 +60,7 @@ macro_rules! stream_fills {
 /// ```
 /// use bijective_shuffle::prelude::*;
 /// use bijective_shuffle::rng::{Fill, Streams, Xorwow};
-/// use bijective_shuffle::{Cuda, CudaStreams};
+/// use bijective_shuffle::cuda::{Cuda, CudaStreams};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut streams = Streams::<Xorwow>::new(42, 0..1000)?;
@@ -95,8 +96,8 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states,
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
         // Memory that is allocated during a capture belongs to the graph, and exists only while it
         // runs.
@@ -124,7 +125,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`] if the host has no memory for the states,
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn to_streams(&self) -> Result<Streams<G>, Error> {
         let layout = Layout::new::<G>(self.len);
         let mut states = layout.room()?;
@@ -135,7 +136,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
         scatter(&layout, &states)
     }
 
-    /// The states, for a user's kernels that [load and store](crate::rng::device_header) them.
+    /// The states, for a user's kernels that [load and store](crate::cuda::device_header) them.
     /// Where the threads of a warp or a block share a state, and for
     /// [`Philox4x32Rng`](crate::rng::Philox4x32Rng), the words of a state are contiguous; otherwise
     /// word `w` of stream `i` is at place `w * len + i`.

@@ -6,11 +6,11 @@ use super::generator::{DeviceDraw, DeviceGenerator, Threads};
 use super::philox::Places;
 use super::streams::{Layout, gather, scatter};
 use super::{kernels, tuning};
+use crate::Error;
 use crate::cuda::cplusplus;
+use crate::cuda::device_header;
 use crate::cuda::runtime::plan::Evaluated;
 use crate::cuda::runtime::program::tests::compile_all;
-use crate::error::Error;
-use crate::rng::device_header;
 use crate::rng::fill::NumberSource;
 use crate::rng::number::{Distribution, F32, F64, NormalF32, NormalF64, U32, U64};
 use crate::rng::{

@@ -8,11 +8,11 @@ use cudarc::driver::{CudaStream, DeviceRepr};
 use super::engine::CudaGroup;
 use super::given::{job_of_items, reading, total, writing};
 use super::shards::Shards;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
-use crate::error::Error;
 
 /// Copying arrays.
 impl CudaGroup {
@@ -23,24 +23,24 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// * [`GpuError::Members`](crate::GpuError::Members) if there is not one slice for each member,
-    ///   and [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if a slice is in another
-    ///   context than its member.
+    /// * [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each
+    ///   member, and [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is
+    ///   in another context than its member.
     /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
     ///   [`Error::LengthExceedsDomain`].
     /// * [`Error::NotABijection`]; nothing was moved.
     /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
     ///   kernels for groups; nothing was moved.
-    /// * [`GpuError::NoSource`](crate::GpuError::NoSource),
-    ///   [`GpuError::Params`](crate::GpuError::Params),
-    ///   [`GpuError::Compile`](crate::GpuError::Compile),
-    ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge),
-    ///   [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-    ///   [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if a member has too little memory
-    ///   for the strategy, and with [`Auto`](crate::CudaStrategy::Auto) also for the direct one,
-    ///   and [`GpuError::Captured`](crate::GpuError::Captured) if a stream is being captured in a
-    ///   graph, which a group does not support; nothing was moved.
-    /// * [`GpuError::Driver`](crate::GpuError::Driver).
+    /// * [`GpuError::NoSource`](crate::error::GpuError::NoSource),
+    ///   [`GpuError::Params`](crate::error::GpuError::Params),
+    ///   [`GpuError::Compile`](crate::error::GpuError::Compile),
+    ///   [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
+    ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
+    ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if a member has too little
+    ///   memory for the strategy, and with [`Auto`](crate::cuda::CudaStrategy::Auto) also for the
+    ///   direct one, and [`GpuError::Captured`](crate::error::GpuError::Captured) if a stream is
+    ///   being captured in a graph, which a group does not support; nothing was moved.
+    /// * [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
@@ -80,16 +80,16 @@ impl CudaGroup {
     ///
     /// They are moved one after the other, by the strategy that each would be moved by alone, so
     /// that their working memory is that of the one that takes the most. Where
-    /// [`Auto`](crate::CudaStrategy::Auto) finds too little of it, the arrays that take the most
-    /// are moved by the strategy that needs hardly any. Only a bijection that has to be checked is
-    /// evaluated and checked once for all arrays; otherwise it is evaluated for each. To have
-    /// kernels and memory ready, [`reserve`](Self::reserve) for each array.
+    /// [`Auto`](crate::cuda::CudaStrategy::Auto) finds too little of it, the arrays that take the
+    /// most are moved by the strategy that needs hardly any. Only a bijection that has to be
+    /// checked is evaluated and checked once for all arrays; otherwise it is evaluated for each. To
+    /// have kernels and memory ready, [`reserve`](Self::reserve) for each array.
     ///
     /// # Examples
     ///
     /// ```
     /// use bijective_shuffle::prelude::*;
-    /// use bijective_shuffle::CudaGroup;
+    /// use bijective_shuffle::cuda::CudaGroup;
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut group = match CudaGroup::of_all_devices() {
@@ -149,10 +149,10 @@ impl<'a> CudaGroupArrays<'a> {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Members`](crate::GpuError::Members) if there is not one slice for each member,
-    /// [`GpuError::WrongDevice`](crate::GpuError::WrongDevice) if a slice is in another context
-    /// than its member, and [`Error::LengthMismatch`] if the slices together do not have the
-    /// permutation's length.
+    /// [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each
+    /// member, [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is in
+    /// another context than its member, and [`Error::LengthMismatch`] if the slices together do not
+    /// have the permutation's length.
     pub fn array<T: DeviceRepr + 'a>(
         mut self,
         source: &'a [impl DeviceArray<T>],
@@ -176,7 +176,7 @@ impl<'a> CudaGroupArrays<'a> {
     /// # Errors
     ///
     /// As [`CudaGroup::shuffle_into`]. Except after a
-    /// [`GpuError::Driver`](crate::GpuError::Driver), no array was moved.
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver), no array was moved.
     pub fn shuffle(self) -> Result<(), Error> {
         self.execute(Direction::Shuffle)
     }

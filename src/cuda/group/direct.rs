@@ -7,12 +7,12 @@
 use core::ops::Range;
 
 use super::movement::{OwnMovement, Sharded};
+use crate::Error;
 use crate::cuda::runtime::plan::{Address, Evaluated, Plan};
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::direct;
 use crate::cuda::shuffle::job::{Job, Slots};
 use crate::cuda::view;
-use crate::error::Error;
 
 /// The plan of a member.
 pub(super) fn plan<'a>(job: &'a Job, of: Sharded<'_>, member: usize) -> Result<Plan<'a>, Error> {

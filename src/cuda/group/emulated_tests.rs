@@ -9,13 +9,14 @@ use super::movement::Sharded;
 use super::phase::{Phase, Piece};
 use super::shards::Shards;
 use super::sizes::{Sizes, tests::LIMITS};
-use crate::bijection::{Bijection, FromSeed, Lcg, MulXorshift};
+use crate::bijection::{Lcg, MulXorshift};
 use crate::compact::Direction;
 use crate::cuda::emulation::Emulation;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
+use crate::{Bijection, FromSeed};
 
 /// The bytes of each member's memory.
 const MEMORY: u64 = 1 << 26;

@@ -13,8 +13,9 @@ use super::phase::Phase;
 use super::room::{self, Candidate};
 use super::shards::{MOST_MEMBERS, Shards};
 use super::sizes::Sizes;
-use crate::base::check::check_word;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
+use crate::Word;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::array::DeviceArrayMut;
@@ -25,8 +26,8 @@ use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::checked;
 use crate::cuda::shuffle::job::{Job, any_address};
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::error::{Error, GpuError};
-use crate::word::Word;
+use crate::engine::base::check::check_word;
+use crate::error::GpuError;
 
 /// The engine on several GPUs of one host, for arrays that are divided among them.
 ///
@@ -65,7 +66,7 @@ use crate::word::Word;
 ///
 /// ```
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::CudaGroup;
+/// use bijective_shuffle::cuda::CudaGroup;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut group = match CudaGroup::of_all_devices() {
@@ -114,13 +115,14 @@ impl CudaGroup {
     /// long as it runs: to what the driver allocates in their contexts, and to the memory pool from
     /// which the driver now takes their stream-ordered allocations, as cudarc's are. Slices that
     /// come from another pool are out of reach: moving them fails with a
-    /// [`GpuError::Driver`](crate::GpuError::Driver), and the contexts cannot be used any more.
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver), and the contexts cannot be used any
+    /// more.
     ///
     /// # Errors
     ///
-    /// [`GpuError::GroupSize`](crate::GpuError::GroupSize) if there are no engines, or more than
-    /// 16; [`GpuError::NoPeerAccess`](crate::GpuError::NoPeerAccess) if the memory of one GPU is
-    /// out of another's reach; [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) if there are no engines, or more
+    /// than 16; [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the memory of
+    /// one GPU is out of another's reach; [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn new(engines: &[Cuda]) -> Result<Self, Error> {
         let Some(first) = engines.first().filter(|_| engines.len() <= MOST_MEMBERS) else {
             let (members, most) = (engines.len(), MOST_MEMBERS);
@@ -176,7 +178,7 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
         self.members.synchronize()
     }
@@ -189,8 +191,8 @@ impl CudaGroup {
     /// # Errors
     ///
     /// As [`shuffle_into`](Self::shuffle_into). After a
-    /// [`GpuError::Driver`](crate::GpuError::Driver) some members may have their new items, and
-    /// others still their old ones, so that items are lost.
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver) some members may have their new items,
+    /// and others still their old ones, so that items are lost.
     pub fn shuffle_in_place<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,

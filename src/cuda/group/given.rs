@@ -5,14 +5,15 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 
 use super::shards::Shards;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
 use crate::cuda::runtime::array::{DeviceArray, DeviceArrayMut};
 use crate::cuda::runtime::in_use::SlicesInUse;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::movement::{LARGEST_ITEM, Movement};
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// A movement for jobs that say only what is evaluated.
 pub(super) fn nowhere() -> Movement {
@@ -23,7 +24,7 @@ pub(super) fn nowhere() -> Movement {
 ///
 /// # Errors
 ///
-/// As [`Job::new`], and [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
+/// As [`Job::new`], and [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge).
 pub(super) fn job_of_items(
     bijection: &dyn Bijection,
     len: u64,

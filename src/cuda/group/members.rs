@@ -8,12 +8,13 @@ use cudarc::driver::{CudaEvent, CudaStream, sys};
 use super::peer_access;
 use super::phase::{Delivery, Phase, Piece};
 use super::room;
+use crate::Error;
 use crate::cuda::engine::Cuda;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::memory::{Memory, seems_free};
 use crate::cuda::runtime::stream::{check_device, failed, finish};
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// The GPUs of a group, at least one.
 #[derive(Debug)]

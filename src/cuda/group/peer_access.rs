@@ -5,8 +5,9 @@ use std::sync::Arc;
 use cudarc::driver::sys::{self, CUresult};
 use cudarc::driver::{CudaContext, DriverError};
 
+use crate::Error;
 use crate::cuda::runtime::stream::failed;
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// Lets kernels in one context read and write the memory of another: what the driver allocates by
 /// itself, and what comes from the device's memory pool, as most of cudarc's allocations do.
@@ -16,8 +17,8 @@ use crate::error::{Error, GpuError};
 ///
 /// # Errors
 ///
-/// [`GpuError::NoPeerAccess`](crate::GpuError::NoPeerAccess) if the devices have no way to each
-/// other's memory, and [`GpuError::Driver`](crate::GpuError::Driver).
+/// [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the devices have no way to
+/// each other's memory, and [`GpuError::Driver`](crate::error::GpuError::Driver).
 pub(super) fn allow(from: &Arc<CudaContext>, to: &Arc<CudaContext>) -> Result<(), Error> {
     if from == to {
         return Ok(());
@@ -52,7 +53,7 @@ fn allow_pool(from: &CudaContext, to: &CudaContext) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// [`GpuError::Driver`](crate::GpuError::Driver).
+/// [`GpuError::Driver`](crate::error::GpuError::Driver).
 pub(super) fn open_pool(to: &CudaContext) -> Result<(), Error> {
     let failed = |error| failed(error, "ask for access to a peer");
     if !to.has_async_alloc() {

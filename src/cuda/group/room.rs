@@ -2,7 +2,8 @@
 
 use super::layout::Layout;
 use super::sizes::Sizes;
-use crate::error::{Error, GpuError};
+use crate::Error;
+use crate::error::GpuError;
 
 /// An exchange that will be made if there is memory for it.
 pub(super) struct Candidate {

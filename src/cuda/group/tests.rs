@@ -8,12 +8,13 @@ use super::movement::Sharded;
 use super::phase::Phase;
 use super::shards::Shards;
 use super::sizes::{Sizes, tests::LIMITS};
-use crate::bijection::{Bijection, DeviceSource, FromSeed, Lcg};
+use crate::bijection::Lcg;
 use crate::compact::Direction;
 use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::program::tests::compile_plans;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::{Job, MOST_PARAMS};
+use crate::{Bijection, DeviceSource, FromSeed};
 
 const DIRECTIONS: [Direction; 2] = [Direction::Shuffle, Direction::Unshuffle];
 

@@ -8,8 +8,8 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::id::NcclId;
 use super::library::{Nccl, Stream};
 use super::link::{Link, Message};
+use crate::Error;
 use crate::cuda::runtime::stream::{failed, is_finished};
-use crate::error::Error;
 
 /// One rank of a group of processes with a GPU each.
 ///
@@ -32,10 +32,11 @@ impl Communicator {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if there is no NCCL;
-    /// [`ExchangeError::NoSuchRank`](crate::ExchangeError::NoSuchRank);
-    /// [`GpuError::TimedOut`](crate::GpuError::TimedOut) if the other ranks do not join within the
-    /// time limit; [`GpuError::PeerLost`](crate::GpuError::PeerLost),
-    /// [`GpuError::Nccl`](crate::GpuError::Nccl), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`ExchangeError::NoSuchRank`](crate::error::ExchangeError::NoSuchRank);
+    /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other ranks do not join
+    /// within the time limit; [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
+    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(in crate::cuda) fn new(
         stream: &Arc<CudaStream>,
         id: &NcclId,
@@ -65,8 +66,8 @@ impl Communicator {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::NoSuchRank`](crate::ExchangeError::NoSuchRank) if a message is of no rank,
-    /// and then nothing was done; else as [`new`](Self::new).
+    /// [`ExchangeError::NoSuchRank`](crate::error::ExchangeError::NoSuchRank) if a message is of no
+    /// rank, and then nothing was done; else as [`new`](Self::new).
     ///
     /// # Safety
     ///

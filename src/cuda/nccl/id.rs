@@ -3,7 +3,8 @@
 use core::fmt;
 
 use super::library::{Nccl, SUCCESS, UniqueId};
-use crate::error::{Error, GpuError};
+use crate::Error;
+use crate::error::GpuError;
 
 /// What the processes that are to exchange data by NCCL have in common: 128 bytes by which they
 /// find each other.
@@ -22,7 +23,7 @@ use crate::error::{Error, GpuError};
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle::NcclId;
+/// use bijective_shuffle::cuda::NcclId;
 /// use bijective_shuffle::prelude::*;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

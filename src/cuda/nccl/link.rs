@@ -21,7 +21,8 @@ use super::library::{
     BYTE, Config, IN_PROGRESS, INTERNAL_ERROR, Nccl, REMOTE_ERROR, SUCCESS, Stream,
 };
 use super::patience::{Patience, within};
-use crate::error::{Error, ExchangeError, GpuError};
+use crate::Error;
+use crate::error::{ExchangeError, GpuError};
 
 /// What is sent to one rank, or received from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use super::fake::Fake;
 use super::id::NcclId;
 use super::library::{Nccl, Stream};
 use super::link::{Link, Message};
-use crate::error::{Error, ExchangeError, GpuError, Unavailable};
+use crate::Error;
+use crate::error::{ExchangeError, GpuError, Unavailable};
 
 /// Longer than any test takes that does not wait for the end of it.
 const LONG: Duration = Duration::from_secs(600);

@@ -19,16 +19,17 @@ pub(super) mod sealed {
 /// The trait is sealed, because the engine relies on the address and the length that it gets, and
 /// [`DevicePtr`], cudarc's trait for them, is a safe trait that any type can implement with wrong
 /// ones. Memory of other libraries is passed by address to the `unsafe` functions of
-/// [`CudaWorkspace`](crate::CudaWorkspace) whose names end with `_raw`, or becomes a [`CudaSlice`]
-/// by [`CudaStream::upgrade_device_ptr`](cudarc::driver::CudaStream::upgrade_device_ptr).
+/// [`CudaWorkspace`](crate::cuda::CudaWorkspace) whose names end with `_raw`, or becomes a
+/// [`CudaSlice`] by
+/// [`CudaStream::upgrade_device_ptr`](cudarc::driver::CudaStream::upgrade_device_ptr).
 ///
 /// A user's type does not compile, even if it implements [`DevicePtr`]:
 ///
 /// ```compile_fail,E0277
 /// use std::sync::Arc;
 ///
-/// use bijective_shuffle::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceSlice, SyncOnDrop};
-/// use bijective_shuffle::CudaWorkspace;
+/// use bijective_shuffle::cuda::cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceSlice, SyncOnDrop};
+/// use bijective_shuffle::cuda::CudaWorkspace;
 /// use bijective_shuffle::bijection::Standard;
 ///
 /// struct Anywhere(Arc<CudaStream>);
@@ -58,9 +59,9 @@ pub(super) mod sealed {
 /// A function for all device memory that the engine accepts:
 ///
 /// ```
-/// use bijective_shuffle::cudarc::driver::CudaSlice;
+/// use bijective_shuffle::cuda::cudarc::driver::CudaSlice;
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::{CudaWorkspace, DeviceArray, DeviceArrayMut};
+/// use bijective_shuffle::cuda::{CudaWorkspace, DeviceArray, DeviceArrayMut};
 ///
 /// fn shuffle(
 ///     workspace: &mut CudaWorkspace,
@@ -90,8 +91,8 @@ impl<T> DeviceArray<T> for CudaViewMut<'_, T> {}
 /// ```compile_fail,E0277
 /// use std::sync::Arc;
 ///
-/// use bijective_shuffle::Cuda;
-/// use bijective_shuffle::cudarc::driver::{CudaStream, DevicePtrMut, DeviceSlice, SyncOnDrop};
+/// use bijective_shuffle::cuda::Cuda;
+/// use bijective_shuffle::cuda::cudarc::driver::{CudaStream, DevicePtrMut, DeviceSlice, SyncOnDrop};
 /// use bijective_shuffle::rng::Philox4x32Rng;
 ///
 /// struct Anywhere(Arc<CudaStream>);

@@ -13,7 +13,8 @@ use super::nvrtc::{Nvrtc, Target};
 use super::probe;
 use super::program::Program;
 use super::stream::failed;
-use crate::error::{Error, GpuError, Unavailable};
+use crate::Error;
+use crate::error::{GpuError, Unavailable};
 
 /// The resources of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn of(context: &Arc<CudaContext>) -> Result<Arc<Self>, Error> {
         static DEVICES: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
         let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +75,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn number(ordinal: usize) -> Result<Arc<Self>, Error> {
         let count = probe::driver().map_err(Error::no_cuda)?.devices;
         if ordinal >= count {
@@ -129,8 +130,8 @@ impl Device {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if the compiler is needed and there is none,
-    /// [`GpuError::Compile`](crate::GpuError::Compile),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn kernel(&self, program: &Program) -> Result<Arc<LoadedKernel>, Error> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = kernels().get(program) {
@@ -159,7 +160,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::Compile`](crate::GpuError::Compile).
+    /// [`Error::BackendUnavailable`], [`GpuError::Compile`](crate::error::GpuError::Compile).
     pub(crate) fn image(&self, program: &Program) -> Result<Arc<[u8]>, Error> {
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
         program.image(target(self.architecture)?, folder.as_deref())

@@ -24,7 +24,8 @@ use super::plan::{
 use super::program::Program;
 use super::reader::Reader;
 use super::stream::{check_slices, enter, failed};
-use crate::error::{Error, GpuError};
+use crate::Error;
+use crate::error::GpuError;
 
 /// The bytes before the status words of `TileStates` in gpu/runtime/lookback.cuh.
 const TILE_STATES_HEADER: u64 = 24;
@@ -77,8 +78,9 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured and the
-    /// engine was not made by `with_capture`; [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured and
+    /// the engine was not made by `with_capture`;
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
         let is_captured = enter(&self.stream, self.may_be_captured)?;
         self.keep_if(is_captured);

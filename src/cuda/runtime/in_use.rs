@@ -33,7 +33,7 @@ static TURN: Mutex<()> = Mutex::new(());
 ///
 /// A call that is captured in a graph changes no events, since it uses nothing yet. The program
 /// that launches the graph orders it with the slices' other users, as
-/// [`with_capture`](crate::Cuda::with_capture) demands.
+/// [`with_capture`](crate::cuda::Cuda::with_capture) demands.
 #[must_use]
 pub(crate) struct InUse<'a> {
     stream: &'a CudaStream,

@@ -9,7 +9,7 @@ use cudarc::driver::{CudaContext, result};
 use super::probe;
 use super::program::ENTRY;
 use super::stream::failed;
-use crate::error::Error;
+use crate::Error;
 
 /// The size of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

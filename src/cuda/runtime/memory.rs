@@ -8,7 +8,8 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaViewMut, DeviceRepr
 
 use super::in_use::reading;
 use super::stream::failed;
-use crate::error::{Error, GpuError};
+use crate::Error;
+use crate::error::GpuError;
 
 /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`
 const CAPTURE_UNSUPPORTED: u32 = 900;
@@ -121,8 +122,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn room(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -177,8 +178,8 @@ impl Memory {
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     ///
     /// # Safety
     ///

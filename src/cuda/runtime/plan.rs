@@ -16,8 +16,9 @@ use super::kernel::{Arguments, Instance, Kernel};
 use super::kernels;
 use super::reader::Reader;
 use super::word_type::WordType;
-use crate::bijection::DeviceSource;
-use crate::error::{Error, GpuError};
+use crate::DeviceSource;
+use crate::Error;
+use crate::error::GpuError;
 
 /// More bytes than any device has. Up to this many, sizes are computed without overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 46;
@@ -115,8 +116,8 @@ impl Grid {
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if the driver does not accept
-    /// the number.
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if the driver does not
+    /// accept the number.
     pub(crate) fn blocks(number: u64) -> Result<Self, Error> {
         Ok(Self::Blocks(block_number(number)?, 1))
     }
@@ -341,8 +342,8 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     ///
-    /// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide) if there are too many tiles for
-    /// 32-bit tickets.
+    /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if there are too many
+    /// tiles for 32-bit tickets.
     pub(crate) fn take_tile_states(&mut self, tiles: u64) -> Result<(), Error> {
         // Every block takes one ticket too many at the end, so there are more tickets than tiles.
         let tiles = u32::try_from(tiles).ok().filter(|&tiles| tiles < u32::MAX / 2);

@@ -17,9 +17,23 @@ use super::kernels;
 use super::nvrtc::{Nvrtc, Target};
 use super::plan::{Evaluated, Plan};
 use super::word_type::WordType;
-use crate::bijection::DeviceSource;
-use crate::error::{Error, GpuError};
-use crate::rng::device_header;
+use crate::Error;
+use crate::cuda::device_header;
+use crate::error::GpuError;
+
+/// What every text may use: integers of fixed width and the markers of device functions.
+pub(crate) const PRELUDE: &str = include_str!("../../../gpu/prelude.cuh");
+
+/// The headers that the texts of the project's own bijections consist of.
+const HEADERS: [(&str, &str); 7] = [
+    ("bijection/affine.cuh", include_str!("../../../gpu/bijection/affine.cuh")),
+    ("bijection/combinators.cuh", include_str!("../../../gpu/bijection/combinators.cuh")),
+    ("bijection/grid_feistel.cuh", include_str!("../../../gpu/bijection/grid_feistel.cuh")),
+    ("bijection/lcg.cuh", include_str!("../../../gpu/bijection/lcg.cuh")),
+    ("bijection/mul_xorshift.cuh", include_str!("../../../gpu/bijection/mul_xorshift.cuh")),
+    ("bijection/table.cuh", include_str!("../../../gpu/bijection/table.cuh")),
+    ("bijection/variable_philox.cuh", include_str!("../../../gpu/bijection/variable_philox.cuh")),
+];
 
 /// The texts of every program that permutes, each of which uses those before it.
 const LAYERS: &[&str] = &[
@@ -183,11 +197,11 @@ fn parts<'a>(evaluated: &'a Evaluated<'_>) -> (&'a str, &'a str, usize) {
 impl BijectionText {
     /// The text of a program that permutes, with these kernels.
     fn permutations(&self, kernels: &str) -> String {
-        let mut text = String::from(DeviceSource::PRELUDE);
+        let mut text = String::from(PRELUDE);
         for layer in LAYERS {
             text.push_str(layer);
         }
-        text.push_str(&self.text);
+        text.push_str(&with_headers(&self.text));
         // The bijection's text is outside the crate's namespace, and no name of the crate is
         // visible to it. The parameters that the host passes must have the size of its struct: the
         // driver copies as many bytes as the struct has, whatever the host holds.
@@ -200,6 +214,13 @@ impl BijectionText {
         ));
         text
     }
+}
+
+/// A bijection's text, in which the project's headers stand in the place of what includes them.
+pub(crate) fn with_headers(text: &str) -> String {
+    HEADERS.iter().fold(text.into(), |text, (name, header)| {
+        text.replace(&format!("#include \"{name}\""), header)
+    })
 }
 
 /// The text of a program that fills arrays with random numbers, with these kernels.

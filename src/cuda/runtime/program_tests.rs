@@ -3,6 +3,7 @@
 
 use super::*;
 
+use crate::DeviceSource;
 use crate::error::GpuError;
 
 /// The compiler, if this machine has one. The environment can require that it has.

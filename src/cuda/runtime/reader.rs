@@ -3,7 +3,7 @@
 use cudarc::driver::{CudaStream, result};
 
 use super::stream::{failed, finish};
-use crate::error::Error;
+use crate::Error;
 
 /// Reads what a stream has written.
 pub(crate) struct Reader<'e> {

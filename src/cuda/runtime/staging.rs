@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 use super::stream::{failed, finish, finish_event};
-use crate::base::memory::SharedPtr;
-use crate::error::Error;
+use crate::Error;
+use crate::engine::base::memory::SharedPtr;
 
 /// The bytes of a piece of page-locked memory.
 pub(crate) const PIECE_BYTES: usize = 8 << 20;
@@ -63,8 +63,8 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(crate) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
         let pieces = [Piece::new(stream)?, Piece::new(stream)?];
         Ok(Self { stream: stream.clone(), pieces })

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUresult, CUstreamCaptureStatus};
 use cudarc::driver::{CudaEvent, CudaStream, DriverError, result, sys};
 
-use crate::error::{Error, GpuError};
+use crate::Error;
+use crate::error::GpuError;
 
 /// Converts an error of the driver. Only its number is kept, since getting its name takes another
 /// call of the driver.
@@ -29,8 +30,8 @@ pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
 ///
 /// # Errors
 ///
-/// [`GpuError::Captured`](crate::GpuError::Captured) if the stream is being captured and the engine
-/// was not made by `with_capture`.
+/// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured and the
+/// engine was not made by `with_capture`.
 pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
     let earlier = stream.context().check_err();
     earlier.map_err(|error| failed(error, "finish what was done before"))?;

@@ -1,6 +1,6 @@
 //! [`WordType`]: the unsigned words in which device memory is read and written.
 
-use crate::word::Word;
+use crate::Word;
 
 /// A word of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

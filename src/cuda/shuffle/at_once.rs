@@ -5,9 +5,9 @@ use super::job::Slots;
 use super::kernels::{self, MoveAtOnce};
 use super::movement::{Moves, Visit};
 use super::tuning::Shape;
+use crate::Error;
 use crate::cuda::runtime::kernel::{DeviceType, Value};
 use crate::cuda::runtime::plan::{Grid, Ground, Launch, Plan};
-use crate::error::Error;
 
 /// Adds the kernel that moves survivors, whose places come from the counts of all tiles at once.
 pub(super) fn plan<'a>(
@@ -52,13 +52,14 @@ impl Visit for AtOnce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::{Bijection, FromSeed, GridFeistel, Standard};
+    use crate::bijection::{GridFeistel, Standard};
     use crate::compact::Direction;
     use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::plan::Address;
     use crate::cuda::runtime::word_type::WordType;
     use crate::cuda::shuffle::movement::{Array, Movement};
     use crate::cuda::shuffle::tuning;
+    use crate::{Bijection, FromSeed};
 
     /// Memory for the counts and the items; and for what is written, a MiB for each launch.
     const MEMORY: u64 = 0x4000_0000_0000;

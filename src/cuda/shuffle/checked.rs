@@ -4,15 +4,16 @@ use super::direct;
 use super::job::{Job, Slots};
 use super::kernels;
 use super::movement::{Movement, Moves};
-use crate::base::check::check_in_order;
-use crate::base::check::try_with_capacity;
+use crate::Error;
+use crate::Word;
 use crate::compact::wrong_count;
 use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::reader::Reader;
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::{Defect, Error, GpuError};
-use crate::word::Word;
+use crate::engine::base::check::check_in_order;
+use crate::engine::base::check::try_with_capacity;
+use crate::error::{Defect, GpuError};
 
 /// Writes the indexes first, then checks them, and then moves the items, if there are any.
 pub(in crate::cuda) fn plan<'a>(job: &'a Job) -> Result<Plan<'a>, Error> {
@@ -108,7 +109,7 @@ unsafe fn first_defect<N: Word>(
     len: usize,
 ) -> Result<(), Error> {
     let mut words = try_with_capacity(len)?;
-    words.resize(len, N::zero());
+    words.resize(len, N::ZERO);
     // SAFETY: the caller promises `len` words at the address, and any bits are a valid word.
     unsafe { reader.read(indices, &mut words) }?;
     check_in_order(&words)

@@ -5,11 +5,12 @@ use super::job::{Job, Slots};
 use super::kernels::{self, MoveCountedSurvivors, MoveDense, MoveSurvivors};
 use super::movement::{Movement, Moves, Visit};
 use super::tuning::{self, Shape};
+use crate::Error;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::kernel::{DeviceType, Value};
 use crate::cuda::runtime::plan::{Address, Evaluated, Grid, Ground, Launch, MOST_POINTS, Plan};
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// Plans the single pass: one kernel, in which survivors get their places by look-back or, where
 /// there are few tiles, from the counts of all tiles before theirs.

@@ -1,11 +1,12 @@
 //! [`Job`]: a permutation to be applied.
 
 use super::movement::Movement;
-use crate::base::check::check_length;
-use crate::bijection::{Bijection, DeviceSource};
+use crate::Error;
 use crate::cuda::runtime::plan::Address;
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::{Error, GpuError};
+use crate::engine::base::check::check_length;
+use crate::error::GpuError;
+use crate::{Bijection, DeviceSource};
 
 /// The most bytes of parameters that a bijection may have: a kernel may have 4096 in all, the
 /// arguments of no kernel are more than half of the rest (of a group's, 344 bytes), and a part of a
@@ -16,7 +17,7 @@ pub(in crate::cuda) const MOST_PARAMS: usize = 4096 - 768;
 ///
 /// # Errors
 ///
-/// [`GpuError::Params`](crate::GpuError::Params).
+/// [`GpuError::Params`](crate::error::GpuError::Params).
 pub(in crate::cuda) fn check_params(source: &DeviceSource) -> Result<(), Error> {
     let bytes = source.params().len();
     if bytes > MOST_PARAMS {
@@ -40,8 +41,8 @@ impl Job {
     ///
     /// # Errors
     ///
-    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::GpuError::Params).
+    /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::error::GpuError::NoSource),
+    /// [`GpuError::Params`](crate::error::GpuError::Params).
     pub(crate) fn new(f: &dyn Bijection, len: u64, movement: Movement) -> Result<Self, Error> {
         // Only the trusted form is vouched for, so only that form is used from here on.
         let vouched = f.trusted();

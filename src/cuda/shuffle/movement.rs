@@ -1,10 +1,11 @@
 //! [`Movement`]: what a kernel moves and in which direction, with its device type and its argument.
 
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::kernel::{DeviceType, Value, device_struct};
 use crate::cuda::runtime::plan::{Address, Ground};
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// The most arrays that are moved at once: `MOST_ARRAYS` in gpu/shuffle/items.cuh.
 pub(crate) const MOST_ARRAYS: usize = 12;
@@ -48,8 +49,8 @@ impl Movement {
     ///
     /// # Errors
     ///
-    /// [`GpuError::TooManyArrays`](crate::GpuError::TooManyArrays),
-    /// [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
+    /// [`GpuError::TooManyArrays`](crate::error::GpuError::TooManyArrays),
+    /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge).
     pub(crate) fn items(arrays: Vec<Array>, direction: Direction) -> Result<Self, Error> {
         if arrays.len() > MOST_ARRAYS {
             return Err(Error::Gpu(GpuError::TooManyArrays {

@@ -16,11 +16,11 @@ use super::kernels::{self, Buckets};
 use super::movement::Array;
 use super::sizes::{Layout, Level, Partition, SurvivorTiles};
 use super::tuning;
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, Grid, Ground, Launch, Plan};
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::Error;
 
 /// The one array that is sorted, the word of its items, and the sizes.
 pub(super) struct Partitioning {

@@ -5,11 +5,13 @@ use core::iter;
 use super::job::Job;
 use super::movement::{Array, Movement, Moves};
 use super::strategy::{self, CudaStrategy};
-use crate::bijection::{Bijection, Lcg};
+use crate::Bijection;
+use crate::Error;
+use crate::bijection::Lcg;
 use crate::compact::{Direction, passes};
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::{Address, MOST_POINTS, Plan};
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// A job or, for a bijection that has [passes](Bijection::passes), one for each of them.
 pub(in crate::cuda) struct Jobs {
@@ -28,8 +30,8 @@ impl Jobs {
     ///
     /// # Errors
     ///
-    /// As [`Job::new`], and [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device
-    /// has memory for so many items.
+    /// As [`Job::new`], and [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if no
+    /// device has memory for so many items.
     pub(in crate::cuda) fn new(
         f: &dyn Bijection,
         len: u64,
@@ -141,8 +143,9 @@ pub(in crate::cuda) fn there_and_back(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FromSeed;
     use crate::Permutation;
-    use crate::bijection::{FromSeed, Table};
+    use crate::bijection::Table;
     use crate::cuda::emulation::Emulation;
     use crate::cuda::runtime::word_type::WordType;
     use crate::cuda::tests::LARGE;

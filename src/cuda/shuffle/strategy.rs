@@ -4,11 +4,11 @@ use super::job::Job;
 use super::movement::Array;
 use super::partitioned::Partitioning;
 use super::{checked, direct, tuning};
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::word_type::WordType;
-use crate::error::Error;
 
 /// How the GPU engine moves items. All strategies give the same result. [`Auto`](Self::Auto) is for
 /// all uses but measurements.
@@ -29,7 +29,7 @@ pub enum CudaStrategy {
     ///
     /// It serves one array of items of 1, 2, 4, 8 or 16 bytes, and domains of at most 2^32 points,
     /// less than eight times as many as items. Elsewhere the single pass is used instead. Over a
-    /// [group](crate::CudaGroup) of GPUs domains may have more points.
+    /// [group](crate::cuda::CudaGroup) of GPUs domains may have more points.
     Partitioned,
     /// Of the paper, for comparison: counts the survivors, sums the counts, and evaluates
     /// everything again to move the items, `Bijective1` of Mitchell et al. (2022), section 5. It
@@ -45,8 +45,8 @@ pub enum CudaStrategy {
 ///
 /// # Errors
 ///
-/// [`GpuError::DomainTooWide`](crate::GpuError::DomainTooWide),
-/// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory) if no device has as much memory.
+/// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
+/// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if no device has as much memory.
 pub(crate) fn plan<'a>(
     job: &'a Job,
     strategy: CudaStrategy,

@@ -5,13 +5,13 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::collections::HashMap;
 
 use super::divisions;
-use crate::bijection::{
-    Bijection, FromSeed, Lcg, MulXorshift, Trusted, TrustedBijection, VariablePhilox,
-};
+use crate::Error;
+use crate::bijection::{Lcg, MulXorshift, VariablePhilox};
 use crate::compact::Workspace;
-use crate::error::{Error, ExchangeError};
+use crate::error::ExchangeError;
 use crate::exchange::{Blocks, Census, Delivery, Division, Message, Room, Sorted, TaggedExchange};
 use crate::permutation::Permutation;
+use crate::{Bijection, FromSeed, Trusted, TrustedBijection};
 
 /// The threads of a rank: the ranks have different numbers of them.
 fn threads_of<B: Bijection>(plan: &TaggedExchange<B>) -> rayon::ThreadPool {

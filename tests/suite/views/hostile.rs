@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use bijective_shuffle::Defect;
+use bijective_shuffle::error::Defect;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
 

@@ -1,9 +1,8 @@
 //! Cursors that somebody made up: never a panic, never an endless loop.
 
-use bijective_shuffle::SavedError;
-use bijective_shuffle::ViewError;
+use bijective_shuffle::error::SavedError;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::rand_core::Rng;
 use bijective_shuffle::{Cursor, KeyDomain, KeyStream};
 
 use crate::common::cases;

@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bijective_shuffle::SurvivorIndex;
-use bijective_shuffle::ViewError;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::{self, prelude::*};
 

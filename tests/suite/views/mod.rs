@@ -8,7 +8,7 @@ mod owned;
 mod steps;
 
 use crate::common::lengths;
-use bijective_shuffle::ViewError;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::rayon::prelude::*;
 use rayon::ThreadPoolBuilder;

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::thread;
 
-use bijective_shuffle::SavedError;
+use bijective_shuffle::Walk;
+use bijective_shuffle::error::SavedError;
+use bijective_shuffle::iter::{Indexes, IntoIter};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Indexes, IntoIter, Walk};
 
 #[test]
 fn owned_iterators_are_the_borrowed_ones() {

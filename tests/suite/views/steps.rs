@@ -1,9 +1,10 @@
 //! Iterators that are run, skipped, cut, saved and resumed, in any order; and cursors by
 //! themselves.
 
-use bijective_shuffle::SavedError;
+use bijective_shuffle::Cursor;
+use bijective_shuffle::error::SavedError;
+use bijective_shuffle::iter::Iter;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cursor, Iter};
 use proptest::prelude::{Just, ProptestConfig, Strategy as _, any, prop_assert_eq, prop_oneof};
 use proptest::{collection, proptest};
 

@@ -1,7 +1,8 @@
 //! What check.mjs calls, and compares with the golden values.
 
+use bijective_shuffle::cuda::Cuda;
+use bijective_shuffle::error::Unavailable;
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, Unavailable};
 
 /// FNV-1a, 64 bits, over the values as 64-bit little-endian words.
 fn fnv1a64(values: impl Iterator<Item = u64>) -> u64 {

@@ -2,12 +2,14 @@
 
 use std::error::Error;
 
-use bijective_shuffle::cudarc::driver::{CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg};
+use bijective_shuffle::cuda::cudarc::driver::{
+    CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg,
+};
+use bijective_shuffle::cuda::{Cuda, CudaStreams, DeviceGenerator};
 use bijective_shuffle::rng::{
     Fill, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
 };
-use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
 
 use super::{Contender, Number};
 use crate::curand;
@@ -153,7 +155,7 @@ fn write_only<N: Number>(cuda: &Cuda) -> Result<Contender<'_, N>, Box<dyn Error>
 
 /// How many multiprocessors the device has.
 pub(super) fn multiprocessors(cuda: &Cuda) -> Result<u32, Box<dyn Error>> {
-    use bijective_shuffle::cudarc::driver::sys::CUdevice_attribute as Attribute;
+    use bijective_shuffle::cuda::cudarc::driver::sys::CUdevice_attribute as Attribute;
     let attribute = Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
     Ok(cuda.stream().context().attribute(attribute)? as u32)
 }

@@ -2,14 +2,14 @@
 
 use std::error::Error;
 
-use bijective_shuffle::cudarc::driver::{
+use bijective_shuffle::cuda::cudarc::driver::{
     CudaFunction, CudaViewMut, DevicePtrMut, LaunchConfig, PushKernelArg,
 };
+use bijective_shuffle::cuda::{Cuda, CudaStreams, DeviceGenerator};
 use bijective_shuffle::rng::{
     Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg64, Mwc, Philox4x32Rng, Streams,
     XorShift1024Weyl, Xorwow,
 };
-use bijective_shuffle::{Cuda, CudaStreams, DeviceGenerator};
 use rayon::prelude::*;
 
 use super::contenders::multiprocessors;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use bijective_shuffle::{Backend, Error, Permutation, Seed, ViewError, Word};
+use bijective_shuffle::error::ViewError;
+use bijective_shuffle::{Backend, Error, Permutation, Seed, Word};
 
 use super::room::{filled, reserve};
 
@@ -129,7 +130,7 @@ impl Order {
     }
 
     fn shuffled<W: Word>(&self) -> Result<Vec<W>, Error> {
-        let mut order = filled(count(self.len()), W::zero())?;
+        let mut order = filled(count(self.len()), W::ZERO)?;
         self.permutation.write_indices(&mut order)?;
         Ok(order)
     }

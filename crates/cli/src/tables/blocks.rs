@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use arrow_array::RecordBatch;
 use bijective_shuffle::bijection::{BlockShuffle, BlockWindow};
-use bijective_shuffle::{Error, ParBijectiveShuffle, Seed, ViewError};
+use bijective_shuffle::error::ViewError;
+use bijective_shuffle::{Error, ParBijectiveShuffle, Seed};
 
 use super::batches::{Place, bytes_at_once, cost, rows_of};
 use super::error::{TableError, checked_sum};

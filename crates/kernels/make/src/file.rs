@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use bijective_shuffle::make_kernels::Promised;
+use bijective_shuffle::cuda::make_kernels::Promised;
 use lzma_rust2::{Lzma2Options, Lzma2Writer};
 
 /// A file with the images of kernels, which are in the order of their groups.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::{fs, io, thread};
 
-use bijective_shuffle::make_kernels::{self, Promised};
+use bijective_shuffle::cuda::make_kernels::{self, Promised};
 use clap::{Parser, ValueEnum};
 use file::{Content, file};
 

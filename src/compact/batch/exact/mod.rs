@@ -11,14 +11,14 @@
 
 mod swaps;
 
-use rand_core::Rng;
-
 use self::swaps::{MOST, Picks, ROWS, is_aside, row_by_row, side_by_side};
-use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::bijection::{FromSeed, Standard, batch, draw_exchanges, rejected};
+use crate::FromSeed;
+use crate::Word;
+use crate::bijection::Standard;
 use crate::compact::batch::Batch;
-use crate::seed::{Seed, words};
-use crate::word::Word;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::bijection::{batch, draw_exchanges, rejected};
+use crate::engine::seed::{Seed, words};
 
 /// The number of rows whose words are drawn together with AVX-512: four vectors of 64-bit lanes for
 /// each of a counter's four words.

@@ -3,15 +3,15 @@
 use core::marker::PhantomData;
 use core::ptr;
 
-use crate::base::check::try_with_capacity;
-use crate::base::memory::{Buffer, SharedPtr};
-use crate::base::parallel;
+use crate::Error;
 use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
 use crate::compact::cpu::direct::MoveRun;
 use crate::compact::cpu::places::Places;
 use crate::compact::cpu::tuning;
-use crate::error::Error;
-use crate::word::Index;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::{Buffer, SharedPtr};
+use crate::engine::base::parallel;
+use crate::engine::word::Index;
 
 /// Columns whose items are being moved. They are copied, as bits, to working memory in their new
 /// order, and then all copied back at once.

@@ -22,12 +22,13 @@ use self::direct::{Copies, Gather, Scatter};
 use super::checked_permutation::CheckedPermutation;
 use super::cycles;
 use super::workspace::Workspace;
-use crate::base::parallel;
-use crate::bijection::{Bijection, FromSeed, Standard};
+use crate::Error;
+use crate::Seed;
+use crate::bijection::Standard;
 use crate::compact::columns::{ColumnSet, Columns, StaticRow, item_bytes};
 use crate::compact::{Direction, passes};
-use crate::error::Error;
-use crate::seed::Seed;
+use crate::engine::base::parallel;
+use crate::{Bijection, FromSeed};
 
 impl Workspace {
     /// Shuffles several columns by one permutation: item `p[k]` of each column moves to its place

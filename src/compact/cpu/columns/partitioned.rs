@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 use core::ptr;
 
 use super::record::{Layout, Record, with_record};
-use crate::base::check::try_with_capacity;
+use crate::Error;
 use crate::compact::Direction;
 use crate::compact::columns::{Column, ColumnSet, StaticRow, item_bytes};
 use crate::compact::cpu::checked_permutation::CheckedPermutation;
@@ -12,7 +12,7 @@ use crate::compact::cpu::partitioned::{Buffers, Sorting};
 use crate::compact::cpu::places::{Places, Source, Target};
 use crate::compact::cpu::tuning;
 use crate::compact::cpu::workspace::Workspace;
-use crate::error::Error;
+use crate::engine::base::check::try_with_capacity;
 
 /// Moves the items by the partitioned strategy, if it is chosen. Returns `false`, with nothing
 /// written, if it is not, or if a bucket overflows.

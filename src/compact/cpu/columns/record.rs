@@ -6,9 +6,9 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use crate::base::stream::{LINE, stream};
 use crate::compact::columns::{Column, item_bytes};
 use crate::compact::cpu::tuning;
+use crate::engine::base::stream::{LINE, stream};
 
 /// `BYTES` bytes of items, side by side.
 #[derive(Clone, Copy)]

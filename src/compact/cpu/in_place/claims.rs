@@ -5,8 +5,8 @@ use core::ops::Range;
 
 use super::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::grid::Grid;
-use crate::base::check::try_with_capacity;
-use crate::error::Error;
+use crate::Error;
+use crate::engine::base::check::try_with_capacity;
 
 /// The state of every bucket's blocks, which all threads share.
 ///

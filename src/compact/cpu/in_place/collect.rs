@@ -4,19 +4,18 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::ptr;
 
-use num_traits::Zero;
-
 use super::claims::{Claim, Claims, Search, Taken};
 use super::destinations::Destinations;
 use super::grid::Grid;
-use crate::base::check::try_with_capacity;
-use crate::base::memory::{SharedPtr, assume_init};
-use crate::base::simd::SimdKernel;
-use crate::base::stream::{LINE, prefetch_lines_to_write};
+use crate::Error;
+use crate::Word;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::tuning;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::{SharedPtr, assume_init};
+use crate::engine::base::simd::SimdKernel;
+use crate::engine::base::stream::{LINE, prefetch_lines_to_write};
+use crate::engine::word::Index;
 
 /// What all threads share.
 pub(super) struct BlockExchange<'a, T, L> {
@@ -324,7 +323,7 @@ impl<T, L: LowBits> SimdKernel for Run<'_, '_, T, L> {
             let runs = collector.steps.iter().map(Step::places);
             collector.exchange.destinations.list::<L>(runs, &mut collector.to);
             let listed = collector.to.len();
-            collector.to.resize(listed + tuning::ITEMS_AHEAD, Zero::zero());
+            collector.to.resize(listed + tuning::ITEMS_AHEAD, Index::ZERO);
             let mut done = 0;
             for number in 0..collector.steps.len() {
                 let step = collector.steps[number];

@@ -7,16 +7,16 @@ use rayon::prelude::*;
 
 use super::marks::for_each_word;
 use super::points;
-use crate::base::check::try_with_capacity;
-use crate::base::memory::{Buffer, assume_init_mut};
-use crate::base::stream::{LINE, prefetch_lines};
-use crate::bijection::{Bijection, Trusted};
+use crate::Error;
 use crate::compact::Direction;
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::survivors::{SlotRange, Values, room_for};
 use crate::compact::cpu::tuning;
-use crate::error::Error;
-use crate::word::{Index, Word};
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::{Buffer, assume_init_mut};
+use crate::engine::base::stream::{LINE, prefetch_lines};
+use crate::engine::word::{Index, Word};
+use crate::{Bijection, Trusted};
 
 /// Computes where items go: to the slots of a permutation's domain, for a shuffle, or to indexes,
 /// for undoing one.
@@ -77,7 +77,7 @@ fn append_runs<N: Word>(
 ) {
     for run in runs {
         let before = to.len();
-        to.resize(before + run.len(), N::zero());
+        to.resize(before + run.len(), N::ZERO);
         write(run.start as u64, &mut to[before..]);
     }
 }
@@ -309,7 +309,8 @@ fn evaluate_again<N: Index>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::{FromSeed, GridFeistel, Lcg, MulXorshift};
+    use crate::FromSeed;
+    use crate::bijection::{GridFeistel, Lcg, MulXorshift};
 
     /// Also for a map that is not random at all: all its survivors are at the beginning.
     #[test]

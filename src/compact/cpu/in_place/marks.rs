@@ -2,13 +2,13 @@
 
 use rayon::prelude::*;
 
-use crate::base::check::try_with_capacity;
-use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::bijection::{Bijection, Trusted};
+use crate::Error;
+use crate::Word;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::tuning;
-use crate::error::Error;
-use crate::word::Word;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::{Bijection, Trusted};
 
 /// Evaluates every slot, and returns the number of taken slots in each bucket. The length is at
 /// least 1.
@@ -53,7 +53,7 @@ fn for_each_run<N: Word>(
     evaluate: impl Fn(u64, &mut [N]),
     mut visit: impl FnMut(usize, &[N]),
 ) {
-    let mut values = [N::zero(); tuning::RUN];
+    let mut values = [N::ZERO; tuning::RUN];
     for start in (0..slots).step_by(tuning::RUN) {
         let values = &mut values[..(slots - start).min(tuning::RUN)];
         evaluate(first + start as u64, values);
@@ -190,7 +190,8 @@ unsafe fn mark_avx512<N: Word>(values: &[N], last: N) -> [u64; tuning::RUN / 64]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bijection::{FromSeed, GridFeistel, MulXorshift};
+    use crate::FromSeed;
+    use crate::bijection::{GridFeistel, MulXorshift};
 
     #[test]
     fn every_level_marks_the_same() {

@@ -6,11 +6,11 @@ use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::collect::{BlockExchange, Collector};
-use crate::base::parallel;
-use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::compact::cpu::buckets::LowBits;
 use crate::compact::cpu::gaps::CloseGaps;
 use crate::compact::cpu::taken::TakenSlots;
+use crate::engine::base::parallel;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use core::mem::MaybeUninit;
 
-use crate::base::simd::{SimdKernel, SimdLevel};
-use crate::word::Index;
+use crate::engine::base::simd::{SimdKernel, SimdLevel};
+use crate::engine::word::Index;
 
 /// The slots of a word of marks.
 const SLOTS: usize = u64::BITS as usize;

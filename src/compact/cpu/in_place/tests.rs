@@ -11,10 +11,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::claims::{Claim, Taken};
 use super::*;
-use crate::bijection::{
-    CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, TrustedBijection, VariablePhilox,
-};
+use crate::bijection::{CycleWalk, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::{Compactor, Serial};
+use crate::{FromSeed, TrustedBijection};
 
 /// Few enough buckets that they are large ones for more than `2^17` slots or indexes.
 const FEW: u64 = 2;

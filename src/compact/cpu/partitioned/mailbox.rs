@@ -13,15 +13,15 @@ use super::outbox::{Outbox, Rest};
 use super::place::{Order, OrderBucket};
 use super::sealed::SealedPart;
 use super::shape::{Low, Shape, others};
-use crate::base::check::try_with_capacity;
-use crate::base::memory::assume_init_mut;
-use crate::base::parallel;
-use crate::base::simd::SimdLevel;
-use crate::base::stream::Publish;
+use crate::Error;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::places::{Places, Span, Target};
 use crate::compact::cpu::taken::TakenSlots;
-use crate::error::Error;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::assume_init_mut;
+use crate::engine::base::parallel;
+use crate::engine::base::simd::SimdLevel;
+use crate::engine::base::stream::Publish;
 
 /// A rank's buckets, and room for those that other ranks send.
 pub(crate) struct Mailbox<'a, T> {

@@ -45,15 +45,15 @@ use super::gaps::{self, CloseGaps};
 use super::places::{Source, Target};
 use super::taken::TakenSlots;
 use super::tuning;
-use crate::base::abort::AbortOnUnwind;
-use crate::base::check::try_with_capacity;
-use crate::base::memory::{Buffer, assume_init};
-use crate::base::parallel;
-use crate::base::simd::SimdLevel;
-use crate::base::stream::publish;
-use crate::bijection::{Bijection, Trusted};
+use crate::Error;
 use crate::compact::Direction;
-use crate::error::Error;
+use crate::engine::base::abort::AbortOnUnwind;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::{Buffer, assume_init};
+use crate::engine::base::parallel;
+use crate::engine::base::simd::SimdLevel;
+use crate::engine::base::stream::publish;
+use crate::{Bijection, Trusted};
 
 /// The buffers that the strategy needs.
 #[derive(Debug, Default)]

@@ -14,12 +14,12 @@ use super::Buffers;
 use super::block::{Block, Part, SPARE};
 use super::shape::{Low, Shape, buckets_of, capacity, fits};
 use super::sort::{Key, Partition};
-use crate::base::check::try_with_capacity;
-use crate::base::memory::{Buffer, SharedPtr};
-use crate::base::stream::Publish;
-use crate::bijection::Trusted;
+use crate::Error;
+use crate::Trusted;
 use crate::compact::cpu::buckets::Buckets;
-use crate::error::Error;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::{Buffer, SharedPtr};
+use crate::engine::base::stream::Publish;
 
 /// A rank's items in buckets.
 pub(crate) struct Outbox<'a, T> {

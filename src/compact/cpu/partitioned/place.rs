@@ -4,9 +4,9 @@ use core::mem::MaybeUninit;
 
 use super::block::{InBuckets, PackedItem};
 use super::few::Cells;
-use crate::base::simd::SimdKernel;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::taken::TakenSlots;
+use crate::engine::base::simd::SimdKernel;
 
 /// How a bucket's items are put in order.
 #[derive(Clone, Copy, PartialEq, Eq)]

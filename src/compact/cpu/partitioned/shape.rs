@@ -4,10 +4,10 @@ use core::ops::Range;
 
 use super::block::{Block, SPARE};
 use super::sort::Capacity;
-use crate::base::stream::LINE;
 use crate::compact::cpu::buckets::Buckets;
 use crate::compact::cpu::pack::SLACK;
 use crate::compact::cpu::tuning;
+use crate::engine::base::stream::LINE;
 
 /// The bytes of a block, the unit in which buckets are sent.
 pub(crate) const BLOCK_BYTES: usize = size_of::<Block>();

@@ -1,18 +1,17 @@
 //! Sorting items into buckets, each thread into a part of its own.
 
-use num_traits::Zero;
-
 use super::block::{Part, items_per_block};
-use crate::base::check::try_with_capacity;
-use crate::base::memory::{Buffer, SharedPtr};
-use crate::base::parallel;
-use crate::base::stream::Publish;
-use crate::bijection::Trusted;
+use crate::Error;
+use crate::Trusted;
 use crate::compact::cpu::buckets::{Buckets, LowBits};
 use crate::compact::cpu::places::Source;
 use crate::compact::cpu::survivors::{SlotRange, SurvivorTile, Values, room_for};
 use crate::compact::cpu::tuning;
-use crate::error::Error;
+use crate::engine::base::check::try_with_capacity;
+use crate::engine::base::memory::{Buffer, SharedPtr};
+use crate::engine::base::parallel;
+use crate::engine::base::stream::Publish;
+use crate::engine::word::Index;
 
 /// What decides the bucket of an item.
 #[derive(Clone, Copy)]
@@ -87,7 +86,7 @@ impl<'a, T: Send, L: LowBits> Partition<'a, T, L> {
             _ if len == 0 => {}
             Key::Slot => parallel::each_mut(&mut sorted.parts, |number, part| {
                 let _publish = Publish;
-                let mut slots = [L::Index::zero(); tuning::RUN];
+                let mut slots = [L::Index::ZERO; tuning::RUN];
                 let mut room = S::room();
                 let end = ((number + 1) * share).min(len);
                 for first in (number * share..end).step_by(tuning::RUN) {

@@ -7,10 +7,12 @@ use std::fmt::Debug;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::*;
-use crate::base::memory::SharedPtr;
-use crate::bijection::{CycleWalk, FromSeed, GridFeistel, Lcg, MulXorshift, Plain, VariablePhilox};
+use crate::FromSeed;
+use crate::bijection::{CycleWalk, GridFeistel, Lcg, MulXorshift, VariablePhilox};
 use crate::compact::cpu::places::Span;
 use crate::compact::{Compactor, Serial, Strategy, Workspace};
+use crate::engine::base::memory::SharedPtr;
+use crate::plain::Plain;
 
 /// Few enough buckets that they are large ones for more than `2^17` slots or indexes.
 const FEW: u64 = 2;

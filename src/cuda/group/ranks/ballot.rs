@@ -1,6 +1,6 @@
 //! [`Ballot`]: what ranks tell each other before a call moves anything.
 
-use crate::bijection::Bijection;
+use crate::Bijection;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
 use crate::error::ExchangeError;

@@ -5,13 +5,13 @@ use cudarc::driver::{CudaStream, sys};
 use super::super::shards::Shards;
 use super::super::sizes::Sizes;
 use super::ballot::Ballot;
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::runtime::device::Limits;
 use crate::cuda::runtime::stream::failed;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::job::Job;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::error::Error;
 
 /// What one rank was given: where its run of the array is, before and afterwards, and how many
 /// items of how many bytes these have.
@@ -50,7 +50,7 @@ impl Call<'_> {
 ///
 /// # Errors
 ///
-/// [`GpuError::Driver`](crate::GpuError::Driver).
+/// [`GpuError::Driver`](crate::error::GpuError::Driver).
 ///
 /// # Safety
 ///

@@ -12,7 +12,8 @@ use super::ballot::{Ballot, fingerprint, version};
 use super::call::{Call, Given, copy_bytes};
 use super::pieces::Lanes;
 use super::words::Words;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
 use crate::compact::Direction;
 use crate::cuda::engine::Cuda;
 use crate::cuda::nccl::{Communicator, Message, NcclId};
@@ -22,7 +23,7 @@ use crate::cuda::runtime::in_use::{reading, writing};
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::stream::check_device;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::error::{Error, ExchangeError, GpuError};
+use crate::error::{ExchangeError, GpuError};
 
 /// The engine of one rank: a process, or a thread, with a GPU, that shuffles an array together with
 /// other ranks. Each holds a run of the array's places in the memory of its GPU.
@@ -35,8 +36,8 @@ use crate::error::{Error, ExchangeError, GpuError};
 /// part of CUDA's packages, and separately the Python packages `nvidia-nccl-cu12` and
 /// `nvidia-nccl-cu13`. If it is not where the system looks for libraries, set the environment
 /// variable `BIJECTIVE_SHUFFLE_NCCL` to its path; the value `none` forbids it. NCCL refuses two
-/// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::CudaGroup), which
-/// needs no library.
+/// ranks on one GPU. For the GPUs of one process there is [`CudaGroup`](crate::cuda::CudaGroup),
+/// which needs no library.
 ///
 /// All ranks make the same calls, in the same order. In each call they first tell each other what
 /// they are about to do, and whether they have the memory and the kernels for it. So if one rank
@@ -74,7 +75,7 @@ use crate::error::{Error, ExchangeError, GpuError};
 /// use std::time::Duration;
 ///
 /// use bijective_shuffle::prelude::*;
-/// use bijective_shuffle::{Cuda, CudaExchange, NcclId};
+/// use bijective_shuffle::cuda::{Cuda, CudaExchange, NcclId};
 ///
 /// fn rank(rank: usize, id: NcclId) -> Result<Vec<u64>, Box<dyn std::error::Error + Send + Sync>> {
 ///     let cuda = Cuda::on_device(rank)?;
@@ -131,11 +132,11 @@ impl CudaExchange {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if NCCL cannot be found or loaded;
-    /// [`GpuError::GroupSize`](crate::GpuError::GroupSize) for more than 16 ranks;
-    /// [`ExchangeError::NoSuchRank`]; [`GpuError::TimedOut`](crate::GpuError::TimedOut) if the
-    /// other ranks do not join in time; [`GpuError::Nccl`](crate::GpuError::Nccl),
-    /// [`GpuError::PeerLost`](crate::GpuError::PeerLost),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) for more than 16 ranks;
+    /// [`ExchangeError::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if
+    /// the other ranks do not join in time; [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn new(
         engine: &Cuda,
         id: &NcclId,
@@ -191,10 +192,11 @@ impl CudaExchange {
     ///
     /// # Errors
     ///
-    /// [`GpuError::TimedOut`](crate::GpuError::TimedOut) and
-    /// [`GpuError::PeerLost`](crate::GpuError::PeerLost) if other ranks do not send what they
-    /// should, after which the engine is of no use any more;
-    /// [`GpuError::Nccl`](crate::GpuError::Nccl), [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) and
+    /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost) if other ranks do not send what
+    /// they should, after which the engine is of no use any more;
+    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub fn synchronize(&self) -> Result<(), Error> {
         self.ranks.wait(&self.stream)
     }
@@ -213,17 +215,17 @@ impl CudaExchange {
     ///   strategy or size of items, and [`Error::LengthMismatch`] if the new runs are not as long
     ///   together as the old ones.
     /// * [`Error::LengthExceedsDomain`], [`Error::NotABijection`],
-    ///   [`GpuError::NoSource`](crate::GpuError::NoSource),
-    ///   [`GpuError::ItemTooLarge`](crate::GpuError::ItemTooLarge).
+    ///   [`GpuError::NoSource`](crate::error::GpuError::NoSource),
+    ///   [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge).
     ///
     /// On a rank that cannot take part, and nothing is moved; the others get
     /// [`ExchangeError::RankFailed`]:
     ///
-    /// * [`GpuError::WrongDevice`](crate::GpuError::WrongDevice),
-    ///   [`GpuError::Params`](crate::GpuError::Params),
-    ///   [`GpuError::Compile`](crate::GpuError::Compile), [`Error::BackendUnavailable`] without
-    ///   NVRTC, [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    ///   [`GpuError::Captured`](crate::GpuError::Captured).
+    /// * [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
+    ///   [`GpuError::Params`](crate::error::GpuError::Params),
+    ///   [`GpuError::Compile`](crate::error::GpuError::Compile), [`Error::BackendUnavailable`]
+    ///   without NVRTC, [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    ///   [`GpuError::Captured`](crate::error::GpuError::Captured).
     ///
     /// If other ranks do not do their part, as [`synchronize`](Self::synchronize); `out` then holds
     /// unspecified items.

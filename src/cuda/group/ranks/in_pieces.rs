@@ -11,8 +11,9 @@ use super::engine::CudaExchange;
 use super::pieces::Steps;
 use super::runs::{Reach, messages};
 use super::words::set_word;
+use crate::Error;
 use crate::cuda::runtime::memory::seems_free;
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 /// How many standard deviations a run may be longer than expected.
 const DEVIATIONS: f64 = 8.0;

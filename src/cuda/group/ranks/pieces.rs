@@ -5,11 +5,11 @@ use std::sync::Arc;
 use cudarc::driver::{CudaEvent, CudaStream};
 
 use super::super::exchange::Exchange;
+use crate::Error;
 use crate::cuda::nccl::{Communicator, Message};
 use crate::cuda::runtime::executor::Executor;
 use crate::cuda::runtime::plan::Plan;
 use crate::cuda::runtime::stream::{failed, finish};
-use crate::error::Error;
 
 /// The two streams of a rank: kernels run in one, and all messages in the other, which nobody else
 /// uses, and so nobody captures.

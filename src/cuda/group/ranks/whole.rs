@@ -4,12 +4,13 @@ use core::ops::Range;
 
 use super::call::{Call, copy_bytes};
 use super::engine::CudaExchange;
-use crate::bijection::Bijection;
+use crate::Bijection;
+use crate::Error;
 use crate::cuda::nccl::Message;
 use crate::cuda::shuffle::movement::{Array, Movement};
 use crate::cuda::shuffle::passes::Jobs;
 use crate::cuda::shuffle::strategy::CudaStrategy;
-use crate::error::{Error, GpuError};
+use crate::error::GpuError;
 
 impl CudaExchange {
     /// Gathers the whole array, shuffles it, and keeps this rank's run.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, result, sys};
 
+use crate::Error;
 use crate::cuda::nccl::Communicator;
 use crate::cuda::runtime::memory::Memory;
 use crate::cuda::runtime::stream::{failed, finish};
-use crate::error::Error;
 
 /// The most numbers that are gathered at a time.
 const MOST: usize = 16;
@@ -26,8 +26,8 @@ impl Words {
     ///
     /// # Errors
     ///
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::GpuError::Driver).
+    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
     pub(super) fn new(stream: &Arc<CudaStream>, ranks: usize) -> Result<Self, Error> {
         let mut memory = Memory::new();
         let (own, _) = memory.room(stream, (8 * MOST * (ranks + 1)) as u64)?;
@@ -138,7 +138,7 @@ fn bind(stream: &CudaStream) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// [`GpuError::Driver`](crate::GpuError::Driver).
+/// [`GpuError::Driver`](crate::error::GpuError::Driver).
 ///
 /// # Safety
 ///

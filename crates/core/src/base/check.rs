@@ -1,0 +1,81 @@
+//! Checks of lengths, widths and indexes, fallible allocation, and panics made from errors.
+
+use crate::error::{BijectionError, Defect, Error};
+use crate::word::Word;
+#[cfg(feature = "alloc")]
+use alloc::vec::Vec;
+
+/// Checks that `len` items fit the domain.
+pub fn check_length(len: u64, last: u64) -> Result<(), Error> {
+    match len.checked_sub(1) {
+        Some(index) if index > last => Err(Error::LengthExceedsDomain { len, last }),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that all indexes below `len` can be held in a word.
+pub fn check_word<N: Word>(len: usize) -> Result<(), Error> {
+    let len = len as u64;
+    if len.saturating_sub(1) > N::MAX.widen() {
+        return Err(Error::IndexTooWide { len, bits: N::BITS });
+    }
+    Ok(())
+}
+
+/// Checks that a width in bits is at least the family's minimum and at most the word's width.
+pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
+    if (min..=N::BITS).contains(&bits) {
+        Ok(())
+    } else {
+        Err(Error::Bijection(BijectionError::BitsOutOfRange { bits, min, max: N::BITS }))
+    }
+}
+
+#[cfg(feature = "alloc")]
+/// Checks, on the calling thread, that the indexes are the numbers from 0 up to their count, each
+/// once.
+///
+/// # Errors
+///
+/// [`Error::NotABijection`] names the first index, in order, that is out of range or a repeat; its
+/// slots are positions in the slice. [`Error::OutOfMemory`] if the bitmap, one bit per index,
+/// cannot be allocated.
+pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
+    let len = indices.len() as u64;
+    let words = indices.len().div_ceil(64);
+    let mut seen = try_with_capacity(words)?;
+    seen.resize(words, 0_u64);
+    for (slot, index) in (0..).zip(indices.iter().map(|index| index.widen())) {
+        if index >= len {
+            return Err(Error::NotABijection(Defect::OutOfRange { slot, index, last: len - 1 }));
+        }
+        let word = &mut seen[(index / 64) as usize];
+        let bit = 1 << (index % 64);
+        if *word & bit != 0 {
+            let first = (0..).zip(indices).find(|(_, other)| other.widen() == index);
+            let slots = first.map(|(first, _)| [first, slot]);
+            return Err(Error::NotABijection(Defect::Repeats { index, slots }));
+        }
+        *word |= bit;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "alloc")]
+/// An empty vector with room for `len` items.
+pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {
+        bytes: (len as u64).saturating_mul(size_of::<T>() as u64),
+    })?;
+    Ok(vec)
+}
+
+/// Unwraps a result, or panics with the error's message.
+#[track_caller]
+pub fn or_panic<R>(result: Result<R, Error>) -> R {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,211 @@
+//! [`CycleWalk`]: a bijection restricted to fewer points.
+
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::error::{BijectionError, Error};
+use crate::seed::{KeyDomain, Words};
+use crate::word::Word;
+
+/// A bijection on `[0, n)` restricted to `[0, m)`: values of `m` or more are mapped again until one
+/// falls below `m` (Black and Rogaway, *Ciphers with arbitrary finite domains*, CT-RSA 2002, "cycle
+/// walking").
+///
+/// Every point below `m` lies on a cycle of the inner bijection, and a walk along the cycle must
+/// come back below `m`. So this is a bijection, and its inverse walks the other way. A value takes
+/// `n / m` steps on average, fewer than two where `n` is the next power of two. It needs no memory
+/// and no scan, but its permutation is *not* that of a compaction to the same length.
+///
+/// Over a map that is not a bijection a walk could run for ever. No walk passes more points than
+/// lie outside the domain, so a walk gives up after `n - m + 1` steps and returns a value outside
+/// the domain, which the check rejects. Here `n` is the size of the inner domain at the time of the
+/// call. If that has shrunk below `m`, a walk gives up after one step.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let f = CycleWalk::new(VariablePhilox::<24>::from_keys(8, [7; 24]), 200)?;
+/// assert_eq!(f.last(), 199);
+/// assert!((0..200).all(|x| f.forward(x) < 200 && f.inverse(f.forward(x)) == x));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CycleWalk<B, N = u64> {
+    inner: B,
+    last: N,
+}
+
+impl<B, N: Word> CycleWalk<B, N> {
+    /// Restricts a bijection to `[0, last]`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
+    pub fn to_last(inner: B, last: N) -> Result<Self, Error>
+    where
+        B: Bijection<N>,
+    {
+        let inner_last = inner.last();
+        if last > inner_last {
+            return Err(Error::LengthExceedsDomain {
+                len: last.widen().saturating_add(1),
+                last: inner_last.widen(),
+            });
+        }
+        Ok(Self { inner, last })
+    }
+
+    /// The inner bijection.
+    pub fn into_inner(self) -> B {
+        self.inner
+    }
+}
+
+impl<B: Bijection<u64>> CycleWalk<B> {
+    /// Restricts a bijection to `[0, len)`.
+    ///
+    /// # Errors
+    ///
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `len` is 0, and
+    /// [`Error::LengthExceedsDomain`] if the bijection's own domain is smaller.
+    pub fn new(inner: B, len: u64) -> Result<Self, Error> {
+        let last = len.checked_sub(1).ok_or(Error::Bijection(BijectionError::EmptyDomain))?;
+        Self::to_last(inner, last)
+    }
+}
+
+/// Applies `step` to `point` until the value is at most `last`, or no more steps are allowed.
+#[inline]
+fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
+    let mut value = step(point);
+    let mut left = outside;
+    while value > last && left > N::ZERO {
+        value = step(value);
+        left = left - N::ONE;
+    }
+    value
+}
+
+impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
+    /// How many points of the inner domain lie outside this one, which is the length of the longest
+    /// detour. 0 if the inner domain has shrunk below this one, which breaks its requirements.
+    fn outside(&self) -> N {
+        let inner_last = self.inner.last();
+        if inner_last > self.last { inner_last - self.last } else { N::ZERO }
+    }
+
+    /// Continues the walks of all values that are outside, together.
+    fn walk_each(&self, values: &mut [N], step_each: impl Fn(&mut [N])) {
+        for values in values.chunks_mut(WALKERS) {
+            let mut points = [N::ZERO; WALKERS];
+            let mut places = [0; WALKERS];
+            let mut count = 0;
+            for (place, &value) in values.iter().enumerate() {
+                points[count] = value;
+                places[count] = place;
+                count += usize::from(value > self.last);
+            }
+            let mut left = self.outside();
+            while count > 0 && left > N::ZERO {
+                step_each(&mut points[..count]);
+                let walking = count;
+                count = 0;
+                for k in 0..walking {
+                    let (point, place) = (points[k], places[k]);
+                    values[place] = point;
+                    points[count] = point;
+                    places[count] = place;
+                    count += usize::from(point > self.last);
+                }
+                left = left - N::ONE;
+            }
+        }
+    }
+}
+
+/// How many points walk together: as many as a family evaluates at once.
+const WALKERS: usize = 256;
+
+impl<N: Word, B: Bijection<N>> Bijection<N> for CycleWalk<B, N> {
+    fn last(&self) -> N {
+        self.last
+    }
+
+    fn forward(&self, slot: N) -> N {
+        walk(slot, self.last, self.outside(), |x| self.inner.forward(x))
+    }
+
+    fn inverse(&self, index: N) -> N {
+        walk(index, self.last, self.outside(), |x| self.inner.inverse(x))
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        self.inner.forward_run(first, out);
+        self.walk_each(out, |points| self.inner.forward_each(points));
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        self.inner.inverse_run(first, out);
+        self.walk_each(out, |points| self.inner.inverse_each(points));
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        self.inner.forward_each(values);
+        self.walk_each(values, |points| self.inner.forward_each(points));
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        self.inner.inverse_each(values);
+        self.walk_each(values, |points| self.inner.inverse_each(points));
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        // The average number of steps.
+        let steps = (self.inner.last().widen() / self.last.widen().max(1)).saturating_add(1);
+        self.inner.evaluation_picoseconds().saturating_mul(steps.min(1 << 16) as u32)
+    }
+
+    #[cfg(feature = "alloc")]
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        // The part's trusted form may be a different bijection, so the constructor checks its
+        // domain again.
+        let walk = CycleWalk::to_last(self.inner.trusted()?, self.last).ok()?;
+        let is_panic_free = walk.inner.is_panic_free();
+        Some(Trusted::from_owned(walk).panic_free_if(is_panic_free))
+    }
+
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.inner.build_indexes(is_asked)
+    }
+
+    #[cfg(feature = "alloc")]
+    fn device_source(&self) -> Option<DeviceSource> {
+        let params = [self.last, self.outside()].map(N::widen);
+        Some(DeviceSource::combine("CycleWalk", [self.inner.device_source()?], params))
+    }
+}
+
+// This is implemented for a `Trusted` part, as `trusted` makes it, and not for every trusted part:
+// a clone of another type may have a different domain from the one that the constructor checked.
+//
+// SAFETY: the constructor checked that [0, last] is within the inner domain, and a `Trusted` cannot
+// be cloned or replaced by another. A point of [0, last] lies on a cycle of the inner bijection,
+// and its value is the next point on that cycle that is in [0, last]. That is a bijection, whose
+// inverse walks the cycle the other way. At most all the points outside lie in between, and the
+// walk allows that number of further steps.
+unsafe impl<N: Word> TrustedBijection<N> for CycleWalk<Trusted<'_, N>, N> {}
+
+impl<B: FromSeed + Bijection<u64>> FromSeed for CycleWalk<B> {
+    /// A member of the inner family, restricted to the length. A length of 0 counts as 1.
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let inner = B::from_words(len, words);
+        // A family that draws too small a domain breaks its promise. The walk is then restricted to
+        // that domain, the widest possible.
+        let last = len.saturating_sub(1).min(inner.last());
+        Self { inner, last }
+    }
+
+    fn key_domain(len: u64) -> KeyDomain {
+        B::key_domain(len)
+    }
+}

@@ -1,0 +1,255 @@
+//! Evaluates many points at once: the common part of the families' vectorised evaluators.
+//!
+//! Each family provides [`Lanes`], which replaces a block of points with their values. Its outer
+//! loop is over the rounds and its inner loop over the points, so that the compiler vectorises the
+//! inner one. [`run`] and [`each`] do the rest.
+
+use num_traits::{AsPrimitive, PrimInt, WrappingAdd, WrappingMul, WrappingSub};
+
+use crate::base::simd::{SimdKernel, SimdLevel};
+use crate::word::Index;
+
+/// How many points are evaluated together: eight vectors of AVX-512 with 16-bit lanes. That is
+/// enough to keep the multipliers busy through their latency, and more would not fit the registers.
+/// (On two cores of an AMD EPYC with AVX-512, half as many were a quarter slower, and a quarter as
+/// many took twice as long.)
+pub const BLOCK: usize = 256;
+
+/// Fewer points than this are evaluated one at a time.
+pub const FEW: usize = 8;
+
+/// A bijection that is evaluated on a block of points at once.
+pub trait Lanes {
+    /// The word type of the points, wide enough for the domain.
+    type Point: Index;
+
+    /// Replaces points with their values. For words that are not points the result is unspecified,
+    /// but nothing else goes wrong. The function and everything that it calls must be
+    /// `#[inline(always)]`. `LARGE` says that a block fits the registers with room to spare, as it
+    /// does with AVX-512.
+    fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
+
+    /// Writes the values at consecutive points, with AVX-512. By default
+    /// [`evaluate`](Self::evaluate) does it; a family may override it with intrinsics.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512<M: Index>(&self, first: Self::Point, out: &mut [M])
+    where
+        Self: Sized,
+    {
+        Run { lanes: self, first, out }.evaluate::<true>();
+    }
+
+    /// Replaces points with their values, like [`run_avx512`](Self::run_avx512).
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn each_avx512<M: Index>(&self, values: &mut [M])
+    where
+        Self: Sized,
+    {
+        Each { lanes: self, values }.evaluate::<true>();
+    }
+
+    /// The value at one point.
+    fn evaluate_one(&self, point: Self::Point) -> Self::Point;
+}
+
+/// A word type that vectors have lanes of.
+pub trait Lane:
+    Index + PrimInt + WrappingAdd + WrappingSub + WrappingMul + AsPrimitive<u64>
+{
+    /// As many lanes as the registers hold together: eight vectors of AVX-512.
+    type Lanes: AsMut<[Self]>;
+
+    /// Lanes that are all zero.
+    const EMPTY: Self::Lanes;
+}
+
+macro_rules! lane {
+    ($word:ty, $lanes:literal) => {
+        impl Lane for $word {
+            type Lanes = [Self; $lanes];
+            const EMPTY: Self::Lanes = [0; $lanes];
+        }
+    };
+}
+
+lane!(u16, 256);
+lane!(u32, 128);
+lane!(u64, 64);
+
+/// Hides the number of rounds from the compiler. If it knew the number, it would unroll the rounds
+/// and compute all rounds of one vector after another, each waiting for the one before (measured:
+/// 1.4 to 2 times slower).
+#[inline(always)]
+pub fn uncounted<R>(rounds: &[R]) -> &[R] {
+    core::hint::black_box(rounds)
+}
+
+/// Writes the values at consecutive points, in words of any width that holds them.
+pub fn run<L: Lanes, M: Index>(lanes: &L, first: u64, out: &mut [M]) {
+    run_at(SimdLevel::current(), lanes, first, out);
+}
+
+/// Replaces points with their values, in words of any width that holds them.
+pub fn each<L: Lanes, M: Index>(lanes: &L, values: &mut [M]) {
+    each_at(SimdLevel::current(), lanes, values);
+}
+
+/// [`run`] at a given level of vector instructions.
+pub fn run_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, first: u64, out: &mut [M]) {
+    level.run(Run { lanes, first: L::Point::truncate(first), out });
+}
+
+/// [`each`] at a given level of vector instructions.
+pub fn each_at<L: Lanes, M: Index>(level: SimdLevel, lanes: &L, values: &mut [M]) {
+    level.run(Each { lanes, values });
+}
+
+pub struct Run<'a, L: Lanes, M> {
+    pub lanes: &'a L,
+    pub first: L::Point,
+    pub out: &'a mut [M],
+}
+
+impl<L: Lanes, M: Index> SimdKernel for Run<'_, L, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.evaluate::<false>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        // SAFETY: the caller promises the same features.
+        unsafe { self.lanes.run_avx512(self.first, self.out) };
+    }
+}
+
+impl<L: Lanes, M: Index> Run<'_, L, M> {
+    #[inline(always)]
+    pub fn evaluate<const LARGE: bool>(self) {
+        let Self { lanes, mut first, out } = self;
+        let mut points = [L::Point::ZERO; BLOCK];
+        let (blocks, rest) = out.as_chunks_mut::<BLOCK>();
+        for block in blocks {
+            count_from(first, &mut points);
+            lanes.evaluate::<LARGE>(&mut points);
+            for (value, point) in block.iter_mut().zip(&points) {
+                *value = M::truncate(point.extend());
+            }
+            first = first.further(L::Point::truncate(BLOCK as u64));
+        }
+        if rest.len() < FEW {
+            for (value, k) in rest.iter_mut().zip(0..) {
+                *value =
+                    M::truncate(lanes.evaluate_one(first.further(L::Point::truncate(k))).extend());
+            }
+        } else {
+            count_from(first, &mut points);
+            lanes.evaluate::<LARGE>(&mut points);
+            for (value, point) in rest.iter_mut().zip(&points) {
+                *value = M::truncate(point.extend());
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn count_from<P: Index>(first: P, points: &mut [P; BLOCK]) {
+    for (point, k) in points.iter_mut().zip(0..) {
+        *point = first.further(P::truncate(k));
+    }
+}
+
+pub struct Each<'a, L, M> {
+    pub lanes: &'a L,
+    pub values: &'a mut [M],
+}
+
+impl<L: Lanes, M: Index> SimdKernel for Each<'_, L, M> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.evaluate::<false>();
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512(self) {
+        // SAFETY: the caller promises the same features.
+        unsafe { self.lanes.each_avx512(self.values) };
+    }
+}
+
+impl<L: Lanes, M: Index> Each<'_, L, M> {
+    #[inline(always)]
+    pub fn evaluate<const LARGE: bool>(self) {
+        let Self { lanes, values } = self;
+        let mut points = [L::Point::ZERO; BLOCK];
+        let (blocks, rest) = values.as_chunks_mut::<BLOCK>();
+        for block in blocks {
+            for (point, value) in points.iter_mut().zip(&*block) {
+                *point = L::Point::truncate(value.extend());
+            }
+            lanes.evaluate::<LARGE>(&mut points);
+            for (value, point) in block.iter_mut().zip(&points) {
+                *value = M::truncate(point.extend());
+            }
+        }
+        if rest.len() < FEW {
+            for value in rest {
+                *value =
+                    M::truncate(lanes.evaluate_one(L::Point::truncate(value.extend())).extend());
+            }
+        } else {
+            for (point, value) in points.iter_mut().zip(&*rest) {
+                *point = L::Point::truncate(value.extend());
+            }
+            lanes.evaluate::<LARGE>(&mut points);
+            for (value, point) in rest.iter_mut().zip(&points) {
+                *value = M::truncate(point.extend());
+            }
+        }
+    }
+}
+
+/// Checks a family's lanes against its single points, at every level that this machine has.
+#[cfg(any(feature = "engine", test))]
+pub fn check<L: Lanes>(lanes: &L, last: u64, what: &str) {
+    const LENGTHS: [u64; 12] =
+        [0, 1, FEW as u64 - 1, FEW as u64, 31, 32, 33, 255, 256, 257, 511, 700];
+    for level in SimdLevel::all() {
+        for first in [0, 1, last / 3, last - last.min(700), last] {
+            for len in LENGTHS.map(|len| len.min(last - first + 1)) {
+                let points = (0..len).map(|k| first + k);
+                let expected: Vec<u64> = points
+                    .clone()
+                    .map(|x| lanes.evaluate_one(L::Point::truncate(x)).extend())
+                    .collect();
+                let what = format!("{what}, {}, {len} from {first}", level.name());
+                let mut wide = vec![u64::MAX; len as usize];
+                run_at(level, lanes, first, &mut wide);
+                assert_eq!(wide, expected, "{what}: run");
+                let mut own = vec![L::Point::ZERO; len as usize];
+                run_at(level, lanes, first, &mut own);
+                assert!(own.iter().map(|x| x.extend()).eq(expected.clone()), "{what}: run, narrow");
+                let mut own: Vec<L::Point> = points.rev().map(L::Point::truncate).collect();
+                each_at(level, lanes, &mut own);
+                own.reverse();
+                assert!(own.iter().map(|x| x.extend()).eq(expected), "{what}: each");
+            }
+        }
+    }
+}

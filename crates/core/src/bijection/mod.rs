@@ -1,0 +1,81 @@
+//! Keyed bijections on `[0, n)`, and the combinators that build new ones.
+//!
+//! | family | domain | for |
+//! | --- | --- | --- |
+//! | [`Standard`] | at least the length | the default, which a seed chooses |
+//! | [`VariablePhilox`] | `2^b`, `b` from 2 to 64 | the paper's cipher, exactly |
+//! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good family |
+//! | [`GridFeistel`] | hardly more than the length | one evaluation for each item, at any length |
+//! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
+//! | `Affine` | `2^b`, `b` from 0 to 64 | bit reversal, transposition and similar maps |
+//! | [`Table`] | any | a given permutation, or one drawn exactly |
+//!
+//! | combinator | meaning |
+//! | --- | --- |
+//! | [`Compose`] | one bijection after another |
+//! | [`Inverse`] | the two directions exchanged |
+//! | [`RandomSign`] | for half of the keys, two values exchanged |
+//! | [`CycleWalk`] | restricted to `[0, m)` by walking |
+//! | [`BlockShuffle`] | whole blocks, then the items of a few blocks at a time |
+//!
+//! # Words
+//!
+//! A family's word is part of its type, with `u64` as the default: `VariablePhilox<24>` is a
+//! `Bijection<u64>` and `VariablePhilox<24, u32>` a `Bijection<u32>`. If one type implemented both,
+//! every call of `last()` on it would be ambiguous, and a width of 40 bits would break the
+//! requirements in 32-bit words. Constructors exist for `u64`; `to_word` checks the width and
+//! converts.
+
+#[cfg(feature = "alloc")]
+mod block_shuffle;
+mod compose;
+mod cycle_walk;
+#[cfg(feature = "alloc")]
+pub(crate) mod device;
+pub(crate) mod from_seed;
+mod grid_feistel;
+mod inverse;
+#[doc(hidden)]
+#[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
+pub mod lanes;
+mod lcg;
+pub(crate) mod mul_xorshift;
+#[cfg(feature = "alloc")]
+pub(crate) mod passes;
+mod pointers;
+mod random_sign;
+#[cfg(feature = "alloc")]
+pub(crate) mod standard;
+#[cfg(feature = "alloc")]
+pub(crate) mod table;
+pub(crate) mod traits;
+mod variable_philox;
+#[cfg(feature = "alloc")]
+mod verify;
+#[cfg(not(feature = "alloc"))]
+pub(crate) mod without_alloc;
+
+#[cfg(feature = "alloc")]
+pub use block_shuffle::{BlockShuffle, BlockWindow};
+pub use compose::Compose;
+pub use cycle_walk::CycleWalk;
+#[cfg(feature = "alloc")]
+pub(crate) use device::DeviceSource;
+pub(crate) use from_seed::FromSeed;
+pub use grid_feistel::GridFeistel;
+pub use inverse::Inverse;
+pub use lcg::Lcg;
+pub use mul_xorshift::MulXorshift;
+#[cfg(feature = "alloc")]
+pub(crate) use passes::Passes;
+pub use random_sign::RandomSign;
+#[cfg(feature = "alloc")]
+pub use standard::Standard;
+#[cfg(feature = "alloc")]
+pub use table::Table;
+pub(crate) use traits::{Bijection, Trusted, TrustedBijection};
+pub use variable_philox::VariablePhilox;
+#[cfg(feature = "alloc")]
+pub use verify::verify;
+#[cfg(not(feature = "alloc"))]
+pub(crate) use without_alloc::{DeviceSource, Passes};

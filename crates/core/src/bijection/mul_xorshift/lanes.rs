@@ -1,0 +1,187 @@
+//! A [`MulXorshift`] on many points at once, in the narrowest lanes that hold the domain: a vector
+//! holds twice as many words of half the width.
+
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Vectored;
+use super::definition::MulXorshift;
+use super::round::Round;
+#[cfg(not(target_arch = "x86_64"))]
+use crate::bijection::lanes::Lane as Vectored;
+use crate::bijection::lanes::{BLOCK, Lane, Lanes, uncounted};
+#[cfg(target_arch = "x86_64")]
+use crate::word::Index;
+use crate::word::Word;
+
+/// The rounds, in the order in which they are applied.
+pub(super) struct Rounds<'a, const INVERSE: bool, N, L, const ROUNDS: usize> {
+    cipher: &'a MulXorshift<ROUNDS, N>,
+    rounds: [Round<L>; ROUNDS],
+    /// The xorshift before the first round.
+    outer: Round<L>,
+    mask: L,
+}
+
+impl<'a, const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize>
+    Rounds<'a, INVERSE, N, L, ROUNDS>
+{
+    pub(super) fn new(cipher: &'a MulXorshift<ROUNDS, N>) -> Self {
+        let mask = L::truncate(u64::low_mask(cipher.bits));
+        let round = |multiplier: N, increment: N, odd| {
+            let shift = cipher.shift(odd);
+            Round {
+                multiplier: L::truncate(multiplier.widen()),
+                increment: L::truncate(increment.widen()),
+                shift,
+                mask: mask >> shift,
+            }
+        };
+        let multipliers = if INVERSE { &cipher.undo } else { &cipher.multipliers };
+        let rounds = core::array::from_fn(|k| {
+            let k = if INVERSE { ROUNDS - 1 - k } else { k };
+            round(multipliers[k], cipher.increments[k], k % 2 == 1)
+        });
+        Self { cipher, rounds, outer: round(N::ONE, N::ZERO, true), mask }
+    }
+}
+
+#[inline(always)]
+fn forward<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
+    for x in &mut *lanes {
+        *x = outer.xorshift(*x);
+    }
+    for round in rounds {
+        for x in &mut *lanes {
+            *x = round.xorshift(x.wrapping_mul(&round.multiplier).wrapping_add(&round.increment));
+        }
+    }
+}
+
+#[inline(always)]
+fn inverse<L: Lane>(rounds: &[Round<L>], outer: Round<L>, lanes: &mut [L]) {
+    for round in rounds {
+        for x in &mut *lanes {
+            *x = round.xorshift(*x).wrapping_sub(&round.increment).wrapping_mul(&round.multiplier);
+        }
+    }
+    for x in lanes {
+        *x = outer.xorshift(*x);
+    }
+}
+
+impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
+    for Rounds<'_, INVERSE, N, L, ROUNDS>
+{
+    type Point = L;
+
+    #[inline(always)]
+    fn evaluate<const LARGE: bool>(&self, points: &mut [L; BLOCK]) {
+        let mut lanes = L::EMPTY;
+        let lanes = lanes.as_mut();
+        let rounds = uncounted(&self.rounds);
+        for points in points.chunks_exact_mut(lanes.len()) {
+            lanes.copy_from_slice(points);
+            if INVERSE {
+                inverse(rounds, self.outer, lanes);
+            } else {
+                forward(rounds, self.outer, lanes);
+            }
+            for (lane, point) in lanes.iter().zip(points) {
+                *point = *lane & self.mask;
+            }
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn run_avx512<M: Index>(&self, first: L, out: &mut [M]) {
+        use crate::bijection::lanes::{FEW, Run};
+
+        if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
+            return Run { lanes: self, first, out }.evaluate::<true>();
+        }
+        // SAFETY: an index of the size of L is an L.
+        let out =
+            unsafe { core::slice::from_raw_parts_mut(out.as_mut_ptr().cast::<L>(), out.len()) };
+        let rounds = uncounted(&self.rounds);
+        let (blocks, rest) = out.split_at_mut(out.len() / L::POINTS * L::POINTS);
+        // SAFETY: the caller promises more features.
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), blocks) };
+        let first = first.further(L::truncate(blocks.len() as u64));
+        if rest.len() < FEW {
+            for (value, k) in rest.iter_mut().zip(0..) {
+                *value = self.evaluate_one(first.further(L::truncate(k)));
+            }
+            return;
+        }
+        let mut lanes = L::EMPTY;
+        let lanes = lanes.as_mut();
+        // SAFETY: the features are the same.
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, Some(first), lanes) };
+        rest.copy_from_slice(&lanes[..rest.len()]);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn each_avx512<M: Index>(&self, values: &mut [M]) {
+        use crate::bijection::lanes::Each;
+
+        if L::POINTS == 0 || size_of::<M>() != size_of::<L>() {
+            return Each { lanes: self, values }.evaluate::<true>();
+        }
+        let (blocks, rest) = values.split_at_mut(values.len() / L::POINTS * L::POINTS);
+        // SAFETY: an index of the size of L is an L.
+        let of_blocks = unsafe {
+            core::slice::from_raw_parts_mut(blocks.as_mut_ptr().cast::<L>(), blocks.len())
+        };
+        let rounds = uncounted(&self.rounds);
+        // SAFETY: the caller promises more features.
+        unsafe { L::evaluate::<INVERSE>(rounds, self.outer, self.mask, None, of_blocks) };
+        Each { lanes: self, values: rest }.evaluate::<true>();
+    }
+
+    #[inline(always)]
+    fn evaluate_one(&self, point: L) -> L {
+        let point = N::wrap(point.extend());
+        let value = if INVERSE { self.cipher.slot(point) } else { self.cipher.value(point) };
+        L::truncate(value.widen())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bijection::Bijection;
+    use crate::bijection::lanes::check;
+
+    fn check_in<L: Vectored, const ROUNDS: usize>(cipher: &MulXorshift<ROUNDS>) {
+        // The largest length for which a run's end still fits a word.
+        let last = cipher.last().min(u64::MAX - 1);
+        let what = format!("{} bits in {} bytes", cipher.bits, size_of::<L>());
+        check(&Rounds::<false, u64, L, ROUNDS>::new(cipher), last, &what);
+        check(&Rounds::<true, u64, L, ROUNDS>::new(cipher), last, &format!("{what}, inverse"));
+    }
+
+    fn check_rounds<const ROUNDS: usize>() {
+        for bits in 2..=64 {
+            let word = |k: usize| (k as u64 + u64::from(bits)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let multipliers = core::array::from_fn(|k| word(2 * k) & !7 | 5);
+            let cipher = MulXorshift::<ROUNDS>::new(bits, multipliers, core::array::from_fn(word));
+            let cipher = cipher.unwrap();
+            // Wider lanes than the engine would choose must give the same values.
+            if bits <= 16 {
+                check_in::<u16, ROUNDS>(&cipher);
+            }
+            if bits <= 32 {
+                check_in::<u32, ROUNDS>(&cipher);
+            }
+            check_in::<u64, ROUNDS>(&cipher);
+        }
+    }
+
+    #[test]
+    fn every_level_gives_what_single_points_give() {
+        check_rounds::<0>();
+        check_rounds::<1>();
+        check_rounds::<8>();
+    }
+}

@@ -1,0 +1,165 @@
+//! [`MulXorshift`]: keyed affine maps alternating with xorshifts.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod definition;
+mod lanes;
+mod round;
+
+pub use definition::MulXorshift;
+
+use self::lanes::Rounds;
+use super::lanes::{each, run};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::base::simd::PerLevel;
+use crate::seed::{BLOCKS, Seed, Words};
+use crate::word::{Index, Word};
+
+impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
+    fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
+        let first = first.widen();
+        match self.bits {
+            ..=16 => run(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), first, out),
+            17..=32 => run(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), first, out),
+            33.. => run(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), first, out),
+        }
+    }
+
+    fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
+        match self.bits {
+            ..=16 => each(&Rounds::<INVERSE, N, u16, ROUNDS>::new(self), values),
+            17..=32 => each(&Rounds::<INVERSE, N, u32, ROUNDS>::new(self), values),
+            33.. => each(&Rounds::<INVERSE, N, u64, ROUNDS>::new(self), values),
+        }
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
+    fn last(&self) -> N {
+        N::low_mask(self.bits)
+    }
+
+    fn forward(&self, slot: N) -> N {
+        self.value(slot)
+    }
+
+    fn inverse(&self, index: N) -> N {
+        self.slot(index)
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        self.run::<false, N>(first, out);
+    }
+
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        self.run::<false, u32>(first, out);
+    }
+
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        self.run::<false, u16>(first, out);
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        self.run::<true, N>(first, out);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        self.run::<true, u32>(first, out);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        let round = match self.bits {
+            ..=16 => PerLevel { portable: 82, avx2: 36, avx512: 20 },
+            17..=32 => PerLevel { portable: 210, avx2: 55, avx512: 27 },
+            33.. => PerLevel { portable: 430, avx2: 200, avx512: 55 },
+        };
+        round.current().saturating_mul(ROUNDS as u32)
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        self.each::<false, N>(values);
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        self.each::<true, N>(values);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.each::<false, u32>(values);
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::new(self).panic_free())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn device_source(&self) -> Option<DeviceSource> {
+        let text = r#"#include "bijection/mul_xorshift.cuh""#;
+        let mut undo_increments = self.increments;
+        for (increment, undo) in undo_increments.iter_mut().zip(self.undo) {
+            *increment = N::ZERO.wrapping_sub(increment.wrapping_mul(undo));
+        }
+        let words = [self.multipliers, self.increments, self.undo, undo_increments];
+        let words = words.into_iter().flatten();
+        let unused = [0; 4].into_iter().take(if ROUNDS == 0 { 4 } else { 0 });
+        let width = DeviceWidth::new(self.bits).words();
+        let params = width.into_iter().chain(words.map(N::widen)).chain(unused);
+        let type_name =
+            format_args!("MulXorshift<{}, {ROUNDS}>", super::device::word_for(self.bits));
+        Some(DeviceSource::own(type_name, text, params))
+    }
+}
+
+#[cfg(feature = "alloc")]
+/// `Width` in gpu/bijection/mul_xorshift.cuh: what a width of 2 to 64 bits means to the device.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceWidth {
+    pub last: u64,
+    pub shifts: [u32; 2],
+    pub below: [u32; 2],
+}
+
+#[cfg(feature = "alloc")]
+impl DeviceWidth {
+    #[doc(hidden)]
+    pub fn new(bits: u32) -> Self {
+        let (last, half) = (u64::low_mask(bits), bits.div_ceil(2));
+        let shifts = [half, half + 1];
+        // Half of the bits at most are left, so they fit.
+        Self { last, shifts, below: shifts.map(|shift| (last >> shift) as u32) }
+    }
+
+    fn words(self) -> [u64; 3] {
+        let pair = |[low, high]: [u32; 2]| super::device::pair(low, high);
+        [self.last, pair(self.shifts), pair(self.below)]
+    }
+}
+
+// SAFETY: every step is a bijection on the words of `bits` bits: an affine map with an odd
+// multiplier, or an xorshift by at least half of the bits, which is its own inverse. `inverse`
+// undoes them in reverse order. The shifts, at most bits / 2 + 2, are below the word's width, since
+// the width is at least 32 and 2 <= bits <= the width. The fields are private to this module, and
+// nothing changes them.
+unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for MulXorshift<ROUNDS, N> {}
+
+impl<const ROUNDS: usize> FromSeed for MulXorshift<ROUNDS> {
+    /// Draws two 64-bit words for each round: the increment, and the multiplier, whose lowest three
+    /// bits become 3 or 5 according to its bit 2. The width is the smallest, and at least 2 bits,
+    /// that holds the length.
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        Self::of_words(len, [[(); 2]; ROUNDS].map(|round| round.map(|()| words.next_u64())))
+    }
+
+    /// What [`from_rng`](Self::from_rng) makes of the seed's stream, whose blocks are computed side
+    /// by side: a round takes the two words of one.
+    fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
+        let (seed, domain) = (seed.into(), Self::key_domain(len));
+        let mut words = [[0; 2]; ROUNDS];
+        for (first, words) in (0..).step_by(BLOCKS).zip(words.chunks_mut(BLOCKS)) {
+            let drawn = seed.stream_words(domain, first);
+            words.copy_from_slice(&drawn.as_chunks().0[..words.len()]);
+        }
+        Self::of_words(len, words)
+    }
+}

@@ -1,0 +1,83 @@
+//! Pointers to bijections, which are bijections.
+
+#[cfg(feature = "alloc")]
+use alloc::{boxed::Box, sync::Arc};
+
+use super::{Bijection, DeviceSource, Passes, Trusted, TrustedBijection};
+use crate::error::Error;
+use crate::word::Word;
+
+/// Forwards every method of [`Bijection`] to a pointer's target.
+macro_rules! forward_bijection {
+    ($($pointer:ty),*) => {$(
+        impl<N: Word, B: Bijection<N> + ?Sized> Bijection<N> for $pointer {
+            fn last(&self) -> N {
+                (**self).last()
+            }
+            fn forward(&self, slot: N) -> N {
+                (**self).forward(slot)
+            }
+            fn inverse(&self, index: N) -> N {
+                (**self).inverse(index)
+            }
+            fn forward_run(&self, first: N, out: &mut [N]) {
+                (**self).forward_run(first, out);
+            }
+            fn inverse_run(&self, first: N, out: &mut [N]) {
+                (**self).inverse_run(first, out);
+            }
+            fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+                (**self).forward_run_u32(first, out);
+            }
+            fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+                (**self).forward_run_u16(first, out);
+            }
+            fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+                (**self).inverse_run_u32(first, out);
+            }
+            fn evaluation_picoseconds(&self) -> u32 {
+                (**self).evaluation_picoseconds()
+            }
+            fn forward_each(&self, values: &mut [N]) {
+                (**self).forward_each(values);
+            }
+            fn inverse_each(&self, values: &mut [N]) {
+                (**self).inverse_each(values);
+            }
+            fn forward_each_u32(&self, values: &mut [u32]) {
+                (**self).forward_each_u32(values);
+            }
+            fn trusted(&self) -> Option<Trusted<'_, N>> {
+                (**self).trusted()
+            }
+            fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
+                (**self).uncompacted()
+            }
+            fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
+                (**self).passes()
+            }
+            fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+                (**self).build_indexes(is_asked)
+            }
+            fn device_source(&self) -> Option<DeviceSource> {
+                (**self).device_source()
+            }
+        }
+    )*};
+}
+
+forward_bijection!(&B);
+#[cfg(feature = "alloc")]
+forward_bijection!(Box<B>, Arc<B>);
+
+// SAFETY: the reference passes every call on to B, which keeps the requirements, and nobody can
+// change B while it is shared.
+unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for &B {}
+#[cfg(feature = "alloc")]
+// SAFETY: the box passes every call on to B. All methods take `&self`, through which a B that keeps
+// the requirements always returns the same values.
+unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for Box<B> {}
+#[cfg(feature = "alloc")]
+// SAFETY: the `Arc` passes every call on to B. Its other owners can only share B as well, and
+// sharing does not change what a trusted bijection returns.
+unsafe impl<N: Word, B: TrustedBijection<N> + ?Sized> TrustedBijection<N> for Arc<B> {}

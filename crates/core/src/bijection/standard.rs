@@ -1,0 +1,125 @@
+//! [`Standard`]: the family from which a plain seed chooses, and the rule for small lengths.
+
+use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Table, Trusted, TrustedBijection};
+use crate::seed::{KeyDomain, Seed, Words};
+
+/// The default family, which `Permutation::new` and
+/// `par_bijective_shuffle` use.
+///
+/// Up to [`EXACT_MAX`](Self::EXACT_MAX) items the permutation is drawn exactly, as a [`Table`]; for
+/// more it is a [`MulXorshift`] of 10 rounds. The default is not the paper's cipher, since
+/// `MulXorshift` passes every test and costs less.
+/// [`VariablePhilox`](crate::bijection::VariablePhilox) is available by name. The rule is part of
+/// the stable values, and `docs/quality.md` has the evidence for it and the margin.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// assert_eq!(Standard::from_seed(100, 42).last(), 99);
+/// assert_eq!(Standard::from_seed(1000, 42).last(), 1023);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Standard(Kind);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "a box would cost an allocation a shuffle")]
+enum Kind {
+    Exact(Table),
+    Cipher(StandardCipher),
+}
+
+/// The family for lengths above [`Standard::EXACT_MAX`].
+pub type StandardCipher = MulXorshift<10>;
+
+impl Standard {
+    /// The largest length for which the permutation is drawn exactly.
+    ///
+    /// On very few bits no cipher is uniform enough: this one fails on 4 bits and needs 7 rounds on
+    /// 5 (`docs/quality.md`), and lengths up to 256 take at most 8 bits. A table of that size is
+    /// small and quick to draw.
+    pub const EXACT_MAX: u64 = 256;
+
+    fn inner(&self) -> &dyn TrustedBijection {
+        match &self.0 {
+            Kind::Exact(table) => table,
+            Kind::Cipher(cipher) => cipher,
+        }
+    }
+}
+
+impl Bijection for Standard {
+    fn last(&self) -> u64 {
+        self.inner().last()
+    }
+    fn forward(&self, slot: u64) -> u64 {
+        self.inner().forward(slot)
+    }
+    fn inverse(&self, index: u64) -> u64 {
+        self.inner().inverse(index)
+    }
+    fn forward_run(&self, first: u64, out: &mut [u64]) {
+        self.inner().forward_run(first, out);
+    }
+    fn inverse_run(&self, first: u64, out: &mut [u64]) {
+        self.inner().inverse_run(first, out);
+    }
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.inner().forward_run_u32(first, out);
+    }
+    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
+        self.inner().forward_run_u16(first, out);
+    }
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        self.inner().inverse_run_u32(first, out);
+    }
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.inner().evaluation_picoseconds()
+    }
+    fn forward_each(&self, values: &mut [u64]) {
+        self.inner().forward_each(values);
+    }
+    fn inverse_each(&self, values: &mut [u64]) {
+        self.inner().inverse_each(values);
+    }
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.inner().forward_each_u32(values);
+    }
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        Some(Trusted::new(self).panic_free())
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        self.inner().device_source()
+    }
+}
+
+// SAFETY: each kind passes every call on to a bijection that is trusted, and the kind never
+// changes.
+unsafe impl TrustedBijection for Standard {}
+
+impl FromSeed for Standard {
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        Self(if len <= Self::EXACT_MAX {
+            Kind::Exact(Table::from_words(len, words))
+        } else {
+            Kind::Cipher(StandardCipher::from_words(len, words))
+        })
+    }
+
+    fn from_seed(len: u64, seed: impl Into<Seed>) -> Self {
+        Self(if len <= Self::EXACT_MAX {
+            Kind::Exact(Table::from_seed(len, seed))
+        } else {
+            Kind::Cipher(StandardCipher::from_seed(len, seed))
+        })
+    }
+
+    fn key_domain(len: u64) -> KeyDomain {
+        if len <= Self::EXACT_MAX {
+            Table::key_domain(len)
+        } else {
+            StandardCipher::key_domain(len)
+        }
+    }
+}

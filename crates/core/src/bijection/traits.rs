@@ -1,0 +1,480 @@
+//! [`Bijection`], and [`TrustedBijection`], the marker by which an author vouches for one.
+//!
+//! `forward_each` and `inverse_each` stand beside the methods for runs because of compositions. A
+//! composition evaluates its first part on consecutive slots, but its second part on whatever
+//! values the first returns. Without a method for arbitrary points the second part could never be
+//! vectorised.
+//!
+//! Trust is asked for at run time: [`Bijection::trusted`] returns the bijection as a [`Trusted`],
+//! and only a [`TrustedBijection`] can become one. Rust has no specialisation, so a generic
+//! function cannot ask whether a type has a marker, and a `Box<dyn Bijection>` should be able to
+//! skip the check, too. Combinators are rebuilt from their parts' trusted forms by their checked
+//! constructors.
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+use core::fmt;
+
+use super::{DeviceSource, Passes};
+use crate::base::check::check_length;
+use crate::error::Error;
+use crate::word::Word;
+
+/// A bijection on the domain `[0, n)`: a permutation of `n` points that any processor can evaluate
+/// at any point independently.
+///
+/// Implement [`last`](Self::last), [`forward`](Self::forward) and [`inverse`](Self::inverse); that
+/// is enough for every back end that runs on the CPU. The trait is object safe. `&B`, `Box<B>` and
+/// `Arc<B>` are bijections, also for `B = dyn Bijection<u64>`.
+///
+/// # Requirements
+///
+/// With `n = last() + 1`, for every `x < n`:
+///
+/// * `last()` always returns the same value;
+/// * `forward(x)` and `inverse(x)` are below `n` and depend on `x` alone;
+/// * `inverse(forward(x)) = x`, from which `forward(inverse(x)) = x` follows;
+/// * the methods for runs and slices agree with those for single points; `trusted` and
+///   `device_source`, if they return anything, return the same map; and what `uncompacted` and
+///   `passes` return compacts to the same permutations.
+///
+/// The values for `x >= n` are unspecified. The families of this crate do not panic there.
+///
+/// The trait is safe, so code that uses it must not rely on these requirements for memory safety.
+/// Before the crate moves items by a bijection, it checks the whole permutation. If the values
+/// below the length are not a permutation, it returns
+/// [`Error::NotABijection`](crate::Error::NotABijection), with every item still in its place. An
+/// implementation that is proved right may skip the check with [`TrustedBijection`]. The engines do
+/// not check what they do not need, such as whether `inverse` fits `forward`. Call
+/// [`verify()`](crate::bijection::verify()) in a test to check everything.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// /// Counts backwards.
+/// struct Backwards {
+///     last: u64,
+/// }
+///
+/// impl Bijection for Backwards {
+///     fn last(&self) -> u64 {
+///         self.last
+///     }
+///     fn forward(&self, slot: u64) -> u64 {
+///         self.last - slot
+///     }
+///     fn inverse(&self, index: u64) -> u64 {
+///         self.last - index
+///     }
+/// }
+///
+/// let mut v = [1, 2, 3, 4, 5];
+/// v.par_bijective_shuffle_with(&Backwards { last: 9 })?;
+/// assert_eq!(v, [5, 4, 3, 2, 1]);
+/// # Ok::<(), Error>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a bijection on words of type `{N}`",
+    label = "not a bijection",
+    note = "a seed goes to the method without `_with`, such as `par_bijective_shuffle(42)`, or to one \
+            that ends in `_by_seed`, such as `Workspace::shuffle_by_seed(42, ..)`"
+)]
+pub trait Bijection<N: Word = u64>: Send + Sync {
+    /// The last point of the domain, `n - 1`, so that a domain of `2^64` points can be expressed.
+    fn last(&self) -> N;
+
+    /// The value at a slot: the index of the item that goes there.
+    fn forward(&self, slot: N) -> N;
+
+    /// The slot whose value is the given index.
+    fn inverse(&self, index: N) -> N;
+
+    /// Writes `forward(first + k)` to `out[k]`. All of these slots are in the domain.
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        let mut slot = first;
+        for value in out {
+            *value = self.forward(slot);
+            slot = slot.wrapping_add(N::ONE);
+        }
+    }
+
+    /// Writes `inverse(first + k)` to `out[k]`. All of these indexes are in the domain.
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        let mut index = first;
+        for value in out {
+            *value = self.inverse(index);
+            index = index.wrapping_add(N::ONE);
+        }
+    }
+
+    /// Writes `forward(first + k)` to `out[k]` as 32-bit words, for a domain of at most `2^32`
+    /// points. All of these slots are in the domain.
+    ///
+    /// The engines call this where they can, since it halves the memory traffic. The default calls
+    /// [`forward_run`](Self::forward_run).
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        narrow_run(first, out, |first, run| self.forward_run(first, run));
+    }
+
+    /// Writes `forward(first + k)` to `out[k]` as 16-bit words, for a domain of at most `2^16`
+    /// points. All of these slots are in the domain.
+    ///
+    /// The CPU engine calls this for short lengths, since a vector holds twice as many words of 16
+    /// bits as of 32. The default calls [`forward_run_u32`](Self::forward_run_u32). There is no
+    /// such method for inverses, which the engine evaluates in runs for longer lengths only.
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        let mut wide = [0; 256];
+        let mut first = first;
+        for out in out.chunks_mut(wide.len()) {
+            let wide = &mut wide[..out.len()];
+            self.forward_run_u32(first, wide);
+            for (narrow, &mut value) in out.iter_mut().zip(wide) {
+                *narrow = value as u16;
+            }
+            first = first.wrapping_add(N::wrap(out.len() as u64));
+        }
+    }
+
+    /// Writes `inverse(first + k)` to `out[k]` as 32-bit words, like
+    /// [`forward_run_u32`](Self::forward_run_u32).
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        narrow_run(first, out, |first, run| self.inverse_run(first, run));
+    }
+
+    /// Replaces each value `x` with `forward(x)`.
+    fn forward_each(&self, values: &mut [N]) {
+        for value in values {
+            *value = self.forward(*value);
+        }
+    }
+
+    /// Replaces each value `x` with `inverse(x)`.
+    fn inverse_each(&self, values: &mut [N]) {
+        for value in values {
+            *value = self.inverse(*value);
+        }
+    }
+
+    /// Replaces each value `x` with `forward(x)`, for a domain of at most `2^32` points.
+    ///
+    /// The CPU engine calls this to undo a shuffle in place, where it knows which slots have an
+    /// item. The default calls [`forward_each`](Self::forward_each). There is no such method for
+    /// inverses, which the engine needs at consecutive indexes only, but to undo a shuffle by an
+    /// [`Inverse`](crate::bijection::Inverse).
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        let mut wide = [N::ZERO; 256];
+        for values in values.chunks_mut(wide.len()) {
+            let wide = &mut wide[..values.len()];
+            for (wide, &value) in wide.iter_mut().zip(&*values) {
+                *wide = N::wrap(u64::from(value));
+            }
+            self.forward_each(wide);
+            for (value, wide) in values.iter_mut().zip(&*wide) {
+                *value = wide.widen() as u32;
+            }
+        }
+    }
+
+    /// An estimate of the time for one evaluation, in picoseconds, when one core evaluates a long
+    /// run.
+    ///
+    /// It is a hint, by which the engines decide whether to evaluate every slot or every index. It
+    /// is not measured at run time: if it were, the same call would take different ways on
+    /// different days, and a benchmark of it would mean little. The default is right for a cipher
+    /// that is evaluated point by point.
+    #[doc(hidden)]
+    fn evaluation_picoseconds(&self) -> u32 {
+        10_000
+    }
+
+    /// The same bijection as one that its author vouches for, or `None`, the default, if it has to
+    /// be checked. [`TrustedBijection`] shows how to override it.
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        None
+    }
+
+    /// A bijection on more points that compacts to the same permutation as this one, for every
+    /// length up to this one's number of points; or `None`, the default.
+    ///
+    /// It is for a bijection that is itself a compaction, such as a `Permutation`, whose values
+    /// have to be searched for. The CPU engine then compacts the larger bijection once, instead of
+    /// evaluating this one.
+    fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
+        None
+    }
+
+    /// The compactions that, one after the other, move as many items as this bijection has points
+    /// just as it does; or `None`, the default, if it is better evaluated as it is.
+    ///
+    /// It is for a bijection that is made of compactions, such as the
+    /// composition of two permutations, whose values have to be
+    /// searched for. The engines then move the items several times, each time by a bijection whose
+    /// values they need not search for. All of these bijections are trusted, and free of panics.
+    fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
+        None
+    }
+
+    /// Builds what the methods that evaluate would build when they are first called and, since they
+    /// cannot return an error, panic without: the indexes of permutations within this bijection.
+    /// Those that take long are built only if that `is_asked` for.
+    ///
+    /// # Errors
+    ///
+    /// As `Permutation::try_get`.
+    #[doc(hidden)]
+    fn build_indexes(&self, _is_asked: bool) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The bijection in CUDA C++, or `None`, the default, if it runs on the CPU only. Without a
+    /// source, a GPU engine returns [`GpuError::NoSource`](crate::GpuError::NoSource). The engine
+    /// checks that the device code's values are a permutation, as it does for the Rust methods, but
+    /// not that it is the same permutation. The author of the text promises that it does no harm;
+    /// see [`DeviceSource::new`].
+    fn device_source(&self) -> Option<DeviceSource> {
+        None
+    }
+}
+
+/// Makes a run of 32-bit words from runs in another word.
+fn narrow_run<N: Word>(first: N, out: &mut [u32], run: impl Fn(N, &mut [N])) {
+    let mut wide = [N::ZERO; 256];
+    let mut first = first;
+    for out in out.chunks_mut(wide.len()) {
+        let wide = &mut wide[..out.len()];
+        run(first, wide);
+        for (narrow, value) in out.iter_mut().zip(&*wide) {
+            *narrow = value.widen() as u32;
+        }
+        first = first.wrapping_add(N::wrap(out.len() as u64));
+    }
+}
+
+/// A bijection whose author vouches for it, so that items may be moved by it without a check.
+///
+/// The check costs a pass over the permutation's indexes, and one bit of memory for each item. To
+/// skip it, implement this trait and return the bijection from [`Bijection::trusted`]:
+///
+/// ```
+/// use bijective_shuffle::{Bijection, Trusted, TrustedBijection};
+///
+/// struct Backwards {
+///     last: u64,
+/// }
+///
+/// impl Bijection for Backwards {
+///     fn last(&self) -> u64 {
+///         self.last
+///     }
+///     fn forward(&self, slot: u64) -> u64 {
+///         self.last.wrapping_sub(slot)
+///     }
+///     fn inverse(&self, index: u64) -> u64 {
+///         self.last.wrapping_sub(index)
+///     }
+///     fn trusted(&self) -> Option<Trusted<'_>> {
+///         Some(Trusted::new(self))
+///     }
+/// }
+///
+/// // SAFETY: on [0, last] the map is x -> last - x, its own inverse; it never panics.
+/// unsafe impl TrustedBijection for Backwards {}
+/// ```
+///
+/// # Safety
+///
+/// The [requirements](Bijection#requirements) hold without exception, for as long as a value lives,
+/// for every value of the type that safe code can make. They hold for every method that the type
+/// overrides, including the runs in both directions and those in 16 and 32 bits, and for the
+/// functions of its [`device_source`](Bijection::device_source). Engines rely on each of these for
+/// memory safety. A method may panic.
+///
+/// `Inverse` and `RandomSign` of a trusted bijection are trusted. `Compose` and `CycleWalk` depend
+/// on a check of their parts, so only their [`trusted`](Bijection::trusted) forms, made of checked
+/// parts, are. A blanket implementation for trusted parts would be unsound: one type may be trusted
+/// in two words with different domains, and a clone may have a different domain from its original.
+///
+/// # Examples
+///
+/// Vouching takes the keyword `unsafe`, so nobody does it by accident:
+///
+/// ```compile_fail,E0200
+/// use bijective_shuffle::{Bijection, TrustedBijection};
+///
+/// struct Identity;
+///
+/// impl Bijection for Identity {
+///     fn last(&self) -> u64 { u64::MAX }
+///     fn forward(&self, slot: u64) -> u64 { slot }
+///     fn inverse(&self, index: u64) -> u64 { index }
+/// }
+///
+/// impl TrustedBijection for Identity {}
+/// ```
+pub unsafe trait TrustedBijection<N: Word = u64>: Bijection<N> {}
+
+/// A [`TrustedBijection`] of any type.
+///
+/// Code that moves items without a check asks a bijection for its [`trusted`](Bijection::trusted)
+/// form and from then on evaluates only that, never the original. So a bijection that returns a
+/// different one there does no harm.
+pub struct Trusted<'a, N: Word = u64> {
+    inner: Inner<'a, N>,
+    is_panic_free: bool,
+}
+
+enum Inner<'a, N: Word> {
+    Borrowed(&'a dyn TrustedBijection<N>),
+    #[cfg(feature = "alloc")]
+    Owned(Box<dyn TrustedBijection<N> + 'a>),
+}
+
+impl<'a, N: Word> Trusted<'a, N> {
+    /// Wraps a reference.
+    ///
+    /// Only a [`TrustedBijection`] can be wrapped:
+    ///
+    /// ```compile_fail,E0277
+    /// use bijective_shuffle::{Bijection, Trusted};
+    ///
+    /// struct Identity;
+    ///
+    /// impl Bijection for Identity {
+    ///     fn last(&self) -> u64 { u64::MAX }
+    ///     fn forward(&self, slot: u64) -> u64 { slot }
+    ///     fn inverse(&self, index: u64) -> u64 { index }
+    ///     fn trusted(&self) -> Option<Trusted<'_>> { Some(Trusted::new(self)) }
+    /// }
+    /// ```
+    pub fn new<B: TrustedBijection<N>>(bijection: &'a B) -> Self {
+        Self { inner: Inner::Borrowed(bijection), is_panic_free: false }
+    }
+
+    #[cfg(feature = "alloc")]
+    /// Wraps a value. Combinators use this to rebuild themselves from their parts' trusted forms.
+    pub fn from_owned<B: TrustedBijection<N> + 'a>(bijection: B) -> Self {
+        Self { inner: Inner::Owned(Box::new(bijection)), is_panic_free: false }
+    }
+
+    /// Says that no method of the bijection panics, as is so for every family of this crate. Then
+    /// items may be moved in place, where a panic could not be undone.
+    ///
+    /// If a method panics nevertheless while items are moved in place, the program is aborted.
+    ///
+    /// ```
+    /// # use bijective_shuffle::prelude::*;
+    /// # use bijective_shuffle::{Trusted, TrustedBijection};
+    /// # struct Backwards { last: u64 }
+    /// # impl Bijection for Backwards {
+    /// #     fn last(&self) -> u64 { self.last }
+    /// #     fn forward(&self, slot: u64) -> u64 { self.last.wrapping_sub(slot) }
+    /// #     fn inverse(&self, index: u64) -> u64 { self.last.wrapping_sub(index) }
+    /// // In `impl Bijection for Backwards`:
+    /// fn trusted(&self) -> Option<Trusted<'_>> {
+    ///     Some(Trusted::new(self).panic_free())
+    /// }
+    /// # }
+    /// # // SAFETY: on [0, last] the map is x -> last - x, its own inverse; it never panics.
+    /// # unsafe impl TrustedBijection for Backwards {}
+    /// # assert!(Backwards { last: 9 }.trusted().is_some());
+    /// ```
+    #[must_use]
+    pub fn panic_free(self) -> Self {
+        self.panic_free_if(true)
+    }
+
+    /// [`panic_free`](Self::panic_free), if all parts are.
+    #[doc(hidden)]
+    pub fn panic_free_if(self, are_parts: bool) -> Self {
+        Self { is_panic_free: are_parts, ..self }
+    }
+
+    /// Whether no method of the bijection panics.
+    #[doc(hidden)]
+    pub fn is_panic_free(&self) -> bool {
+        self.is_panic_free
+    }
+
+    #[cfg(feature = "alloc")]
+    /// The compaction to a length, as a pass; `None` if the domain is smaller or a method may
+    /// panic.
+    #[doc(hidden)]
+    pub fn compacted_to(self, len: u64) -> Option<Passes<Self>> {
+        let serves = self.is_panic_free && check_length(len, self.last().widen()).is_ok();
+        serves.then(|| Passes::one(self, len))
+    }
+
+    fn get(&self) -> &dyn TrustedBijection<N> {
+        match &self.inner {
+            Inner::Borrowed(bijection) => *bijection,
+            #[cfg(feature = "alloc")]
+            Inner::Owned(bijection) => &**bijection,
+        }
+    }
+}
+
+impl<N: Word> Bijection<N> for Trusted<'_, N> {
+    fn last(&self) -> N {
+        self.get().last()
+    }
+    fn forward(&self, slot: N) -> N {
+        self.get().forward(slot)
+    }
+    fn inverse(&self, index: N) -> N {
+        self.get().inverse(index)
+    }
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        self.get().forward_run(first, out);
+    }
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        self.get().inverse_run(first, out);
+    }
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        self.get().forward_run_u32(first, out);
+    }
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        self.get().forward_run_u16(first, out);
+    }
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        self.get().inverse_run_u32(first, out);
+    }
+    fn evaluation_picoseconds(&self) -> u32 {
+        self.get().evaluation_picoseconds()
+    }
+    fn forward_each(&self, values: &mut [N]) {
+        self.get().forward_each(values);
+    }
+    fn inverse_each(&self, values: &mut [N]) {
+        self.get().inverse_each(values);
+    }
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.get().forward_each_u32(values);
+    }
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        let (inner, is_panic_free) = (Inner::Borrowed(self.get()), self.is_panic_free);
+        Some(Trusted { inner, is_panic_free })
+    }
+    fn uncompacted(&self) -> Option<&dyn Bijection<N>> {
+        self.get().uncompacted()
+    }
+    fn passes(&self) -> Option<Passes<Trusted<'_, N>>> {
+        self.get().passes()
+    }
+    fn build_indexes(&self, is_asked: bool) -> Result<(), Error> {
+        self.get().build_indexes(is_asked)
+    }
+    fn device_source(&self) -> Option<DeviceSource> {
+        self.get().device_source()
+    }
+}
+
+// SAFETY: every call goes to the wrapped bijection, which the constructors require to be trusted.
+unsafe impl<N: Word> TrustedBijection<N> for Trusted<'_, N> {}
+
+impl<N: Word> fmt::Debug for Trusted<'_, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trusted").field("last", &self.last()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,247 @@
+//! [`VariablePhilox`]: the cipher of Mitchell, Stokes, Frank and Holmes, *Bandwidth-Optimal Random
+//! Shuffling for GPUs*, ACM TOPC 9(1), 2022, section 3.2 and listing 1.
+
+mod lanes;
+mod split;
+
+use core::marker::PhantomData;
+
+use self::lanes::Rounds;
+use self::split::Split;
+use super::lanes::{each, run};
+use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use crate::base::check::check_bits;
+use crate::base::simd::PerLevel;
+use crate::error::Error;
+use crate::seed::Words;
+use crate::word::{Index, Word, bits_for};
+
+/// VariablePhilox: a Feistel-like cipher on `2^b` points, for every `b` from 2 to 64.
+///
+/// A point is split into a left half of `floor(b / 2)` bits and a right half of `ceil(b / 2)`. Each
+/// round multiplies the left half by a fixed odd constant. The low bits of the product become the
+/// new right half; if `b` is odd, the extra bit of the old right half is shifted in below them. The
+/// high word of the product, xored with the round's key and the right half, becomes the new left
+/// half. 24 rounds are the paper's choice.
+///
+/// The map is the paper's, and so that of `thrust::shuffle_copy` with the same keys. On its whole
+/// domain it is always an even permutation (for `b >= 4`); add a
+/// [`RandomSign`](crate::bijection::RandomSign) to correct that.
+///
+/// # Examples
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let keys = core::array::from_fn(|k| (k as u32).wrapping_mul(0x9E37_79B9));
+/// let f = VariablePhilox::<24>::from_keys(10, keys);
+/// assert_eq!(f.last(), 1023);
+/// assert_eq!(f.inverse(f.forward(700)), 700);
+///
+/// // The same in 32-bit words.
+/// let narrow: VariablePhilox<24, u32> = f.to_word()?;
+/// assert_eq!(u64::from(narrow.forward(700)), f.forward(700));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VariablePhilox<const ROUNDS: usize = 24, N = u64> {
+    bits: u32,
+    keys: [u32; ROUNDS],
+    word: PhantomData<N>,
+}
+
+impl<const ROUNDS: usize> VariablePhilox<ROUNDS> {
+    /// The smallest width, in bits: each half needs one.
+    pub const MIN_BITS: u32 = 2;
+
+    /// The cipher on `2^bits` points with the given round keys.
+    ///
+    /// # Panics
+    ///
+    /// If `bits` is not from 2 to 64. [`try_from_keys`](Self::try_from_keys) returns an error
+    /// instead.
+    #[track_caller]
+    pub fn from_keys(bits: u32, keys: [u32; ROUNDS]) -> Self {
+        match Self::try_from_keys(bits, keys) {
+            Ok(cipher) => cipher,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// The cipher on `2^bits` points with the given round keys.
+    ///
+    /// # Errors
+    ///
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if `bits` is not
+    /// from 2 to 64.
+    pub fn try_from_keys(bits: u32, keys: [u32; ROUNDS]) -> Result<Self, Error> {
+        check_bits::<u64>(bits, Self::MIN_BITS)?;
+        Ok(Self { bits, keys, word: PhantomData })
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> VariablePhilox<ROUNDS, N> {
+    /// The width of the domain in bits.
+    pub const fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// The round keys.
+    pub const fn keys(&self) -> &[u32; ROUNDS] {
+        &self.keys
+    }
+
+    /// The same map in words of another width.
+    ///
+    /// # Errors
+    ///
+    /// [`BijectionError::BitsOutOfRange`](crate::BijectionError::BitsOutOfRange) if the domain does
+    /// not fit the word.
+    pub fn to_word<M: Word>(&self) -> Result<VariablePhilox<ROUNDS, M>, Error> {
+        check_bits::<M>(self.bits, VariablePhilox::<ROUNDS>::MIN_BITS)?;
+        Ok(VariablePhilox { bits: self.bits, keys: self.keys, word: PhantomData })
+    }
+
+    fn split(&self) -> Split {
+        Split::new(self.bits)
+    }
+
+    fn run<const INVERSE: bool, M: Index>(&self, first: N, out: &mut [M]) {
+        let (split, keys, first) = (self.split(), &self.keys, first.widen());
+        if self.bits <= u32::BITS {
+            run(&Rounds::<INVERSE, u16>::new(split, keys), first, out);
+        } else {
+            run(&Rounds::<INVERSE, u32>::new(split, keys), first, out);
+        }
+    }
+
+    fn each<const INVERSE: bool, M: Index>(&self, values: &mut [M]) {
+        let (split, keys) = (self.split(), &self.keys);
+        if self.bits <= u32::BITS {
+            each(&Rounds::<INVERSE, u16>::new(split, keys), values);
+        } else {
+            each(&Rounds::<INVERSE, u32>::new(split, keys), values);
+        }
+    }
+}
+
+impl<const ROUNDS: usize, N: Word> Bijection<N> for VariablePhilox<ROUNDS, N> {
+    fn last(&self) -> N {
+        N::low_mask(self.bits)
+    }
+
+    fn forward(&self, slot: N) -> N {
+        N::wrap(self.split().forward(slot.widen(), &self.keys))
+    }
+
+    fn inverse(&self, index: N) -> N {
+        N::wrap(self.split().inverse(index.widen(), &self.keys))
+    }
+
+    fn forward_run(&self, first: N, out: &mut [N]) {
+        self.run::<false, N>(first, out);
+    }
+
+    fn inverse_run(&self, first: N, out: &mut [N]) {
+        self.run::<true, N>(first, out);
+    }
+
+    fn forward_run_u32(&self, first: N, out: &mut [u32]) {
+        self.run::<false, u32>(first, out);
+    }
+
+    fn forward_run_u16(&self, first: N, out: &mut [u16]) {
+        self.run::<false, u16>(first, out);
+    }
+
+    fn inverse_run_u32(&self, first: N, out: &mut [u32]) {
+        self.run::<true, u32>(first, out);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        let round = match self.bits {
+            ..=32 => PerLevel { portable: 137, avx2: 72, avx512: 32 },
+            33.. => PerLevel { portable: 360, avx2: 120, avx512: 52 },
+        };
+        round.current().saturating_mul(ROUNDS as u32)
+    }
+
+    fn forward_each(&self, values: &mut [N]) {
+        self.each::<false, N>(values);
+    }
+
+    fn inverse_each(&self, values: &mut [N]) {
+        self.each::<true, N>(values);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        self.each::<false, u32>(values);
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_, N>> {
+        Some(Trusted::new(self).panic_free())
+    }
+
+    #[cfg(feature = "alloc")]
+    fn device_source(&self) -> Option<DeviceSource> {
+        let text = r#"#include "bijection/variable_philox.cuh""#;
+        // Only these bits of a key are used, and the device text relies on the others being 0.
+        let left_mask = u64::low_mask(self.bits / 2) as u32;
+        let keys = self.keys.map(|key| key & left_mask);
+        let keys = keys
+            .chunks(2)
+            .map(|keys| super::device::pair(keys[0], keys.get(1).copied().unwrap_or(0)));
+        let unused = (ROUNDS == 0).then_some(0);
+        let type_name = format_args!("VariablePhilox<{}, {ROUNDS}>", self.bits);
+        Some(DeviceSource::own(type_name, text, keys.chain(unused)))
+    }
+}
+
+// SAFETY: the constructors accept only 2 <= bits <= the word's width, so both halves have at least
+// one and at most 32 bits and no shift overflows. A round is invertible: the multiplier is odd, so
+// the low bits of the product determine the left half, and that determines the high word and thus
+// the right half. `inverse` does exactly this, round by round. The fields are private and never
+// change.
+unsafe impl<const ROUNDS: usize, N: Word> TrustedBijection<N> for VariablePhilox<ROUNDS, N> {}
+
+impl<const ROUNDS: usize> FromSeed for VariablePhilox<ROUNDS> {
+    /// Draws one word for each round. The width is the smallest, and at least 2 bits, that holds
+    /// the length.
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        let keys = core::array::from_fn(|_| words.next_u32());
+        Self { bits: bits_for(len).max(Self::MIN_BITS), keys, word: PhantomData }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::BijectionError;
+
+    /// One round computed by hand: b = 5, left half 2 bits, right half 3 bits.
+    #[test]
+    fn one_round_by_hand() {
+        let f = VariablePhilox::<1>::from_keys(5, [2]);
+        // 0b10_110: left 2, right 6. The product is 0xA56E_880F_639C_DD26 (mod 2^64): high word
+        // ends in binary 1111, low word in 0110. left = (3 ^ 2 ^ 6) & 3 = 3; right = (0b10 <<
+        // 1 | 1) with 3 bits kept of 0b...0110 << 1 | 6 >> 2 = 0b01101 & 7 = 5.
+        assert_eq!(f.forward(0b10_110), 0b11_101);
+        assert_eq!(f.inverse(0b11_101), 0b10_110);
+    }
+
+    #[test]
+    fn widths_outside_the_range_are_refused() {
+        for bits in [0, 1, 65, u32::MAX] {
+            let error = VariablePhilox::<24>::try_from_keys(bits, [0; 24]).unwrap_err();
+            assert_eq!(
+                error,
+                Error::Bijection(BijectionError::BitsOutOfRange { bits, min: 2, max: 64 })
+            );
+        }
+        let wide = VariablePhilox::<24>::from_keys(33, [0; 24]);
+        assert_eq!(
+            wide.to_word::<u32>().unwrap_err(),
+            Error::Bijection(BijectionError::BitsOutOfRange { bits: 33, min: 2, max: 32 })
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! The details of each kind of [`Error`](crate::Error).
+
+#[doc(inline)]
+pub use bijective_shuffle_core::{
+    BijectionError, Defect, ExchangeError, GeneratorError, GpuError, MatrixError, RowsError,
+    SamplerError, SavedError, Unavailable, ViewError,
+};
