@@ -612,6 +612,14 @@ def chapter_generators():
         "bytes": [{"generator": "Philox4x32Rng", "seed": "42", "stream": "0x0", "bytes": raw.hex()}],
         "scaled": scaled,
         "different": different,
+        "leapfrog": [
+            {
+                "generator": name, "seed": "42", "count": count, "stream": hex(k),
+                "words": words(taken(second.GENERATORS[name][0](42, 0, 0), k + 3 * count + 1)[k::count]),
+            }
+            for name in ("Lcg32", "Lcg64")
+            for count, k in ((1, 0), (7, 3))
+        ],
     }
 
 
@@ -692,6 +700,16 @@ def hex64(value):
     return f"{value:016x}"
 
 
+def points(values):
+    return " ".join(f"0x{value:x}" for value in values)
+
+
+def example_words():
+    lines = [f"bytes {LONG.hex()}", "words " + " ".join(map(hex64, seed_words(LONG)))]
+    lines += [f"the text at epoch 3 is {seed_text(LONG, 3)}", ""]
+    return [*lines, f"of 1, 2, 3: digest {hex64(fnv1a64([1, 2, 3]))}, check {hex64(check([1, 2, 3]))}"]
+
+
 def example_philox():
     counter, key = [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344], [0xA4093822, 0x299F31D0]
     lines, c, k = [f"key      {hex32(key)}", f"counter  {hex32(counter)}"], counter, key
@@ -731,7 +749,7 @@ def example_draw():
     word = word64(stream)
     count, product = batch_from(length)
     lines = [f"seed {seed}, epoch {epoch}, {length} items: domain {domain:08x}"]
-    lines += [f"batch from {length}: {count} ranges, product {product:x}, least remainder {2**64 % product:x}"]
+    lines += [f"batch from {length}: {count} ranges, product 0x{product:x}, least remainder 0x{2**64 % product:x}"]
     lines += [f"word {hex64(word)}, remainder {hex64(word * product & M64)}: accepted"]
     values = list(range(length))
     for number in range(length, 1, -1):
@@ -752,28 +770,65 @@ def example_chain():
     drawn = [word64(stream), word64(stream)]
     lines = [f"seed {seed}, epoch {epoch}, {length} items: {bits} bits, s = {half}"]
     lines += [f"first words {hex64(drawn[0])} {hex64(drawn[1])}"]
-    lines += ["c  " + " ".join(f"{int(c, 16):03x}" for c in keys["increments"])]
-    lines += ["a  " + " ".join(f"{int(a, 16):03x}" for a in keys["multipliers"])]
+    lines += ["c  " + " ".join(keys["increments"]), "a  " + " ".join(keys["multipliers"])]
     x = 700
     x ^= x >> half + 1
-    lines.append(f"slot {700:03x}, after the first xorshift {x:03x}")
+    lines.append(f"slot {points([700])}, after the first xorshift {points([x])}")
     after = []
     for r, (c, a) in enumerate(zip(keys["increments"], keys["multipliers"])):
         x = x * int(a, 16) + int(c, 16) & mask
         x ^= x >> half + r % 2
-        after.append(f"{x:03x}")
+        after.append(x)
     assert x == second.chain_map(length, seed, epoch, 10)[1](700)
-    return [*lines, "after each round  " + " ".join(after)]
+    return [*lines, f"after each round  {points(after)}"]
 
 
 def example_philox_round():
     key, point = 2, 0b10110
     size, forward = second.philox_keyed(5, [key])
     product = 0xD2B74407B1CE6E93 * 2 & M64
+    assert size == 32
     lines = ["b = 5: 2 bits on the left, 3 on the right; one round with the key 00000002"]
-    lines += [f"point 16: left 2, right 6; product {hex64(product)}, high {product >> 32:08x}, low {product & M32:08x}"]
+    lines += [f"point {points([point])}: left 2, right 6; product {hex64(product)}, high {product >> 32:08x}, low {product & M32:08x}"]
     index = forward(point)
-    return [*lines, f"left {index >> 3}, right {index & 7}: value {index:02x}"]
+    return [*lines, f"left {index >> 3}, right {index & 7}: value {points([index])}"]
+
+
+def example_grid():
+    length, seed, epoch, slot = 700, 42, 0, 600
+    size, forward = second.grid_map(length, seed, epoch)
+    domain = second.exact_domain(size - 1)
+    keys = taken(key_words(seed, epoch, domain), 4)
+    p, q, t, _ = keys
+    row, column = divmod(slot, 32)
+    y = ((p | 1) * column + q) % 2**16
+    h = (t | 1) * (y ^ y >> 8) % 2**16
+    lines = [f"seed {seed}, epoch {epoch}, {length} items: {size // 32} rows of 32 columns, domain {domain:08x}"]
+    lines += [f"first half-round: p, q, t, u  {hex32(keys)}"]
+    lines += [f"slot {slot}: row {row}, column {column}, hash {points([h])}, row {(row - h * (size // 32) // 2**16) % (size // 32)}"]
+    return [*lines, f"value {forward(slot)}"]
+
+
+def example_affine():
+    stream = key_words(42, 0, 3)
+    drawn = [word64(stream) for _ in range(8)]
+    size, forward = second.lcg_map(5, 42, 0)
+    lines = ["seed 42, epoch 0, 5 items: 3 bits, words of 64 bits"]
+    lines += [" ".join(map(hex64, drawn[k : k + 4])) for k in (0, 4)]
+    lines += [f"Lcg     multiplier {(drawn[0] | 1) % 8}, increment {drawn[1] % 8}: {' '.join(str(forward(x)) for x in range(8))}"]
+    size, forward = second.affine_map(5, 42, 0)
+    offset = forward(0)
+    columns = [forward(2**j) ^ offset for j in range(3)]
+    lines += [f"Affine  words modulo 8: {' '.join(str(word % 8) for word in drawn)}"]
+    lines += [f"        columns {' '.join(map(str, columns))}, offset {offset}: {' '.join(str(forward(x)) for x in range(8))}"]
+    return lines
+
+
+def example_cursor():
+    case = cursor_case("new", 1000, (42, 0), [400, 200, 1, 0, 0])
+    own = cursor_case("new", 1000, (42, 0), [400, 200, 1, *landmark(1000, (42, 0), 400)])
+    lines = ["Permutation::new(1000, 42), places 400 to 599: two texts of the same cursor"]
+    return [*lines, case["text"], own["text"]]
 
 
 def example_compaction():
@@ -783,15 +838,15 @@ def example_compaction():
     count = next(slot for slot in range(size) if forward(slot) >= 1000) + 4
     values = [forward(slot) for slot in range(count)]
     lines = ["seed 42, epoch 0, 1000 items, of 1024 points"]
-    lines += [f"slots {count - 8} to {count - 1}    " + " ".join(f"{value:03x}" for value in values[-8:])]
-    lines += [f"places {count - 8} to {count - 2}   " + " ".join(f"{value:03x}" for value in p[count - 8 : count - 1])]
+    lines += [f"slots {count - 8} to {count - 1}    {points(values[-8:])}"]
+    lines += [f"places {count - 8} to {count - 2}   {points(p[count - 8 : count - 1])}"]
     return [*lines, f"digest of all     {hex64(fnv1a64(p))}"]
 
 
 def example_walk():
     length = 10**12
     size, step = second.chain_map(length, 42, 0, 10)
-    lines = [f"seed 42, epoch 0, {length:x} items: 40 bits"]
+    lines = ["seed 42, epoch 0, 10^12 items: 40 bits"]
     shown = 0
     for place in range(100):
         steps, x = [], place
@@ -799,7 +854,7 @@ def example_walk():
             x = step(x)
             steps.append(x)
         if len(steps) > 1 or place == 0:
-            lines.append(f"place {place:x}: " + " -> ".join(f"{value:010x}" for value in steps))
+            lines.append(f"place {place}: " + " -> ".join(map(hex, steps)))
             shown += 1
         if shown == 3:
             return lines
@@ -868,13 +923,17 @@ def example_coefficients():
 
 
 EXAMPLES = {
+    "numbers of chapter 1": example_words,
     "philox": example_philox,
     "keys": example_keys,
     "draw": example_draw,
     "chain": example_chain,
     "philox round": example_philox_round,
+    "grid": example_grid,
+    "affine": example_affine,
     "compaction": example_compaction,
     "walk": example_walk,
+    "cursor": example_cursor,
     "blocks": example_blocks,
     "sampler": example_sampler,
     "generators": example_generators,

@@ -385,6 +385,16 @@ const CHAPTERS: Record<string, Record<string, Check>> = {
         expected,
       );
     },
+    leapfrog: (of) => {
+      const next = named(GENERATORS, of.text("generator")).words(of.seed(), 0n);
+      const [count, stream] = [of.count("count"), Number(of.word("stream"))];
+      const expected = of.words("words");
+      const all = Array.from({ length: stream + expected.length * count }, () => BigInt(next()));
+      equal(
+        expected.map((_, k) => all[stream + k * count]),
+        expected,
+      );
+    },
     different: (of) => {
       // The cases have the multipliers in order.
       const multiplier = good.next().value as bigint;

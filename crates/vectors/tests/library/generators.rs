@@ -110,3 +110,18 @@ pub(crate) fn different(case: &Case) {
     let streams = Streams::<Mwc>::different(case.seed(), stream as usize + 1).unwrap();
     assert_words(&mut streams.get(stream as usize).unwrap().clone(), case);
 }
+
+pub(crate) fn leapfrog(case: &Case) {
+    let (count, stream) = (case.count("count") as usize, case.word("stream") as usize);
+    match case.text("generator") {
+        "Lcg32" => {
+            let streams = Streams::<Lcg32>::leapfrog(case.seed(), count).unwrap();
+            assert_words(&mut streams.get(stream).unwrap().clone(), case);
+        }
+        "Lcg64" => {
+            let streams = Streams::<Lcg64>::leapfrog(case.seed(), count).unwrap();
+            assert_words(&mut streams.get(stream).unwrap().clone(), case);
+        }
+        other => panic!("an unknown generator: {other}"),
+    }
+}

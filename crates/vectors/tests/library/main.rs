@@ -111,5 +111,6 @@ chapters! {
         "bytes" => generators::bytes,
         "scaled" => generators::scaled,
         "different" => generators::different,
+        "leapfrog" => generators::leapfrog,
     }
 }
