@@ -43,9 +43,14 @@ def key_words(seed, epoch, domain):
         block += 1
 
 
+def exact_domain(size):
+    """The word of a domain of which the size counts."""
+    return 2**31 | (size ^ size >> 31 ^ size >> 62) % 2**31
+
+
 def exact(length, seed, epoch):
     """Fisher-Yates from the last place down, several ranges to a 64-bit word, without bias."""
-    words = key_words(seed, epoch, 2**31 | length)
+    words = key_words(seed, epoch, exact_domain(length))
     values = list(range(max(length, 1)))
     place = len(values)
     while place > 1:
@@ -103,12 +108,15 @@ def chain(length, seed, epoch, rounds=10):
     return survivors(length, *chain_map(length, seed, epoch, rounds))
 
 
-def philox(length, seed, epoch, random_sign):
-    """VariablePhilox with 24 rounds (Mitchell et al., 2022, listing 1); then, if asked for, a fair exchange of 0 and 1."""
-    bits = domain_bits(length, 2)
+def philox_map(length, seed, epoch, random_sign):
+    """VariablePhilox with 24 rounds; then, if asked for, a fair exchange of 0 and 1."""
     words = key_words(seed, epoch, domain_bits(length, 0))
     keys = [next(words) for _ in range(24)]
-    swap = next(words) & 1 if random_sign else 0
+    return philox_keyed(domain_bits(length, 2), keys, next(words) & 1 if random_sign else 0)
+
+
+def philox_keyed(bits, keys, swap=0):
+    """VariablePhilox by its keys (Mitchell et al., 2022, listing 1)."""
     left_bits, right_bits = bits // 2, bits - bits // 2
     left_mask, right_mask = 2**left_bits - 1, 2**right_bits - 1
 
@@ -121,26 +129,37 @@ def philox(length, seed, epoch, random_sign):
         index = left << right_bits | right
         return index ^ swap if index < 2 else index
 
-    return survivors(length, 2**bits, forward)
+    return 2**bits, forward
 
 
-def lcg(length, seed, epoch):
+def philox(length, seed, epoch, random_sign):
+    return survivors(length, *philox_map(length, seed, epoch, random_sign))
+
+
+def lcg_map(length, seed, epoch):
     bits = domain_bits(length, 1)
     words = key_words(seed, epoch, domain_bits(length, 0))
     multiplier, increment = word64(words) | 1, word64(words)
-    return survivors(length, 2**bits, lambda x: (x * multiplier + increment) % 2**bits)
+    return 2**bits, lambda x: (x * multiplier + increment) % 2**bits
 
 
-def affine(length, seed, epoch):
+def lcg(length, seed, epoch):
+    return survivors(length, *lcg_map(length, seed, epoch))
+
+
+def affine_map(length, seed, epoch):
     """Affine: columns over GF(2), each drawn again while those before it span it, and then what is added."""
     bits = domain_bits(length, 0)
     words = key_words(seed, epoch, bits)
-    columns, span = [], {0}
+    columns, span = [], []
     while len(columns) < bits:
-        column = word64(words) % 2**bits
-        if column not in span:
+        column = rest = word64(words) % 2**bits
+        for other in span:
+            # The members of the span have different highest bits.
+            rest = min(rest, rest ^ other)
+        if rest:
             columns.append(column)
-            span |= {other ^ column for other in span}
+            span.append(rest)
     offset = word64(words) % 2**bits
 
     def forward(x):
@@ -149,35 +168,44 @@ def affine(length, seed, epoch):
             value ^= column * (x >> j & 1)
         return value
 
-    return survivors(length, 2**bits, forward)
+    return 2**bits, forward
 
 
-def grid(length, seed, epoch):
-    """GridFeistel with 12 half-rounds (Black and Rogaway, 2002), for fewer than 2^31 items."""
+def affine(length, seed, epoch):
+    return survivors(length, *affine_map(length, seed, epoch))
+
+
+def grid_map(length, seed, epoch):
+    """GridFeistel with 12 half-rounds (Black and Rogaway, 2002)."""
     bits = domain_bits(length, 2)
+    width = 16 if bits < 32 else 32
     column_bits = (bits + 1) // 2
     columns = 2**column_bits
     rows = max((length - 1) // columns + 1, 2)
-    words = key_words(seed, epoch, 2**31 | (rows * columns - 1))
+    words = key_words(seed, epoch, exact_domain(rows * columns - 1))
     keys = [[next(words) for _ in range(4)] for _ in range(12)]
 
     def hashed(key, x):
-        y = ((key[0] | 1) * x + key[1]) & 0xFFFF
-        return (y ^ (y >> 8)) * (key[2] | 1) & 0xFFFF
+        y = ((key[0] | 1) * x + key[1]) % 2**width
+        return (y ^ (y >> width // 2)) * (key[2] | 1) % 2**width
 
     def forward(slot):
         row, column = divmod(slot, columns)
         for number, key in enumerate(keys):
             if number % 2 == 0:
-                row = (row - hashed(key, column) * rows // 2**16) % rows
+                row = (row - hashed(key, column) * rows // 2**width) % rows
             else:
-                column = (column * (key[3] | 1) + hashed(key, row) // 2 ** (16 - column_bits)) % columns
+                column = (column * (key[3] | 1) + hashed(key, row) // 2 ** (width - column_bits)) % columns
         return row * columns + column
 
-    return survivors(length, rows * columns, forward)
+    return rows * columns, forward
 
 
-def walked(length, seed, epoch):
+def grid(length, seed, epoch):
+    return survivors(length, *grid_map(length, seed, epoch))
+
+
+def walk_map(length, seed, epoch):
     """CycleWalk over MulXorshift with 10 rounds: again and again until the value is below the length."""
     _, step = chain_map(length, seed, epoch, 10)
 
@@ -187,6 +215,11 @@ def walked(length, seed, epoch):
             slot = step(slot)
         return slot
 
+    return forward
+
+
+def walked(length, seed, epoch):
+    forward = walk_map(length, seed, epoch)
     return [forward(slot) for slot in range(length)]
 
 
@@ -566,4 +599,5 @@ def main():
     print("]")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+//! Compares the library with every value of the vectors.
+//!
+//! A group of cases that is not known here fails, and so does a field that a test does not ask for.
+
+mod case;
+mod generators;
+mod orders;
+mod samplers;
+mod words;
+
+use bijective_shuffle_vectors as vectors;
+
+use case::{Case, Group, chapter};
+
+/// Runs a check for each case of a chapter, by the name of its group.
+fn check(json: &str, name: &str, check_of: impl Fn(&str) -> Option<fn(&Case)>) {
+    for Group { name: group, cases } in chapter(json, name) {
+        let check = check_of(&group).unwrap_or_else(|| panic!("{name} has {group}, unchecked"));
+        for case in cases {
+            let case = Case::new(&format!("{name}: {group}"), case);
+            check(&case);
+            case.assert_all_read();
+        }
+    }
+}
+
+#[test]
+fn every_file_is_a_chapter() {
+    let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    let mut chapters: Vec<String> =
+        vectors::CHAPTERS.iter().map(|(name, _)| format!("{name}.json")).collect();
+    chapters.push("schema.json".into());
+    assert_eq!(files, chapters);
+}
+
+macro_rules! chapters {
+    ($($test:ident: $constant:ident $name:literal { $($group:literal => $check:path),* $(,)? })*) => {
+        $(
+            #[test]
+            fn $test() {
+                check(vectors::$constant, $name, |group| match group {
+                    $($group => Some($check),)*
+                    _ => None,
+                });
+            }
+        )*
+    };
+}
+
+chapters! {
+    words_are_those_of_the_library: WORDS "01-words" {
+        "bits" => words::bits,
+        "products" => words::products,
+        "odd_inverses" => words::odd_inverses,
+        "seeds" => words::seeds,
+        "refused_seeds" => words::refused_seeds,
+        "digests" => words::digests,
+        "checks" => words::checks,
+    }
+    blocks_of_philox_are_those_of_the_library: PHILOX "02-philox" {
+        "blocks" => words::philox,
+    }
+    keys_are_those_of_the_library: KEYS "03-keys" {
+        "domains" => words::domains,
+        "streams" => words::streams,
+        "children" => words::children,
+    }
+    draws_are_those_of_the_library: DRAWS "04-draws" {
+        "batches" => words::batches,
+        "permutations" => orders::draws,
+    }
+    families_are_those_of_the_library: FAMILIES "05-families" {
+        "chains" => orders::chains,
+        "points" => orders::points,
+    }
+    compactions_are_those_of_the_library: COMPACTION "06-compaction" {
+        "lists" => orders::lists,
+        "families" => orders::families,
+        "keyed" => orders::keyed,
+        "standard" => orders::standard,
+    }
+    walks_are_those_of_the_library: WALK "07-walk" {
+        "walked_chains" => orders::walked_chains,
+        "permutations" => orders::walks,
+        "places" => orders::places,
+    }
+    views_are_those_of_the_library: PERMUTATIONS "08-permutations" {
+        "rows" => orders::rows,
+        "inverses" => orders::inverses,
+        "shards" => orders::shards,
+        "cursors" => orders::cursors,
+        "refused_cursors" => orders::refused_cursors,
+    }
+    shuffles_of_blocks_are_those_of_the_library: BLOCKS "09-blocks" {
+        "reading" => orders::reading,
+        "permutations" => orders::blocks,
+        "points" => orders::points_of_blocks,
+    }
+    samplers_are_those_of_the_library: SAMPLER "10-sampler" {
+        "epochs" => samplers::epochs,
+        "resumes" => samplers::resumes,
+        "refused_states" => samplers::refused_states,
+    }
+    generators_are_those_of_the_library: GENERATORS "11-generators" {
+        "starts" => generators::starts,
+        "numbers" => generators::numbers,
+        "bytes" => generators::bytes,
+        "scaled" => generators::scaled,
+        "different" => generators::different,
+        "leapfrog" => generators::leapfrog,
+    }
+}

@@ -1,0 +1,117 @@
+// Chapter 10: the sampler.
+
+import type { Bijection } from "./families.ts";
+import { blockShuffle, walk } from "./orders.ts";
+import { M64, atEpoch, check, parseSaved, samples, savedText } from "./words.ts";
+import type { Seed } from "./words.ts";
+
+export type Tail = "short" | "pad" | "fill" | "drop";
+
+/** The order of an epoch, from a length and the seed at that epoch. */
+export type Orders = (length: bigint, seed: Seed) => Bijection;
+
+export const shuffled: Orders = walk;
+
+export const sequential: Orders = (length) => ({
+  last: length - 1n,
+  forward: (place) => place,
+  inverse: (item) => item,
+});
+
+export const inBlocks =
+  (block: bigint, window: bigint): Orders =>
+  (length, seed) =>
+    blockShuffle(length, block, window, seed);
+
+export interface Ranks {
+  readonly rank: bigint;
+  readonly world: bigint;
+  readonly batch: bigint;
+  readonly tail: Tail;
+}
+
+export class Sampler {
+  readonly #length: bigint;
+  readonly #seed: Seed;
+  readonly #ranks: Ranks;
+  readonly #orders: Orders;
+  #epoch = 0n;
+  #consumed = 0n;
+  #order: Bijection;
+
+  constructor(length: bigint, seed: Seed, ranks: Ranks, orders: Orders = shuffled) {
+    const { rank, world, batch } = ranks;
+    if (length < 1n || world < 1n || batch < 1n || rank < 0n || rank >= world) {
+      throw new RangeError("a sampler has items, ranks and a batch, and its rank is one of them");
+    }
+    [this.#length, this.#seed, this.#ranks, this.#orders] = [length, seed, ranks, orders];
+    this.#order = orders(length, atEpoch(seed, 0n));
+  }
+
+  get consumed(): bigint {
+    return this.#consumed;
+  }
+
+  setEpoch(epoch: bigint): void {
+    this.#order = this.#orders(this.#length, atEpoch(this.#seed, epoch));
+    [this.#epoch, this.#consumed] = [epoch, 0n];
+  }
+
+  nextEpoch(): void {
+    this.setEpoch((this.#epoch + 1n) & M64);
+  }
+
+  /** The steps that are left in the epoch. */
+  stepsLeft(): bigint {
+    const { world, batch, tail } = this.#ranks;
+    const [left, whole] = [this.#length - this.#consumed, world * batch];
+    return tail === "drop" ? left / whole : (left + whole - 1n) / whole;
+  }
+
+  /** This rank's items of the next step, or nothing at the end of the epoch. */
+  nextBatch(): bigint[] | undefined {
+    const { rank, world, batch, tail } = this.#ranks;
+    const [left, whole] = [this.#length - this.#consumed, world * batch];
+    if (left === 0n || (left < whole && tail === "drop")) {
+      return undefined;
+    }
+    const padded = ((left + world - 1n) / world) * world;
+    const places = left >= whole || tail === "fill" ? whole : tail === "pad" ? padded : left;
+    const items: bigint[] = [];
+    for (let offset = rank; offset < places; offset += world) {
+      const place = offset < left ? this.#consumed + offset : (offset - left) % this.#length;
+      items.push(this.#order.forward(place));
+    }
+    this.#consumed += left < whole ? left : whole;
+    return items;
+  }
+
+  /** The text of the state. */
+  state(): string {
+    return this.#text(this.#epoch, this.#consumed, this.#order);
+  }
+
+  #text(epoch: bigint, consumed: bigint, order: Bijection): string {
+    const numbers = [this.#length, epoch, consumed];
+    const values = samples(this.#length - 1n, order.forward);
+    return savedText([...numbers, check([...numbers, ...this.#seed.words, ...values])]);
+  }
+
+  /** Goes to a state, and returns whether it is one of this sampler; if not, nothing changes. */
+  resume(text: string): boolean {
+    const numbers = parseSaved(text, 4);
+    if (numbers === undefined) {
+      return false;
+    }
+    const [length, epoch, consumed] = numbers as [bigint, bigint, bigint, bigint];
+    if (length !== this.#length || consumed > length) {
+      return false;
+    }
+    const order = this.#orders(length, atEpoch(this.#seed, epoch));
+    if (this.#text(epoch, consumed, order) !== savedText(numbers)) {
+      return false;
+    }
+    [this.#epoch, this.#consumed, this.#order] = [epoch, consumed, order];
+    return true;
+  }
+}
