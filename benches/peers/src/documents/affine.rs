@@ -1,4 +1,4 @@
-//! `docs/results/affine.md`.
+//! `benches/notes/affine.md`.
 
 use std::error::Error;
 
@@ -154,9 +154,7 @@ fn beside_the_paper(gpu: &Sheet) -> Result<String, String> {
         }
         rows.extend([theirs, own]);
     }
-    let why = "[why so much](#what-bounds-the-papers-kernels-for-a-bmmc)";
-    let mut ratios =
-        vec![(format!("theirs in two passes (aimed at: 3; {why})"), "paper: tile + banks")];
+    let mut ratios = vec![("theirs in two passes (aimed at: 3)".to_owned(), "paper: tile + banks")];
     // All of them or none: a file has them if the program that wrote it did.
     if of(cases[0], bmmc, WITHOUT_COUNTS[0])?.is_finite() {
         let mut cells = vec![

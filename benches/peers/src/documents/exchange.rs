@@ -1,4 +1,4 @@
-//! What one rank of many does, in `docs/distributed.md`.
+//! What one rank of many does, in `benches/notes/distributed.md`.
 
 use bijective_shuffle::exchange::items_of_round;
 

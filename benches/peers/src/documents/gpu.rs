@@ -1,4 +1,4 @@
-//! `docs/results/gpu.md`, and what other documents quote of it.
+//! `benches/notes/gpu.md`, and what other documents quote of it.
 
 use std::error::Error;
 
