@@ -5,9 +5,9 @@
 //! cargo run --release --example cuda_ranks
 //! ```
 //!
-//! The launcher sets `RANK`, `WORLD_SIZE` and `LOCAL_RANK`, as `torchrun` does, and `ID_FILE`, a path
-//! that all hosts see. Without a launcher there is one rank; without a GPU or NCCL it says what is
-//! missing.
+//! The launcher sets `RANK`, `WORLD_SIZE` and `LOCAL_RANK`, as `torchrun` does, and `ID_FILE`, a
+//! path that all hosts see. Without a launcher there is one rank. Without a GPU or NCCL the program
+//! says what is missing.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -219,7 +219,7 @@ fn random_numbers(results: &Results, lines: &mut Lines) -> Result<(), String> {
         what: "words of Philox4x32-10 into device memory",
         speed: format!("{} G/s", number(ours / 1e9, 0)?),
         origins: origins(&measured),
-        page: "gpu-rng",
+        page: "rng",
     };
     let peers = [
         ("the same generator of cuRAND", ours / speed(fills::CURAND_PHILOX)),
