@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, number, table};
+use super::{Computed, NOT_MEASURED, NOTES, Results, number, table};
 use crate::affine_figures;
 use crate::affine_rows::AffineRows;
 use crate::sheet::Sheet;
@@ -30,7 +30,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     if let Some(sheet) = results.sheet_if_any("affine-gpu-figures")? {
         let rows = AffineRows::new(&sheet)?;
         figures = affine_figures::report(&rows)?;
-        computed.drawings.extend(affine_figures::drawings(&rows)?);
+        let drawings = affine_figures::drawings(&rows)?.into_iter();
+        computed.drawings.extend(drawings.map(|(file, svg)| (NOTES, file, svg)));
     }
     computed.block("affine figures", figures);
     let profile = results.sheet_if_any("affine-gpu-profile")?;

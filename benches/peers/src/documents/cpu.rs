@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, conditions, number, numbers, range, table};
+use super::{Computed, NOT_MEASURED, NOTES, Results, conditions, number, numbers, range, table};
 use crate::contender::Label;
 use crate::ours::{DEFAULT, DEFAULT_GIVEN, PHILOX, PHILOX_GIVEN, WHOLE_CALL};
 use crate::peers::{FASTRAND, RAND, RIP_PARALLEL};
@@ -26,7 +26,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     };
     computed.block("table", report(&files.table, &crate::table3::RATIOS)?);
     let figure = crate::table3::FIGURE;
-    computed.drawings.push((figure.file, figure.svg(&standings(&files.table, ITEM)?)?));
+    computed.drawings.push((NOTES, figure.file, figure.svg(&standings(&files.table, ITEM)?)?));
     for (block, files) in [("table-3", PAPER), ("table-3 two cores", PAPER_TWO)] {
         let paper = match results.measured_beginning(files)? {
             Some(measured) => report(&measured, &crate::table3::RATIOS)?,

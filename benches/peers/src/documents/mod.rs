@@ -72,7 +72,7 @@ fn files(root: &Path) -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
     results.all_were_read()?;
     let mut files = markers::filled(root, &computed)?;
     let drawings = computed.drawings.into_iter();
-    files.extend(drawings.map(|(file, svg)| (Path::new(DOCS).join(file), svg)));
+    files.extend(drawings.map(|(folder, file, svg)| (Path::new(folder).join(file), svg)));
     Ok(files)
 }
 
@@ -92,8 +92,8 @@ struct Computed {
     blocks: Vec<(&'static str, String)>,
     /// What stands between `<!-- figure: NAME -->` and `<!-- /figure -->`.
     figures: Vec<(String, String)>,
-    /// Files below the folder of the documents.
-    drawings: Vec<(&'static str, String)>,
+    /// Drawings: a folder of documents, the file below it, and what is in it.
+    drawings: Vec<(&'static str, &'static str, String)>,
 }
 
 impl Computed {
@@ -352,8 +352,8 @@ mod tests {
             ("benches/notes/affine.md", "| tiled |"),
             ("benches/notes/cpu.md", "| 2^8 + 1 | 2570 |"),
             ("benches/notes/gpu.md", "| 2^8 + 1 | 2.57 | 1.00 | 2.57 |"),
-            ("docs/figures/figure-12-second-gpu.svg", "<svg"),
-            ("docs/figures/bmmc-figure-9-times.svg", "<svg"),
+            ("benches/notes/figures/figure-12-second-gpu.svg", "<svg"),
+            ("benches/notes/figures/bmmc-figure-9-times.svg", "<svg"),
         ] {
             let text = read(document);
             assert!(text.lines().any(|there| there.starts_with(line)), "{document}: {line}");
@@ -367,7 +367,15 @@ mod tests {
         let root = folder.path();
         copy(Path::new(ROOT), root, "README.md");
         let testu01 = "benches/testu01/results";
-        for part in ["docs", "docs/results", "docs/figures", NOTES, RESULTS, testu01] {
+        for part in [
+            "docs",
+            "docs/results",
+            "docs/figures",
+            NOTES,
+            "benches/notes/figures",
+            RESULTS,
+            testu01,
+        ] {
             fs::create_dir_all(root.join(part)).unwrap();
             for entry in fs::read_dir(Path::new(ROOT).join(part)).unwrap() {
                 let entry = entry.unwrap();

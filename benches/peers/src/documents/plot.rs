@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt::Write;
 
 use super::cold::{Calls, LATER, PARTITIONED};
-use super::{Computed, Results, gpu};
+use super::{Computed, DOCS, Results, gpu};
 use crate::bounds;
 use crate::ours::WHOLE_CALL;
 use crate::peers::RIP_PARALLEL;
@@ -24,6 +24,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let cpu = cpu(&Calls(results.sheet(CALLS)?))?;
     computed.block("speed in bars", bars(&cpu));
     computed.drawings.push((
+        DOCS,
         FILE,
         svg(&[
             ("CPU, 2 cores of an AMD EPYC: million items of 8 bytes a second", cpu),
