@@ -1,5 +1,5 @@
 //! Words and numbers a second of every generator and of peers: one thread unless the name says
-//! otherwise. Results: docs/results/rng.md.
+//! otherwise. Results: benches/notes/rng.md.
 
 use bijective_shuffle::rng::{
     Buffered, Fill, Generator, LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Multipliers,

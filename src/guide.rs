@@ -10,6 +10,7 @@
 /// [families]: mod@crate::guide::algorithm#the-bijections
 /// [writing]: mod@crate::guide::writing_a_bijection
 /// [resume]: mod@crate::guide::resume
+/// [limit]: mod@crate::guide::recipes#a-limit-of-threads
 #[doc = include_str!("../docs/shuffle.md")]
 pub mod shuffle {}
 
@@ -17,7 +18,7 @@ pub mod shuffle {}
 ///
 /// [reproducibility]: mod@crate::guide::reproducibility#lengths-that-share-a-key
 /// [cluster]: mod@crate::guide::cluster
-/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/views.md
+/// [recipes]: mod@crate::guide::recipes#splits-and-folds
 /// [`Permutation`]: struct@crate::Permutation
 #[doc = include_str!("../docs/resume.md")]
 pub mod resume {}
@@ -32,6 +33,7 @@ pub mod cluster {}
 ///
 /// [gpu]: mod@crate::guide::gpu#several-gpus
 /// [gpu ranks]: mod@crate::guide::gpu#a-gpu-for-each-rank
+/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/distributed.md
 #[doc = include_str!("../docs/distributed.md")]
 pub mod distributed {}
 
@@ -60,9 +62,10 @@ pub mod gpu {}
 #[doc = include_str!("../docs/writing-a-bijection.md")]
 pub mod writing_a_bijection {}
 
-/// Asynchronous code, stopping, progress, C, and WebAssembly.
+/// Splits, grids, ids, decks, asynchronous code, stopping, threads, C, and WebAssembly.
 ///
 /// [resume]: mod@crate::guide::resume
+/// [files]: mod@crate::guide::files#records-of-a-fixed-size
 #[doc = include_str!("../docs/recipes.md")]
 pub mod recipes {}
 
@@ -71,14 +74,6 @@ pub mod recipes {}
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
 #[doc = include_str!("../docs/reproducibility.md")]
 pub mod reproducibility {}
-
-/// What is tested, and how to run it.
-///
-/// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
-/// [proof]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/proof.md
-/// [results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
-#[doc = include_str!("../docs/testing.md")]
-pub mod testing {}
 
 /// How it works: the paper's algorithm, the families of bijections, and the engines.
 ///

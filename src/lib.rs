@@ -8,7 +8,6 @@
 //! [algorithm]: mod@guide::algorithm
 //! [guide]: mod@guide::writing_a_bijection
 //! [reproducibility]: mod@guide::reproducibility
-//! [testing]: mod@guide::testing
 //!
 #![doc = include_str!("../README.md")]
 

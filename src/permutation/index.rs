@@ -42,7 +42,7 @@ use crate::error::{Defect, ViewError};
 /// For wider domains it is the sorted list of the slots of all items: 8 bytes an item. Building it
 /// evaluates the inverse of every index and sorts.
 ///
-/// docs/results/views.md has the times.
+/// benches/notes/views.md has the times.
 #[derive(Clone)]
 pub struct SurvivorIndex(Form);
 

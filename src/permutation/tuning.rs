@@ -1,4 +1,4 @@
-//! The views' sizes and thresholds, with the measurements that chose them; docs/results/views.md
+//! The views' sizes and thresholds, with the measurements that chose them; benches/notes/views.md
 //! has the commands.
 
 /// The number of slots in a block of the survivor index. `get` at 2^29 + 1 items with blocks of 64,

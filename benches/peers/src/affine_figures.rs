@@ -71,7 +71,7 @@ pub(crate) fn report(rows: &AffineRows) -> Result<String, Box<dyn Error>> {
         }
     }
     for (file, number) in [TIMES, BANDWIDTHS, SPEEDUPS].iter().zip(9..) {
-        writeln!(text, "\n![Figure {number} of the paper, on this machine](../{file})")?;
+        writeln!(text, "\n![Figure {number} of the paper, on this machine]({file})")?;
     }
     write!(text, "\n{}", table(rows)?)?;
     Ok(text)
@@ -332,7 +332,7 @@ mod tests {
             ["random BMMC, ours, beside the paper", "times as fast"],
         ];
         for ((file, svg), words) in drawings(&documented()).unwrap().iter().zip(words) {
-            assert!(text.contains(&format!("](../{file})")), "{text}");
+            assert!(text.contains(&format!("]({file})")), "{text}");
             assert!(words.iter().all(|word| svg.contains(word)), "{file}: {svg}");
         }
     }

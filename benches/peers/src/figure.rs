@@ -43,7 +43,7 @@ const COLORS: [RGBColor; 14] = [
 /// A figure among the documents.
 #[derive(Debug)]
 pub(crate) struct Figure {
-    /// Below the folder of the documents.
+    /// Below the folder of its documents.
     pub(crate) file: &'static str,
     pub(crate) title: &'static str,
 }

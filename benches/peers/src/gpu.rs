@@ -90,7 +90,7 @@ pub(crate) fn report(measured: &Measured, figure: &Figure) -> Result<String, Str
         return Err("there are no rows with lengths 2^w or 2^w + 1".into());
     }
     let mut text = conditions(&measured.sources);
-    write!(text, "\n![{}](../{})\n{tables}", figure.title, figure.file).expect("a string");
+    write!(text, "\n![{}]({})\n{tables}", figure.title, figure.file).expect("a string");
     Ok(text)
 }
 
@@ -353,6 +353,6 @@ mod tests {
         let text = report(&measured(MADE_UP), &SECOND_FIGURE).unwrap();
         let head = "* `made-up.csv`\n  * `a command`\n  * 2026-01-02, revision 0123abc, made up\n";
         assert!(text.starts_with(head), "{text}");
-        assert!(text.contains("](../figures/figure-12-second-gpu.svg)"), "{text}");
+        assert!(text.contains("](figures/figure-12-second-gpu.svg)"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! The tables of docs/results/testu01.md: ours beside those of the paper, and every statistic that
+//! The tables of benches/notes/testu01.md: ours beside those of the paper, and every statistic that
 //! did not pass.
 
 use std::collections::BTreeMap;

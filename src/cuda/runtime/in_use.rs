@@ -4,7 +4,7 @@
 //! for both, a reader for the second, and a slice that is dropped is freed in the order of the
 //! stream that it was made in, after both. But each event is that of the last user alone: a second
 //! reader records it in its own stream, and whatever waits for it then does not wait for the first
-//! reader. docs/gpu.md has a program that shows it with cudarc alone.
+//! reader. benches/notes/gpu.md has a program that shows it with cudarc alone.
 //!
 //! So a stream of ours waits for the event before it records it, which makes the event that of all
 //! users so far. That comes after our kernels, and after the events of what they write: two streams

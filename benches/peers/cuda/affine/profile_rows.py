@@ -27,6 +27,23 @@ WANTED = (
 )
 
 
+# How many of a unit of the profile make one of the column's.
+SCALES = {
+    "milliseconds": {"ns": 1e6, "us": 1e3, "ms": 1, "nsecond": 1e6, "usecond": 1e3, "msecond": 1},
+    # A rate for each cycle, if it is not a percentage.
+    "issue, % of cycles": {"": 0.01, "inst/cycle": 0.01, "%": 1},
+}
+
+
+def cell(name, unit, text):
+    """A number in the unit that its column's name says. A unit that is not known is an error."""
+    number = text.replace(",", "")
+    scales = SCALES.get(name)
+    if scales is None:
+        return number
+    return f"{float(number) / scales[unit]:.3f}"
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -43,9 +60,10 @@ def main():
         else:
             print(f"# not in the profile: {name}")
     out = csv.writer(sys.stdout)
-    out.writerow(["date", "revision", "machine", "kernel"] + [f"{name} ({units[k]})" for name, k in column.items()])
+    out.writerow(["date", "revision", "machine", "kernel", *column])
     for row in rows:
-        out.writerow(origin + [row[heads.index("Kernel Name")].split("<")[0]] + [row[k] for k in column.values()])
+        kernel = row[heads.index("Kernel Name")].split("<")[0].removeprefix("void ")
+        out.writerow(origin + [kernel] + [cell(name, units[k], row[k]) for name, k in column.items()])
 
 
 main()

@@ -1,8 +1,8 @@
-//! `docs/results/affine.md`.
+//! `benches/notes/affine.md`.
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, number, table};
+use super::{Computed, NOT_MEASURED, NOTES, Results, number, table};
 use crate::affine_figures;
 use crate::affine_rows::AffineRows;
 use crate::sheet::Sheet;
@@ -30,7 +30,8 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     if let Some(sheet) = results.sheet_if_any("affine-gpu-figures")? {
         let rows = AffineRows::new(&sheet)?;
         figures = affine_figures::report(&rows)?;
-        computed.drawings.extend(affine_figures::drawings(&rows)?);
+        let drawings = affine_figures::drawings(&rows)?.into_iter();
+        computed.drawings.extend(drawings.map(|(file, svg)| (NOTES, file, svg)));
     }
     computed.block("affine figures", figures);
     let profile = results.sheet_if_any("affine-gpu-profile")?;
@@ -154,9 +155,7 @@ fn beside_the_paper(gpu: &Sheet) -> Result<String, String> {
         }
         rows.extend([theirs, own]);
     }
-    let why = "[why so much](#what-bounds-the-papers-kernels-for-a-bmmc)";
-    let mut ratios =
-        vec![(format!("theirs in two passes (aimed at: 3; {why})"), "paper: tile + banks")];
+    let mut ratios = vec![("theirs in two passes (aimed at: 3)".to_owned(), "paper: tile + banks")];
     // All of them or none: a file has them if the program that wrote it did.
     if of(cases[0], bmmc, WITHOUT_COUNTS[0])?.is_finite() {
         let mut cells = vec![

@@ -1,8 +1,8 @@
-//! `docs/results/cpu.md`, and what other documents quote of it.
+//! `benches/notes/cpu.md`, and what other documents quote of it.
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, conditions, number, numbers, range, table};
+use super::{Computed, NOT_MEASURED, NOTES, Results, conditions, number, numbers, range, table};
 use crate::contender::Label;
 use crate::ours::{DEFAULT, DEFAULT_GIVEN, PHILOX, PHILOX_GIVEN, WHOLE_CALL};
 use crate::peers::{FASTRAND, RAND, RIP_PARALLEL};
@@ -26,7 +26,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     };
     computed.block("table", report(&files.table, &crate::table3::RATIOS)?);
     let figure = crate::table3::FIGURE;
-    computed.drawings.push((figure.file, figure.svg(&standings(&files.table, ITEM)?)?));
+    computed.drawings.push((NOTES, figure.file, figure.svg(&standings(&files.table, ITEM)?)?));
     for (block, files) in [("table-3", PAPER), ("table-3 two cores", PAPER_TWO)] {
         let paper = match results.measured_beginning(files)? {
             Some(measured) => report(&measured, &crate::table3::RATIOS)?,
@@ -65,8 +65,6 @@ struct Files {
     sixteen_huge: Measured,
     sixteen_small_pages: Measured,
     evaluations: Sheet,
-    /// Of the cipher, after it was made faster.
-    mean: Sheet,
     ratios: Sheet,
 }
 
@@ -84,33 +82,23 @@ impl Files {
             sixteen_huge: measured("cpu-16-strategies-huge")?,
             sixteen_small_pages: measured("cpu-16-strategies-small")?,
             evaluations: results.sheet("cpu-evaluations")?,
-            mean: results.sheet("cpu-evaluations-mean")?,
             ratios: results.sheet("cpu-ratios")?,
         })
     }
 
-    /// Billions of evaluations a second at 24 bits.
     fn evaluated(&self, family: &str, instructions: &str) -> Result<f64, String> {
-        let (sheet, of) = (&self.evaluations, self.evaluations.column("24")?);
-        let places = [sheet.column("family")?, sheet.column("instructions")?];
-        let mut rows = sheet.rows.iter();
-        let row = rows.find(|row| row[places[0]] == family && row[places[1]] == instructions);
-        let row = row.ok_or_else(|| format!("{family} with {instructions} was not measured"))?;
-        row[of].parse().map(|millions: f64| millions / 1e3).map_err(|error| error.to_string())
-    }
-
-    /// The same of the cipher as it is now, in several runs.
-    fn cipher(&self, instructions: &str) -> Result<Vec<f64>, String> {
-        cipher_speeds(&self.mean, instructions)
+        evaluated(&self.evaluations, family, instructions)
     }
 }
 
-/// Billions of evaluations a second of the cipher, in several runs.
-pub(super) fn cipher_speeds(mean: &Sheet, instructions: &str) -> Result<Vec<f64>, String> {
-    let (at, of) = (mean.column("instructions")?, mean.column("forwards")?);
-    let rows = mean.rows.iter().filter(|row| row[at] == instructions);
-    let read = |row: &Vec<String>| row[of].parse().map(|millions: f64| millions / 1e3);
-    rows.map(|row| read(row).map_err(|error| error.to_string())).collect()
+/// Billions of evaluations a second at 24 bits.
+pub(super) fn evaluated(sheet: &Sheet, family: &str, instructions: &str) -> Result<f64, String> {
+    let of = sheet.column("24")?;
+    let places = [sheet.column("family")?, sheet.column("instructions")?];
+    let mut rows = sheet.rows.iter();
+    let row = rows.find(|row| row[places[0]] == family && row[places[1]] == instructions);
+    let row = row.ok_or_else(|| format!("{family} with {instructions} was not measured"))?;
+    row[of].parse().map(|millions: f64| millions / 1e3).map_err(|error| error.to_string())
 }
 
 /// The speeds of all that was measured with items of a size, by contenders that are known.
@@ -282,7 +270,7 @@ fn evaluation_cells(files: &Files) -> Result<[String; 2], String> {
         let digits = if instructions == "SSE2" { 2 } else { 1 };
         let default = number(files.evaluated(STANDARD, instructions)?, digits)?;
         let eight = number(files.evaluated("`MulXorshift<8>`", instructions)?, digits)?;
-        let cipher = range(files.cipher(instructions)?, 2)?;
+        let cipher = number(files.evaluated(CIPHER, instructions)?, 2)?;
         for (cell, text) in
             cells.iter_mut().zip([format!("{cipher} G"), format!("{default} G ({eight})")])
         {
@@ -293,6 +281,7 @@ fn evaluation_cells(files: &Files) -> Result<[String; 2], String> {
 }
 
 pub(super) const STANDARD: &str = "`Standard` (`MulXorshift<10>`)";
+pub(super) const CIPHER: &str = "`VariablePhilox<24>`";
 
 /// In the later run, a family over the best of the others that are shuffles.
 fn over_best_peer(files: &Files, form: Form, family: &str, power: u32) -> f64 {
@@ -304,13 +293,6 @@ fn over_best_peer(files: &Files, form: Form, family: &str, power: u32) -> f64 {
 /// What sentences quote.
 fn figures(files: &Files, computed: &mut Computed) -> Result<(), String> {
     let len = above(26);
-    let in_place = format!("{DEFAULT}, auto");
-    let seconds = |name: &str| len as f64 / files.table.speed(name, ITEM, len);
-    computed.figure("cpu 2^26 with a workspace, s", seconds(&in_place), 2)?;
-    computed.figure("cpu 2^26 whole call, s", seconds(WHOLE_CALL), 1)?;
-    let ratio =
-        |other| files.table.speed(&in_place, ITEM, len) / files.table.speed(other, ITEM, len);
-    computed.figure("cpu 2^26 over rip_shuffle", ratio(RIP_PARALLEL), 1)?;
     let whole = files.table.speed(WHOLE_CALL, ITEM, len) / 1e6;
     computed.figure("cpu 2^26 whole call, M/s", whole, 0)?;
     computed.figure(
@@ -330,14 +312,13 @@ fn figures(files: &Files, computed: &mut Computed) -> Result<(), String> {
         }
     }
     for instructions in ["AVX-512", "SSE2"] {
-        let (default, cipher) =
-            (files.evaluated(STANDARD, instructions)?, files.cipher(instructions)?);
+        let [default, cipher] =
+            [STANDARD, CIPHER].map(|family| files.evaluated(family, instructions));
+        let (default, cipher) = (default?, cipher?);
         let digits = if instructions == "SSE2" { 2 } else { 1 };
         computed.figure(&format!("default evaluations {instructions}, G"), default, digits)?;
-        let text = range(cipher.iter().copied(), digits)?;
-        computed.text(&format!("cipher evaluations {instructions}, G"), text);
-        let text = range(cipher.iter().map(|cipher| default / cipher), 1)?;
-        computed.text(&format!("default over cipher {instructions}"), text);
+        computed.figure(&format!("cipher evaluations {instructions}, G"), cipher, digits)?;
+        computed.figure(&format!("default over cipher {instructions}"), default / cipher, 1)?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What one rank of many does, in `docs/distributed.md`.
+//! What one rank of many does, in `benches/notes/distributed.md`.
 
 use bijective_shuffle::exchange::items_of_round;
 
@@ -63,7 +63,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
         let rows = mpi.rows.iter().filter(|row| row[tags] == has_tags);
         let ratios = rows.map(|row| row[column].parse::<f64>());
         let ratios = ratios.collect::<Result<Vec<_>, _>>().map_err(|error| error.to_string())?;
-        computed.text(figure, range(ratios, 1)?);
+        computed.text(figure, range(ratios, 2)?);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `docs/results/gpu-rng.md`.
+//! `docs/results/rng.md`.
 
 use super::{Computed, Results, conditions, number, range, table};
 use crate::rows::Measured;

@@ -1,8 +1,8 @@
-//! `docs/results/gpu.md`, and what other documents quote of it.
+//! `benches/notes/gpu.md`, and what other documents quote of it.
 
 use std::error::Error;
 
-use super::{Computed, NOT_MEASURED, Results, conditions_of, number, numbers, range, table};
+use super::{Computed, NOT_MEASURED, NOTES, Results, conditions_of, number, numbers, range, table};
 use crate::gpu;
 use crate::rows::{Length, Measured};
 use crate::sheet::Sheet;
@@ -22,7 +22,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let measured = results.measured(&["gpu-ours", "gpu-indexes", "gpu-peers", "gpu-torch"])?;
     let earlier = results.sheet("gpu-earlier")?;
     computed.block("gpu", gpu::report(&measured, &gpu::FIGURE)?);
-    computed.drawings.push((gpu::FIGURE.file, gpu::drawing(&measured, &gpu::FIGURE)?));
+    computed.drawings.push((NOTES, gpu::FIGURE.file, gpu::drawing(&measured, &gpu::FIGURE)?));
     second(results, computed)?;
     let cold = results.sheet_if_any("gpu-cold")?;
     let cold = cold.map_or_else(|| NOT_MEASURED.into(), |sheet| first_call(&sheet));
@@ -48,7 +48,7 @@ fn second(results: &Results, computed: &mut Computed) -> Result<(), Box<dyn Erro
     };
     let figure = &gpu::SECOND_FIGURE;
     computed.block("second-gpu", gpu::report(&measured, figure)?);
-    computed.drawings.push((figure.file, gpu::drawing(&measured, figure)?));
+    computed.drawings.push((NOTES, figure.file, gpu::drawing(&measured, figure)?));
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! `docs/results/ising.md`, and tables that are printed as they are.
+//! `benches/notes/ising.md`, and tables that are printed as they are.
 
 use super::{Computed, Results, table};
 use crate::sheet::{ORIGIN, Sheet};

@@ -5,10 +5,10 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Computed;
+use super::{Computed, NOTES, prose, short};
 
 /// The folders with documents, and the one that lies by itself.
-const FOLDERS: [&str; 2] = ["docs", "docs/results"];
+const FOLDERS: [&str; 3] = ["docs", "docs/results", NOTES];
 const README: &str = "README.md";
 
 const BLOCK: [&str; 3] = ["<!-- peers ", " begin -->", " end -->"];
@@ -36,6 +36,7 @@ pub(super) fn filled(
         let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", file.display());
         let text = fs::read_to_string(root.join(&file)).map_err(|error| failed(&error))?;
         let text = fill(&text, computed, &mut used).map_err(|error| failed(&error))?;
+        prose::check(&file, &text)?;
         documents.push((file, text));
     }
     let blocks = computed.blocks.iter().map(|(name, _)| *name);
@@ -62,7 +63,19 @@ fn fill(text: &str, computed: &Computed, used: &mut BTreeSet<String>) -> Result<
         (format!("\n\n{}\n\n", text.trim()), format!("{open}{name}{end}"))
     })?;
     let [open, begin, end] = FIGURE;
+    let known = |name: &str| figures.iter().any(|(known, _)| *known == name);
+    let cells: Vec<(String, String)> = names(&text, FIGURE)
+        .filter(|name| !known(name))
+        .filter_map(|name| Some((name.to_owned(), short::cell(computed, name)?)))
+        .collect();
+    let cells = cells.iter().map(|(name, cell)| (name.as_str(), cell.as_str()));
+    let figures: Vec<(&str, &str)> = figures.iter().copied().chain(cells).collect();
     replace(&text, [open, begin], &figures, used, |_, text| (text.to_owned(), end.to_owned()))
+}
+
+/// What the markers of a kind name.
+fn names<'a>(text: &'a str, [open, begin, _]: [&'a str; 3]) -> impl Iterator<Item = &'a str> {
+    text.split(open).skip(1).filter_map(move |rest| Some(rest.split_once(begin)?.0))
 }
 
 /// Replaces what follows each marker `open NAME begin`, up to its end. `by` says by what, and what

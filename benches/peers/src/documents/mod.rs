@@ -14,10 +14,14 @@ mod group;
 mod ising;
 mod markers;
 mod pieces;
+mod plot;
+mod prose;
 mod python;
 mod redesign;
 mod rng;
+mod short;
 mod summary;
+mod testu01;
 mod wide;
 
 use std::cell::RefCell;
@@ -34,6 +38,8 @@ use crate::sheet::Sheet;
 const RESULTS: &str = "benches/results";
 /// Where the documents are that have drawings.
 const DOCS: &str = "docs";
+/// Where the complete tables are, and what was tried.
+const NOTES: &str = "benches/notes";
 
 /// Writes what was computed into the documents, or only looks whether it stands there.
 pub(crate) fn run(root: &Path, check: bool) -> Result<(), Box<dyn Error>> {
@@ -66,7 +72,7 @@ fn files(root: &Path) -> Result<Vec<(PathBuf, String)>, Box<dyn Error>> {
     results.all_were_read()?;
     let mut files = markers::filled(root, &computed)?;
     let drawings = computed.drawings.into_iter();
-    files.extend(drawings.map(|(file, svg)| (Path::new(DOCS).join(file), svg)));
+    files.extend(drawings.map(|(folder, file, svg)| (Path::new(folder).join(file), svg)));
     Ok(files)
 }
 
@@ -86,8 +92,8 @@ struct Computed {
     blocks: Vec<(&'static str, String)>,
     /// What stands between `<!-- figure: NAME -->` and `<!-- /figure -->`.
     figures: Vec<(String, String)>,
-    /// Files below the folder of the documents.
-    drawings: Vec<(&'static str, String)>,
+    /// Drawings: a folder of documents, the file below it, and what is in it.
+    drawings: Vec<(&'static str, &'static str, String)>,
 }
 
 impl Computed {
@@ -108,7 +114,10 @@ impl Computed {
         redesign::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
         summary::compute(results, &mut computed)?;
+        testu01::compute(results, &mut computed)?;
         wide::compute(results, &mut computed)?;
+        plot::compute(results, &mut computed)?;
+        short::compute(&mut computed)?;
         Ok(computed)
     }
 
@@ -283,7 +292,7 @@ mod tests {
         run(root, true).unwrap();
 
         // A headline that is not what the rows say.
-        let document = root.join("docs/results/gpu.md");
+        let document = root.join("benches/notes/gpu.md");
         let text = fs::read_to_string(&document).unwrap();
         let headline = text.lines().find(|line| line.starts_with("| / `thrust::shuffle_copy`"));
         let wrong = headline.unwrap().replace('4', "7");
@@ -337,14 +346,14 @@ mod tests {
             fs::write(rows.join(file), text).unwrap();
         }
         run(root, false).unwrap();
-        let read = |file: &str| fs::read_to_string(root.join(DOCS).join(file)).unwrap();
+        let read = |file: &str| fs::read_to_string(root.join(file)).unwrap();
         for (document, line) in [
-            ("results/affine.md", "| random BPC | paper: naive | 20.000 | 0.100 |"),
-            ("results/affine.md", "| tiled |"),
-            ("results/cpu.md", "| 2^8 + 1 | 2570 |"),
-            ("results/gpu.md", "| 2^8 + 1 | 2.57 | 1.00 | 2.57 |"),
-            ("figures/figure-12-second-gpu.svg", "<svg"),
-            ("figures/bmmc-figure-9-times.svg", "<svg"),
+            ("benches/notes/affine.md", "| random BPC | paper: naive | 20.000 | 0.100 |"),
+            ("benches/notes/affine.md", "| tiled |"),
+            ("benches/notes/cpu.md", "| 2^8 + 1 | 2570 |"),
+            ("benches/notes/gpu.md", "| 2^8 + 1 | 2.57 | 1.00 | 2.57 |"),
+            ("benches/notes/figures/figure-12-second-gpu.svg", "<svg"),
+            ("benches/notes/figures/bmmc-figure-9-times.svg", "<svg"),
         ] {
             let text = read(document);
             assert!(text.lines().any(|there| there.starts_with(line)), "{document}: {line}");
@@ -357,7 +366,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         copy(Path::new(ROOT), root, "README.md");
-        for part in ["docs", "docs/results", "docs/figures", RESULTS] {
+        let testu01 = "benches/testu01/results";
+        for part in [
+            "docs",
+            "docs/results",
+            "docs/figures",
+            NOTES,
+            "benches/notes/figures",
+            RESULTS,
+            testu01,
+        ] {
             fs::create_dir_all(root.join(part)).unwrap();
             for entry in fs::read_dir(Path::new(ROOT).join(part)).unwrap() {
                 let entry = entry.unwrap();

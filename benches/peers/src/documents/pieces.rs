@@ -1,4 +1,4 @@
-//! All indexes of permutations that are longer than a GPU's memory, in `docs/distributed.md`.
+//! All indexes of permutations that are longer than memory, in `docs/results/distributed.md`.
 
 use super::{Computed, NOT_MEASURED, Results, conditions_of, number, table};
 use crate::gpu_indexes::{ALL, COLUMNS, INDEX};

@@ -1,4 +1,4 @@
-//! `docs/results/rng.md`.
+//! `benches/notes/rng.md`.
 
 use super::{Computed, Results};
 use crate::sheet::Sheet;

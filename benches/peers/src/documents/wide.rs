@@ -1,4 +1,4 @@
-//! Explicit vectors beside the evaluators' loops, in `docs/results/cpu.md`.
+//! Explicit vectors beside the evaluators' loops, in `benches/notes/cpu.md`.
 
 use super::{Computed, Results, conditions, number, numbers, table};
 use crate::rows::Source;

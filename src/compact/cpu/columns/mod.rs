@@ -4,7 +4,7 @@
 //! So the engine is compiled once, and not for each combination of types. Only the innermost loop,
 //! which reads a record's fields, is compiled for their sizes where the compiler knows them. The
 //! staged copy of fields of any size, which serves rows whose width is known at run time only,
-//! costs half as much again as the whole sort (`docs/results/views.md`).
+//! costs half as much again as the whole sort (`benches/notes/views.md`).
 //!
 //! In the partitioned strategy the items at one place travel together, as a
 //! [record](record::Record). It is assembled while the columns are read in order, and taken apart

@@ -50,7 +50,7 @@ use crate::seed::{KeyDomain, Seed};
 /// single point draws the key of its window, which takes 0.3 us with the default family. A window
 /// of at most [`Standard::EXACT_MAX`] items is drawn as a table, which takes from 0.1 us to a few
 /// microseconds. Runs draw fewer keys: `forward_run` one for each window, `inverse_run` one for
-/// each block. Runs reach 200 to 600 million items a second (`docs/results/blocks.md`).
+/// each block. Runs reach 200 to 600 million items a second (`benches/notes/blocks.md`).
 ///
 /// # What it does not implement
 ///
@@ -332,7 +332,7 @@ impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
 const TOGETHER: usize = 256;
 
 /// The cost of a point of a run besides the evaluations, most of it divisions. 200 million points a
-/// second were measured (`docs/results/blocks.md`); the evaluations alone would reach 1.5 billion.
+/// second were measured (`benches/notes/blocks.md`); the evaluations alone would reach 1.5 billion.
 const DIVISIONS_PICOSECONDS: u32 = 4_000;
 
 impl<F: FromSeed + Bijection + 'static> Bijection for BlockShuffle<F> {
