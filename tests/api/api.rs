@@ -1,0 +1,85 @@
+//! The public API of each package, an item to a line, is the one that was reviewed.
+//!
+//! The lists are beside this file. The diff of a list is the semver review of a commit: a line that
+//! goes or changes is a breaking change, a line that comes is an addition. After a change of the API
+//! run `UPDATE_API=1 cargo test -p bijective-shuffle-api`, and commit the lists with the change.
+//!
+//! All features are on. What a trait demands is listed at the trait, and not again at each type that
+//! implements it; derived and automatic implementations are left out.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The compiler whose rustdoc writes the format that `public-api` reads, in the version that
+/// Cargo.toml names.
+const COMPILER: &str = "1.95";
+
+/// Writes rustdoc's JSON of a package, and says where it is.
+fn rustdoc_json(package: &str, root: &Path) -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), |set| root.join(set));
+    // The option is unstable. Only rustdoc may know: build scripts that see the variable, and all
+    // that depends on them, would be built again.
+    let rustdoc = target.join("rustdoc-unstable");
+    fs::create_dir_all(&target).unwrap();
+    fs::write(&rustdoc, "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n").unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&rustdoc).status().unwrap().success());
+    let status = Command::new(env!("CARGO"))
+        .args(["rustdoc", "--locked", "--lib", "--all-features", "--quiet", "--package", package])
+        .args(["--", "-Zunstable-options", "--output-format=json", "--cap-lints=allow"])
+        .env("RUSTDOC", &rustdoc)
+        .current_dir(root)
+        .status()
+        .unwrap();
+    assert!(status.success(), "rustdoc failed");
+    target.join("doc").join(package.replace('-', "_")).with_extension("json")
+}
+
+/// An item to a line, without what implementations of traits repeat.
+fn listing(json: &Path) -> String {
+    let api = public_api::Builder::from_rustdoc_json(json)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .unwrap_or_else(|error| {
+            panic!("run this with Rust {COMPILER}, whose format is known (RUSTUP_TOOLCHAIN): {error}")
+        });
+    let (mut list, mut implementor) = (String::new(), None);
+    for line in api.items().map(ToString::to_string) {
+        if line.starts_with("impl") {
+            let header = line.split(" where ").next().unwrap();
+            implementor = header.split_once(" for ").map(|(_, name)| format!("{name}::"));
+        } else if implementor.as_ref().is_some_and(|name| line.contains(name.as_str())) {
+            continue;
+        }
+        list += &line;
+        list.push('\n');
+    }
+    list
+}
+
+fn compare(package: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = listing(&rustdoc_json(package, &folder.join("../..").canonicalize().unwrap()));
+    let path = folder.join(package).with_extension("txt");
+    if env::var_os("UPDATE_API").is_some() {
+        fs::write(&path, list).unwrap();
+        return;
+    }
+    let reviewed = fs::read_to_string(&path).unwrap();
+    let gone = reviewed.lines().filter(|line| !list.lines().any(|other| other == *line));
+    let come = list.lines().filter(|line| !reviewed.lines().any(|other| other == *line));
+    let differences: Vec<String> =
+        gone.map(|line| format!("- {line}")).chain(come.map(|line| format!("+ {line}"))).collect();
+    assert!(differences.is_empty(), "{package}: UPDATE_API=1\n{}", differences.join("\n"));
+}
+
+// One test for all: rustdoc would wait for rustdoc.
+#[test]
+fn the_public_api_is_the_one_that_was_reviewed() {
+    for package in ["core", "rng", "affine", "stats"] {
+        compare(&format!("bijective-shuffle-{package}"));
+    }
+    compare("bijective-shuffle");
+}
