@@ -23,9 +23,9 @@ use super::table::{Batches, Table, TableWriter, part_of};
 
 /// An Arrow IPC file, whose groups are its record batches.
 ///
-/// A record batch that takes more than a quarter of the memory is read in parts, and others are read
-/// whole. The dictionaries stay in memory. Columns of dictionaries are moved as the numbers in them,
-/// so the dictionary stays as it is.
+/// A record batch that takes more than a quarter of the memory is read in parts, and others are
+/// read whole. The dictionaries stay in memory. Columns of dictionaries are moved as the numbers in
+/// them, so the dictionary stays as it is.
 #[derive(Debug)]
 pub struct IpcTable {
     file: File,
@@ -130,8 +130,8 @@ impl IpcTable {
         self.batch(number)?.project(&columns).map_err(TableError::read)
     }
 
-    /// At most so many rows of some columns of a record batch from this one on, or fewer if they take much more
-    /// than this many bytes.
+    /// At most so many rows of some columns of a record batch from this one on, or fewer if they
+    /// take much more than this many bytes.
     fn part(
         &self,
         number: usize,
