@@ -208,7 +208,8 @@ impl Excerpt<'_> {
         let views: ScalarBuffer<u128> = self.items(rows, size_of::<u128>() as u64)?.into();
         let count = self.counts.next().and_then(|count| usize::try_from(count).ok());
         let count = count.filter(|&count| count <= self.buffers.len()).ok_or_else(garbled)?;
-        let mut shown = vec![u64::MAX..0; count];
+        let none = Range { start: u64::MAX, end: 0 };
+        let mut shown = vec![none; count];
         let is_long = |view: &ByteView| view.length > MAX_INLINE_VIEW_LEN;
         for view in views.iter().copied().map(ByteView::from).filter(is_long) {
             let shown = shown.get_mut(view.buffer_index as usize).ok_or_else(garbled)?;
