@@ -159,10 +159,10 @@ fn order_is_that_of_lines_in_any_memory() {
 fn of_all_kinds() -> RecordBatch {
     let some = rows(0);
     let flags: BooleanArray = (0..ROWS).map(|k| (k % 5 > 0).then_some(k % 3 == 0)).collect();
-    let view = |k: usize| (k % 4 > 0).then(|| format!("{k} {}", "view ".repeat(k % 9)));
+    let view = |k: usize| (!k.is_multiple_of(4)).then(|| format!("{k} {}", "view ".repeat(k % 9)));
     let views: StringViewArray = (0..ROWS).map(view).collect();
     let bytes = FixedSizeBinaryArray::try_from_iter((0..ROWS).map(|k| [k as u8; 3])).unwrap();
-    let sized = (0..ROWS).map(|k| (k % 6 > 0).then(|| [Some(k as i32), None]));
+    let sized = (0..ROWS).map(|k| (k % 6 > 0).then_some([Some(k as i32), None]));
     let sized = FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(sized, 2);
     let large: LargeStringArray = (0..ROWS).map(|k| Some("large ".repeat(k % 5))).collect();
     let inner = [("flag", Arc::new(flags.clone()) as ArrayRef), ("list", some.column(2).clone())];
