@@ -90,7 +90,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE")]
     memory: Option<Memory>,
 
-    /// Keep what does not fit memory in this folder, and not in that of $TMPDIR
+    /// Keep what does not fit memory in this folder, and not in that of $TMPDIR, and leave 256M
+    /// free there
     #[arg(long, value_name = "DIR")]
     temp: Option<PathBuf>,
 

@@ -80,7 +80,11 @@ fn read_and_shuffle(
     job: &Job,
     output: &mut Output,
 ) -> Result<Done, Failure> {
-    if arguments.record.is_none() && files.iter().any(|path| is_table(path)) {
+    if let Some(table) = files.iter().find(|path| is_table(path)) {
+        if arguments.record.is_some() {
+            let why = "a Parquet or Arrow file says itself what its rows are: leave out --record";
+            return Err(Failure::new(table.display(), why));
+        }
         arguments.check_for_rows()?;
         return rows::shuffle(Rows { files, blocks: arguments.blocks }, job, || Ok(output));
     }

@@ -1,7 +1,7 @@
 //! [`Store`]: where items wait between the two passes.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// A place for bytes that are appended in large blocks and read at any offset.
@@ -64,12 +64,24 @@ impl<S: Store + ?Sized> Store for &mut S {
 }
 
 /// A temporary file that has no name, so that it is gone when the program ends, however it ends.
+///
+/// On Unix it leaves 256 MiB free where it is, or a sixteenth of the room there if that is less:
+/// [`append`](Store::append) fails before that.
 #[derive(Debug)]
 pub struct TemporaryFile {
     file: File,
     folder: PathBuf,
     bytes: u64,
+    /// How many bytes may be appended before the free room is looked at again.
+    granted: u64,
 }
+
+/// The most bytes that are appended between two looks at the free room.
+const STEP: u64 = 16 << 20;
+
+/// What is left free where temporary files are, or a sixteenth of all the room there if that is
+/// less. An input may be endless, and other programs need some room too.
+const RESERVE: u64 = 256 << 20;
 
 impl TemporaryFile {
     /// Creates an empty one in a folder.
@@ -83,12 +95,44 @@ impl TemporaryFile {
             Some(code) => named(folder, &io::Error::from_raw_os_error(code)),
             None => named(folder, &error.kind().into()),
         })?;
-        Ok(Self { file, folder: folder.to_owned(), bytes: 0 })
+        Ok(Self { file, folder: folder.to_owned(), bytes: 0, granted: 0 })
     }
 
     /// The file itself, which is at its end.
     pub fn into_file(self) -> File {
         self.file
+    }
+
+    /// Checks that so many more bytes leave enough room free.
+    fn check_room(&mut self, bytes: u64) -> io::Result<()> {
+        if bytes > self.granted {
+            let Some((free, all)) = room(&self.file) else { return Ok(()) };
+            let reserve = RESERVE.min(all / 16);
+            let left = free.saturating_sub(reserve);
+            if bytes > left {
+                let why = format!("is full, but for {} MiB that are kept free", reserve >> 20);
+                let folder = self.folder.display();
+                return Err(io::Error::new(ErrorKind::StorageFull, format!("{folder}: {why}")));
+            }
+            self.granted = left.min(bytes.max(STEP));
+        }
+        self.granted -= bytes;
+        Ok(())
+    }
+}
+
+/// How many bytes are free where a file is, and how many there are, if that is known.
+fn room(file: &File) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        let found = rustix::fs::fstatvfs(file).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+        (found.f_blocks > 0).then(|| (bytes(found.f_bavail), bytes(found.f_blocks)))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
     }
 }
 
@@ -98,6 +142,7 @@ impl Store for TemporaryFile {
     }
 
     fn append(&mut self, block: &[u8]) -> io::Result<()> {
+        self.check_room(block.len() as u64)?;
         // The position is elsewhere after a block that was written in part, and where reading at an
         // offset moves it.
         io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.bytes))?;

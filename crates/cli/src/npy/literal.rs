@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
             let start = self.at;
             values.push(self.value(depth + 1)?);
             if values.len() == 1 {
-                let count = self.text[start..].iter().take_while(|byte| byte.is_ascii_digit());
+                let count = self.text[start..].iter().take_while(|byte| is_of_number(byte));
                 digits = start..start + count.count();
             }
             if !self.take(b',') {
@@ -124,11 +124,15 @@ impl<'t> Parser<'t> {
     /// A number without a sign, in decimal digits, and where they are.
     fn number(&mut self) -> Option<(u64, Range<usize>)> {
         let start = self.at;
-        let digits = self.run(|byte| byte.is_ascii_digit());
-        if digits.len() > 1 && digits[0] == b'0' {
+        let digits = std::str::from_utf8(self.run(is_of_number)).ok()?;
+        if digits.len() > 1 && digits.starts_with('0') {
             return None;
         }
-        let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        // One underscore may be between two digits.
+        if digits.split('_').any(str::is_empty) {
+            return None;
+        }
+        let number = digits.replace('_', "").parse().ok()?;
         let end = self.at;
         // A long number of Python 2.
         if self.text.get(self.at) == Some(&b'L') {
@@ -166,8 +170,15 @@ impl<'t> Parser<'t> {
         run
     }
 
+    /// Skips blanks, and comments up to the ends of their lines.
     fn skip_blanks(&mut self) {
-        self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0C'));
+        loop {
+            self.run(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0C'));
+            if self.text.get(self.at) != Some(&b'#') {
+                return;
+            }
+            self.run(|byte| !matches!(byte, b'\n' | b'\r'));
+        }
     }
 
     /// Whether this byte comes next, which is then read.
@@ -181,4 +192,9 @@ impl<'t> Parser<'t> {
     fn expect(&mut self, byte: u8) -> Option<()> {
         self.take(byte).then_some(())
     }
+}
+
+/// Whether it is a digit, or what may be between two.
+fn is_of_number(byte: &u8) -> bool {
+    byte.is_ascii_digit() || *byte == b'_'
 }

@@ -173,7 +173,10 @@ impl Npy {
 /// The size of an element of a type.
 fn element_bytes(descr: &Literal) -> Result<u64, String> {
     match descr {
-        Literal::Text(text) => plain_bytes(text),
+        // With commas, the types of the fields of a structure.
+        Literal::Text(text) => text.split(',').try_fold(0_u64, |sum, one| {
+            sum.checked_add(plain_bytes(one.trim())?).ok_or_else(|| TOO_LARGE.to_owned())
+        }),
         // A type, and how many of it make an element.
         Literal::Tuple(parts) => match parts.as_slice() {
             [base, shape] => repeated_bytes(base, shape),

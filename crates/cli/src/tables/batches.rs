@@ -1,5 +1,6 @@
 //! Batches of rows in memory: what they take, and rows out of them in another order.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -15,6 +16,13 @@ const MOST_ROWS: u64 = 1 << 16;
 
 /// The number of a row's batch, and of the row in it.
 pub(super) type Place = (usize, usize);
+
+/// Rows of some columns: batches, and the rows of them that are meant, in their order.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) batches: &'a [RecordBatch],
+    pub(super) places: &'a [Place],
+}
 
 /// The most bytes that are read or written at a time: far fewer than 2^31, which is where the
 /// offsets of texts end.
@@ -63,22 +71,23 @@ pub(super) fn rows_of(bytes: u64, all_bytes: u64, rows: u64) -> usize {
     (bytes / mean).clamp(1, MOST_ROWS) as usize
 }
 
-/// Visits rows of some batches, some at a time, and fewer where there are too many for the offsets
-/// of their texts.
+/// Visits rows, of which the parts have the columns, some at a time, and fewer where there are too
+/// many for the offsets of their texts.
 pub(super) fn for_rows_at<E>(
-    batches: &[RecordBatch],
-    places: &[Place],
+    parts: &[Part<'_>],
+    places: Range<usize>,
     schema: &SchemaRef,
     rows: usize,
     fault: fn(ArrowError) -> E,
-    visit: &mut impl FnMut(RecordBatch, &[Place]) -> Result<(), E>,
+    visit: &mut impl FnMut(RecordBatch, Range<usize>) -> Result<(), E>,
 ) -> Result<(), E> {
-    for places in places.chunks(rows) {
-        match rows_at(batches, places, schema) {
+    for start in places.clone().step_by(rows) {
+        let places = start..places.end.min(start.saturating_add(rows));
+        match rows_at(parts, places.clone(), schema) {
             Ok(batch) => visit(batch, places)?,
             Err(ArrowError::OffsetOverflowError(_)) if places.len() > 1 => {
                 let half = places.len().div_ceil(2);
-                for_rows_at(batches, places, schema, half, fault, visit)?;
+                for_rows_at(parts, places, schema, half, fault, visit)?;
             }
             Err(error) => return Err(fault(error)),
         }
@@ -86,16 +95,20 @@ pub(super) fn for_rows_at<E>(
     Ok(())
 }
 
-/// These rows of some batches, of their first columns, as many as the schema has.
+/// The rows at these places, with the columns of all parts.
 fn rows_at(
-    batches: &[RecordBatch],
-    places: &[Place],
+    parts: &[Part<'_>],
+    places: Range<usize>,
     schema: &SchemaRef,
 ) -> Result<RecordBatch, ArrowError> {
-    let columns = (0..schema.fields().len()).map(|column| {
-        let arrays: Vec<&dyn Array> =
-            batches.iter().map(|batch| batch.column(column).as_ref()).collect();
-        interleave(&arrays, places).map(compacted)
+    let columns = parts.iter().flat_map(|Part { batches, places: all }| {
+        let width = batches.first().map_or(0, RecordBatch::num_columns);
+        let places = &all[places.clone()];
+        (0..width).map(move |column| {
+            let arrays: Vec<&dyn Array> =
+                batches.iter().map(|batch| batch.column(column).as_ref()).collect();
+            interleave(&arrays, places).map(compacted)
+        })
     });
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     // There may be no column.

@@ -7,10 +7,10 @@ use bijective_shuffle::bijection::{BlockShuffle, BlockWindow};
 use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Error, ParBijectiveShuffle, Seed};
 
-use super::batches::{Place, bytes_at_once, cost, rows_of};
+use super::batches::{Part, Place, bytes_at_once, cost, rows_of};
 use super::error::{TableError, checked_sum};
 use super::place::{Produced, hand_on};
-use super::table::Table;
+use super::table::{Table, slices};
 
 /// The windows of a table, and which places of their order are wanted.
 pub(super) struct Windows<'t> {
@@ -70,23 +70,31 @@ impl<'t> Windows<'t> {
         // A group may be empty, after the last row.
         let groups: Vec<usize> = window.blocks().map(|block| block as usize).collect();
         let bytes = bytes_at_once(self.memory);
-        let (mut batches, mut places, mut held) = (Vec::new(), Vec::<Place>::new(), 0);
+        let (mut read, mut held) = (Vec::<(Vec<RecordBatch>, Vec<Place>)>::new(), 0);
         let most = self.memory / 4 * 3;
-        for batch in self.table.read(&groups, bytes)? {
-            let batch = batch?;
-            held += cost(&batch);
-            if held > most {
-                return Err(Some(TableError::WindowTooLarge { most }));
+        for columns in slices(self.table, usize::MAX) {
+            let (mut batches, mut places) = (Vec::new(), Vec::new());
+            for batch in self.table.read(&groups, columns, bytes)? {
+                let batch = batch?;
+                held += cost(&batch);
+                if held > most {
+                    return Err(Some(TableError::WindowTooLarge { most }));
+                }
+                places.extend((0..batch.num_rows()).map(|row| (batches.len(), row)));
+                batches.push(batch);
             }
-            places.extend((0..batch.num_rows()).map(|row| (batches.len(), row)));
-            batches.push(batch);
+            if places.len() as u64 != slots.end - slots.start {
+                return Err(Some(TableError::Changed));
+            }
+            places.par_bijective_shuffle_with(&window.order()).map_err(TableError::Order)?;
+            read.push((batches, places));
         }
-        if places.len() as u64 != slots.end - slots.start {
-            return Err(Some(TableError::Changed));
-        }
-        places.par_bijective_shuffle_with(&window.order()).map_err(TableError::Order)?;
-        let places = &places[wanted.start as usize..wanted.end as usize];
+        let wanted = wanted.start as usize..wanted.end as usize;
+        let parts = read.iter();
+        let parts =
+            parts.map(|(batches, places)| Part { batches, places: &places[wanted.clone()] });
+        let parts: Vec<Part<'_>> = parts.collect();
         let rows = rows_of(bytes, held, slots.end - slots.start);
-        hand_on(&batches, places, &self.table.schema(), rows, take)
+        hand_on(&parts, &self.table.schema(), rows, take)
     }
 }

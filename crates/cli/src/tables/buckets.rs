@@ -11,8 +11,9 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use rayon::prelude::*;
 
-use super::batches::{Place, cost, for_rows_at};
+use super::batches::{Part, Place, cost, for_rows_at};
 use super::error::TableError;
+use super::table::part_of;
 use crate::files::Store;
 use crate::files::buckets::Extent;
 
@@ -28,15 +29,32 @@ pub(super) struct Bucket {
     pub(super) keys: Range<u64>,
     /// What the rows take in memory.
     pub(super) cost: u64,
-    /// Where in the store they are. An extent is a stream of Arrow IPC with one batch, whose last
-    /// column has the keys.
-    pub(super) extents: Vec<Extent>,
+    /// Where in the store each slice of their columns is. An extent is a stream of Arrow IPC with
+    /// one batch, whose last column has the keys.
+    pub(super) extents: Vec<Vec<Extent>>,
 }
 
 impl Bucket {
     pub(super) fn width(&self) -> u64 {
         self.keys.end - self.keys.start
     }
+}
+
+/// Adds another slice of the columns of the same rows to buckets.
+pub(super) fn beside(buckets: &mut Vec<Bucket>, slice: Vec<Bucket>) -> Result<(), TableError> {
+    if buckets.is_empty() {
+        *buckets = slice;
+        return Ok(());
+    }
+    // The same rows have the same keys, so they are in the same buckets.
+    if !buckets.iter().map(|bucket| &bucket.keys).eq(slice.iter().map(|bucket| &bucket.keys)) {
+        return Err(TableError::Changed);
+    }
+    for (bucket, other) in buckets.iter_mut().zip(slice) {
+        bucket.cost += other.cost;
+        bucket.extents.extend(other.extents);
+    }
+    Ok(())
 }
 
 /// The columns of what is stored: those of the table, and the keys.
@@ -46,7 +64,8 @@ pub(super) fn stored_schema(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-/// Collects rows, and appends them to a store, bucket by bucket, when there are enough.
+/// Collects rows of one slice of the columns, and appends them to a store, bucket by bucket, when
+/// there are enough.
 pub(super) struct Distributor<'s, S> {
     keys: Range<u64>,
     /// A bucket has the keys that agree in all but this number of low bits.
@@ -79,7 +98,7 @@ impl<'s, S: Store> Distributor<'s, S> {
         let bucket = |number: u64| {
             let start = keys.start + (number << shift);
             let end = start.saturating_add(1 << shift).min(keys.end);
-            Bucket { keys: start..end, cost: 0, extents: Vec::new() }
+            Bucket { keys: start..end, cost: 0, extents: vec![Vec::new()] }
         };
         let buckets = (0..=last(shift)).map(bucket).collect();
         let schema = stored_schema(schema);
@@ -117,7 +136,7 @@ impl<'s, S: Store> Distributor<'s, S> {
                     let extent = Extent { offset: self.store.bytes(), bytes: block.len() };
                     self.store.append(&block).map_err(TableError::Temporary)?;
                     self.buckets[bucket].cost += cost;
-                    self.buckets[bucket].extents.push(extent);
+                    self.buckets[bucket].extents[0].push(extent);
                 }
             }
         }
@@ -154,7 +173,7 @@ impl<'s, S: Store> Distributor<'s, S> {
     /// Appends the rest, and returns the buckets that have any rows.
     pub(super) fn finish(mut self) -> Result<Vec<Bucket>, TableError> {
         self.flush()?;
-        self.buckets.retain(|bucket| !bucket.extents.is_empty());
+        self.buckets.retain(|bucket| !bucket.extents[0].is_empty());
         Ok(self.buckets)
     }
 }
@@ -167,12 +186,11 @@ fn encode(
     places: &[Place],
     stored: &SchemaRef,
 ) -> Result<Vec<(Vec<u8>, u64)>, ArrowError> {
-    let columns: Vec<usize> = (0..stored.fields().len() - 1).collect();
-    let schema = Arc::new(stored.project(&columns)?);
+    let schema = part_of(stored, 0..stored.fields().len() - 1);
     let mut blocks = Vec::new();
-    let (all, fault) = (places.len(), |error| error);
-    for_rows_at(batches, places, &schema, all, fault, &mut |rows, places| {
-        let keys = places.iter().map(|&(batch, row)| keys[batch][row]);
+    let (parts, all, fault) = ([Part { batches, places }], places.len(), |error| error);
+    for_rows_at(&parts, 0..all, &schema, all, fault, &mut |rows, range| {
+        let keys = places[range].iter().map(|&(batch, row)| keys[batch][row]);
         let mut columns = rows.columns().to_vec();
         columns.push(Arc::new(UInt64Array::from_iter_values(keys)) as ArrayRef);
         let rows = RecordBatch::try_new(Arc::clone(stored), columns)?;
@@ -187,7 +205,7 @@ fn encode(
     Ok(blocks)
 }
 
-/// Reads an extent: its rows, with the keys as the last column, and the keys.
+/// Reads an extent: its rows, and their keys.
 pub(super) fn decode(
     extent: Extent,
     store: &impl Store,
@@ -196,8 +214,9 @@ pub(super) fn decode(
     store.read_at(&mut block, extent.offset).map_err(TableError::Temporary)?;
     let garbled = || TableError::Temporary(std::io::ErrorKind::InvalidData.into());
     let mut reader = StreamReader::try_new(Cursor::new(block), None).map_err(TableError::Rows)?;
-    let batch = reader.next().ok_or_else(garbled)?.map_err(TableError::Rows)?;
-    let keys = batch.columns().last().and_then(|keys| keys.as_any().downcast_ref::<UInt64Array>());
-    let keys = keys.ok_or_else(garbled)?.values().to_vec();
+    let mut batch = reader.next().ok_or_else(garbled)?.map_err(TableError::Rows)?;
+    let last = batch.num_columns().checked_sub(1).ok_or_else(garbled)?;
+    let keys = batch.remove_column(last);
+    let keys = keys.as_any().downcast_ref::<UInt64Array>().ok_or_else(garbled)?.values().to_vec();
     Ok((batch, keys))
 }

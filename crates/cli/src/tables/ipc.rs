@@ -3,32 +3,34 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
-use arrow_buffer::{Buffer, MutableBuffer};
-use arrow_ipc::reader::FileDecoder;
+use arrow_array::{Array, ArrayRef, RecordBatch, make_array, new_empty_array};
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{read_dictionary, read_record_batch};
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_ipc::{Block, CompressionType};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::batches::rows_of;
 use super::error::{TableError, checked_sum};
+use super::excerpt::{can_be_divided, read_at, rows_of_batch};
 use super::guard::{guarded, guarded_batches};
-use super::layout::{Layout, Part};
-use super::table::{Batches, Table, TableWriter};
+use super::layout::{Layout, Part, garbled, message};
+use super::table::{Batches, Table, TableWriter, part_of};
 
 /// An Arrow IPC file, whose groups are its record batches.
 ///
-/// A record batch is read whole, and the dictionaries stay in memory. Columns of dictionaries are
-/// moved as the numbers in them, so the dictionary stays as it is.
+/// A record batch that takes more than a quarter of the memory is read in parts, and others are
+/// read whole. The dictionaries stay in memory. Columns of dictionaries are moved as the numbers in
+/// them, so the dictionary stays as it is.
 #[derive(Debug)]
 pub struct IpcTable {
     file: File,
-    /// Has the dictionaries.
-    decoder: FileDecoder,
+    /// What the dictionaries may take, and a record batch that is read whole.
+    most: u64,
     /// The schema of the file.
     schema: SchemaRef,
     /// The same, with numbers in place of dictionaries.
@@ -37,10 +39,8 @@ pub struct IpcTable {
     dictionaries: Arc<[Option<ArrayRef>]>,
     metadata: HashMap<String, String>,
     compression: Option<CompressionType>,
-    blocks: Vec<Block>,
+    batches: Vec<Part>,
     groups: Vec<u64>,
-    /// What the groups take in memory.
-    bytes: Vec<u64>,
 }
 
 impl IpcTable {
@@ -49,14 +49,15 @@ impl IpcTable {
     /// # Errors
     ///
     /// [`TableError::Read`], [`TableError::Unsupported`] for a dictionary within a list or a
-    /// structure and for a file without columns, and [`TableError::TooLarge`] if the dictionaries,
-    /// or one of the record batches, take more than a quarter of `memory` bytes.
+    /// structure and for a file without columns, and [`TableError::TooLarge`] if the dictionaries
+    /// take more than a quarter of `memory` bytes, or a record batch does that cannot be read in
+    /// parts, because it is compressed or has columns of unions, of runs, or of views of lists.
     pub fn open(file: File, memory: usize) -> Result<Self, TableError> {
         guarded(|| Self::open_unguarded(file, memory as u64 / 4))
     }
 
-    fn open_unguarded(mut file: File, most: u64) -> Result<Self, TableError> {
-        let Layout { schema, version, metadata, dictionaries: values, batches, compression } =
+    fn open_unguarded(file: File, most: u64) -> Result<Self, TableError> {
+        let Layout { schema, metadata, dictionaries: values, batches, compression } =
             Layout::read(&file)?;
         if schema.fields().is_empty() {
             return Err(TableError::Unsupported("a file without columns".to_owned()));
@@ -66,48 +67,103 @@ impl IpcTable {
         let plain = Arc::new(Schema::new_with_metadata(plain?, schema.metadata().clone()));
         let of_values = checked_sum(values.iter().map(|part| part.cost))?;
         TableError::check_size(|| "its dictionaries take".to_owned(), of_values, most)?;
-        for (number, &Part { cost, .. }) in batches.iter().enumerate() {
-            let what = || format!("its record batch {number}, counted from 0, takes");
-            TableError::check_size(what, cost, most)?;
+        let can_be_divided = can_be_divided(&plain);
+        for (number, part) in batches.iter().enumerate() {
+            if part.is_compressed || !can_be_divided {
+                let what = || format!("its record batch {number}, counted from 0, takes");
+                TableError::check_size(what, part.cost, most)?;
+            }
         }
-        let mut decoder = FileDecoder::new(schema.clone(), version);
+        let mut by_id = HashMap::new();
         for Part { block, .. } in values {
-            let buffer = read_block(&mut file, &block)?;
-            decoder.read_dictionary(&block, &buffer).map_err(TableError::read)?;
+            let (head, body) = read_block(&file, &block)?;
+            let message = message(&head)?;
+            let batch = message.header_as_dictionary_batch().ok_or_else(garbled)?;
+            read_dictionary(&body, batch, &schema, &mut by_id, &message.version())
+                .map_err(TableError::read)?;
         }
+        let dictionary = |field: &Arc<Field>| match field.data_type() {
+            DataType::Dictionary(_, values) => {
+                #[expect(deprecated, reason = "there is no other way to tell yet")]
+                let found = field.dict_id().and_then(|id| by_id.get(&id).cloned());
+                // It may be missing if all values are null.
+                Some(found.unwrap_or_else(|| new_empty_array(values)))
+            }
+            _ => None,
+        };
+        let dictionaries = schema.fields().iter().map(dictionary).collect();
         let groups: Vec<u64> = batches.iter().map(|part| part.rows).collect();
         checked_sum(groups.iter().copied())?;
-        let mut table = Self {
+        let table = Self {
             file,
-            decoder,
-            dictionaries: vec![None; schema.fields().len()].into(),
+            most,
             schema,
             plain,
+            dictionaries,
             metadata,
             compression,
-            blocks: batches.iter().map(|part| part.block).collect(),
+            batches,
             groups,
-            bytes: batches.iter().map(|part| part.bytes).collect(),
         };
-        if table.plain.fields() != table.schema.fields() && !table.blocks.is_empty() {
-            let first = table.batch(0)?;
-            let values = |column: &ArrayRef| {
-                column.as_any_dictionary_opt().map(|column| column.values().clone())
-            };
-            table.dictionaries = first.columns().iter().map(values).collect();
-        }
         Ok(table)
     }
 
-    /// A record batch as it is in the file.
+    /// A record batch, with numbers in place of dictionaries.
     fn batch(&self, number: usize) -> Result<RecordBatch, TableError> {
-        let mut file = self.file.try_clone().map_err(TableError::read)?;
-        let block = &self.blocks[number];
-        let buffer = read_block(&mut file, block)?;
-        let batch = self.decoder.read_record_batch(block, &buffer).map_err(TableError::read)?;
-        batch
-            .filter(|batch| batch.num_rows() as u64 == self.groups[number])
-            .ok_or(TableError::Changed)
+        let (head, body) = read_block(&self.file, &self.batches[number].block)?;
+        let message = message(&head)?;
+        let batch = message.header_as_record_batch().ok_or_else(garbled)?;
+        let (plain, none) = (self.plain.clone(), HashMap::new());
+        let batch = read_record_batch(&body, batch, plain, &none, None, &message.version())
+            .map_err(TableError::read)?;
+        if batch.num_rows() as u64 == self.groups[number] {
+            self.check_numbers(&batch, 0..self.plain.fields().len())?;
+            Ok(batch)
+        } else {
+            Err(TableError::Changed)
+        }
+    }
+
+    /// Some columns of a record batch that is read whole.
+    fn columns(&self, number: usize, columns: Range<usize>) -> Result<RecordBatch, TableError> {
+        let columns: Vec<usize> = columns.collect();
+        self.batch(number)?.project(&columns).map_err(TableError::read)
+    }
+
+    /// At most so many rows of some columns of a record batch from this one on, or fewer if they
+    /// take much more than this many bytes.
+    fn part(
+        &self,
+        number: usize,
+        columns: &Range<usize>,
+        start: u64,
+        rows: u64,
+        bytes: u64,
+    ) -> Result<RecordBatch, TableError> {
+        let end = self.groups[number].min(start.saturating_add(rows));
+        let most = if end - start > 1 { bytes.saturating_mul(4).min(self.most) } else { self.most };
+        let block = &self.batches[number].block;
+        match rows_of_batch(&self.file, block, &self.plain, columns, start..end, most)? {
+            Some(batch) => {
+                self.check_numbers(&batch, columns.clone())?;
+                Ok(batch)
+            }
+            None if end - start > 1 => self.part(number, columns, start, (end - start) / 2, bytes),
+            None => Err(TableError::TooLarge {
+                what: format!(
+                    "row {start} of record batch {number}, both counted from 0, takes more than"
+                ),
+                bytes: most,
+                most,
+            }),
+        }
+    }
+
+    /// Checks that all numbers in these columns are of values in the dictionaries.
+    fn check_numbers(&self, batch: &RecordBatch, columns: Range<usize>) -> Result<(), TableError> {
+        let schema = part_of(&self.schema, columns.clone());
+        let whole = whole_batch(batch, &schema, &self.dictionaries[columns]);
+        whole.map(drop).map_err(TableError::read)
     }
 
     /// A file of the same schema, metadata and compression.
@@ -127,26 +183,23 @@ impl IpcTable {
         let (schema, dictionaries) = (self.schema.clone(), Arc::clone(&self.dictionaries));
         Ok(IpcWriter { writer, schema, dictionaries })
     }
+}
 
-    /// A batch with numbers in place of dictionaries, which have to be those of the first batch.
-    fn plain_batch(&self, batch: &RecordBatch) -> Result<RecordBatch, TableError> {
-        let columns = batch.columns().iter().zip(self.dictionaries.iter());
-        let columns =
-            columns.map(|(column, values)| match (column.as_any_dictionary_opt(), values) {
-                (None, _) => Ok(Arc::clone(column)),
-                (Some(found), Some(values))
-                    if found.values().to_data().ptr_eq(&values.to_data())
-                        || found.values() == values =>
-                {
-                    Ok(make_array(found.keys().to_data()))
-                }
-                (Some(_), _) => Err(TableError::Unsupported(
-                    "a dictionary that changes within a file".to_owned(),
-                )),
-            });
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        RecordBatch::try_new(self.plain.clone(), columns).map_err(TableError::read)
-    }
+/// A batch with its dictionaries again.
+fn whole_batch(
+    batch: &RecordBatch,
+    schema: &SchemaRef,
+    dictionaries: &[Option<ArrayRef>],
+) -> Result<RecordBatch, ArrowError> {
+    let columns = batch.columns().iter().zip(schema.fields()).zip(dictionaries);
+    let columns = columns.map(|((column, field), values)| match values {
+        None => Ok(Arc::clone(column)),
+        Some(values) => {
+            let data = column.to_data().into_builder().data_type(field.data_type().clone());
+            data.child_data(vec![values.to_data()]).build().map(make_array)
+        }
+    });
+    RecordBatch::try_new(schema.clone(), columns.collect::<Result<_, _>>()?)
 }
 
 /// The field with numbers in place of a dictionary.
@@ -182,39 +235,58 @@ impl Table for IpcTable {
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+        self.batches.iter().fold(0, |sum, part| sum.saturating_add(part.bytes))
     }
 
-    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
-        let groups = groups.to_vec();
-        let batches = groups.into_iter().map(move |group| {
-            let batch = guarded(|| self.plain_batch(&self.batch(group)?))?;
-            Ok((batch, rows_of(bytes, self.bytes[group], self.groups[group])))
+    fn held(&self) -> u64 {
+        let of_dictionaries = self.dictionaries.iter().flatten();
+        let of_dictionaries: usize =
+            of_dictionaries.map(|values| values.get_array_memory_size()).sum();
+        let whole = self.batches.iter().map(|part| part.cost).filter(|&cost| cost <= self.most);
+        (of_dictionaries as u64).saturating_add(whole.max().unwrap_or(0))
+    }
+
+    fn read(
+        &self,
+        groups: &[usize],
+        columns: Range<usize>,
+        bytes: u64,
+    ) -> Result<Batches<'_>, TableError> {
+        let (groups, all_columns) = (groups.to_vec(), self.plain.fields().len() as u64);
+        let batches = groups.into_iter().flat_map(move |group| {
+            let (part, all, columns) = (self.batches[group], self.groups[group], columns.clone());
+            // A part of the columns takes about its part of the bytes.
+            let of_columns = part.bytes / all_columns * columns.len() as u64;
+            let rows = rows_of(bytes, of_columns, all) as u64;
+            let (mut start, mut whole) = (0, None);
+            // Nothing follows an error: the guard sees to it.
+            std::iter::from_fn(move || {
+                (start < all).then(|| {
+                    let batch = if part.cost > self.most {
+                        self.part(group, &columns, start, rows, bytes)?
+                    } else {
+                        let whole: &RecordBatch = match &mut whole {
+                            Some(whole) => whole,
+                            none => none.insert(self.columns(group, columns.clone())?),
+                        };
+                        whole.slice(start as usize, rows.min(all - start) as usize)
+                    };
+                    start += batch.num_rows() as u64;
+                    Ok(batch)
+                })
+            })
         });
-        Ok(guarded_batches(Box::new(batches.flat_map(|batch| -> Batches<'_> {
-            match batch {
-                Err(error) => Box::new([Err(error)].into_iter()),
-                Ok((batch, rows)) => {
-                    let starts = (0..batch.num_rows()).step_by(rows);
-                    Box::new(starts.map(move |start| {
-                        Ok(batch.slice(start, rows.min(batch.num_rows() - start)))
-                    }))
-                }
-            }
-        }))))
+        Ok(guarded_batches(Box::new(batches)))
     }
 }
 
-/// The bytes of a block, all of which is in the file.
-fn read_block(file: &mut File, block: &Block) -> Result<Buffer, TableError> {
+/// The head of a block, all of which is in the file, and its buffers.
+fn read_block(file: &File, block: &Block) -> Result<(Buffer, Buffer), TableError> {
     // Checked when the file was opened.
-    let (offset, length) = (block.offset() as u64, block.metaDataLength() as u64);
-    let length = length + block.bodyLength() as u64;
-    file.seek(SeekFrom::Start(offset)).map_err(TableError::read)?;
-    let length = usize::try_from(length).map_err(TableError::read)?;
-    let mut bytes = MutableBuffer::try_from_len_zeroed(length).map_err(TableError::read)?;
-    file.read_exact(&mut bytes).map_err(TableError::read)?;
-    Ok(bytes.into())
+    let (offset, head) = (block.offset() as u64, block.metaDataLength() as usize);
+    let length = usize::try_from(head as u64 + block.bodyLength() as u64);
+    let block = read_at(file, offset, length.map_err(TableError::read)?)?;
+    Ok((block.slice_with_length(0, head), block.slice(head)))
 }
 
 /// Writes an Arrow IPC file.
@@ -230,25 +302,10 @@ impl<W> fmt::Debug for IpcWriter<W> {
     }
 }
 
-impl<W: Write> IpcWriter<W> {
-    /// A batch with its dictionaries again.
-    fn whole_batch(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
-        let columns = batch.columns().iter().zip(self.schema.fields()).zip(&*self.dictionaries);
-        let columns = columns.map(|((column, field), values)| match values {
-            None => Ok(Arc::clone(column)),
-            Some(values) => {
-                let data = column.to_data().into_builder().data_type(field.data_type().clone());
-                data.child_data(vec![values.to_data()]).build().map(make_array)
-            }
-        });
-        RecordBatch::try_new(self.schema.clone(), columns.collect::<Result<_, _>>()?)
-    }
-}
-
 impl<W: Write> TableWriter for IpcWriter<W> {
     fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
-        let batch = self.whole_batch(batch).map_err(TableError::write)?;
-        self.writer.write(&batch).map_err(TableError::write)
+        let batch = whole_batch(batch, &self.schema, &self.dictionaries);
+        self.writer.write(&batch.map_err(TableError::write)?).map_err(TableError::write)
     }
 
     fn finish(mut self: Box<Self>) -> Result<(), TableError> {

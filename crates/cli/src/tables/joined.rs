@@ -1,6 +1,7 @@
 //! [`Joined`]: several tables, one after the other.
 
 use std::fmt;
+use std::ops::Range;
 
 use arrow_schema::SchemaRef;
 
@@ -12,6 +13,7 @@ pub struct Joined {
     tables: Vec<Box<dyn Table>>,
     schema: SchemaRef,
     groups: Vec<u64>,
+    cuts: Vec<usize>,
 }
 
 impl fmt::Debug for Joined {
@@ -45,7 +47,11 @@ impl Joined {
         let groups: Vec<u64> =
             tables.iter().flat_map(|table| table.groups().iter().copied()).collect();
         checked_sum(groups.iter().copied())?;
-        Ok(Self { tables, schema, groups })
+        let mut cuts: Vec<usize> =
+            tables.iter().flat_map(|table| table.cuts().iter().copied()).collect();
+        cuts.sort_unstable();
+        cuts.dedup();
+        Ok(Self { tables, schema, groups, cuts })
     }
 }
 
@@ -62,7 +68,21 @@ impl Table for Joined {
         self.tables.iter().fold(0, |sum, table| sum.saturating_add(table.bytes()))
     }
 
-    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
+    fn held(&self) -> u64 {
+        // Each has what it read when it was opened, and they are read one after the other.
+        self.tables.iter().map(|table| table.held()).max().unwrap_or(0)
+    }
+
+    fn cuts(&self) -> &[usize] {
+        &self.cuts
+    }
+
+    fn read(
+        &self,
+        groups: &[usize],
+        columns: Range<usize>,
+        bytes: u64,
+    ) -> Result<Batches<'_>, TableError> {
         // Neighbours of one table are read together.
         let mut runs: Vec<(usize, Vec<usize>)> = Vec::new();
         for &group in groups {
@@ -76,11 +96,13 @@ impl Table for Joined {
                 _ => runs.push((table, vec![own])),
             }
         }
-        Ok(Box::new(runs.into_iter().flat_map(move |(table, run)| {
-            match self.tables[table].read(&run, bytes) {
-                Ok(batches) => batches,
-                Err(error) => Box::new([Err(error)].into_iter()) as Batches<'_>,
-            }
+        Ok(Box::new(runs.into_iter().flat_map(move |(table, run)| match self.tables[table].read(
+            &run,
+            columns.clone(),
+            bytes,
+        ) {
+            Ok(batches) => batches,
+            Err(error) => Box::new([Err(error)].into_iter()) as Batches<'_>,
         })))
     }
 }

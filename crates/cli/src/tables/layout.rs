@@ -1,13 +1,13 @@
 //! [`Layout`]: what an Arrow IPC file says of itself, checked before anything is made of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::read_footer_length;
-use arrow_ipc::{Block, CompressionType, MetadataVersion, RecordBatch};
+use arrow_ipc::{Block, CompressionType, Message, RecordBatch};
 use arrow_ipc::{root_as_footer, root_as_message};
 use arrow_schema::SchemaRef;
 
@@ -29,7 +29,6 @@ const MOST_EMPTY_ROWS: u64 = 1 << 20;
 /// The footer of a file, and the heads of its batches.
 pub(super) struct Layout {
     pub(super) schema: SchemaRef,
-    pub(super) version: MetadataVersion,
     pub(super) metadata: HashMap<String, String>,
     pub(super) dictionaries: Vec<Part>,
     pub(super) batches: Vec<Part>,
@@ -38,7 +37,7 @@ pub(super) struct Layout {
 }
 
 /// A batch of rows, or of the values of a dictionary.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) block: Block,
     pub(super) rows: u64,
@@ -46,6 +45,9 @@ pub(super) struct Part {
     pub(super) bytes: u64,
     /// What it takes to read it: its bytes, and what they are decompressed from.
     pub(super) cost: u64,
+    pub(super) is_compressed: bool,
+    /// The dictionary that it begins, if it does.
+    begins: Option<i64>,
 }
 
 /// A batch that is about to be looked at.
@@ -82,14 +84,18 @@ impl Layout {
         let metadata = pairs.collect::<Option<_>>().ok_or_else(garbled)?;
         let mut layout = Self {
             schema,
-            version: footer.version(),
             metadata,
             dictionaries: Vec::new(),
             batches: Vec::new(),
             compression: None,
         };
+        let mut begun = HashSet::new();
         for &block in footer.dictionaries().iter().flatten() {
             let (part, _) = Head::new(&mut file, block, end)?.part()?;
+            if part.begins.is_some_and(|dictionary| !begun.insert(dictionary)) {
+                let what = "a dictionary that changes within a file";
+                return Err(TableError::Unsupported(what.to_owned()));
+            }
             layout.dictionaries.push(part);
         }
         for &block in footer.recordBatches().iter().flatten() {
@@ -127,19 +133,19 @@ impl<'f> Head<'f> {
         // Neither is negative, and both are within the file.
         let (offset, length) = (self.block.offset() as u64, self.block.metaDataLength() as usize);
         let head = read_at(self.file, offset, length)?;
-        // Since version 0.15 of the format a mark of four bytes comes before the length.
-        let head = head.strip_prefix(&[0xFF; 4]).unwrap_or(&head);
-        let message = root_as_message(head.get(4..).ok_or_else(garbled)?);
-        let message = message.map_err(|_| garbled())?;
+        let message = message(&head)?;
         let of_dictionary = || message.header_as_dictionary_batch()?.data();
         let batch = message.header_as_record_batch().or_else(of_dictionary);
         let batch = batch.ok_or_else(garbled)?;
         let rows = u64::try_from(batch.length()).map_err(|_| garbled())?;
         let compression = batch.compression().map(|compression| compression.codec());
         let bytes = self.bytes(&batch, compression)?;
-        let compressed = if compression.is_some() { self.block.bodyLength() as u64 } else { 0 };
+        let is_compressed = compression.is_some();
+        let compressed = if is_compressed { self.block.bodyLength() as u64 } else { 0 };
         let cost = bytes.checked_add(compressed).ok_or_else(garbled)?;
-        Ok((Part { block: self.block, rows, bytes, cost }, compression))
+        let dictionary = message.header_as_dictionary_batch().filter(|batch| !batch.isDelta());
+        let begins = dictionary.map(|batch| batch.id());
+        Ok((Part { block: self.block, rows, bytes, cost, is_compressed, begins }, compression))
     }
 
     /// What the buffers of a batch take in memory.
@@ -191,7 +197,14 @@ impl<'f> Head<'f> {
     }
 }
 
-fn garbled() -> TableError {
+/// The message that a block begins with, whose length comes first.
+pub(super) fn message(head: &[u8]) -> Result<Message<'_>, TableError> {
+    // Since version 0.15 of the format a mark of four bytes comes before the length.
+    let head = head.strip_prefix(&[0xFF; 4]).unwrap_or(head);
+    root_as_message(head.get(4..).ok_or_else(garbled)?).map_err(|_| garbled())
+}
+
+pub(super) fn garbled() -> TableError {
     TableError::read(io::Error::new(io::ErrorKind::InvalidData, "is no Arrow IPC file"))
 }
 

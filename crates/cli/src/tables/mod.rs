@@ -50,6 +50,7 @@ mod batches;
 mod blocks;
 mod buckets;
 mod error;
+mod excerpt;
 mod guard;
 mod ipc;
 mod joined;

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
+use std::ops::Range;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Type;
 use parquet::column::page::Page;
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -31,12 +32,19 @@ pub struct ParquetTable {
     file: File,
     metadata: ArrowReaderMetadata,
     groups: Vec<u64>,
-    /// What the groups take in memory.
-    bytes: Vec<u64>,
+    /// What the columns of each group take in memory.
+    bytes: Vec<Vec<u64>>,
+    cuts: Vec<usize>,
+    /// The most that pages of the columns of a slice take.
+    pages: u64,
 }
 
 /// The most bytes of a page, as programs write them. There may be larger ones.
 const PAGE: u64 = 1 << 20;
+
+/// What the table takes by which the writer finds the values of a dictionary, for each column: it
+/// has room for 4096 of them from the start.
+const DICTIONARY: usize = 80 << 10;
 
 impl ParquetTable {
     /// Reads the metadata of a file.
@@ -45,7 +53,7 @@ impl ParquetTable {
     ///
     /// [`TableError::Read`], [`TableError::Unsupported`] for a column of type INT96, which could
     /// not be written again, and for a file without columns, and [`TableError::TooLarge`] if a page
-    /// of each column takes more than half of `memory` bytes.
+    /// and the dictionary of one column take more than half of `memory` bytes.
     pub fn open(file: File, memory: usize) -> Result<Self, TableError> {
         guarded(|| Self::open_unguarded(file, memory as u64 / 2))
     }
@@ -63,12 +71,15 @@ impl ParquetTable {
         }
         let reader = SerializedFileReader::new(file.try_clone().map_err(TableError::read)?);
         let reader = reader.map_err(TableError::read)?;
+        let parquet_schema = metadata.parquet_schema();
+        let width = metadata.schema().fields().len();
         let (mut groups, mut bytes) = (Vec::new(), Vec::new());
+        // The most that a page of each column takes in any group.
+        let mut pages = vec![0_u64; width];
         for (number, group) in metadata.metadata().row_groups().iter().enumerate() {
             let what = || format!("row group {number}, counted from 0, has a size that is none");
             let size = |size: i64| u64::try_from(size).map_err(|_| TableError::read(what()));
-            let mut of_pages = 0_u64;
-            let mut of_rows = 0_u64;
+            let (mut of_pages, mut of_rows) = (vec![0_u64; width], vec![0_u64; width]);
             for (index, column) in group.columns().iter().enumerate() {
                 let encoded = size(column.uncompressed_size())?;
                 let values = size(column.num_values())?;
@@ -76,34 +87,53 @@ impl ParquetTable {
                     Type::BYTE_ARRAY => dictionary_of_texts(&reader, number, index)?,
                     _ => (PAGE, 0),
                 };
-                of_pages = of_pages.saturating_add(encoded.min(PAGE + dictionary));
+                // A list or a structure has several columns of Parquet.
+                let root = parquet_schema.get_column_root_idx(index);
+                of_pages[root] = of_pages[root].saturating_add(encoded.min(PAGE + dictionary));
                 let decoded = decoded_bytes(column, encoded, values, longest);
-                of_rows = of_rows.saturating_add(decoded);
+                of_rows[root] = of_rows[root].saturating_add(decoded);
             }
-            let columns = group.num_columns();
-            let what = || format!("a page of each of its {columns} columns takes");
-            TableError::check_size(what, of_pages, most)?;
+            for ((most_of_page, of_page), field) in
+                pages.iter_mut().zip(of_pages).zip(metadata.schema().fields())
+            {
+                let what =
+                    || format!("a page of column {} with its dictionary takes", field.name());
+                TableError::check_size(what, of_page, most)?;
+                *most_of_page = of_page.max(*most_of_page);
+            }
             groups.push(size(group.num_rows())?);
             bytes.push(of_rows);
         }
         checked_sum(groups.iter().copied())?;
-        Ok(Self { file, metadata, groups, bytes })
+        let (cuts, pages) = cuts(&pages, most / 2);
+        Ok(Self { file, metadata, groups, bytes, cuts, pages })
     }
 
-    /// The rows of a group, so many at a time.
-    fn read_group(&self, group: usize, rows: usize) -> Result<Batches<'_>, TableError> {
+    /// Some columns of the rows of a group, so many rows at a time.
+    fn read_group(
+        &self,
+        group: usize,
+        columns: Range<usize>,
+        bytes: u64,
+    ) -> Result<Batches<'_>, TableError> {
         let file = self.file.try_clone().map_err(TableError::read)?;
+        let of_rows = self.bytes[group][columns.clone()].iter();
+        let of_rows = of_rows.fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns);
         let reader =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
                 .with_row_groups(vec![group])
-                .with_batch_size(rows)
+                .with_projection(mask)
+                .with_batch_size(rows_of(bytes, of_rows, self.groups[group]))
                 .build()
                 .map_err(TableError::read)?;
         Ok(Box::new(reader.map(|batch| batch.map_err(TableError::read))))
     }
 
     /// A file of the same schema, metadata and compression. Its row groups have as many rows as the
-    /// largest of this file, unless they would take more than this many bytes of memory.
+    /// largest of this file, unless they would take more than this many bytes of memory. Columns
+    /// that have dictionaries get them again, unless there are so many columns that the writer's
+    /// tables, of 80 KiB each, would take more than that.
     ///
     /// # Errors
     ///
@@ -119,10 +149,12 @@ impl ParquetTable {
             .set_max_row_group_row_count(usize::try_from(rows).ok())
             .set_max_row_group_bytes(Some(group_bytes.max(1)))
             .set_key_value_metadata(metadata.file_metadata().key_value_metadata().cloned());
+        let columns = self.metadata.parquet_schema().num_columns();
+        let may_have_dictionaries = columns.saturating_mul(DICTIONARY) <= group_bytes;
         // All groups of a file are usually compressed alike.
         for column in metadata.row_groups().first().iter().flat_map(|group| group.columns()) {
             let path = column.column_path();
-            let has_dictionary = column.dictionary_page_offset().is_some();
+            let has_dictionary = may_have_dictionaries && column.dictionary_page_offset().is_some();
             properties = properties
                 .set_column_compression(path.clone(), column.compression())
                 .set_column_dictionary_enabled(path.clone(), has_dictionary);
@@ -146,17 +178,46 @@ impl Table for ParquetTable {
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
+        self.bytes.iter().flatten().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
+    fn held(&self) -> u64 {
+        // A page and what it is decoded to, as of a dictionary.
+        self.pages.saturating_mul(2)
+    }
+
+    fn cuts(&self) -> &[usize] {
+        &self.cuts
+    }
+
+    fn read(
+        &self,
+        groups: &[usize],
+        columns: Range<usize>,
+        bytes: u64,
+    ) -> Result<Batches<'_>, TableError> {
         let groups = groups.to_vec();
         let batches = groups.into_iter().flat_map(move |group| {
-            self.read_group(group, rows_of(bytes, self.bytes[group], self.groups[group]))
+            self.read_group(group, columns.clone(), bytes)
                 .unwrap_or_else(|error| Box::new([Err(error)].into_iter()))
         });
         Ok(guarded_batches(Box::new(batches)))
     }
+}
+
+/// Where columns are cut, so that pages of those of each slice take at most this much together, or
+/// there is one column; and the most that those of a slice take.
+fn cuts(pages: &[u64], most: u64) -> (Vec<usize>, u64) {
+    let (mut cuts, mut held, mut most_held) = (Vec::new(), 0_u64, 0);
+    for (column, &bytes) in pages.iter().enumerate() {
+        held = held.saturating_add(bytes);
+        if held > most && column > 0 {
+            cuts.push(column);
+            held = bytes;
+        }
+        most_held = held.max(most_held);
+    }
+    (cuts, most_held)
 }
 
 /// The length of the dictionary of a column, and of the longest text in it, if there is one.

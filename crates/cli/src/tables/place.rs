@@ -1,15 +1,17 @@
 //! [`Placer`]: pass 2, buckets in order.
 
-use std::mem;
+use std::ops::Range;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use rayon::prelude::*;
 
-use super::batches::{Place, bytes_at_once, for_rows_at, rows_of};
-use super::buckets::{Bucket, Distributor, decode};
+use super::batches::{Part, Place, bytes_at_once, for_rows_at, rows_of};
+use super::buckets::{Bucket, Distributor, beside, decode};
 use super::error::TableError;
+use super::table::part_of;
 use crate::files::Store;
+use crate::files::buckets::Extent;
 
 /// What becomes of making batches: an error, or `None` if nobody takes them any more.
 pub(super) type Produced = Result<(), Option<TableError>>;
@@ -18,14 +20,21 @@ pub(super) type Produced = Result<(), Option<TableError>>;
 pub(super) struct Placer<'s, S> {
     memory: u64,
     schema: SchemaRef,
+    /// The columns of each slice.
+    slices: Vec<Range<usize>>,
     store: &'s mut S,
     /// How many buckets were split because they were too large.
     pub(super) splits: u64,
 }
 
 impl<'s, S: Store> Placer<'s, S> {
-    pub(super) fn new(memory: u64, schema: SchemaRef, store: &'s mut S) -> Self {
-        Self { memory, schema, store, splits: 0 }
+    pub(super) fn new(
+        memory: u64,
+        schema: SchemaRef,
+        slices: Vec<Range<usize>>,
+        store: &'s mut S,
+    ) -> Self {
+        Self { memory, schema, slices, store, splits: 0 }
     }
 
     /// Hands on the rows of buckets, which are in the order of their keys.
@@ -53,13 +62,18 @@ impl<'s, S: Store> Placer<'s, S> {
         let parts = (bucket.cost / (self.memory / 8).max(1) + 1).max(2);
         // Batches are read and appended in turns, and all that is collected at a time is in memory.
         let most = self.memory / 4;
-        let mut distributor =
-            Distributor::new(bucket.keys.clone(), parts, &self.schema, most, &mut *self.store);
-        for &extent in &bucket.extents {
-            let (batch, keys) = decode(extent, distributor.store())?;
-            distributor.push(batch, keys)?;
+        let mut buckets = Vec::new();
+        for (columns, extents) in self.slices.iter().zip(&bucket.extents) {
+            let schema = part_of(&self.schema, columns.clone());
+            let mut distributor =
+                Distributor::new(bucket.keys.clone(), parts, &schema, most, &mut *self.store);
+            for &extent in extents {
+                let (batch, keys) = decode(extent, distributor.store())?;
+                distributor.push(batch, keys)?;
+            }
+            beside(&mut buckets, distributor.finish()?)?;
         }
-        distributor.finish()
+        Ok(buckets)
     }
 
     fn write_bucket(
@@ -67,29 +81,41 @@ impl<'s, S: Store> Placer<'s, S> {
         bucket: &Bucket,
         take: &mut dyn FnMut(RecordBatch) -> Produced,
     ) -> Produced {
-        let store = &*self.store;
-        let decoded = bucket.extents.par_iter().map(|&extent| decode(extent, store));
-        let decoded: Vec<(RecordBatch, Vec<u64>)> = decoded.collect::<Result<_, _>>()?;
-        let mut sorted: Vec<(u64, Place)> = Vec::new();
-        for (batch, (_, keys)) in decoded.iter().enumerate() {
-            sorted.extend(keys.iter().enumerate().map(|(row, &key)| (key, (batch, row))));
-        }
-        sorted.par_sort_unstable();
-        let places: Vec<Place> = mem::take(&mut sorted).into_iter().map(|(_, at)| at).collect();
-        let batches: Vec<RecordBatch> = decoded.into_iter().map(|(batch, _)| batch).collect();
-        let rows = rows_of(bytes_at_once(self.memory), bucket.cost, places.len() as u64);
-        hand_on(&batches, &places, &self.schema, rows, take)
+        let slices = bucket.extents.iter().map(|extents| sorted(extents, &*self.store));
+        let slices = slices.collect::<Result<Vec<_>, _>>()?;
+        let parts = slices.iter().map(|(batches, places)| Part { batches, places });
+        let parts: Vec<Part<'_>> = parts.collect();
+        let all = parts[0].places.len() as u64;
+        let rows = rows_of(bytes_at_once(self.memory), bucket.cost, all);
+        hand_on(&parts, &self.schema, rows, take)
     }
+}
+
+/// The rows of extents, and where they are in the order of their keys.
+fn sorted(
+    extents: &[Extent],
+    store: &impl Store,
+) -> Result<(Vec<RecordBatch>, Vec<Place>), TableError> {
+    let decoded = extents.par_iter().map(|&extent| decode(extent, store));
+    let decoded: Vec<(RecordBatch, Vec<u64>)> = decoded.collect::<Result<_, _>>()?;
+    let mut sorted: Vec<(u64, Place)> = Vec::new();
+    for (batch, (_, keys)) in decoded.iter().enumerate() {
+        sorted.extend(keys.iter().enumerate().map(|(row, &key)| (key, (batch, row))));
+    }
+    sorted.par_sort_unstable();
+    let places = sorted.into_iter().map(|(_, place)| place).collect();
+    Ok((decoded.into_iter().map(|(batch, _)| batch).collect(), places))
 }
 
 /// Hands on rows in an order, some at a time.
 pub(super) fn hand_on(
-    batches: &[RecordBatch],
-    places: &[Place],
+    parts: &[Part<'_>],
     schema: &SchemaRef,
     rows: usize,
     take: &mut dyn FnMut(RecordBatch) -> Produced,
 ) -> Produced {
     let fault = |error| Some(TableError::Rows(error));
-    for_rows_at(batches, places, schema, rows, fault, &mut |batch, _| take(batch))
+    // All parts have the same rows.
+    let all = 0..parts.first().map_or(0, |part| part.places.len());
+    for_rows_at(parts, all, schema, rows, fault, &mut |batch, _| take(batch))
 }

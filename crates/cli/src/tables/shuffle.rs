@@ -9,13 +9,16 @@ use bijective_shuffle::Seed;
 
 use super::batches::{ROW_COST, bytes_at_once, cost};
 use super::blocks::Windows;
-use super::buckets::{Bucket, Distributor};
+use super::buckets::{Bucket, Distributor, beside};
 use super::error::{TableError, checked_sum};
 use super::place::{Placer, Produced};
-use super::table::{Table, TableWriter};
+use super::table::{Table, TableWriter, part_of, slices};
 use crate::files::distribute::joined;
 use crate::files::keys::Keys;
 use crate::files::{Order, Pass, Store, Summary, Watch};
+
+/// About what the head of a column takes in what is stored for a bucket, in bytes.
+const HEAD: u64 = 512;
 
 /// How many batches may wait for the thread that takes them.
 const WAITING: usize = 2;
@@ -29,8 +32,9 @@ pub struct TableShuffle {
 }
 
 impl TableShuffle {
-    /// A shuffle in about this many bytes of memory. What the formats hold comes on top: a page of
-    /// each column in reading, and in writing a row group, encoded.
+    /// A shuffle in about this many bytes of memory, with what the tables of this module hold in
+    /// reading, and a row group, encoded, in writing. The program's own memory, some tens of
+    /// megabytes with the stacks of its threads, comes on top, and so does the metadata of a file.
     pub fn new(memory: usize) -> Self {
         Self { memory: memory as u64 }
     }
@@ -56,39 +60,73 @@ impl TableShuffle {
         }
         let mut store = store;
         let before = store.bytes();
-        let collected = self.collect(order, table, &mut store, watch)?;
+        let wanted = self.buckets(table, rows);
+        let slices = slices(table, self.columns_of_slice(wanted));
+        let collected = self.collect(order, table, &slices, wanted, &mut store, watch)?;
         let (buckets, bytes) =
             (collected.len() as u64, collected.iter().map(|bucket| bucket.cost).sum());
         watch.begin(Pass::Place, Some(bytes));
-        let mut placer = Placer::new(self.memory, table.schema(), &mut store);
+        let mut placer = Placer::new(self.memory, table.schema(), slices, &mut store);
         feed(writer, watch, |take| placer.write(collected, take))?;
         let (splits, places) = (placer.splits, order.places());
         let temporary_bytes = store.bytes() - before;
         Ok(Summary { items: places.end - places.start, bytes, buckets, splits, temporary_bytes })
     }
 
-    /// Pass 1: a thread reads the table, and the calling one brings its rows to their buckets.
+    /// How many buckets a table of so many rows is divided into.
+    fn buckets(&self, table: &dyn Table, rows: u64) -> u64 {
+        let bytes = table.bytes().saturating_add(rows.saturating_mul(ROW_COST));
+        bytes / (self.memory / 8).max(1) + 1
+    }
+
+    /// The most columns of a slice, so that the heads of what is stored at a time, for so many
+    /// buckets, take no more than the rows.
+    fn columns_of_slice(&self, buckets: u64) -> usize {
+        usize::try_from(self.memory / 4 / HEAD / buckets).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Pass 1: rows to their buckets, one slice of the columns after the other.
     fn collect(
         &self,
         order: &Order,
         table: &dyn Table,
+        slices: &[Range<usize>],
+        wanted: u64,
         store: &mut impl Store,
         watch: &dyn Watch,
     ) -> Result<Vec<Bucket>, TableError> {
-        let mut keys = Keys::new(order)?;
-        let wanted = keys.wanted();
-        let bytes = table.bytes().saturating_add(order.len().saturating_mul(ROW_COST));
-        watch.begin(Pass::Distribute, Some(bytes));
+        let schema = table.schema();
+        let of_rows = order.len().saturating_mul(ROW_COST).saturating_mul(slices.len() as u64);
+        watch.begin(Pass::Distribute, Some(table.bytes().saturating_add(of_rows)));
+        // Less is collected where reading takes more than a half.
+        let most =
+            self.memory.saturating_sub(table.held()).clamp(self.memory / 8, self.memory / 2) / 2;
+        let mut buckets = Vec::new();
+        for columns in slices.iter().cloned() {
+            let (keys, schema) = (Keys::new(order)?, part_of(&schema, columns.clone()));
+            let mut distributor = Distributor::new(keys.wanted(), wanted, &schema, most, store);
+            self.distribute(table, columns, keys, &mut distributor, watch)?;
+            beside(&mut buckets, distributor.finish()?)?;
+        }
+        Ok(buckets)
+    }
+
+    /// A thread reads some columns of a table, and the calling one brings them to their buckets.
+    fn distribute(
+        &self,
+        table: &dyn Table,
+        columns: Range<usize>,
+        keys: Keys<'_>,
+        distributor: &mut Distributor<'_, impl Store>,
+        watch: &dyn Watch,
+    ) -> Result<(), TableError> {
+        let mut keys = keys;
         let batch = bytes_at_once(self.memory);
         let groups: Vec<usize> = (0..table.groups().len()).collect();
-        let buckets = bytes / (self.memory / 8).max(1) + 1;
-        let schema = table.schema();
-        let mut distributor = Distributor::new(wanted, buckets, &schema, self.memory / 4, store);
-        let mut found = 0;
         let (read, distributed) = thread::scope(|scope| {
             let (full, batches) = sync_channel(WAITING);
             let read = move || {
-                for batch in table.read(&groups, batch)? {
+                for batch in table.read(&groups, columns, batch)? {
                     if full.send(batch?).is_err() {
                         break;
                     }
@@ -101,7 +139,6 @@ impl TableShuffle {
             };
             let distribute = || {
                 for batch in batches {
-                    found += batch.num_rows() as u64;
                     let cost = cost(&batch);
                     let keys: Option<Vec<u64>> =
                         (0..batch.num_rows()).map(|_| keys.next()).collect();
@@ -116,10 +153,8 @@ impl TableShuffle {
         });
         let read: Result<(), TableError> = read;
         distributed.and(read)?;
-        if found != order.len() {
-            return Err(TableError::Changed);
-        }
-        distributor.finish()
+        // Nor is one left if there are fewer.
+        if keys.next().is_some() { Err(TableError::Changed) } else { Ok(()) }
     }
 
     /// Writes the rows of a table in the order of a

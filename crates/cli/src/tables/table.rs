@@ -1,9 +1,10 @@
 //! [`Table`] and [`TableWriter`]: rows in groups, and where they go.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 
 use super::error::TableError;
 
@@ -26,14 +27,48 @@ pub trait Table: Sync {
     /// About how many bytes all rows take in memory.
     fn bytes(&self) -> u64;
 
-    /// The rows of these groups, in the order in which they are named, in batches that take about
-    /// this many bytes in memory; at least a row each. At most one value that was returned may be
-    /// in use at a time.
+    /// The most bytes that reading holds at a time, besides the batches.
+    fn held(&self) -> u64 {
+        0
+    }
+
+    /// The columns that begin another slice. Slices are read one after the other, because all
+    /// columns at once would take too much memory. There is one slice of all columns if there are
+    /// no cuts.
+    fn cuts(&self) -> &[usize] {
+        &[]
+    }
+
+    /// These columns of the rows of these groups, in the order in which the groups are named, in
+    /// batches that take about this many bytes in memory; at least a row each. At most one value
+    /// that was returned may be in use at a time.
     ///
     /// # Errors
     ///
     /// [`TableError::Read`], here and in the batches.
-    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError>;
+    fn read(
+        &self,
+        groups: &[usize],
+        columns: Range<usize>,
+        bytes: u64,
+    ) -> Result<Batches<'_>, TableError>;
+}
+
+/// The columns of each slice of a table, of which none has more than a number of them.
+pub(super) fn slices(table: &dyn Table, most: usize) -> Vec<Range<usize>> {
+    let (mut slices, mut start) = (Vec::new(), 0);
+    for end in table.cuts().iter().copied().chain([table.schema().fields().len()]) {
+        let starts = (start..end).step_by(most.max(1));
+        slices.extend(starts.map(|start| start..end.min(start.saturating_add(most.max(1)))));
+        start = end;
+    }
+    slices
+}
+
+/// Some columns of a schema.
+pub(super) fn part_of(schema: &Schema, columns: Range<usize>) -> SchemaRef {
+    let fields = schema.fields()[columns].to_vec();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 impl<T: Table + Send + ?Sized> Table for Arc<T> {
@@ -53,8 +88,21 @@ impl<T: Table + Send + ?Sized> Table for Arc<T> {
         (**self).bytes()
     }
 
-    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
-        (**self).read(groups, bytes)
+    fn held(&self) -> u64 {
+        (**self).held()
+    }
+
+    fn cuts(&self) -> &[usize] {
+        (**self).cuts()
+    }
+
+    fn read(
+        &self,
+        groups: &[usize],
+        columns: Range<usize>,
+        bytes: u64,
+    ) -> Result<Batches<'_>, TableError> {
+        (**self).read(groups, columns, bytes)
     }
 }
 

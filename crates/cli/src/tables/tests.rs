@@ -1,6 +1,7 @@
 //! Shuffles of tables in memory, with budgets from nearly nothing to enough.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -10,7 +11,7 @@ use arrow_schema::SchemaRef;
 use bijective_shuffle::bijection::BlockShuffle;
 use bijective_shuffle::{Bijection, Permutation, Seed};
 
-use super::batches::{ROW_COST, cost, for_rows_at, rows_of};
+use super::batches::{Part, ROW_COST, cost, for_rows_at, rows_of};
 use super::{
     Batches, IpcTable, Joined, ParquetTable, Table, TableError, TableShuffle, TableWriter,
 };
@@ -21,6 +22,7 @@ struct Rows {
     batch: RecordBatch,
     groups: Vec<u64>,
     bytes: u64,
+    cuts: Vec<usize>,
 }
 
 impl Rows {
@@ -36,7 +38,7 @@ impl Rows {
         let batch = RecordBatch::try_from_iter(columns).unwrap();
         let starts = (0..rows).step_by(group as usize);
         let groups = starts.map(|start| group.min(rows - start)).collect();
-        Self { batch, groups, bytes: 0 }
+        Self { batch, groups, bytes: 0, cuts: Vec::new() }
     }
 }
 
@@ -53,7 +55,17 @@ impl Table for Rows {
         self.bytes
     }
 
-    fn read(&self, groups: &[usize], bytes: u64) -> Result<Batches<'_>, TableError> {
+    fn cuts(&self) -> &[usize] {
+        &self.cuts
+    }
+
+    fn read(
+        &self,
+        groups: &[usize],
+        columns: Range<usize>,
+        bytes: u64,
+    ) -> Result<Batches<'_>, TableError> {
+        let columns: Vec<usize> = columns.collect();
         let rows = rows_of(bytes, self.bytes, self.batch.num_rows() as u64);
         let mut batches = Vec::new();
         for &group in groups {
@@ -61,7 +73,7 @@ impl Table for Rows {
             let end = (start + self.groups[group]).min(self.batch.num_rows() as u64);
             for at in (start..end).step_by(rows) {
                 let len = rows.min((end - at) as usize);
-                batches.push(Ok(self.batch.slice(at as usize, len)));
+                batches.push(Ok(self.batch.slice(at as usize, len).project(&columns).unwrap()));
             }
         }
         Ok(Box::new(batches.into_iter()))
@@ -135,13 +147,17 @@ fn run(
 
 #[test]
 fn memory_makes_no_difference() {
-    let table = Rows::new(5000, 700);
+    orders_hold(&Rows::new(5000, 700));
+    orders_hold(&Rows { cuts: vec![1], ..Rows::new(5000, 700) });
+}
+
+fn orders_hold(table: &Rows) {
     for order in [Order::shuffle(5000, 3), Order::unshuffle(5000, 3)] {
         for part in [0..5000, 0..1, 700..4000, 5000..5000] {
             let order = order.clone().range(part.clone()).unwrap();
             for (memory, splits) in [(1 << 16, true), (1 << 18, true), (1 << 26, false)] {
                 let mut taken = Taken::default();
-                let summary = run(memory, &order, &table, usize::MAX, &mut taken).unwrap();
+                let summary = run(memory, &order, table, usize::MAX, &mut taken).unwrap();
                 assert!(taken.numbers == order.indexes::<u64>().unwrap(), "{memory} {part:?}");
                 assert_eq!(summary.items, part.end - part.start);
                 if order.is_whole() {
@@ -194,7 +210,7 @@ fn faults_are_told_apart() {
         fn bytes(&self) -> u64 {
             self.0.bytes
         }
-        fn read(&self, _: &[usize], _: u64) -> Result<Batches<'_>, TableError> {
+        fn read(&self, _: &[usize], _: Range<usize>, _: u64) -> Result<Batches<'_>, TableError> {
             Ok(Box::new([Ok(self.0.batch.clone())].into_iter()))
         }
     }
@@ -217,8 +233,10 @@ fn run_blocks(
 
 #[test]
 fn groups_are_shuffled_as_blocks() {
-    for (rows, group) in [(10_000, 700), (9000, 1000), (5, 10)] {
-        let table = Rows::new(rows, group);
+    for (rows, group, cuts) in
+        [(10_000, 700, vec![]), (10_000, 700, vec![1]), (9000, 1000, vec![]), (5, 10, vec![])]
+    {
+        let table = Rows { cuts, ..Rows::new(rows, group) };
         for window in [1, 3, 100] {
             let order = BlockShuffle::new(rows, group, window, Seed::new(4).epoch(1)).unwrap();
             let expected: Vec<u64> = (0..rows).map(|slot| order.forward(slot)).collect();
@@ -292,7 +310,7 @@ fn tables_are_joined() {
     let joined = Joined::new(tables).unwrap();
     assert_eq!(joined.groups(), [30, 30, 30, 10, 20, 20, 10]);
     let mut numbers: Vec<u64> = Vec::new();
-    for batch in joined.read(&[6, 0, 1, 3, 4], 7 * ROW_COST).unwrap() {
+    for batch in joined.read(&[6, 0, 1, 3, 4], 0..2, 7 * ROW_COST).unwrap() {
         numbers.extend(batch.unwrap().column(0).as_primitive::<UInt64Type>().values());
     }
     let expected: Vec<u64> = (40..50).chain(0..60).chain(90..100).chain(0..20).collect();
@@ -326,7 +344,8 @@ fn texts_beyond_the_offsets_of_a_batch_are_divided() {
     let batch = RecordBatch::try_from_iter([("text", text)]).unwrap();
     let (schema, places) = (batch.schema(), vec![(0, 0); 2100]);
     let mut sizes = Vec::new();
-    for_rows_at(&[batch], &places, &schema, 2100, |error| error, &mut |batch, places| {
+    let part = Part { batches: &[batch], places: &places };
+    for_rows_at(&[part], 0..2100, &schema, 2100, |error| error, &mut |batch, places| {
         assert_eq!(batch.num_rows(), places.len());
         sizes.push(batch.num_rows());
         Ok(())

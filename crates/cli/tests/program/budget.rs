@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, ListArray, RecordBatch, StringArray};
 use arrow_buffer::OffsetBuffer;
-use arrow_ipc::writer::FileWriter;
+use arrow_ipc::CompressionType;
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions};
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 
 use crate::folder::{Folder, is_long, program};
 use crate::limits::limited;
@@ -23,9 +25,15 @@ fn write_parquet(folder: &Folder, name: &str, batch: &RecordBatch) {
     writer.close().unwrap();
 }
 
-fn write_ipc(folder: &Folder, name: &str, batch: &RecordBatch) {
+fn write_ipc(
+    folder: &Folder,
+    name: &str,
+    batch: &RecordBatch,
+    compression: Option<CompressionType>,
+) {
     let file = File::create(folder.path(name)).unwrap();
-    let mut writer = FileWriter::try_new(file, &batch.schema()).unwrap();
+    let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+    let mut writer = FileWriter::try_new_with_options(file, &batch.schema(), options).unwrap();
     writer.write(batch).unwrap();
     writer.finish().unwrap();
 }
@@ -71,8 +79,10 @@ fn long_lists_are_not_read_at_once() {
     let rows = with_numbers(Arc::new(lists));
     write_parquet(&folder, "x.parquet", &rows);
     fits(&folder, 8, "x.parquet");
-    // A record batch is read whole.
-    write_ipc(&folder, "x.arrow", &rows);
+    write_ipc(&folder, "x.arrow", &rows, None);
+    fits(&folder, 8, "x.arrow");
+    // A record batch that is compressed is read whole.
+    write_ipc(&folder, "x.arrow", &rows, Some(CompressionType::LZ4_FRAME));
     let complaint = folder.complaint(&["--memory", "8M", "-o", "new", "x.arrow"], b"");
     let (start, rest) = complaint.split_at("bshuf: x.arrow: its record batch 0, ".len());
     assert_eq!(start, "bshuf: x.arrow: its record batch 0, ");
@@ -80,18 +90,49 @@ fn long_lists_are_not_read_at_once() {
     folder.output(&["--memory", "256M", "-o", "new", "x.arrow"], b"");
 }
 
-#[test]
-fn pages_that_do_not_fit_are_refused() {
-    let folder = Folder::new();
+/// Columns of numbers, of which each file has a page, and which make one record batch.
+fn wide(columns: usize, rows: usize) -> RecordBatch {
     let column = |k: usize| {
-        let numbers = (0..5000).map(|row| (row * 1009 + k) as f64);
+        let numbers = (0..rows).map(|row| (row * 1009 + k) as f64);
         (format!("column {k}"), Arc::new(Float64Array::from_iter_values(numbers)) as ArrayRef)
     };
-    let rows = RecordBatch::try_from_iter((0..200).map(column)).unwrap();
+    RecordBatch::try_from_iter((0..columns).map(column)).unwrap()
+}
+
+#[test]
+fn many_columns_are_read_slice_by_slice() {
+    let folder = Folder::new();
+    // 8 MB, or 160 in 32.
+    let (columns, rows, memory) = if is_long() { (1000, 20_000, 32) } else { (200, 5000, 8) };
+    let rows = wide(columns, rows);
     write_parquet(&folder, "x.parquet", &rows);
-    let complaint = folder.complaint(&["--memory", "8M", "-o", "new", "x.parquet"], b"");
-    let start = "bshuf: x.parquet: a page of each of its 200 columns takes ";
+    fits(&folder, memory, "x.parquet");
+    write_ipc(&folder, "x.arrow", &rows, None);
+    fits(&folder, memory, "x.arrow");
+}
+
+/// Texts that are different, and so in a dictionary that takes this many MiB.
+fn write_dictionary(folder: &Folder, name: &str, megabytes: usize, rows: usize) {
+    let texts: Vec<String> = (b'a'..)
+        .take(megabytes)
+        .map(|letter| char::from(letter).to_string().repeat(1 << 20))
+        .collect();
+    let texts = StringArray::from_iter_values((0..rows).map(|k| &texts[k % megabytes]));
+    let batch = with_numbers(Arc::new(texts));
+    let properties = WriterProperties::builder().set_dictionary_page_size_limit(1 << 30).build();
+    let file = File::create(folder.path(name)).unwrap();
+    let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_dictionary_may_take_half_of_the_memory() {
+    let folder = Folder::new();
+    write_dictionary(&folder, "x.parquet", 7, 20);
+    fits(&folder, 16, "x.parquet");
+    let complaint = folder.complaint(&["--memory", "14M", "-o", "new", "x.parquet"], b"");
+    let start = "bshuf: x.parquet: a page of column column with its dictionary takes ";
     assert!(complaint.starts_with(start), "{complaint}");
-    assert!(complaint.ends_with("may take 4194304: raise --memory"), "{complaint}");
-    fits(&folder, 32, "x.parquet");
+    assert!(complaint.ends_with("may take 7340032: raise --memory"), "{complaint}");
 }
