@@ -39,15 +39,17 @@ const MAPPED: [Mapped; 6] = mapped!(
     GridFeistel 12 true
 );
 
-/// The shares of members in which a bit of the value changes: a row for each bit of the slot, and
-/// in it each bit of the value, the lowest first.
-fn map(draw: Draw, members: u64, seed: u64) -> Vec<Vec<f64>> {
+/// The shares of slots at which a bit of the value changes, in one member: a row for each bit of
+/// the slot, and in it each bit of the value, the lowest first.
+///
+/// It is one member, since over many even a single multiplication by a random number changes every
+/// higher bit half of the time.
+fn map(draw: Draw, slots: u64, seed: u64) -> Vec<Vec<f64>> {
     let bits = BITS as usize;
+    let f = draw(1 << BITS, Seed::new(seed));
     let empty = || vec![0_u64; bits * bits];
-    let counts = (0..members).into_par_iter().fold(empty, |mut counts, member| {
-        let f = draw(1 << BITS, Seed::new(seed).epoch(member));
-        // A slot of its own for each member; any fixed one would do for uniform keys.
-        let slot = member.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS);
+    let counts = (0..slots).into_par_iter().fold(empty, |mut counts, k| {
+        let slot = k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - BITS);
         let value = f.forward(slot);
         for (input, counts) in counts.chunks_mut(bits).enumerate() {
             let change = value ^ f.forward(slot ^ 1 << input);
@@ -59,29 +61,29 @@ fn map(draw: Draw, members: u64, seed: u64) -> Vec<Vec<f64>> {
         all.iter_mut().zip(some).for_each(|(all, some)| *all += some);
         all
     });
-    let share = |&count: &u64| count as f64 / members as f64;
+    let share = |&count: &u64| count as f64 / slots as f64;
     counts.chunks(bits).map(|row| row.iter().map(share).collect()).collect()
 }
 
 /// The p-value of the share that is furthest from one half, corrected for the number of shares.
-fn p_value(map: &[Vec<f64>], members: u64) -> f64 {
+fn p_value(map: &[Vec<f64>], slots: u64) -> f64 {
     let furthest = map.iter().flatten().map(|share| (share - 0.5).abs()).fold(0.0, f64::max);
-    let deviations = furthest * 2.0 * (members as f64).sqrt();
+    let deviations = furthest * 2.0 * (slots as f64).sqrt();
     compare::corrected(2.0 * Normal::standard().sf(deviations), map.len() * map.len())
 }
 
 /// Prints a row for each bit of the slot, of each map, behind what says where it comes from;
 /// returns whether the rounds in use change every bit half of the time.
-pub(crate) fn print(members: u64, seed: u64, origin: &str) -> bool {
-    println!("date,revision,machine,family,rounds,members,p,slot bit,shares");
+pub(crate) fn print(slots: u64, seed: u64, origin: &str) -> bool {
+    println!("date,revision,machine,family,rounds,slots,p,slot bit,shares");
     let mut passed = true;
     for Mapped { family, rounds, in_use, draw } in MAPPED {
-        let map = map(draw, members, seed);
-        let p = p_value(&map, members);
+        let map = map(draw, slots, seed);
+        let p = p_value(&map, slots);
         passed &= !in_use || p >= 1e-3;
         for (bit, shares) in map.iter().enumerate() {
             let shares: Vec<String> = shares.iter().map(|share| format!("{share:.3}")).collect();
-            println!("{origin},{family},{rounds},{members},{p:.1e},{bit},{}", shares.join(" "));
+            println!("{origin},{family},{rounds},{slots},{p:.1e},{bit},{}", shares.join(" "));
         }
     }
     passed
@@ -94,8 +96,8 @@ mod tests {
     #[test]
     fn the_rounds_in_use_mix_every_bit_and_two_do_not() {
         for Mapped { family, rounds, in_use, draw } in MAPPED {
-            let members = 4000;
-            let p = p_value(&map(draw, members, 5), members);
+            let slots = 20_000;
+            let p = p_value(&map(draw, slots, 5), slots);
             assert_eq!(p >= 1e-3, in_use, "{family}, {rounds} rounds: {p}");
         }
     }

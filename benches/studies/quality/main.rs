@@ -150,12 +150,13 @@ enum Command {
         #[arg(long, default_value = ORIGIN)]
         origin: String,
     },
-    /// How often each bit of a value changes with each bit of the slot, on 32 bits: rows. Fails if
-    /// some bit does not change half of the time with the rounds in use.
+    /// How often each bit of a value changes with each bit of the slot, on 32 bits, in one member
+    /// of each family: rows. Fails if some bit does not change half of the time with the rounds in
+    /// use.
     Avalanche {
-        /// Members, and slots.
+        /// Slots, of one member.
         #[arg(long, default_value_t = 1 << 16)]
-        members: u64,
+        slots: u64,
         /// What stands before each row.
         #[arg(long, default_value = ORIGIN)]
         origin: String,
@@ -230,7 +231,7 @@ fn run(Arguments { command, seed }: Arguments) -> Result<bool, Box<dyn Error>> {
         Command::Slots { bits, search, keys, origin } => {
             slots::print(&bits, slots::Effort { search, keys }, seed, &origin)
         }
-        Command::Avalanche { members, origin } => avalanche::print(members, seed, &origin),
+        Command::Avalanche { slots, origin } => avalanche::print(slots, seed, &origin),
         Command::Pairs { bits, rounds, inverse } => {
             let direction =
                 if inverse { pairs::Direction::Inverse } else { pairs::Direction::Forward };

@@ -2,7 +2,8 @@
 //! generator here.
 //!
 //! * Deciles of the first 10,000 of 3 * 10^9: PyTorch's `randperm` and `randint` took 32-bit words
-//!   modulo the length, so that some values were twice as likely as others (PyTorch 143682, 148175).
+//!   modulo the length, so that some values were twice as likely as others (PyTorch 143875,
+//!   148175).
 //! * 100,000 of 2^32 in 1,024 bins, and of 2^48: after so many probes some of masscan's networks
 //!   had been hit far more often than others (masscan 505).
 //! * The parity of each of the first words over seeds in a row: the second word of rocRAND's XORWOW
@@ -189,8 +190,8 @@ fn first_places(
     })
 }
 
-/// How many of each of the first words are odd, by the one that is furthest from half. (The sum over
-/// all words would be another question: the lowest bit of an LCG alternates along its stream.)
+/// How many of each of the first words are odd, by the one that is furthest from half. (The sum
+/// over all words would be another question: the lowest bit of an LCG alternates along its stream.)
 fn parities(
     subject: &'static str,
     over: &'static str,
