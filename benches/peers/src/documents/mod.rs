@@ -15,6 +15,7 @@ mod ising;
 mod markers;
 mod pieces;
 mod python;
+mod quality;
 mod redesign;
 mod rng;
 mod summary;
@@ -105,6 +106,7 @@ impl Computed {
         ising::compute(results, &mut computed)?;
         pieces::compute(results, &mut computed)?;
         python::compute(results, &mut computed)?;
+        quality::compute(results, &mut computed)?;
         redesign::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
         summary::compute(results, &mut computed)?;
