@@ -11,12 +11,18 @@ const FINE: usize = 256;
 /// Up to this length all orders can be counted.
 pub(crate) const ALL_ORDERS: usize = 8;
 
+/// The tests that need three items.
+type Others = (
+    (Mmd, Mmd, Signs, Places),
+    (Displacement, Displacement),
+    (Successors, Differences, Cycles, FixedPoints),
+);
+
 /// Every test that a length has.
 pub(crate) struct Battery {
     len: usize,
-    order: (Mmd, Mmd, Signs, Places),
-    moves: (Displacement, Displacement),
-    local: (Successors, Differences, Cycles, FixedPoints),
+    /// None for two items: there are two orders, and all else is the same question asked again.
+    others: Option<Others>,
     orders: Option<Orders>,
 }
 
@@ -35,24 +41,24 @@ impl Battery {
     /// If the length is below 2 or above `2^32`.
     pub(crate) fn new(len: usize) -> Self {
         let bins = len.min(FINE);
+        let others = || {
+            (
+                (Mmd::pairs(len), Mmd::identity(len), Signs::new(len), Places::coarse(len, bins)),
+                (
+                    Displacement::new(len, Distance::Absolute),
+                    Displacement::new(len, Distance::Squared),
+                ),
+                (
+                    Successors::new(len),
+                    Differences::new(len),
+                    Cycles::new(len),
+                    FixedPoints::new(len),
+                ),
+            )
+        };
         Self {
             len,
-            order: (
-                Mmd::pairs(len),
-                Mmd::identity(len),
-                Signs::new(len),
-                Places::coarse(len, bins),
-            ),
-            moves: (
-                Displacement::new(len, Distance::Absolute),
-                Displacement::new(len, Distance::Squared),
-            ),
-            local: (
-                Successors::new(len),
-                Differences::new(len),
-                Cycles::new(len),
-                FixedPoints::new(len),
-            ),
+            others: (len > 2).then(others),
             orders: (len <= ALL_ORDERS).then(|| Orders::new(len)),
         }
     }
@@ -61,46 +67,43 @@ impl Battery {
     pub(crate) fn judged(&self) -> Vec<Judged> {
         let judged =
             |name, test: &dyn Test, fewest| Judged { name, outcome: test.outcome(), fewest };
-        let orders = self.orders.as_ref().map(|orders| {
-            let all = (1..=self.len as u64).product::<u64>();
-            judged("all orders", orders, 5 * all)
-        });
-        if self.len == 2 {
-            // Two orders: everything else is the same question asked again.
-            return orders.into_iter().collect();
+        let mut all = Vec::new();
+        if let Some((order, moves, local)) = &self.others {
+            all.extend([
+                judged("MMD by pairs", &order.0, 200),
+                judged("MMD against the identity", &order.1, 100),
+                judged("signs", &order.2, 20),
+                judged("places", &order.3, order.3.bins() as u64),
+                judged("displacement", &moves.0, 30),
+                judged("displacement squared", &moves.1, 30),
+                judged("successors", &local.0, 50),
+                judged("differences", &local.1, 10),
+                judged("cycles", &local.2, 50),
+                judged("fixed points", &local.3, 50),
+            ]);
         }
-        let (order, moves, local) = (&self.order, &self.moves, &self.local);
-        let mut all = vec![
-            judged("MMD by pairs", &order.0, 200),
-            judged("MMD against the identity", &order.1, 100),
-            judged("signs", &order.2, 20),
-            judged("places", &order.3, order.3.bins() as u64),
-            judged("displacement", &moves.0, 30),
-            judged("displacement squared", &moves.1, 30),
-            judged("successors", &local.0, 50),
-            judged("differences", &local.1, 10),
-            judged("cycles", &local.2, 50),
-            judged("fixed points", &local.3, 50),
-        ];
-        all.extend(orders);
+        if let Some(orders) = &self.orders {
+            let count = (1..=self.len as u64).product::<u64>();
+            all.push(judged("all orders", orders, 5 * count));
+        }
         all
     }
 }
 
 impl Test for Battery {
     fn record(&mut self, permutation: &[u32]) {
-        self.order.record(permutation);
-        self.moves.record(permutation);
-        self.local.record(permutation);
+        if let Some(others) = &mut self.others {
+            others.record(permutation);
+        }
         if let Some(orders) = &mut self.orders {
             orders.record(permutation);
         }
     }
 
     fn merge(&mut self, other: Self) {
-        self.order.merge(other.order);
-        self.moves.merge(other.moves);
-        self.local.merge(other.local);
+        if let (Some(others), Some(more)) = (&mut self.others, other.others) {
+            others.merge(more);
+        }
         if let (Some(orders), Some(more)) = (&mut self.orders, other.orders) {
             orders.merge(more);
         }

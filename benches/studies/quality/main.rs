@@ -3,6 +3,7 @@
 //!
 //! ```sh
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- judge
+//! for i in $(seq 1000); do shuf -i 0-99; done | target/release/quality judge - --length 100
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- figures
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- related
 //! cargo run --release -p bijective-shuffle-studies --bin quality -- rounds --from 9 --to 16

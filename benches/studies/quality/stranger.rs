@@ -151,6 +151,8 @@ mod tests {
                 assert_eq!(verdict.made.len(), if len == 5 { 11 } else { 10 });
             }
         }
+        let two = verdict(&text("default", 2, 100));
+        assert_eq!((two.made.len(), two.passed()), (1, Some(true)));
         let same = "0 3 1 4 2 5\n".repeat(300);
         assert_eq!(verdict(&same).passed(), Some(false));
     }
