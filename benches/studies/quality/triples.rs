@@ -2,9 +2,9 @@
 //!
 //! As for pairs (`pairs.rs`), a round maps classes to classes, where the class of three points is
 //! that of their two differences, `(d, e)`: all `(h d, h e)` with `h` 1 or 7 modulo 8. There are
-//! about `3 2^(bits + 1)` classes and no formula for their probabilities, so all triples are counted,
-//! and the chain is computed in floating point. What is printed is correct to several digits, since
-//! all terms of a sum have about the size of their rounding errors times 2^40.
+//! about `3 2^(bits + 1)` classes and no formula for their probabilities, so all triples are
+//! counted, and the chain is computed in floating point. What is printed is correct to several
+//! digits, since all terms of a sum have about the size of their rounding errors times 2^40.
 
 use rayon::prelude::*;
 
