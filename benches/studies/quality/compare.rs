@@ -13,10 +13,15 @@ pub(crate) struct Finding {
 
 /// The most surprising of some findings, its p-value corrected for there being so many of them.
 pub(crate) fn worst(findings: Vec<Finding>) -> Finding {
-    let count = findings.len() as f64;
+    let count = findings.len();
     let worst = findings.into_iter().min_by(|a, b| a.p_value.total_cmp(&b.p_value));
     let worst = worst.expect("at least one test is made");
-    Finding { p_value: (worst.p_value * count).min(1.0), ..worst }
+    Finding { p_value: corrected(worst.p_value, count), ..worst }
+}
+
+/// A p-value of one of so many tests, valid however they depend on each other (Bonferroni).
+pub(crate) fn corrected(p_value: f64, tests: usize) -> f64 {
+    (p_value * tests as f64).min(1.0)
 }
 
 /// Two samples of counts: Pearson's test of homogeneity, for samples of one size.

@@ -1,12 +1,10 @@
 //! All the tests of [`bijective_shuffle_stats`] on whole shuffles.
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle_stats::{
-    Cycles, Differences, Displacement, Distance, FixedPoints, Mmd, Orders, Outcome, Places, Signs,
-    Successors, Test, run,
-};
+use bijective_shuffle_stats::run;
 
-use crate::shufflers::{SHUFFLERS, Shuffler};
+use crate::battery::{ALL_ORDERS, Battery, Judged};
+use crate::shufflers::SHUFFLERS;
 
 /// A p-value below this is a finding. A run of all shufflers at all lengths makes some two thousand
 /// tests.
@@ -17,9 +15,6 @@ const SIGNIFICANCE: f64 = 1e-6;
 const LENGTHS: [usize; 22] = [
     2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 100, 128, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025,
 ];
-
-/// Up to this length every index and place has a cell of its own.
-const FINE: usize = 256;
 
 /// How many samples are judged.
 #[derive(Clone, Copy, Debug)]
@@ -47,8 +42,10 @@ pub(crate) fn print_table(
     {
         let mut findings = Vec::new();
         for len in LENGTHS.into_iter().filter(|&len| len >= from) {
-            let samples = if len <= 8 { samples.short } else { samples.long };
-            for (name, outcome) in outcomes(shuffler, len, samples, Seed::new(seed)) {
+            let samples = if len <= ALL_ORDERS { samples.short } else { samples.long };
+            let fill = |sample, out: &mut [u32]| (shuffler.fill)(Seed::new(seed), sample, out);
+            let battery = run(samples, len, || Battery::new(len), fill);
+            for Judged { name, outcome, .. } in battery.judged() {
                 if all {
                     println!(
                         "{} | {len} | {name} | {} samples | p {:.2e}",
@@ -82,42 +79,4 @@ pub(crate) fn print_table(
         default_passes &= found == 0 || !shuffler.name.starts_with("default");
     }
     default_passes
-}
-
-fn outcomes(
-    shuffler: &Shuffler,
-    len: usize,
-    samples: u64,
-    seed: Seed,
-) -> Vec<(&'static str, Outcome)> {
-    let fill = |sample, out: &mut [u32]| (shuffler.fill)(seed, sample, out);
-    if len == 2 {
-        // Two orders: everything else is the same question asked again.
-        return vec![("all orders", run(samples, len, || Orders::new(len), fill).outcome())];
-    }
-    let bins = len.min(FINE);
-    let tests = || {
-        (
-            (Mmd::pairs(len), Mmd::identity(len), Signs::new(len), Places::coarse(len, bins)),
-            (Displacement::new(len, Distance::Absolute), Displacement::new(len, Distance::Squared)),
-            (Successors::new(len), Differences::new(len), Cycles::new(len), FixedPoints::new(len)),
-        )
-    };
-    let (order, moves, local) = run(samples, len, tests, fill);
-    let mut all = vec![
-        ("MMD by pairs", order.0.outcome()),
-        ("MMD against the identity", order.1.outcome()),
-        ("signs", order.2.outcome()),
-        ("places", order.3.outcome()),
-        ("displacement", moves.0.outcome()),
-        ("displacement squared", moves.1.outcome()),
-        ("successors", local.0.outcome()),
-        ("differences", local.1.outcome()),
-        ("cycles", local.2.outcome()),
-        ("fixed points", local.3.outcome()),
-    ];
-    if len <= 8 {
-        all.push(("all orders", run(samples, len, || Orders::new(len), fill).outcome()));
-    }
-    all
 }

@@ -34,12 +34,12 @@ impl Classes {
         Self { bits }
     }
 
-    fn count(self) -> usize {
+    pub(crate) fn count(self) -> usize {
         2 * self.bits as usize - 2
     }
 
     /// The class of a difference that is not 0 modulo `2^bits`.
-    fn of(self, difference: u64) -> usize {
+    pub(crate) fn of(self, difference: u64) -> usize {
         let v = difference.trailing_zeros();
         let u = difference >> v;
         if self.bits - v == 1 {
@@ -61,7 +61,7 @@ impl Classes {
     }
 
     /// How many differences are in a class. There are `2^bits - 1` in all.
-    fn size(self, class: usize) -> u64 {
+    pub(crate) fn size(self, class: usize) -> u64 {
         match self.bits - self.zeros(class) {
             1 => 1,
             2 => 2,
@@ -75,7 +75,7 @@ impl Classes {
     }
 
     /// The shift of the xorshift after a round.
-    fn shift(self, round: usize) -> u32 {
+    pub(crate) fn shift(self, round: usize) -> u32 {
         self.bits.div_ceil(2) + (round % 2) as u32
     }
 

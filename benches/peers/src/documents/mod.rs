@@ -17,6 +17,7 @@ mod pieces;
 mod plot;
 mod prose;
 mod python;
+mod quality;
 mod redesign;
 mod rng;
 mod short;
@@ -111,6 +112,7 @@ impl Computed {
         ising::compute(results, &mut computed)?;
         pieces::compute(results, &mut computed)?;
         python::compute(results, &mut computed)?;
+        quality::compute(results, &mut computed)?;
         redesign::compute(results, &mut computed)?;
         rng::compute(results, &mut computed)?;
         summary::compute(results, &mut computed)?;
