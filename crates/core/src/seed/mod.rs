@@ -96,6 +96,7 @@ enum Key {
 
 impl Seed {
     /// The seed with this number, at epoch 0.
+    #[inline]
     pub const fn new(seed: u64) -> Self {
         Self { key: Key::Short(seed), epoch: 0 }
     }
@@ -152,6 +153,7 @@ impl Seed {
 
     /// The same seed at another epoch, which replaces the current one.
     #[must_use]
+    #[inline]
     pub const fn epoch(self, epoch: u64) -> Self {
         Self { epoch, ..self }
     }
@@ -167,17 +169,20 @@ impl Seed {
     /// assert_eq!(seed.current_epoch(), 0);
     /// assert_eq!(seed.epoch(3).current_epoch(), 3);
     /// ```
+    #[inline]
     pub const fn current_epoch(&self) -> u64 {
         self.epoch
     }
 
     /// The key material for the bijections on a domain.
+    #[inline]
     pub fn key_stream(&self, domain: KeyDomain) -> KeyStream {
         KeyStream { seed: *self, domain: domain.word(), next_block: 0, block: [0; 4], used: 4 }
     }
 
     /// The keys for the block function, in the order in which they are applied.
     #[doc(hidden)]
+    #[inline]
     pub fn keys(&self) -> &[u64] {
         match &self.key {
             Key::Short(key) => core::slice::from_ref(key),
@@ -204,6 +209,7 @@ impl Seed {
         SimdLevel::current().run(StreamWords { seed: self, domain: domain.word(), first })
     }
 
+    #[inline]
     fn block(&self, counter: [u32; 4]) -> [u32; 4] {
         let encrypt = |counter, key: u64| {
             Philox4x32::<10>::new([key as u32, (key >> 32) as u32]).block(counter)
@@ -243,6 +249,7 @@ pub enum KeyDomain {
 impl KeyDomain {
     /// Word 1 of the counters.
     #[doc(hidden)]
+    #[inline]
     pub fn word(self) -> u32 {
         const EXACT: u32 = 1 << 31;
         const GENERATOR: u32 = 1 << 29;
