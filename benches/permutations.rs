@@ -44,7 +44,7 @@ fn batch(bencher: Bencher, len: usize) {
 fn one_by_one(bencher: Bencher, len: usize) {
     rows(bencher, len, |rows| {
         for (epoch, row) in (0..).zip(rows.chunks_exact_mut(len)) {
-            let permutation = Permutation::new(len as u64, Seed::new(42).epoch(epoch));
+            let permutation = Permutation::new(len as u64, Seed::new(42).with_epoch(epoch));
             permutation.write_indices(row).expect("they fit");
         }
     });

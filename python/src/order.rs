@@ -1,8 +1,8 @@
 //! [`Order`]: a permutation of any of the kinds that Python can make.
 
 use bijective_shuffle::bijection::{BlockShuffle, Standard};
-use bijective_shuffle::{Backend, Bijection, Error, Permutation, Rows, SurvivorIndex, Walk, Word};
 use bijective_shuffle::iter::IntoIter;
+use bijective_shuffle::{Backend, Bijection, Error, Permutation, Rows, SurvivorIndex, Walk, Word};
 
 use crate::key::Key;
 use crate::places::Run;

@@ -15,9 +15,9 @@ use crate::permutation::Permutation;
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
 /// permutation tests, Shapley values, or a bootstrap.
 ///
-/// Row `r` is [`Permutation::new`]`(len, seed.epoch(r))`, whether it is drawn alone or with others,
-/// on every machine and back end. The seed's own epoch is not used: the row's number replaces it.
-/// Nothing is stored; rows are drawn on demand, many at a time.
+/// Row `r` is [`Permutation::new`]`(len, seed.with_epoch(r))`, whether it is drawn alone or with
+/// others, on every machine and back end. The seed's own epoch is not used: the row's number
+/// replaces it. Nothing is stored; rows are drawn on demand, many at a time.
 ///
 /// # Examples
 ///
@@ -60,12 +60,12 @@ impl Permutations {
     /// let permutations = Permutations::new(3, 5, 42);
     /// let rows = permutations.to_vec();
     /// for (r, row) in rows.chunks(5).enumerate() {
-    ///     assert_eq!(row, Permutation::new(5, Seed::new(42).epoch(r as u64)).to_vec());
+    ///     assert_eq!(row, Permutation::new(5, Seed::new(42).with_epoch(r as u64)).to_vec());
     /// }
     /// ```
     pub fn new(count: u64, len: u64, seed: impl Into<Seed>) -> Self {
         // Batches that differ only in the seed's epoch are equal.
-        Self { count, len, seed: seed.into().epoch(0), backend: Backend::default() }
+        Self { count, len, seed: seed.into().with_epoch(0), backend: Backend::default() }
     }
 
     /// The same permutations, computed on another back end than the default, which is
@@ -114,7 +114,7 @@ impl Permutations {
     /// ```
     pub fn row(&self, row: u64) -> Option<Permutation> {
         (row < self.count)
-            .then(|| Permutation::new(self.len, self.seed.epoch(row)).on(self.backend))
+            .then(|| Permutation::new(self.len, self.seed.with_epoch(row)).on(self.backend))
     }
 
     /// All permutations, one after another.
@@ -335,7 +335,7 @@ impl Permutations {
             engine @ Engine::Cuda(_) => {
                 let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
                 rows.try_for_each(|(row, epoch)| {
-                    let bijection = Standard::from_seed(self.len, self.seed.epoch(epoch));
+                    let bijection = Standard::from_seed(self.len, self.seed.with_epoch(epoch));
                     match direction {
                         Direction::Shuffle => engine.shuffle(&bijection, row),
                         Direction::Unshuffle => engine.unshuffle(&bijection, row),

@@ -69,7 +69,7 @@ use crate::{Bijection, FromSeed};
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let p = Permutation::new(5, Seed::new(42).epoch(3));
+/// let p = Permutation::new(5, Seed::new(42).with_epoch(3));
 /// let order = p.to_vec();
 /// let words = ["zero", "one", "two", "three", "four"];
 /// let shuffled = p.apply(&words)?;
@@ -262,7 +262,7 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     /// use bijective_shuffle::prelude::*;
     ///
-    /// let seed = Seed::new(42).epoch(3);
+    /// let seed = Seed::new(42).with_epoch(3);
     /// assert_eq!(Permutation::new(5, seed).seed(), Some(seed));
     /// assert_eq!(Permutation::with_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
     /// # Ok::<(), Error>(())

@@ -88,7 +88,7 @@ fn elsewhere(kind: Kind, order: &[u64]) -> usize {
 
 /// [`check`] of the default permutation of a seed.
 fn check_seed(backend: &mut dyn UnderTest, len: u64, seed: u64, kinds: &[Kind], what: &str) {
-    let seed = Seed::new(seed).epoch(seed % 3);
+    let seed = Seed::new(seed).with_epoch(seed % 3);
     let f = Standard::from_seed(len, seed);
     let given = Given { bijection: &f, seed: Some(seed) };
     check(backend, &given, &reference(&f, len as usize), kinds, what);

@@ -137,7 +137,7 @@ fn rows_without_items_are_refused() {
 
 #[test]
 fn what_is_printed_shows_the_seed() {
-    let seed = Seed::new(42).epoch(3);
+    let seed = Seed::new(42).with_epoch(3);
     assert_eq!(format!("{seed:?}"), "Seed(42@3)");
     let shown = |p: &dyn std::fmt::Debug| format!("{p:?}").contains("seed: Some(Seed(42@3))");
     let p = Permutation::new(1000, seed);

@@ -351,7 +351,7 @@ fn nothing_is_got_in_the_steady_state() {
         let mut out = stream.alloc_zeros::<u64>(100_000).unwrap();
         let mut indices = stream.alloc_zeros::<u32>(100_000).unwrap();
         for epoch in 0..3 {
-            let f = Standard::from_seed(100_000, Seed::new(1).epoch(epoch));
+            let f = Standard::from_seed(100_000, Seed::new(1).with_epoch(epoch));
             workspace.shuffle_into(&f, &source, &mut out).unwrap();
             workspace.unshuffle_into(&f, &source, &mut out).unwrap();
             workspace.indices(&f, &mut indices).unwrap();

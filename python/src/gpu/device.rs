@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bijective_shuffle::cuda::cudarc::driver::{
     CudaEvent, CudaStream, DevicePtr, DeviceRepr, DriverError, result, sys,
 };
-use bijective_shuffle::{Bijection, Error, Word};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::{Bijection, Error, Word};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
