@@ -196,7 +196,7 @@ impl Order {
 
     /// Writes all values.
     pub(crate) fn write_all<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
-        each_kind!(self, p => p.write_indices(out))
+        each_kind!(self, p => p.write_indexes(out))
     }
 
     /// Iterates over all places, if those of a run [are counted to](Self::is_counted).

@@ -140,7 +140,7 @@ impl Permutations {
         let items = items.ok_or(Error::OutOfMemory { bytes })?;
         let mut rows = try_with_capacity(items)?;
         rows.resize(items, 0_u64);
-        self.write_indices(&mut rows)?;
+        self.write_indexes(&mut rows)?;
         Ok(rows)
     }
 
@@ -159,10 +159,10 @@ impl Permutations {
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut rows = vec![0_u32; 1000 * 32];
-    /// Permutations::new(1000, 32, 42).write_indices(&mut rows)?;
+    /// Permutations::new(1000, 32, 42).write_indexes(&mut rows)?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn write_indices<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
+    pub fn write_indexes<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
         self.check_all(out.len())?;
         self.write_rows(0, out)
     }
@@ -173,7 +173,7 @@ impl Permutations {
     ///
     /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if the slice's length is not a
     /// multiple of a row's, [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange) if the
-    /// batch has fewer rows than that, and otherwise as [`write_indices`](Self::write_indices).
+    /// batch has fewer rows than that, and otherwise as [`write_indexes`](Self::write_indexes).
     ///
     /// # Examples
     ///
@@ -390,7 +390,7 @@ impl crate::cuda::CudaWorkspace {
     /// [`write_rows`](Permutations::write_rows) does in host memory. It does not wait for the GPU.
     ///
     /// It needs working memory only where few long rows are written one after the other, and then
-    /// as much as [`indices`](Self::indices).
+    /// as much as [`indexes`](Self::indexes).
     ///
     /// # Errors
     ///

@@ -162,7 +162,7 @@ fn what_cannot_be_is_refused() {
     let permutations = Permutations::new(10, 4, 1);
     let mut room = [7_u32; 48];
     assert_eq!(
-        permutations.write_indices(&mut room),
+        permutations.write_indexes(&mut room),
         Err(Error::LengthMismatch { expected: 40, actual: 48 })
     );
     assert_eq!(
@@ -184,7 +184,7 @@ fn what_cannot_be_is_refused() {
         Err(Error::OutOfMemory { bytes: 0x8000_0000_0000_0000 })
     ));
     assert!(matches!(
-        endless.write_indices(&mut room),
+        endless.write_indexes(&mut room),
         Err(Error::LengthMismatch { expected: u64::MAX, actual: 48 })
     ));
     assert!(matches!(endless.par_map(|_, _: &[u64]| 0_u8), Err(Error::OutOfMemory { .. })));
@@ -197,7 +197,7 @@ fn nothing_is_a_batch_too() {
         let permutations = Permutations::new(count, len, 1);
         assert!(permutations.is_empty());
         assert!(permutations.to_vec().is_empty());
-        permutations.write_indices::<u32>(&mut []).unwrap();
+        permutations.write_indexes::<u32>(&mut []).unwrap();
         permutations.write_rows::<u64>(count, &mut []).unwrap();
     }
     let permutations = Permutations::new(5, 0, 1);

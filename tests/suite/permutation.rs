@@ -16,7 +16,7 @@ fn every_view_of_a_permutation_agrees() {
             assert!(p.iter().eq(expected.iter().copied()), "iter, {len}");
             assert!((&p).into_iter().skip(3).eq(expected.iter().copied().skip(3)));
             let mut narrow = vec![0_u32; len as usize];
-            p.write_indices(&mut narrow).unwrap();
+            p.write_indexes(&mut narrow).unwrap();
             assert!(narrow.iter().map(|&x| u64::from(x)).eq(expected.iter().copied()));
             let source: Vec<u64> = (0..len).collect();
             assert_eq!(p.apply(&source).unwrap(), expected);

@@ -18,7 +18,7 @@ const SIGNIFICANCE: f64 = 1e-5;
 const CERTAIN: f64 = 1e-50;
 
 fn permute<B: Bijection>(permutation: &Permutation<B>, out: &mut [u32]) {
-    permutation.write_indices(out).expect("a bijection, and the length of the slice");
+    permutation.write_indexes(out).expect("a bijection, and the length of the slice");
 }
 
 /// The default shuffle, an epoch a sample.

@@ -105,7 +105,7 @@ fn figures_mmd(
 fn compacted(draw: Draw, bits: u32, seed: Seed, out: &mut [u32]) {
     let permutation = Permutation::with_bijection(out.len() as u64, draw(1 << bits, seed));
     permutation
-        .and_then(|p| p.write_indices(out))
+        .and_then(|p| p.write_indexes(out))
         .expect("the members are bijections on enough points");
 }
 

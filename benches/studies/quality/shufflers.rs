@@ -57,7 +57,7 @@ fn len(out: &[u32]) -> u64 {
 }
 
 fn permute<B: Bijection>(permutation: Permutation<B>, out: &mut [u32]) {
-    permutation.write_indices(out).expect("a bijection, and the length of the slice");
+    permutation.write_indexes(out).expect("a bijection, and the length of the slice");
 }
 
 /// The permutation by a member of a family, at an epoch for each sample.
