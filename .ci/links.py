@@ -33,6 +33,10 @@ LIBRARY = "bijective-shuffle"
 # The packages that are published, and their folders.
 PACKAGES = {
     LIBRARY: ROOT,
+    "bijective-shuffle-affine": ROOT / "crates" / "affine",
+    "bijective-shuffle-core": ROOT / "crates" / "core",
+    "bijective-shuffle-rng": ROOT / "crates" / "rng",
+    "bijective-shuffle-stats": ROOT / "crates" / "stats",
     "bijective-shuffle-cli": ROOT / "crates" / "cli",
     "bijective-shuffle-mpi": ROOT / "crates" / "mpi",
 }

@@ -88,7 +88,7 @@ fn indices(bencher: Bencher, len: usize) {
     let mut out = stream.alloc_zeros::<u32>(len).unwrap();
     let mut workspace = CudaWorkspace::new(cuda);
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
-        workspace.indices(&f, &mut out).unwrap();
+        workspace.indexes(&f, &mut out).unwrap();
         stream.synchronize().unwrap();
     });
     let few = len.min(10_000);

@@ -35,7 +35,7 @@ fn rows(bencher: Bencher, len: usize, mut write: impl FnMut(&mut [u32])) {
 fn batch(bencher: Bencher, len: usize) {
     rows(bencher, len, |rows| {
         let permutations = Permutations::new((rows.len() / len) as u64, len as u64, 42);
-        permutations.write_indices(rows).expect("they fit");
+        permutations.write_indexes(rows).expect("they fit");
     });
 }
 
@@ -44,8 +44,8 @@ fn batch(bencher: Bencher, len: usize) {
 fn one_by_one(bencher: Bencher, len: usize) {
     rows(bencher, len, |rows| {
         for (epoch, row) in (0..).zip(rows.chunks_exact_mut(len)) {
-            let permutation = Permutation::new(len as u64, Seed::new(42).epoch(epoch));
-            permutation.write_indices(row).expect("they fit");
+            let permutation = Permutation::new(len as u64, Seed::new(42).with_epoch(epoch));
+            permutation.write_indexes(row).expect("they fit");
         }
     });
 }

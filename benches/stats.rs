@@ -24,7 +24,7 @@ fn records(bencher: Bencher, len: usize, mut test: impl Test) {
     let samples: Vec<Vec<u32>> = (0..SAMPLES as u64)
         .map(|seed| {
             let mut sample = vec![0; len];
-            Permutation::new(len as u64, seed).write_indices(&mut sample).expect("it fits");
+            Permutation::new(len as u64, seed).write_indexes(&mut sample).expect("it fits");
             sample
         })
         .collect();

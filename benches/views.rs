@@ -97,7 +97,7 @@ fn whole_on_one_core(bencher: Bencher, len: u64) {
     let p = Permutation::new(len, 1);
     let mut out = vec![1_u64; len as usize];
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
-        on_one_thread(|| p.write_indices(&mut out).expect("there is memory"));
+        on_one_thread(|| p.write_indexes(&mut out).expect("there is memory"));
     });
     assert_eq!(out.last().copied(), p.get(len - 1));
 }

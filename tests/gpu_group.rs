@@ -57,7 +57,7 @@ fn every_length_and_division() {
 
 fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {
     let mut all = vec![0; len as usize];
-    Serial.indices(f, &mut all).unwrap();
+    Serial.indexes(f, &mut all).unwrap();
     all
 }
 
@@ -139,7 +139,7 @@ fn indexes_are_divided_too() {
             let lens = even(len as usize, group.streams().len());
             let poison = vec![u64::MAX; len as usize];
             let out = guarded(&mut group, u64::MAX, &poison, [&lens, &lens], |group, _, out| {
-                group.indices(&f, out)
+                group.indexes(&f, out)
             });
             assert!(out.unwrap() == reference(&f, len), "{len}");
         }

@@ -3,8 +3,8 @@
 //! An iterator over a `Permutation(n, seed)` needs no index, but a single place does. So a run of
 //! places that begins at the first one is counted to, at any length.
 
-use bijective_shuffle::iter::IntoIter;
 use bijective_shuffle::bijection::Standard;
+use bijective_shuffle::iter::IntoIter;
 use pyo3::prelude::*;
 
 use crate::evaluate::{CHUNK, FEW, Number};

@@ -40,7 +40,7 @@ impl Key {
             Number::Short(number) => Seed::new(number),
             Number::Long(bytes) => Seed::from_bytes(bytes),
         }
-        .epoch(self.epoch)
+        .with_epoch(self.epoch)
     }
 
     /// The seed without its epoch, as it was given.

@@ -1,8 +1,8 @@
 //! [`Order`]: a permutation of any of the kinds that Python can make.
 
 use bijective_shuffle::bijection::{BlockShuffle, Standard};
-use bijective_shuffle::{Backend, Bijection, Error, Permutation, Rows, SurvivorIndex, Walk, Word};
 use bijective_shuffle::iter::IntoIter;
+use bijective_shuffle::{Backend, Bijection, Error, Permutation, Rows, SurvivorIndex, Walk, Word};
 
 use crate::key::Key;
 use crate::places::Run;
@@ -196,7 +196,7 @@ impl Order {
 
     /// Writes all values.
     pub(crate) fn write_all<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
-        each_kind!(self, p => p.write_indices(out))
+        each_kind!(self, p => p.write_indexes(out))
     }
 
     /// Iterates over all places, if those of a run [are counted to](Self::is_counted).

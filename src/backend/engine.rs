@@ -129,11 +129,11 @@ fn suits(bijection: &dyn Bijection, len: usize) -> bool {
 }
 
 impl Compactor for Engine {
-    fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
         match self {
-            Self::Cpu => Cpu.indices(bijection, out),
-            Self::Cuda(cuda) => cuda.indices(bijection, out),
-            Self::Either(_) => Cpu.indices(bijection, out),
+            Self::Cpu => Cpu.indexes(bijection, out),
+            Self::Cuda(cuda) => cuda.indexes(bijection, out),
+            Self::Either(_) => Cpu.indexes(bijection, out),
         }
     }
 

@@ -49,8 +49,8 @@ impl Cuda {
 impl sealed::Sealed for Cuda {}
 
 impl Compactor for Cuda {
-    fn indices<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
-        write_indices(self, bijection, out)
+    fn indexes<N: Word>(&self, bijection: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+        write_indexes(self, bijection, out)
     }
 
     fn shuffle<T: Send>(&self, bijection: &dyn Bijection, items: &mut [T]) -> Result<(), Error> {
@@ -71,7 +71,7 @@ impl Compactor for Cuda {
 }
 
 /// Writes the permutation.
-fn write_indices<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
+fn write_indexes<N: Word>(cuda: &Cuda, f: &dyn Bijection, out: &mut [N]) -> Result<(), Error> {
     check_word::<N>(out.len())?;
     if out.is_empty() {
         return check_length(0, f.last());

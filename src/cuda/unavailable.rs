@@ -61,7 +61,7 @@ impl Cuda {
 impl sealed::Sealed for Cuda {}
 
 impl Compactor for Cuda {
-    fn indices<N: Word>(&self, _: &dyn Bijection, _: &mut [N]) -> Result<(), Error> {
+    fn indexes<N: Word>(&self, _: &dyn Bijection, _: &mut [N]) -> Result<(), Error> {
         match self.never {}
     }
 

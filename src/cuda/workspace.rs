@@ -192,7 +192,7 @@ impl CudaWorkspace {
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
     /// [`GpuError::Driver`](crate::error::GpuError::Driver).
-    pub fn indices<N: Word + DeviceRepr>(
+    pub fn indexes<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
         out: &mut impl DeviceArrayMut<N>,
@@ -218,8 +218,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// As [`indices`](Self::indices), except for errors that occur only when the kernels run.
-    pub fn reserve_indices<N: Word + DeviceRepr>(
+    /// As [`indexes`](Self::indexes), except for errors that occur only when the kernels run.
+    pub fn reserve_indexes<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
         len: usize,
@@ -276,7 +276,7 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`], [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
-    /// and otherwise as [`indices`](Self::indices).
+    /// and otherwise as [`indexes`](Self::indexes).
     pub fn shuffle_into<T: DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,

@@ -15,9 +15,9 @@ use crate::permutation::Permutation;
 /// A batch of independent pseudo-random permutations of one length, as the rows of a matrix: for
 /// permutation tests, Shapley values, or a bootstrap.
 ///
-/// Row `r` is [`Permutation::new`]`(len, seed.epoch(r))`, whether it is drawn alone or with others,
-/// on every machine and back end. The seed's own epoch is not used: the row's number replaces it.
-/// Nothing is stored; rows are drawn on demand, many at a time.
+/// Row `r` is [`Permutation::new`]`(len, seed.with_epoch(r))`, whether it is drawn alone or with
+/// others, on every machine and back end. The seed's own epoch is not used: the row's number
+/// replaces it. Nothing is stored; rows are drawn on demand, many at a time.
 ///
 /// # Examples
 ///
@@ -60,12 +60,12 @@ impl Permutations {
     /// let permutations = Permutations::new(3, 5, 42);
     /// let rows = permutations.to_vec();
     /// for (r, row) in rows.chunks(5).enumerate() {
-    ///     assert_eq!(row, Permutation::new(5, Seed::new(42).epoch(r as u64)).to_vec());
+    ///     assert_eq!(row, Permutation::new(5, Seed::new(42).with_epoch(r as u64)).to_vec());
     /// }
     /// ```
     pub fn new(count: u64, len: u64, seed: impl Into<Seed>) -> Self {
         // Batches that differ only in the seed's epoch are equal.
-        Self { count, len, seed: seed.into().epoch(0), backend: Backend::default() }
+        Self { count, len, seed: seed.into().with_epoch(0), backend: Backend::default() }
     }
 
     /// The same permutations, computed on another back end than the default, which is
@@ -114,7 +114,7 @@ impl Permutations {
     /// ```
     pub fn row(&self, row: u64) -> Option<Permutation> {
         (row < self.count)
-            .then(|| Permutation::new(self.len, self.seed.epoch(row)).on(self.backend))
+            .then(|| Permutation::new(self.len, self.seed.with_epoch(row)).on(self.backend))
     }
 
     /// All permutations, one after another.
@@ -140,7 +140,7 @@ impl Permutations {
         let items = items.ok_or(Error::OutOfMemory { bytes })?;
         let mut rows = try_with_capacity(items)?;
         rows.resize(items, 0_u64);
-        self.write_indices(&mut rows)?;
+        self.write_indexes(&mut rows)?;
         Ok(rows)
     }
 
@@ -159,10 +159,10 @@ impl Permutations {
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut rows = vec![0_u32; 1000 * 32];
-    /// Permutations::new(1000, 32, 42).write_indices(&mut rows)?;
+    /// Permutations::new(1000, 32, 42).write_indexes(&mut rows)?;
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn write_indices<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
+    pub fn write_indexes<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
         self.check_all(out.len())?;
         self.write_rows(0, out)
     }
@@ -173,7 +173,7 @@ impl Permutations {
     ///
     /// [`RowsError::NotWhole`](crate::error::RowsError::NotWhole) if the slice's length is not a
     /// multiple of a row's, [`RowsError::OutOfRange`](crate::error::RowsError::OutOfRange) if the
-    /// batch has fewer rows than that, and otherwise as [`write_indices`](Self::write_indices).
+    /// batch has fewer rows than that, and otherwise as [`write_indexes`](Self::write_indexes).
     ///
     /// # Examples
     ///
@@ -335,7 +335,7 @@ impl Permutations {
             engine @ Engine::Cuda(_) => {
                 let mut rows = items.chunks_exact_mut(len.max(1)).zip(0..);
                 rows.try_for_each(|(row, epoch)| {
-                    let bijection = Standard::from_seed(self.len, self.seed.epoch(epoch));
+                    let bijection = Standard::from_seed(self.len, self.seed.with_epoch(epoch));
                     match direction {
                         Direction::Shuffle => engine.shuffle(&bijection, row),
                         Direction::Unshuffle => engine.unshuffle(&bijection, row),
@@ -390,7 +390,7 @@ impl crate::cuda::CudaWorkspace {
     /// [`write_rows`](Permutations::write_rows) does in host memory. It does not wait for the GPU.
     ///
     /// It needs working memory only where few long rows are written one after the other, and then
-    /// as much as [`indices`](Self::indices).
+    /// as much as [`indexes`](Self::indexes).
     ///
     /// # Errors
     ///

@@ -69,7 +69,7 @@ use crate::{Bijection, FromSeed};
 /// ```
 /// use bijective_shuffle::prelude::*;
 ///
-/// let p = Permutation::new(5, Seed::new(42).epoch(3));
+/// let p = Permutation::new(5, Seed::new(42).with_epoch(3));
 /// let order = p.to_vec();
 /// let words = ["zero", "one", "two", "three", "four"];
 /// let shuffled = p.apply(&words)?;
@@ -262,7 +262,7 @@ impl<B: Bijection> Permutation<B> {
     /// ```
     /// use bijective_shuffle::prelude::*;
     ///
-    /// let seed = Seed::new(42).epoch(3);
+    /// let seed = Seed::new(42).with_epoch(3);
     /// assert_eq!(Permutation::new(5, seed).seed(), Some(seed));
     /// assert_eq!(Permutation::with_bijection(5, Lcg::new(3, 5, 3)?)?.seed(), None);
     /// # Ok::<(), Error>(())
@@ -316,7 +316,7 @@ impl<B: Bijection> Permutation<B> {
         let len = usize::try_from(self.len).map_err(|_| out_of_memory())?;
         let mut indices = try_with_capacity(len)?;
         indices.resize(len, 0_u64);
-        self.write_indices(&mut indices)?;
+        self.write_indexes(&mut indices)?;
         Ok(indices)
     }
 
@@ -334,14 +334,14 @@ impl<B: Bijection> Permutation<B> {
     /// use bijective_shuffle::Permutation;
     ///
     /// let mut order = [0_u32; 5];
-    /// Permutation::new(5, 42).write_indices(&mut order)?;
+    /// Permutation::new(5, 42).write_indexes(&mut order)?;
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
-    pub fn write_indices<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
+    pub fn write_indexes<N: Word>(&self, out: &mut [N]) -> Result<(), Error> {
         self.check_slice(out.len())?;
         let engine = self.backend.engine(0)?;
         if !self.inverted {
-            return engine.indices(&self.bijection, out);
+            return engine.indexes(&self.bijection, out);
         }
         check_word::<N>(out.len())?;
         parallel::count_up(out, N::wrap);

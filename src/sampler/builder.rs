@@ -49,7 +49,7 @@ impl SamplerBuilder {
     pub(super) fn new(len: u64, seed: Seed) -> Self {
         let (rank, world, batch, tail) = (0, 1, 1, Tail::default());
         // The sampler's epochs replace the seed's own.
-        Self { len, seed: seed.epoch(0), rank, world, batch, tail, orders: Orders::Shuffled }
+        Self { len, seed: seed.with_epoch(0), rank, world, batch, tail, orders: Orders::Shuffled }
     }
 
     /// Sets this rank, counted from 0, and the number of ranks; by default 0 of 1.
@@ -125,7 +125,7 @@ impl SamplerBuilder {
     /// sampler.set_epoch(7)?;
     /// let mut batch = Vec::new();
     /// sampler.next_batch(&mut batch)?;
-    /// let order = CycleWalk::<Lcg>::from_seed(1000, Seed::new(42).epoch(7));
+    /// let order = CycleWalk::<Lcg>::from_seed(1000, Seed::new(42).with_epoch(7));
     /// assert!((0..1000).all(|k| batch[k as usize] == order.forward(k)));
     /// # Ok::<(), Error>(())
     /// ```

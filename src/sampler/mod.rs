@@ -22,9 +22,9 @@ const PART: u64 = 1 << 16;
 /// each epoch.
 ///
 /// An epoch takes all items in an order of its own, by default that of
-/// [`Permutation::walk`](crate::Permutation::walk)`(len, seed.epoch(epoch))`. A step takes the next
-/// `world * batch` places of that order, the *global batch*, and deals them out in turn: rank `r`
-/// of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. The ranks do not
+/// [`Permutation::walk`](crate::Permutation::walk)`(len, seed.with_epoch(epoch))`. A step takes the
+/// next `world * batch` places of that order, the *global batch*, and deals them out in turn: rank
+/// `r` of `world` gets its places `r`, `r + world`, `r + 2 * world` and so on. The ranks do not
 /// communicate, and none stores the order: a sampler takes constant memory, and its first batch is
 /// available at once, however many items there are.
 ///
@@ -366,7 +366,7 @@ impl Sampler {
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items. After an error
     /// the sampler is unchanged.
     pub fn set_epoch(&mut self, epoch: u64) -> Result<(), Error> {
-        self.order = self.config.orders.draw(self.len(), self.config.seed.epoch(epoch))?;
+        self.order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
         (self.epoch, self.consumed) = (epoch, 0);
         Ok(())
     }
@@ -410,7 +410,7 @@ impl Sampler {
     /// one.resume(&two.state())?;
     /// let mut batch = Vec::new();
     /// one.next_batch(&mut batch)?;
-    /// let order = Permutation::walk(1000, Seed::new(42).epoch(5));
+    /// let order = Permutation::walk(1000, Seed::new(42).with_epoch(5));
     /// assert!(order.range(128..228)?.eq(batch));
     /// # Ok::<(), Error>(())
     /// ```
@@ -420,7 +420,7 @@ impl Sampler {
         if consumed > self.len() {
             return foreign;
         }
-        let order = self.config.orders.draw(self.len(), self.config.seed.epoch(epoch))?;
+        let order = self.config.orders.draw(self.len(), self.config.seed.with_epoch(epoch))?;
         let resumed = Self { config: self.config.clone(), epoch, consumed, order, ..*self };
         if resumed.state() != *state {
             return foreign;

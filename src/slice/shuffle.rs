@@ -134,7 +134,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut boxes: Vec<Box<dyn Fn() -> u32 + Send>> = vec![Box::new(|| 1), Box::new(|| 2)];
-    /// boxes.par_bijective_shuffle(Seed::new(42).epoch(1));
+    /// boxes.par_bijective_shuffle(Seed::new(42).with_epoch(1));
     /// assert_eq!(boxes.iter().map(|b| b()).sum::<u32>(), 3);
     /// ```
     ///

@@ -28,7 +28,7 @@ pub(crate) fn check(
     }
     let mut is_absent = true;
     for mut out in Indices::both(order.len()) {
-        if let Some(done) = backend.indices(given, &mut out) {
+        if let Some(done) = backend.indexes(given, &mut out) {
             done.unwrap();
             assert!(out.is(order), "{what}: {} indexes", order.len());
             is_absent = false;
@@ -88,7 +88,7 @@ fn elsewhere(kind: Kind, order: &[u64]) -> usize {
 
 /// [`check`] of the default permutation of a seed.
 fn check_seed(backend: &mut dyn UnderTest, len: u64, seed: u64, kinds: &[Kind], what: &str) {
-    let seed = Seed::new(seed).epoch(seed % 3);
+    let seed = Seed::new(seed).with_epoch(seed % 3);
     let f = Standard::from_seed(len, seed);
     let given = Given { bijection: &f, seed: Some(seed) };
     check(backend, &given, &reference(&f, len as usize), kinds, what);

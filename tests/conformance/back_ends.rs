@@ -22,8 +22,8 @@ back_ends! {
 pub(crate) struct Engine<C>(pub(crate) C);
 
 impl UnderTest for Engine<Serial> {
-    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indices(given.bijection, out)))
+    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -46,8 +46,8 @@ impl UnderTest for Engine<Cpu> {
         true
     }
 
-    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
-        Some(with_indices!(out, out => self.0.indices(given.bijection, out)))
+    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
+        Some(with_indices!(out, out => self.0.indexes(given.bijection, out)))
     }
 
     fn in_place(&mut self, given: &Given, items: &mut Items, direction: Direction) -> Answer {
@@ -245,9 +245,9 @@ impl UnderTest for View {
         true
     }
 
-    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         Some(with_indices!(out, out => {
-            self.of(given, out.len()).and_then(|view| view.write_indices(out))
+            self.of(given, out.len()).and_then(|view| view.write_indexes(out))
         }))
     }
 

@@ -8,7 +8,7 @@ use crate::under_test::{Indices, UnderTest};
 
 /// Rows one by one.
 fn expected(len: u64, seed: Seed, rows: std::ops::Range<u64>) -> Vec<u64> {
-    rows.flat_map(|row| Permutation::new(len, seed.epoch(row)).to_vec()).collect()
+    rows.flat_map(|row| Permutation::new(len, seed.with_epoch(row)).to_vec()).collect()
 }
 
 /// Compares some rows.
@@ -23,7 +23,7 @@ fn check(backend: &mut dyn UnderTest, len: u64, seed: Seed, first: u64, rows: u6
 }
 
 fn seeds(len: u64) -> [Seed; 2] {
-    [Seed::new(len).epoch(77), Seed::from_bytes([len as u8; 32])]
+    [Seed::new(len).with_epoch(77), Seed::from_bytes([len as u8; 32])]
 }
 
 pub(crate) fn rows_of_every_length(backend: &mut dyn UnderTest) {

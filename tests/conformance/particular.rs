@@ -13,7 +13,7 @@ use crate::items::Ledger;
 
 fn serial(f: &dyn Bijection, len: usize) -> Vec<u64> {
     let mut expected = vec![0; len];
-    Serial.indices(f, &mut expected).unwrap();
+    Serial.indexes(f, &mut expected).unwrap();
     expected
 }
 
@@ -77,7 +77,7 @@ fn wrong_lengths_are_refused_and_nothing_moves() {
     assert_eq!(p.apply_in_place(&mut items), Err(error.clone()));
     assert_eq!(p.unapply_in_place(&mut items), Err(error.clone()));
     assert_eq!(p.apply(&items), Err(error.clone()));
-    assert_eq!(p.write_indices(&mut [0_u32; 3]), Err(error));
+    assert_eq!(p.write_indexes(&mut [0_u32; 3]), Err(error));
     assert_eq!(items, [1, 2, 3]);
 
     let small = Lcg::new(2, 1, 0).unwrap();
@@ -137,7 +137,7 @@ fn rows_without_items_are_refused() {
 
 #[test]
 fn what_is_printed_shows_the_seed() {
-    let seed = Seed::new(42).epoch(3);
+    let seed = Seed::new(42).with_epoch(3);
     assert_eq!(format!("{seed:?}"), "Seed(42@3)");
     let shown = |p: &dyn std::fmt::Debug| format!("{p:?}").contains("seed: Some(Seed(42@3))");
     let p = Permutation::new(1000, seed);
@@ -221,8 +221,8 @@ fn repeats_name_the_slots() {
         let error = Err(repeats);
         let f = Liar { last, map };
         let mut indices = vec![0_u64; len];
-        assert_eq!(Cpu.indices(&f, &mut indices), error);
-        assert_eq!(Serial.indices(&f, &mut indices), error);
+        assert_eq!(Cpu.indexes(&f, &mut indices), error);
+        assert_eq!(Serial.indexes(&f, &mut indices), error);
         assert_eq!(indices.par_bijective_shuffle_with(&f), error);
         let said = format!("the slots {first} and {second} both have the value {index}");
         assert!(message.ends_with(&said), "{message}");
@@ -231,7 +231,7 @@ fn repeats_name_the_slots() {
         let calls = Counter::new(0);
         let map = |x| honest.forward(if calls.next() <= last && x == second { first } else { x });
         let error = Error::NotABijection(Defect::Repeats { index, slots: None });
-        assert_eq!(Cpu.indices(&Liar { last, map }, &mut indices), Err(error));
+        assert_eq!(Cpu.indexes(&Liar { last, map }, &mut indices), Err(error));
     }
 }
 

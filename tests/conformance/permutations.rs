@@ -83,7 +83,7 @@ pub(crate) fn costs<B: TrustedBijection>(
     let words = Items::new(Kind::Word, &order, &ledger);
     let mut costs = Vec::new();
     for mut out in Indices::both(order.len()) {
-        costs.push(f.during(|| _ = backend.indices(&given, &mut out)));
+        costs.push(f.during(|| _ = backend.indexes(&given, &mut out)));
     }
     for direction in DIRECTIONS {
         let mut items = words.clone();

@@ -92,7 +92,7 @@ pub(crate) trait UnderTest: Send {
     }
 
     /// Writes the permutation.
-    fn indices(&mut self, _given: &Given, _out: &mut Indices) -> Answer {
+    fn indexes(&mut self, _given: &Given, _out: &mut Indices) -> Answer {
         None
     }
 

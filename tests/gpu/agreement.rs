@@ -107,7 +107,7 @@ fn wide_families_agree() {
             let points = f.last() + 1;
             for len in [points, points / 2 + 1, points - points / 3] {
                 let mut indices = vec![0_u64; len as usize];
-                cuda.indices(&f, &mut indices).unwrap();
+                cuda.indexes(&f, &mut indices).unwrap();
                 assert!(indices == reference(&f, len as usize), "{name}, {len}, {strategy:?}");
             }
         }
@@ -122,7 +122,7 @@ fn many_tiles_a_block_agree() {
         let p = reference(&f, len);
         for strategy in STRATEGIES {
             let mut indices = vec![0_u32; len];
-            cuda.clone().with_strategy(strategy).indices(&f, &mut indices).unwrap();
+            cuda.clone().with_strategy(strategy).indexes(&f, &mut indices).unwrap();
             let is_right = indices.iter().map(|&x| u64::from(x)).eq(p.iter().copied());
             assert!(is_right, "{len}, {strategy:?}");
         }

@@ -62,8 +62,8 @@ fn rows_in_host_memory_agree() {
         let on_gpu = permutations.on(Backend::Cuda);
         let words = (count * len) as usize;
         let (mut here, mut there) = (vec![0_u32; words], vec![0_u32; words]);
-        permutations.write_indices(&mut here).unwrap();
-        on_gpu.write_indices(&mut there).unwrap();
+        permutations.write_indexes(&mut here).unwrap();
+        on_gpu.write_indexes(&mut there).unwrap();
         assert!(here == there, "{count} rows of {len}");
         let first = |_, order: &[u32]| order.first().copied();
         assert_eq!(on_gpu.par_map(first), permutations.par_map(first), "{count} rows of {len}");

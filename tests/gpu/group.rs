@@ -44,7 +44,7 @@ impl UnderTest for Group {
         given.bijection.device_source().is_some()
     }
 
-    fn indices(&mut self, given: &Given, out: &mut Indices) -> Answer {
+    fn indexes(&mut self, given: &Given, out: &mut Indices) -> Answer {
         fn write<N: bijective_shuffle::Word + DeviceRepr>(
             group: &mut CudaGroup,
             given: &Given,
@@ -52,7 +52,7 @@ impl UnderTest for Group {
         ) -> Result<(), Error> {
             let [_, to] = uneven(out.len());
             *out = guarded(group, N::MAX, out, [&to, &to], |group, _, out| {
-                group.indices(given.bijection, out)
+                group.indexes(given.bijection, out)
             })?;
             Ok(())
         }

@@ -91,7 +91,7 @@ fn views_have_room_for_the_same_parameters_as_shuffles() {
     for (words, fits) in [(400, true), (430, false), (600, false)] {
         for last in [4, 9] {
             let f = Claims { last, forward: "slot", words, params: words };
-            let answer = workspace.indices(&f, &mut out);
+            let answer = workspace.indexes(&f, &mut out);
             let refused = matches!(answer, Err(Error::Gpu(GpuError::Params { .. })));
             assert!(if fits { answer.is_ok() } else { refused }, "{words} words: {answer:?}");
             let p = Permutation::with_bijection(5, f).unwrap();

@@ -97,7 +97,7 @@ fn rows_of_a_matrix_are_shuffled_apart() {
         (1, 100_000),
         (3, 70_001),
     ] {
-        let permutations = Permutations::new(count, len, Seed::new(9).epoch(5));
+        let permutations = Permutations::new(count, len, Seed::new(9).with_epoch(5));
         let mut items: Vec<Moved> = (0..count * len).map(Moved).collect();
         permutations.apply_rows(&mut items).unwrap();
         let orders = permutations.to_vec();
@@ -123,7 +123,7 @@ fn rows_of_a_matrix_are_shuffled_apart() {
 fn rows_are_mapped_in_order() {
     // Many tasks, tasks of one row, and rows that all threads share.
     for (count, len) in [(300, 32), (70, 5), (50, 256), (11, 1000), (20, 20_000), (2, 140_000)] {
-        let permutations = Permutations::new(count, len, Seed::new(4).epoch(77));
+        let permutations = Permutations::new(count, len, Seed::new(4).with_epoch(77));
         let rows = permutations.to_vec();
         for threads in [1, 2, 3, 7, 16] {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -137,7 +137,7 @@ fn rows_are_mapped_in_order() {
     }
     let permutations = Permutations::new(u64::MAX, 9, 8);
     let last = permutations.row(u64::MAX - 1).unwrap();
-    assert_eq!(last.to_vec(), Permutation::new(9, Seed::new(8).epoch(u64::MAX - 1)).to_vec());
+    assert_eq!(last.to_vec(), Permutation::new(9, Seed::new(8).with_epoch(u64::MAX - 1)).to_vec());
     assert!(permutations.row(u64::MAX).is_none());
 }
 
@@ -162,7 +162,7 @@ fn what_cannot_be_is_refused() {
     let permutations = Permutations::new(10, 4, 1);
     let mut room = [7_u32; 48];
     assert_eq!(
-        permutations.write_indices(&mut room),
+        permutations.write_indexes(&mut room),
         Err(Error::LengthMismatch { expected: 40, actual: 48 })
     );
     assert_eq!(
@@ -184,7 +184,7 @@ fn what_cannot_be_is_refused() {
         Err(Error::OutOfMemory { bytes: 0x8000_0000_0000_0000 })
     ));
     assert!(matches!(
-        endless.write_indices(&mut room),
+        endless.write_indexes(&mut room),
         Err(Error::LengthMismatch { expected: u64::MAX, actual: 48 })
     ));
     assert!(matches!(endless.par_map(|_, _: &[u64]| 0_u8), Err(Error::OutOfMemory { .. })));
@@ -197,7 +197,7 @@ fn nothing_is_a_batch_too() {
         let permutations = Permutations::new(count, len, 1);
         assert!(permutations.is_empty());
         assert!(permutations.to_vec().is_empty());
-        permutations.write_indices::<u32>(&mut []).unwrap();
+        permutations.write_indexes::<u32>(&mut []).unwrap();
         permutations.write_rows::<u64>(count, &mut []).unwrap();
     }
     let permutations = Permutations::new(5, 0, 1);
@@ -218,7 +218,7 @@ fn a_panic_of_the_visitor_comes_through() {
 
 #[test]
 fn a_back_end_can_be_chosen() {
-    let permutations = Permutations::new(100, 30, Seed::new(1).epoch(5));
+    let permutations = Permutations::new(100, 30, Seed::new(1).with_epoch(5));
     assert_eq!(permutations, Permutations::new(100, 30, 1));
     assert_eq!(permutations.on(Backend::Auto).to_vec(), permutations.to_vec());
     let on_gpu = permutations.on(Backend::Cuda);

@@ -59,7 +59,10 @@ fn len_and_seed(entry: &Value) -> (u64, Seed) {
         })),
         _ => panic!("no seed: {entry}"),
     };
-    (entry["len"].as_u64().unwrap(), seed.epoch(entry["epoch"].as_str().unwrap().parse().unwrap()))
+    (
+        entry["len"].as_u64().unwrap(),
+        seed.with_epoch(entry["epoch"].as_str().unwrap().parse().unwrap()),
+    )
 }
 
 /// The values are written by `vectors/make_vectors.py`. They are a promise: a change is a major

@@ -93,7 +93,7 @@ fn all_bits_of_a_seed_count() {
 #[test]
 fn seed_and_epoch_do_not_add_up() {
     for len in [100, 1000] {
-        let of = |seed: u64, epoch| order(len, Seed::new(seed).epoch(epoch));
+        let of = |seed: u64, epoch| order(len, Seed::new(seed).with_epoch(epoch));
         let orders: HashSet<Vec<u64>> =
             (0..20).flat_map(|seed| (0..20).map(move |epoch| of(seed, epoch))).collect();
         assert_eq!(orders.len(), 400, "{len} items");
@@ -141,7 +141,7 @@ fn a_shuffle_of_a_shuffle_is_another_order() {
             items.par_bijective_shuffle(42);
             orders.insert(items.clone());
         }
-        orders.extend((1..8).map(|epoch| order(len, Seed::new(42).epoch(epoch))));
+        orders.extend((1..8).map(|epoch| order(len, Seed::new(42).with_epoch(epoch))));
         assert_eq!(orders.len(), 16, "{len} items");
     }
 }

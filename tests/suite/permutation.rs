@@ -7,7 +7,7 @@ use crate::common::{Numbers, lengths};
 #[test]
 fn every_view_of_a_permutation_agrees() {
     for len in lengths(10) {
-        for seed in [Seed::new(len).epoch(2), Seed::from_bytes([len as u8; 32])] {
+        for seed in [Seed::new(len).with_epoch(2), Seed::from_bytes([len as u8; 32])] {
             let p = Permutation::new(len, seed);
             let expected = p.to_vec();
             assert_eq!(p.len(), len);
@@ -16,7 +16,7 @@ fn every_view_of_a_permutation_agrees() {
             assert!(p.iter().eq(expected.iter().copied()), "iter, {len}");
             assert!((&p).into_iter().skip(3).eq(expected.iter().copied().skip(3)));
             let mut narrow = vec![0_u32; len as usize];
-            p.write_indices(&mut narrow).unwrap();
+            p.write_indexes(&mut narrow).unwrap();
             assert!(narrow.iter().map(|&x| u64::from(x)).eq(expected.iter().copied()));
             let source: Vec<u64> = (0..len).collect();
             assert_eq!(p.apply(&source).unwrap(), expected);
@@ -54,9 +54,9 @@ fn a_seed_gives_one_permutation() {
     let mut numbers = Numbers(3);
     for _ in 0..100 {
         let (len, seed, epoch) = (numbers.below(3000), numbers.next(), numbers.next());
-        let p = Permutation::new(len, Seed::new(seed).epoch(epoch));
+        let p = Permutation::new(len, Seed::new(seed).with_epoch(epoch));
         let mut indices = p.to_vec();
-        assert_eq!(indices, Permutation::new(len, Seed::new(seed).epoch(epoch)).to_vec());
+        assert_eq!(indices, Permutation::new(len, Seed::new(seed).with_epoch(epoch)).to_vec());
         indices.sort_unstable();
         assert!(indices.into_iter().eq(0..len), "{len}, {seed}, {epoch}");
         let mut items: Vec<u64> = (0..len).collect();

@@ -19,7 +19,7 @@ const TAILS: [Tail; 4] = [Tail::Short, Tail::Pad, Tail::Fill, Tail::Drop];
 
 /// An epoch's order, without the sampler.
 fn order_of(len: u64, seed: u64, epoch: u64) -> Vec<u64> {
-    Permutation::walk(len, Seed::new(seed).epoch(epoch)).to_vec()
+    Permutation::walk(len, Seed::new(seed).with_epoch(epoch)).to_vec()
 }
 
 /// All batches of all ranks from where samplers stand to the end of the epoch, by step and rank.
@@ -379,7 +379,7 @@ fn the_largest_numbers_do_not_overflow() {
     let mut sampler = Sampler::builder(most, 1).rank(2, 3).batch(100).build().unwrap();
     sampler.set_epoch(most).unwrap();
     next(&mut sampler);
-    let order = Permutation::walk(most, Seed::new(1).epoch(most));
+    let order = Permutation::walk(most, Seed::new(1).with_epoch(most));
     assert!(
         order.range(300..600).unwrap().shard_strided(2, 3).unwrap().eq(next(&mut sampler).unwrap())
     );
@@ -402,16 +402,16 @@ fn orders_are_those_of_the_permutations() {
     let long = [7; 32];
     let seed = Seed::from_bytes(long);
     assert_eq!(
-        whole(Sampler::builder(5000, seed.epoch(9)), 3),
-        Permutation::walk(5000, seed.epoch(3)).to_vec()
+        whole(Sampler::builder(5000, seed.with_epoch(9)), 3),
+        Permutation::walk(5000, seed.with_epoch(3)).to_vec()
     );
     assert!(whole(Sampler::builder(5000, long).sequential(), 3).into_iter().eq(0..5000));
-    let blocks = BlockShuffle::new(5000, 64, 5, seed.epoch(3)).unwrap();
+    let blocks = BlockShuffle::new(5000, 64, 5, seed.with_epoch(3)).unwrap();
     let blocks = Permutation::with_bijection(5000, blocks).unwrap().to_vec();
     assert_eq!(whole(Sampler::builder(5000, long).blocks(64, 5), 3), blocks);
     // A compacted permutation, which brings its index along.
     let compacted = Sampler::builder(5000, long).order(|len, seed| Ok(Permutation::new(len, seed)));
-    assert_eq!(whole(compacted, 3), Permutation::new(5000, seed.epoch(3)).to_vec());
+    assert_eq!(whole(compacted, 3), Permutation::new(5000, seed.with_epoch(3)).to_vec());
 }
 
 /// Counts evaluations.
@@ -488,7 +488,7 @@ fn orders_that_lie_are_told_or_do_no_harm() {
 #[test]
 fn an_order_that_cannot_be_drawn_leaves_the_sampler_where_it_was() {
     let draw = |len, seed: Seed| {
-        if seed == Seed::new(1).epoch(1) {
+        if seed == Seed::new(1).with_epoch(1) {
             Err(Error::Matrix(MatrixError::EmptyMask))
         } else {
             Ok(Table::from_seed(len, seed))
@@ -503,7 +503,7 @@ fn an_order_that_cannot_be_drawn_leaves_the_sampler_where_it_was() {
     assert_eq!(sampler.resume(&text.parse().unwrap()), Err(Error::Matrix(MatrixError::EmptyMask)));
     assert_eq!(sampler.state(), state);
     sampler.set_epoch(2).unwrap();
-    let table = Table::from_seed(100, Seed::new(1).epoch(2));
+    let table = Table::from_seed(100, Seed::new(1).with_epoch(2));
     assert!((0..10).map(|place| table.forward(place)).eq(next(&mut sampler).unwrap()));
 }
 

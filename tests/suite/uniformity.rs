@@ -18,12 +18,12 @@ const SIGNIFICANCE: f64 = 1e-5;
 const CERTAIN: f64 = 1e-50;
 
 fn permute<B: Bijection>(permutation: &Permutation<B>, out: &mut [u32]) {
-    permutation.write_indices(out).expect("a bijection, and the length of the slice");
+    permutation.write_indexes(out).expect("a bijection, and the length of the slice");
 }
 
 /// The default shuffle, an epoch a sample.
 fn by_epoch(epoch: u64, out: &mut [u32]) {
-    permute(&Permutation::new(out.len() as u64, Seed::new(20_261_120).epoch(epoch)), out);
+    permute(&Permutation::new(out.len() as u64, Seed::new(20_261_120).with_epoch(epoch)), out);
 }
 
 /// The default shuffle, a seed a sample, from 0 on.
@@ -117,7 +117,7 @@ fn blocks_and_windows_are_uniform_and_independent() {
         let samples = 100 * outcomes;
         let mut counts = HashMap::new();
         for epoch in 0..samples {
-            let f = BlockShuffle::new(len, block, window, Seed::new(77).epoch(epoch)).unwrap();
+            let f = BlockShuffle::new(len, block, window, Seed::new(77).with_epoch(epoch)).unwrap();
             let mut order = [0; 8];
             f.forward_run(0, &mut order[..len as usize]);
             *counts.entry(order).or_insert(0_u64) += 1;
@@ -140,8 +140,8 @@ fn epochs_and_seeds_are_unrelated() {
     let same = (0..samples).filter(|&s| {
         let (a, b) = match s % 3 {
             0 => (Seed::new(s), Seed::new(s + 1)),
-            1 => (Seed::new(s), Seed::new(s).epoch(1)),
-            _ => (Seed::new(s).epoch(s + 1), Seed::new(s + 1).epoch(s)),
+            1 => (Seed::new(s), Seed::new(s).with_epoch(1)),
+            _ => (Seed::new(s).with_epoch(s + 1), Seed::new(s + 1).with_epoch(s)),
         };
         place(a) == place(b)
     });

@@ -163,8 +163,8 @@ impl Bench<'_> {
             let mut indices = self.cuda.stream().alloc_zeros::<u32>(self.len)?;
             let philox = VariablePhilox::<24>::from_seed(self.len as u64, 1);
             let default = Standard::from_seed(self.len as u64, 1);
-            self.indices("indices, Philox-24", &philox, &mut indices)?;
-            self.indices("indices, default", &default, &mut indices)?;
+            self.indexes("indices, Philox-24", &philox, &mut indices)?;
+            self.indexes("indices, default", &default, &mut indices)?;
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Bench<'_> {
         let mut indices = stream.alloc_zeros::<u32>(self.len)?;
         let direct = self.cuda.clone().with_strategy(CudaStrategy::SinglePass);
         let mut workspace = CudaWorkspace::new(&direct);
-        workspace.indices(order, &mut indices)?;
+        workspace.indexes(order, &mut indices)?;
         let given = Given { address: indices.device_ptr(stream).0, last: self.len as u64 - 1 };
         if !self.measure::<T>(name, || workspace.shuffle_into(&given, source, out))? {
             return Ok(());
@@ -262,7 +262,7 @@ impl Bench<'_> {
         self.compare_with(&again, name, identity)
     }
 
-    fn indices(
+    fn indexes(
         &self,
         name: &str,
         f: &dyn Bijection,
@@ -272,7 +272,7 @@ impl Bench<'_> {
             return Ok(());
         }
         let mut workspace = CudaWorkspace::new(self.cuda);
-        if !self.measure::<u32>(name, || workspace.indices(f, out))? {
+        if !self.measure::<u32>(name, || workspace.indexes(f, out))? {
             return Ok(());
         }
         let few = self.len.min(COMPARED);

@@ -30,7 +30,7 @@ pub(crate) fn draw_all(folder: &Path, samples: u64, seed: u64) -> Result<(), Box
 /// from.
 fn figure_6(file: &Path, samples: u64, seed: Seed) -> Result<(), Box<dyn Error>> {
     let statistic = |draw: Draw, bits: u32| {
-        let fill = |k, out: &mut [u32]| compacted(draw, bits, seed.epoch(k), out);
+        let fill = |k, out: &mut [u32]| compacted(draw, bits, seed.with_epoch(k), out);
         run(samples, 5, || Orders::new(5), fill).outcome().statistic
     };
     let [philox, chain, grid] = &FAMILIES;
@@ -67,7 +67,7 @@ fn figures_mmd(
         let (pairs, identity) = run(samples, len, || (Mmd::pairs(len), Mmd::identity(len)), fill);
         [pairs, identity]
     };
-    let by_draw = |draw: Draw| test(&|k, out| compacted(draw, bits, seed.epoch(k), out));
+    let by_draw = |draw: Draw| test(&|k, out| compacted(draw, bits, seed.with_epoch(k), out));
     let judged = FAMILIES.each_ref().map(|family| {
         family.rounds.iter().map(|&(rounds, draw)| (rounds, by_draw(draw))).collect::<Vec<_>>()
     });
@@ -105,7 +105,7 @@ fn figures_mmd(
 fn compacted(draw: Draw, bits: u32, seed: Seed, out: &mut [u32]) {
     let permutation = Permutation::with_bijection(out.len() as u64, draw(1 << bits, seed));
     permutation
-        .and_then(|p| p.write_indices(out))
+        .and_then(|p| p.write_indexes(out))
         .expect("the members are bijections on enough points");
 }
 

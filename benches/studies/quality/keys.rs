@@ -72,7 +72,7 @@ pub(crate) fn count(draw: Draw, len: u64, keys: u64, seed: Seed) -> Vec<Histogra
         .map(|chunk| {
             let mut counts = empty();
             for key in keys * chunk / CHUNKS..keys * (chunk + 1) / CHUNKS {
-                let f = draw(len, seed.epoch(key));
+                let f = draw(len, seed.with_epoch(key));
                 for (&(a, b), counts) in pairs.iter().zip(counts.chunks_mut(views)) {
                     let (a, b) = (f.forward(a), f.forward(b));
                     if n <= WHOLE {

@@ -42,12 +42,14 @@ fn relations(seed: u64) -> Vec<Relation> {
         Relation::new("seeds that differ in a bit", move |k| {
             [of(k), of(k) ^ 1 << (k % 64)].map(Seed::new)
         }),
-        Relation::new("epochs e and e + 1", move |k| [k, k + 1].map(|e| Seed::new(seed).epoch(e))),
+        Relation::new("epochs e and e + 1", move |k| {
+            [k, k + 1].map(|e| Seed::new(seed).with_epoch(e))
+        }),
         Relation::new("epochs that differ in a bit", move |k| {
-            [of(k), of(k) ^ 1 << (k % 64)].map(|e| Seed::new(seed).epoch(e))
+            [of(k), of(k) ^ 1 << (k % 64)].map(|e| Seed::new(seed).with_epoch(e))
         }),
         Relation::new("(s, epoch e + 1) and (s + 1, epoch e)", move |k| {
-            [Seed::new(k).epoch(k + 1), Seed::new(k + 1).epoch(k)]
+            [Seed::new(k).with_epoch(k + 1), Seed::new(k + 1).with_epoch(k)]
         }),
         Relation::new("256-bit seeds that differ in a bit", move |k| {
             let mut bytes = [k as u8; 32];
@@ -99,7 +101,8 @@ pub(crate) fn print_tables(pairs: u64, seed: u64) -> bool {
     println!("| related by | verdict | smallest p-value | of |");
     println!("| --- | --- | --- | --- |");
     let perfect = samples(pairs, |k| {
-        [2 * k, 2 * k + 1].map(|epoch| families::reference_inside(N, Seed::new(!seed).epoch(epoch)))
+        [2 * k, 2 * k + 1]
+            .map(|epoch| families::reference_inside(N, Seed::new(!seed).with_epoch(epoch)))
     });
     let mut passed = true;
     for relation in relations(seed) {
@@ -126,14 +129,14 @@ type Changed = fn(u64, usize, u32) -> Pair;
 /// whose low bits are 0, however well the chain mixes.
 const KEYED: [(&str, usize, u32, Changed); 2] = [
     ("MulXorshift<10>, increment", 10, BITS, |k, round, bit| {
-        let f = MulXorshift::<10>::from_seed(N, Seed::new(5).epoch(k));
+        let f = MulXorshift::<10>::from_seed(N, Seed::new(5).with_epoch(k));
         let mut increments = *f.increments();
         increments[round] ^= 1 << bit;
         let g = MulXorshift::new(BITS, *f.multipliers(), increments).expect("odd multipliers");
         [Box::new(f), Box::new(g)]
     }),
     ("VariablePhilox<24>, key", 24, BITS / 2, |k, round, bit| {
-        let f = VariablePhilox::<24>::from_seed(N, Seed::new(6).epoch(k));
+        let f = VariablePhilox::<24>::from_seed(N, Seed::new(6).with_epoch(k));
         let mut keys = *f.keys();
         keys[round] ^= 1 << bit;
         [Box::new(f), Box::new(VariablePhilox::from_keys(BITS, keys))]

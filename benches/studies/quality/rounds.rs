@@ -57,7 +57,7 @@ impl Sight {
         let measured: Vec<_> = (0..effort.members(bits_of(len)))
             .into_par_iter()
             .map(|member| {
-                let f = inside(len, Seed::new(seed).epoch(member));
+                let f = inside(len, Seed::new(seed).with_epoch(member));
                 structure::measure(&*f, member.wrapping_mul(0x9E37_79B9_7F4A_7C15))
             })
             .collect();

@@ -16,7 +16,7 @@ pub(crate) struct Shuffler {
 pub(crate) const SHUFFLERS: [Shuffler; 14] = [
     Shuffler {
         name: "default",
-        fill: |seed, k, out| permute(Permutation::new(len(out), seed.epoch(k)), out),
+        fill: |seed, k, out| permute(Permutation::new(len(out), seed.with_epoch(k)), out),
     },
     Shuffler {
         name: "default, seed by seed",
@@ -57,12 +57,12 @@ fn len(out: &[u32]) -> u64 {
 }
 
 fn permute<B: Bijection>(permutation: Permutation<B>, out: &mut [u32]) {
-    permutation.write_indices(out).expect("a bijection, and the length of the slice");
+    permutation.write_indexes(out).expect("a bijection, and the length of the slice");
 }
 
 /// The permutation by a member of a family, at an epoch for each sample.
 fn by<F: FromSeed + Bijection>(seed: Seed, sample: u64, out: &mut [u32]) {
-    let f = F::from_seed(len(out), seed.epoch(sample));
+    let f = F::from_seed(len(out), seed.with_epoch(sample));
     permute(Permutation::with_bijection(len(out), f).expect("drawn for the length"), out);
 }
 

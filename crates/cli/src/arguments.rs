@@ -142,7 +142,7 @@ impl Arguments {
     pub(crate) fn selection(&self) -> Selection {
         let seed = self.seed.map_or_else(|| Seed::new(rand::random()), |text| text.seed);
         Selection {
-            seed: self.epoch.map_or(seed, |epoch| seed.epoch(epoch)),
+            seed: self.epoch.map_or(seed, |epoch| seed.with_epoch(epoch)),
             backend: self.backend(),
             is_undone: self.undo,
             shard: self.shard,

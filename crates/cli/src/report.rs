@@ -19,7 +19,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Done { items, bytes, ends_added, summary, .. } = self.done;
         let (backend, seed) = (self.selection.backend, self.selection.seed);
-        let (seed, epoch) = (seed.epoch(0), seed.current_epoch());
+        let (seed, epoch) = (seed.with_epoch(0), seed.epoch());
         let seconds = self.elapsed.as_secs_f64();
         if !self.is_json {
             write!(

@@ -46,7 +46,7 @@ impl Selection {
 
 /// Whether a back end can be had, found out before there is anything to shuffle.
 pub(crate) fn check_backend(backend: Backend) -> Result<(), Error> {
-    Permutation::new(0, 0).on(backend).write_indices::<u32>(&mut [])
+    Permutation::new(0, 0).on(backend).write_indexes::<u32>(&mut [])
 }
 
 /// One of several workers.

@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let unshuffled = labels.clone();
 
     // The order depends on the seed and the epoch, and not on the number of ranks.
-    let p = Permutation::new(spread.len(), Seed::new(42).epoch(0));
+    let p = Permutation::new(spread.len(), Seed::new(42).with_epoch(0));
     let mut plan = spread.plan(&p)?;
     plan.shuffle_together((&mut samples, &mut labels))?;
 

@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let world = universe.world();
     let (rank, ranks) = (world.rank() as usize, world.size() as usize);
     let len = (1_u64 << power) + 1;
-    let seed = |round| Seed::new(42).epoch(round);
+    let seed = |round| Seed::new(42).with_epoch(round);
 
     let places = Division::even(len, ranks).places(rank);
     let mut items: Vec<u64> = places.collect();

@@ -31,7 +31,7 @@ use crate::plan::Plan;
 /// let mut items: Vec<f64> = vec![0.5; 1000];
 /// let mut spread = Spread::new(&universe.world(), items.len())?;
 /// for epoch in 0..3 {
-///     let p = Permutation::new(spread.len(), Seed::new(42).epoch(epoch));
+///     let p = Permutation::new(spread.len(), Seed::new(42).with_epoch(epoch));
 ///     spread.plan(&p)?.shuffle(&mut items)?;
 /// }
 /// # Ok::<(), bijective_shuffle_mpi::MpiShuffleError>(())

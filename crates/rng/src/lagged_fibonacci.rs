@@ -133,7 +133,7 @@ impl<const R: usize, const S: usize> Steps for LaggedFibonacci<R, S> {
     const STATE: usize = R;
 
     fn from_child(child: Seed, stream: u64) -> Self {
-        let mut key = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+        let mut key = child.with_epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
         let mut words = [0; R];
         for word in &mut words {
             *word = rand_core::Rng::next_u32(&mut key);

@@ -124,7 +124,7 @@ macro_rules! lcg {
             const SKIPS: bool = true;
 
             fn from_child(child: Seed, stream: u64) -> Self {
-                let mut words = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+                let mut words = child.with_epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
                 Self::from_state(rand_core::Rng::next_u64(&mut words) as $state)
             }
 

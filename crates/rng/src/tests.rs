@@ -134,7 +134,7 @@ fn every_generator_can_be_buffered() {
 
 fn rows_are_laid_out_as_documented<G: Generator>(counts: &[usize]) {
     fn check<G: Generator, D: Distribution>(count: usize, rows: usize) {
-        let streams = Streams::<G>::new(Seed::new(5).epoch(2), 3..3 + count as u64).unwrap();
+        let streams = Streams::<G>::new(Seed::new(5).with_epoch(2), 3..3 + count as u64).unwrap();
         let mut generators = streams.generators().to_vec();
         let row = streams.row_len();
         let mut at_levels: Vec<_> =
@@ -192,8 +192,8 @@ fn streams_of_all_kinds_differ<G: Generator>() {
     for seed in 0..3 {
         for epoch in 0..3 {
             for stream in 0..3 {
-                let mut rng = G::new(Seed::new(seed).epoch(epoch), stream);
-                let mut again = G::new(Seed::new(seed).epoch(epoch), stream);
+                let mut rng = G::new(Seed::new(seed).with_epoch(epoch), stream);
+                let mut again = G::new(Seed::new(seed).with_epoch(epoch), stream);
                 assert_eq!(words(&mut rng, 70), words(&mut again, 70));
                 seen.push(rng.next_u64());
             }
@@ -204,7 +204,10 @@ fn streams_of_all_kinds_differ<G: Generator>() {
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), count);
-    assert_eq!(G::new(7, 0).next_u64(), <G as Generator>::new(Seed::new(7).epoch(0), 0).next_u64());
+    assert_eq!(
+        G::new(7, 0).next_u64(),
+        <G as Generator>::new(Seed::new(7).with_epoch(0), 0).next_u64()
+    );
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Steps for Xorwow {
     const STATE: usize = 6;
 
     fn from_child(child: Seed, stream: u64) -> Self {
-        let mut key = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+        let mut key = child.with_epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
         let mut words = [(); 5].map(|()| rand_core::Rng::next_u32(&mut key));
         if words == [0; 5] {
             words[0] = 1;

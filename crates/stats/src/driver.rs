@@ -29,7 +29,7 @@ const CHUNK_MAX: u64 = 1 << 16;
 ///
 /// let seed = Seed::new(42);
 /// let places = run(10_000, 52, || Places::new(52), |sample, out| {
-///     Permutation::new(52, seed.epoch(sample)).write_indices(out).unwrap();
+///     Permutation::new(52, seed.with_epoch(sample)).write_indexes(out).unwrap();
 /// });
 /// assert!(places.outcome().p_value > 1e-3);
 /// ```

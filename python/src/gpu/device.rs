@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bijective_shuffle::cuda::cudarc::driver::{
     CudaEvent, CudaStream, DevicePtr, DeviceRepr, DriverError, result, sys,
 };
-use bijective_shuffle::{Bijection, Error, Word};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
+use bijective_shuffle::{Bijection, Error, Word};
 use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
@@ -273,8 +273,8 @@ pub(super) fn indexes(
         return Err(pyo3::exceptions::PyValueError::new_err(text));
     }
     let reserve = |workspace: &mut CudaWorkspace| match bits {
-        32 => workspace.reserve_indices::<u32>(bijection, out.rows),
-        _ => workspace.reserve_indices::<u64>(bijection, out.rows),
+        32 => workspace.reserve_indexes::<u32>(bijection, out.rows),
+        _ => workspace.reserve_indexes::<u64>(bijection, out.rows),
     };
     let work = |workspace: &mut CudaWorkspace| {
         check_range(out, device)?;
@@ -307,7 +307,7 @@ unsafe fn write<N: Word + DeviceRepr>(
     let words = unsafe { workspace.stream().upgrade_device_ptr::<N>(out.address, out.rows) };
     // The memory is the caller's, so it is not freed here, not by a panic either.
     let mut words = ManuallyDrop::new(words);
-    let written = workspace.indices(bijection, &mut *words);
+    let written = workspace.indexes(bijection, &mut *words);
     ManuallyDrop::into_inner(words).leak();
     written
 }

@@ -11,9 +11,9 @@ use std::mem;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bijective_shuffle::Error;
 use bijective_shuffle::cuda::cudarc::driver::{CudaStream, DriverError, result, sys};
 use bijective_shuffle::cuda::{Cuda, CudaWorkspace};
-use bijective_shuffle::Error;
 use pyo3::prelude::*;
 
 use super::device::failed;

@@ -31,7 +31,7 @@ pub(crate) fn reorder_rows<T: Send>(
         return Ok(());
     }
     let reorder = |workspace: &mut Workspace, row: usize, items: &mut [T]| {
-        let bijection = Standard::from_seed(len as u64, batch.seed.epoch(row as u64));
+        let bijection = Standard::from_seed(len as u64, batch.seed.with_epoch(row as u64));
         match direction {
             Direction::Shuffle => workspace.shuffle(&bijection, items),
             Direction::Unshuffle => workspace.unshuffle(&bijection, items),
@@ -53,7 +53,7 @@ pub(crate) fn reorder_rows<T: Send>(
 fn reorder_short_rows<T: Send>(batch: &Batch, items: &mut [T], direction: Direction) {
     let len = batch.len;
     let reorder = |(row, items): (usize, &mut [T])| {
-        exchange(&batch.seed.epoch(row as u64), items, direction);
+        exchange(&batch.seed.with_epoch(row as u64), items, direction);
     };
     if items.len() < SEQUENTIAL_ITEMS {
         items.chunks_exact_mut(len).enumerate().for_each(reorder);

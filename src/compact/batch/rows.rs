@@ -53,7 +53,7 @@ pub(crate) fn fill<N: Word>(batch: &Batch, first: u64, out: &mut [N]) -> Result<
     if direct::is_parallel(len as u64 - 1) && out.len() / len < threads {
         // Fewer rows than threads, so all threads draw each row together.
         return out.chunks_exact_mut(len).zip(first..).try_for_each(|(out, row)| {
-            let f = Standard::from_seed(len as u64, batch.seed.epoch(row));
+            let f = Standard::from_seed(len as u64, batch.seed.with_epoch(row));
             f.trusted().map_or(Ok(()), |f| direct::fill_trusted(&f, out))
         });
     }

@@ -57,7 +57,9 @@ mod tests {
     #[test]
     fn items_are_exchanged_as_the_table_orders_them() {
         for len in 0..=Standard::EXACT_MAX as usize {
-            for seed in [Seed::new(len as u64).epoch(1 << 40), Seed::from_bytes([len as u8; 32])] {
+            for seed in
+                [Seed::new(len as u64).with_epoch(1 << 40), Seed::from_bytes([len as u8; 32])]
+            {
                 let mut expected: Vec<String> = (0..len).map(|k| format!("item {k}")).collect();
                 let mut items = expected.clone();
                 let table = Standard::from_seed(len as u64, seed);

@@ -76,12 +76,12 @@ impl Workspace {
     /// let mut items: Vec<u32> = (0..1000).collect();
     /// let mut others = items.clone();
     /// for epoch in 0..3 {
-    ///     workspace.shuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
-    ///     others.par_bijective_shuffle(Seed::new(42).epoch(epoch));
+    ///     workspace.shuffle_by_seed(Seed::new(42).with_epoch(epoch), &mut items)?;
+    ///     others.par_bijective_shuffle(Seed::new(42).with_epoch(epoch));
     ///     assert_eq!(items, others);
     /// }
     /// for epoch in (0..3).rev() {
-    ///     workspace.unshuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
+    ///     workspace.unshuffle_by_seed(Seed::new(42).with_epoch(epoch), &mut items)?;
     /// }
     /// assert!(items.into_iter().eq(0..1000));
     /// # Ok::<(), Error>(())

@@ -32,7 +32,7 @@ use crate::engine::base::memory::Buffer;
 /// let mut workspace = Workspace::new();
 /// let mut items: Vec<u32> = (0..1000).collect();
 /// for epoch in 0..3 {
-///     workspace.shuffle_by_seed(Seed::new(42).epoch(epoch), &mut items)?;
+///     workspace.shuffle_by_seed(Seed::new(42).with_epoch(epoch), &mut items)?;
 /// }
 /// // With any bijection:
 /// workspace.shuffle(&VariablePhilox::<24>::from_seed(1000, 42), &mut items)?;

@@ -93,8 +93,10 @@ pub(crate) fn each_plan(
         Way::Together(any) => run(&together(job, &any, limits.multiprocessors)?),
         Way::OneByOne => (0..job.rows).try_for_each(|row| {
             let len = job.batch.len as u64;
-            let f =
-                StandardCipher::from_seed(len, job.batch.seed.epoch(job.first.wrapping_add(row)));
+            let f = StandardCipher::from_seed(
+                len,
+                job.batch.seed.with_epoch(job.first.wrapping_add(row)),
+            );
             let out = job.out.plus(row * len * job.word.bytes() as u64);
             let row = Job::new(&f, len, Movement::Indices { out, word: job.word })?;
             run(&strategy::plan(&row, CudaStrategy::SinglePass, limits)?)

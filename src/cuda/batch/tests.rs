@@ -130,12 +130,13 @@ fn exact_draws_of_the_device_text_are_those_of_the_host() {
             writeln!(main, "{{ static const unsigned char k[] = {{{keys}}}, s[] = {{{shares}}};")
                 .unwrap();
             // One row in fifty of 252 items is drawn again.
-            let redrawn = (0..1000).filter(|&epoch| is_redrawn(len, seed.epoch(epoch)));
+            let redrawn = (0..1000).filter(|&epoch| is_redrawn(len, seed.with_epoch(epoch)));
             let redrawn: Vec<u64> = redrawn.take(3).collect();
             assert!(len != 252 || redrawn.len() == 3);
             for epoch in EPOCHS.into_iter().chain(redrawn) {
                 writeln!(main, "exact(of<Keys>(k), of<Shares>(s), {epoch}ull);").unwrap();
-                let mut row = Table::from_seed(len as u64, seed.epoch(epoch)).values().to_vec();
+                let mut row =
+                    Table::from_seed(len as u64, seed.with_epoch(epoch)).values().to_vec();
                 row.truncate(len);
                 expected.push(row);
             }
@@ -158,7 +159,7 @@ fn ciphers_of_the_device_text_are_those_of_the_host() {
                 .unwrap();
             for epoch in EPOCHS {
                 writeln!(main, "cipher<{f}>(of<Keys>(k), of<{f}::Width>(w), {epoch}ull);").unwrap();
-                let f = StandardCipher::from_seed(len, seed.epoch(epoch));
+                let f = StandardCipher::from_seed(len, seed.with_epoch(epoch));
                 expected.push((0..300).map(|x| f.forward(x)).collect());
             }
             main += "}\n";

@@ -308,7 +308,7 @@ impl CudaGroup {
     ///
     /// As [`shuffle_into`](Self::shuffle_into), and [`Error::IndexTooWide`] if `N` cannot hold the
     /// indexes.
-    pub fn indices<N: Word + DeviceRepr>(
+    pub fn indexes<N: Word + DeviceRepr>(
         &mut self,
         bijection: &dyn Bijection,
         out: &mut [impl DeviceArrayMut<N>],

@@ -15,7 +15,7 @@ use rayon::ThreadPoolBuilder;
 
 fn serial(f: &dyn Bijection, len: u64) -> Vec<u64> {
     let mut expected = vec![0; len as usize];
-    Serial.indices(f, &mut expected).unwrap();
+    Serial.indexes(f, &mut expected).unwrap();
     expected
 }
 

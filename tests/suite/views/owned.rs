@@ -145,16 +145,19 @@ fn indexes_for_slices_are_the_indexes() {
 
 #[test]
 fn permutations_know_their_seed() {
-    let seed = Seed::from_bytes([5; 32]).epoch(7);
+    let seed = Seed::from_bytes([5; 32]).with_epoch(7);
     let p = Permutation::new(100, seed);
     assert_eq!(
         (p.seed(), p.inverse().seed(), p.clone().seed()),
         (Some(seed), Some(seed), Some(seed))
     );
-    assert_eq!(p.seed().unwrap().current_epoch(), 7);
+    assert_eq!(p.seed().unwrap().epoch(), 7);
     assert_eq!(Permutation::walk(100, 7).seed(), Some(Seed::new(7)));
     let again = Permutation::new(100, p.seed().unwrap());
     assert!(again.iter().eq(&p));
     assert_eq!(p.then(&p).unwrap().seed(), None);
-    assert_eq!(Permutations::new(3, 5, 42).row(2).unwrap().seed(), Some(Seed::new(42).epoch(2)));
+    assert_eq!(
+        Permutations::new(3, 5, 42).row(2).unwrap().seed(),
+        Some(Seed::new(42).with_epoch(2))
+    );
 }

@@ -15,14 +15,14 @@ fn fnv1a64(values: impl Iterator<Item = u64>) -> u64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn hash_of_shuffled(len: u32, seed: u64, epoch: u64) -> u64 {
     let mut items: Vec<u64> = (0..u64::from(len)).collect();
-    items.par_bijective_shuffle(Seed::new(seed).epoch(epoch));
+    items.par_bijective_shuffle(Seed::new(seed).with_epoch(epoch));
     fnv1a64(items.into_iter())
 }
 
 /// The same by the permutation, an index at a time.
 #[unsafe(no_mangle)]
 pub extern "C" fn hash_of_permutation(len: u32, seed: u64, epoch: u64) -> u64 {
-    fnv1a64(Permutation::new(u64::from(len), Seed::new(seed).epoch(epoch)).iter())
+    fnv1a64(Permutation::new(u64::from(len), Seed::new(seed).with_epoch(epoch)).iter())
 }
 
 /// Whether the engine for many threads moves items as the sequential one does, there and back.

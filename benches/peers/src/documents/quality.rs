@@ -24,7 +24,7 @@ pub(super) fn compute(results: &Results, computed: &mut Computed) -> Result<(), 
     let sheet = results.sheet(AVALANCHE)?;
     let maps = maps(&sheet).map_err(|why| format!("{AVALANCHE}.csv: {why}"))?;
     computed.block("quality avalanche", conditions_of(&sheet) + &mixing(&maps));
-    computed.drawings.push(("docs/figures", "avalanche.svg", drawn(&maps)));
+    computed.drawings.push((super::DOCS, "figures/avalanche.svg", drawn(&maps)));
     Ok(())
 }
 

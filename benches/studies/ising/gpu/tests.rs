@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use bijective_shuffle::cuda::device_header;
 use bijective_shuffle::rng::{
     LaggedFibonacci521, LaggedFibonacci1279, Lcg32, Lcg64, Mwc, Philox4x32Rng, XorShift1024Weyl,
-    Xorwow, device_header,
+    Xorwow,
 };
 
 use super::*;

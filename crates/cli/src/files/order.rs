@@ -111,7 +111,7 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// Those of [`Permutation::write_indices`], and [`Error::OutOfMemory`] if they do not fit
+    /// Those of [`Permutation::write_indexes`], and [`Error::OutOfMemory`] if they do not fit
     /// memory.
     pub fn indexes<W: Word>(&self) -> Result<Vec<W>, Error> {
         let Range { start, end } = self.places;
@@ -131,7 +131,7 @@ impl Order {
 
     fn shuffled<W: Word>(&self) -> Result<Vec<W>, Error> {
         let mut order = filled(count(self.len()), W::ZERO)?;
-        self.permutation.write_indices(&mut order)?;
+        self.permutation.write_indexes(&mut order)?;
         Ok(order)
     }
 

@@ -107,7 +107,8 @@ fn parts_of_an_order_are_parts_of_the_output() {
     for text in [&text[..], open] {
         for order in BOTH_WAYS {
             for part in [0..0, 0..1, 0..3000, 2999..3000, 100..2000, 3000..3000] {
-                let order = |len| order(len, Seed::new(1).epoch(2)).range(part.clone()).unwrap();
+                let order =
+                    |len| order(len, Seed::new(1).with_epoch(2)).range(part.clone()).unwrap();
                 for memory in [1 << 14, 1 << 20] {
                     let (output, summary) = shuffled(LINES, memory, text, order).unwrap();
                     assert!(output == expected(text, order), "{part:?} {memory}");

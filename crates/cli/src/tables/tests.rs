@@ -227,7 +227,7 @@ fn run_blocks(
 ) -> Result<Vec<u64>, TableError> {
     let mut taken = Taken::default();
     let shuffle = TableShuffle::new(memory);
-    shuffle.run_blocks(window, Seed::new(4).epoch(1), places, table, &mut taken, &())?;
+    shuffle.run_blocks(window, Seed::new(4).with_epoch(1), places, table, &mut taken, &())?;
     Ok(taken.numbers)
 }
 
@@ -238,7 +238,7 @@ fn groups_are_shuffled_as_blocks() {
     {
         let table = Rows { cuts, ..Rows::new(rows, group) };
         for window in [1, 3, 100] {
-            let order = BlockShuffle::new(rows, group, window, Seed::new(4).epoch(1)).unwrap();
+            let order = BlockShuffle::new(rows, group, window, Seed::new(4).with_epoch(1)).unwrap();
             let expected: Vec<u64> = (0..rows).map(|slot| order.forward(slot)).collect();
             for part in [0..rows, 0..0, 1..4, rows / 2..rows] {
                 let found = run_blocks(1 << 24, window, part.clone(), &table).unwrap();

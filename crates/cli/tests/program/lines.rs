@@ -36,7 +36,7 @@ fn order_is_that_of_the_library() {
         assert_eq!(folder.output(&["--seed", "7"], &text), expected(&text, Seed::new(7)));
         assert_eq!(
             folder.output(&["--seed", "7", "--epoch", "2", "--backend", "cpu"], &text),
-            expected(&text, Seed::new(7).epoch(2))
+            expected(&text, Seed::new(7).with_epoch(2))
         );
     }
 }
@@ -46,9 +46,10 @@ fn seed_is_a_text() {
     let folder = Folder::new();
     let text = numbered(100);
     let bits = Seed::from_bytes([7; 32]);
-    for (given, seed) in
-        [(vec!["--seed", "7@2"], Seed::new(7).epoch(2)), (vec!["--seed", &"07".repeat(32)], bits)]
-    {
+    for (given, seed) in [
+        (vec!["--seed", "7@2"], Seed::new(7).with_epoch(2)),
+        (vec!["--seed", &"07".repeat(32)], bits),
+    ] {
         assert_eq!(folder.output(&given, &text), expected(&text, seed), "{given:?}");
     }
     assert!(folder.run(&["--seed", "seven"], &text).stdout.is_empty());

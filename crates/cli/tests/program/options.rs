@@ -291,7 +291,7 @@ fn trial(dice: &mut Dice) -> Trial {
         1 => add(&["--se", &seed.to_string(), "--epoch", &epoch.to_string()]),
         _ => add(&[&format!("--seed={seed}"), "--ep", &epoch.to_string()]),
     }
-    let seed = Seed::new(seed).epoch(epoch);
+    let seed = Seed::new(seed).with_epoch(epoch);
     if is_zero {
         add(dice.pick(&[&["-z"][..], &["--zero-terminated"], &["-z", "-z"]]));
     }

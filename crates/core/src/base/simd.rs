@@ -152,6 +152,7 @@ impl SimdLevel {
     }
 
     /// Whether the level's instructions include those of AVX-512.
+    #[inline]
     pub fn has_avx512(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(self.0, Kind::Avx512 | Kind::Vbmi2);
@@ -203,11 +204,13 @@ pub struct PerLevel {
 
 impl PerLevel {
     /// The figure for the level in use.
+    #[inline]
     pub fn current(self) -> u32 {
         self.at(SimdLevel::current())
     }
 
     /// The figure for the given level.
+    #[inline]
     pub fn at(self, level: SimdLevel) -> u32 {
         match level.0 {
             Kind::Portable => self.portable,

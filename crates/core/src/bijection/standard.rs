@@ -41,6 +41,7 @@ impl Standard {
     /// small and quick to draw.
     pub const EXACT_MAX: u64 = 256;
 
+    #[inline]
     fn inner(&self) -> &dyn TrustedBijection {
         match &self.0 {
             Kind::Exact(table) => table,
@@ -50,12 +51,15 @@ impl Standard {
 }
 
 impl Bijection for Standard {
+    #[inline]
     fn last(&self) -> u64 {
         self.inner().last()
     }
+    #[inline]
     fn forward(&self, slot: u64) -> u64 {
         self.inner().forward(slot)
     }
+    #[inline]
     fn inverse(&self, index: u64) -> u64 {
         self.inner().inverse(index)
     }

@@ -261,6 +261,7 @@ pub fn draw_exchanges(
 }
 
 /// How many of the ranges `range, range - 1, .., 2` one word can serve, and their product.
+#[inline]
 pub const fn batch(range: u64) -> (u64, u64) {
     let (mut count, mut product) = (1, range);
     while range > count + 1 {
@@ -301,6 +302,7 @@ fn accepted(product: u64, mut draw: impl FnMut() -> u64) -> u64 {
 
 /// How many of the `2^64` remainders are rejected, the smallest ones, so that each outcome keeps
 /// the same number of the others.
+#[inline]
 pub fn rejected(product: u64) -> u64 {
     product.wrapping_neg() % product
 }

@@ -77,8 +77,8 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 /// use bijective_shuffle::{Permutation, Seed};
 ///
 /// let seed = Seed::new(42);
-/// let first = Permutation::new(1000, seed.epoch(0)).to_vec();
-/// let second = Permutation::new(1000, seed.epoch(1)).to_vec();
+/// let first = Permutation::new(1000, seed.with_epoch(0)).to_vec();
+/// let second = Permutation::new(1000, seed.with_epoch(1)).to_vec();
 /// assert_ne!(first, second);
 /// assert_eq!(first, Permutation::new(1000, 42).to_vec());
 /// ```
@@ -96,6 +96,7 @@ enum Key {
 
 impl Seed {
     /// The seed with this number, at epoch 0.
+    #[inline]
     pub const fn new(seed: u64) -> Self {
         Self { key: Key::Short(seed), epoch: 0 }
     }
@@ -152,7 +153,8 @@ impl Seed {
 
     /// The same seed at another epoch, which replaces the current one.
     #[must_use]
-    pub const fn epoch(self, epoch: u64) -> Self {
+    #[inline]
+    pub const fn with_epoch(self, epoch: u64) -> Self {
         Self { epoch, ..self }
     }
 
@@ -164,20 +166,23 @@ impl Seed {
     /// use bijective_shuffle::Seed;
     ///
     /// let seed = Seed::new(42);
-    /// assert_eq!(seed.current_epoch(), 0);
-    /// assert_eq!(seed.epoch(3).current_epoch(), 3);
+    /// assert_eq!(seed.epoch(), 0);
+    /// assert_eq!(seed.with_epoch(3).epoch(), 3);
     /// ```
-    pub const fn current_epoch(&self) -> u64 {
+    #[inline]
+    pub const fn epoch(&self) -> u64 {
         self.epoch
     }
 
     /// The key material for the bijections on a domain.
+    #[inline]
     pub fn key_stream(&self, domain: KeyDomain) -> KeyStream {
         KeyStream { seed: *self, domain: domain.word(), next_block: 0, block: [0; 4], used: 4 }
     }
 
     /// The keys for the block function, in the order in which they are applied.
     #[doc(hidden)]
+    #[inline]
     pub fn keys(&self) -> &[u64] {
         match &self.key {
             Key::Short(key) => core::slice::from_ref(key),
@@ -204,6 +209,7 @@ impl Seed {
         SimdLevel::current().run(StreamWords { seed: self, domain: domain.word(), first })
     }
 
+    #[inline]
     fn block(&self, counter: [u32; 4]) -> [u32; 4] {
         let encrypt = |counter, key: u64| {
             Philox4x32::<10>::new([key as u32, (key >> 32) as u32]).block(counter)
@@ -243,6 +249,7 @@ pub enum KeyDomain {
 impl KeyDomain {
     /// Word 1 of the counters.
     #[doc(hidden)]
+    #[inline]
     pub fn word(self) -> u32 {
         const EXACT: u32 = 1 << 31;
         const GENERATOR: u32 = 1 << 29;
@@ -402,7 +409,7 @@ mod tests {
 
     #[test]
     fn stream_is_the_documented_schedule() {
-        let seed = Seed::new(0x0123_4567_89AB_CDEF).epoch(0xFEDC_BA98_7654_3210);
+        let seed = Seed::new(0x0123_4567_89AB_CDEF).with_epoch(0xFEDC_BA98_7654_3210);
         let mut stream = seed.key_stream(KeyDomain::Bits(20));
         let philox = Philox4x32::<10>::new([0x89AB_CDEF, 0x0123_4567]);
         for block in 0..3 {
@@ -414,7 +421,7 @@ mod tests {
     #[test]
     fn words_side_by_side_are_those_of_the_stream() {
         for seed in [Seed::new(0x0123_4567_89AB_CDEF), Seed::from_bytes([0xA5; 32])] {
-            let seed = seed.epoch(0xFEDC_BA98_7654_3210);
+            let seed = seed.with_epoch(0xFEDC_BA98_7654_3210);
             for domain in [KeyDomain::Bits(20), KeyDomain::Exact(77)] {
                 let mut stream = seed.key_stream(domain);
                 for first in [0, BLOCKS as u32, 2 * BLOCKS as u32] {
@@ -435,7 +442,7 @@ mod tests {
                     let words = words::<5>(seed.keys(), domain.word(), block, first);
                     for lane in 0..5 {
                         let epoch = first.wrapping_add(lane as u64);
-                        let mut stream = seed.epoch(epoch).key_stream(domain);
+                        let mut stream = seed.with_epoch(epoch).key_stream(domain);
                         for _ in 0..2 * block {
                             stream.next_u64();
                         }
@@ -449,16 +456,16 @@ mod tests {
     #[test]
     fn children_are_as_wide_and_depend_on_all() {
         let child = |seed: Seed| seed.child(KeyDomain::Blocks);
-        let mut stream = Seed::new(5).epoch(7).key_stream(KeyDomain::Blocks);
-        assert_eq!(child(Seed::new(5).epoch(7)), Seed::new(stream.next_u64()));
-        let long = Seed::from_bytes([5; 32]).epoch(7);
+        let mut stream = Seed::new(5).with_epoch(7).key_stream(KeyDomain::Blocks);
+        assert_eq!(child(Seed::new(5).with_epoch(7)), Seed::new(stream.next_u64()));
+        let long = Seed::from_bytes([5; 32]).with_epoch(7);
         let mut bytes = [0; 32];
         let mut stream = long.key_stream(KeyDomain::Blocks);
         for word in bytes.as_chunks_mut().0 {
             *word = stream.next_u64().to_le_bytes();
         }
         assert_eq!(child(long), Seed::from_bytes(bytes));
-        assert_ne!(child(long), child(long.epoch(8)));
+        assert_ne!(child(long), child(long.with_epoch(8)));
         assert_ne!(child(Seed::new(5)), child(Seed::new(6)));
     }
 
@@ -481,7 +488,7 @@ mod tests {
     #[test]
     fn seed_and_epoch_do_not_add_up() {
         let word = |seed: u64, epoch| {
-            Seed::new(seed).epoch(epoch).key_stream(KeyDomain::Bits(9)).next_u64()
+            Seed::new(seed).with_epoch(epoch).key_stream(KeyDomain::Bits(9)).next_u64()
         };
         let mut words: Vec<u64> = (0..30).flat_map(|s| (0..30).map(move |e| word(s, e))).collect();
         words.sort_unstable();

@@ -18,8 +18,8 @@ use crate::error::{Error, SavedError};
 /// use bijective_shuffle::Seed;
 ///
 /// assert_eq!(Seed::new(42).to_string(), "42");
-/// assert_eq!(Seed::new(42).epoch(3).to_string(), "42@3");
-/// let long = Seed::from_bytes([0xA5; 32]).epoch(1);
+/// assert_eq!(Seed::new(42).with_epoch(3).to_string(), "42@3");
+/// let long = Seed::from_bytes([0xA5; 32]).with_epoch(1);
 /// assert_eq!(long.to_string(), "a5".repeat(32) + "@1");
 /// assert_eq!(long.to_string().parse(), Ok(long));
 /// ```
@@ -63,7 +63,7 @@ impl fmt::Debug for Seed {
 /// use bijective_shuffle::{Error, Seed};
 /// use bijective_shuffle::error::SavedError;
 ///
-/// assert_eq!("42@3".parse(), Ok(Seed::new(42).epoch(3)));
+/// assert_eq!("42@3".parse(), Ok(Seed::new(42).with_epoch(3)));
 /// assert_eq!("-1".parse::<Seed>(), Err(Error::Saved(SavedError::Seed)));
 /// ```
 impl FromStr for Seed {
@@ -78,7 +78,7 @@ impl FromStr for Seed {
             Some(bytes) => Self::from_bytes(bytes),
             None => Self::new(number(seed)?),
         };
-        Ok(seed.epoch(epoch))
+        Ok(seed.with_epoch(epoch))
     }
 }
 
@@ -157,7 +157,8 @@ mod serialised {
 
         #[test]
         fn seeds_are_serialised_as_their_text() {
-            for seed in [Seed::new(u64::MAX), Seed::new(7).epoch(9), Seed::from_bytes([3; 32])] {
+            for seed in [Seed::new(u64::MAX), Seed::new(7).with_epoch(9), Seed::from_bytes([3; 32])]
+            {
                 let text = serde_json::to_string(&seed).unwrap();
                 assert_eq!(text, format!("\"{seed}\""));
                 assert_eq!(serde_json::from_str::<Seed>(&text).unwrap(), seed);
@@ -181,7 +182,7 @@ mod tests {
         for seed in [0, 1, 42, u64::MAX].map(Seed::new).into_iter().chain([Seed::from_bytes(bytes)])
         {
             for epoch in [0, 1, u64::MAX] {
-                let seed = seed.epoch(epoch);
+                let seed = seed.with_epoch(epoch);
                 assert_eq!(seed.to_string().parse(), Ok(seed), "{seed}");
             }
         }
@@ -191,12 +192,18 @@ mod tests {
     #[test]
     fn texts_are_as_documented() {
         assert_eq!(Seed::new(0).to_string(), "0");
-        assert_eq!(Seed::new(u64::MAX).epoch(u64::MAX).to_string(), format!("{0}@{0}", u64::MAX));
+        assert_eq!(
+            Seed::new(u64::MAX).with_epoch(u64::MAX).to_string(),
+            format!("{0}@{0}", u64::MAX)
+        );
         let mut bytes = [0; 32];
         (bytes[0], bytes[31]) = (0x12, 0xEF);
         let text = format!("12{}ef", "0".repeat(60));
         assert_eq!(Seed::from_bytes(bytes).to_string(), text);
-        assert_eq!(format!("{:?}", Seed::from_bytes(bytes).epoch(7)), format!("Seed({text}@7)"));
+        assert_eq!(
+            format!("{:?}", Seed::from_bytes(bytes).with_epoch(7)),
+            format!("Seed({text}@7)")
+        );
         assert_eq!(text.to_uppercase().parse(), Ok(Seed::from_bytes(bytes)));
         assert_eq!("007@00".parse(), Ok(Seed::new(7)));
         // 64 digits are bytes even where they are a decimal number, too.

@@ -25,7 +25,7 @@ pub(crate) fn of_arguments(world: &SimpleCommunicator) {
         assert_eq!(error, MpiShuffleError::Disagreement(Lengths));
         let error = plan(&mut spread, len, 42 + u64::from(differs));
         assert_eq!(error, MpiShuffleError::Disagreement(Permutations));
-        let epoch = Seed::new(42).epoch(u64::from(differs));
+        let epoch = Seed::new(42).with_epoch(u64::from(differs));
         let error = spread.plan(&Permutation::new(len, epoch)).map(drop).unwrap_err();
         assert_eq!(error, MpiShuffleError::Disagreement(Permutations));
         let p = Permutation::new(len, 42);

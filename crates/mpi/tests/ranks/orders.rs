@@ -143,7 +143,7 @@ pub(crate) fn epochs(world: &SimpleCommunicator) {
     let mut array = items::<u64>(places.clone());
     let mut numbers: Vec<u64> = (0..spread.len()).collect();
     for epoch in 0..4 {
-        let p = Permutation::new(spread.len(), Seed::new(7).epoch(epoch));
+        let p = Permutation::new(spread.len(), Seed::new(7).with_epoch(epoch));
         spread.plan(&p).unwrap().shuffle(&mut array).unwrap();
         numbers = p.apply(&numbers).unwrap();
         assert_eq!(array, ordered::<u64>(&numbers, places.clone()), "epoch {epoch}");

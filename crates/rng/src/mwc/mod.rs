@@ -125,7 +125,7 @@ impl Mwc {
 
     /// A stream of a [child](super::generator::child), with a multiplier known to be good.
     pub(super) fn start(child: Seed, stream: u64, multiplier: u32) -> Self {
-        let mut words = child.epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
+        let mut words = child.with_epoch(stream).key_stream(KeyDomain::Generator(Self::NUMBER));
         let random = rand_core::Rng::next_u64(&mut words);
         // From 1 to p - 1, which excludes the fixed states.
         let choices = u128::from(modulus(multiplier) - 1);

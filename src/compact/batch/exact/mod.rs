@@ -77,7 +77,7 @@ impl ExactRows {
             *out = N::wrap(index);
         }
         let domain = Standard::key_domain(self.len as u64);
-        let mut stream = self.seed.epoch(row).key_stream(domain);
+        let mut stream = self.seed.with_epoch(row).key_stream(domain);
         draw_exchanges(self.len, || stream.next_u64(), |a, b| out.swap(a, b));
     }
 }
@@ -209,7 +209,7 @@ mod tests {
                 let mut rows = vec![0_u32; 2048 * len];
                 exact.draw(0, &mut rows);
                 for row in bad.into_iter().chain([0, 2047]) {
-                    let expected = Permutation::new(len as u64, seed.epoch(row));
+                    let expected = Permutation::new(len as u64, seed.with_epoch(row));
                     let drawn = rows[row as usize * len..][..len].iter();
                     assert!(expected.iter().eq(drawn.map(|&index| u64::from(index))), "row {row}");
                 }

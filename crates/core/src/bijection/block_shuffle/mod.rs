@@ -73,7 +73,7 @@ use crate::seed::{KeyDomain, Seed};
 ///
 /// # fn read(items: core::ops::Range<u64>) -> impl Iterator<Item = u64> { items }
 /// # let mut first = None;
-/// let order = BlockShuffle::new(10_000_000, 4096, 64, Seed::new(42).epoch(3))?;
+/// let order = BlockShuffle::new(10_000_000, 4096, 64, Seed::new(42).with_epoch(3))?;
 /// for window in order.windows().take(2) {
 ///     let mut items: Vec<u64> = Vec::new();
 ///     for block in window.blocks() {
@@ -156,7 +156,7 @@ impl<F: FromSeed + Bijection> BlockShuffle<F> {
         let blocks = len.div_ceil(block);
         let last_items = len - (blocks - 1) * block;
         let seed = seed.into().child(KeyDomain::Blocks);
-        let outer = CycleWalk::<F>::from_seed(blocks, seed.epoch(0));
+        let outer = CycleWalk::<F>::from_seed(blocks, seed.with_epoch(0));
         // A wrong family may return any value; the arithmetic on positions needs this one in range.
         let last_position = outer.inverse(blocks - 1).min(blocks - 1);
         Ok(Self { len, block, window, blocks, last_items, last_position, outer, seed })
@@ -324,7 +324,7 @@ impl<F: FromSeed + Bijection> BlockWindow<'_, F> {
     pub fn order(&self) -> CycleWalk<F> {
         let items = self.slots.end - self.slots.start;
         // There are fewer than 2^64 windows, so the epoch does not overflow.
-        CycleWalk::from_seed(items, self.shuffle.seed.epoch(self.number + 1))
+        CycleWalk::from_seed(items, self.shuffle.seed.with_epoch(self.number + 1))
     }
 }
 

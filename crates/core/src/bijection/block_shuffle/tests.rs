@@ -12,14 +12,14 @@ fn reference<F: FromSeed + Bijection>(f: &BlockShuffle<F>, seed: Seed) -> Vec<u6
     let mut values = Vec::new();
     for (number, blocks) in (0..).zip(order.chunks(f.window.try_into().unwrap_or(usize::MAX))) {
         let items: Vec<u64> = blocks.iter().flat_map(|&block| f.items_of(block)).collect();
-        let within = CycleWalk::<F>::from_seed(items.len() as u64, seed.epoch(number + 1));
+        let within = CycleWalk::<F>::from_seed(items.len() as u64, seed.with_epoch(number + 1));
         values.extend((0..items.len() as u64).map(|slot| items[within.forward(slot) as usize]));
     }
     values
 }
 
 fn check<F: FromSeed + Bijection + 'static>(len: u64, block: u64, window: u64) {
-    let seed = Seed::new(len).epoch(block);
+    let seed = Seed::new(len).with_epoch(block);
     let f = BlockShuffle::<F>::with_family(len, block, window, seed).unwrap();
     let what = format!("{len} items, blocks of {block}, windows of {window}");
     let expected = reference(&f, seed);

@@ -15,6 +15,7 @@ pub(super) struct Split {
 }
 
 impl Split {
+    #[inline]
     pub(super) fn new(bits: u32) -> Self {
         let left_bits = bits / 2;
         let right_bits = bits - left_bits;
@@ -27,6 +28,7 @@ impl Split {
     }
 
     /// 1 for an odd width, where the right half has one bit more than the left; else 0.
+    #[inline]
     pub(super) fn odd(self) -> u32 {
         self.right_bits - self.left_bits
     }
