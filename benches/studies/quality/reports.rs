@@ -166,7 +166,7 @@ fn first_places(
     const CELLS: u64 = 64;
     const IN_PAIRS: u64 = 16;
     let first = |epoch: u64| {
-        let f = draw(len, Seed::new(seed).epoch(epoch));
+        let f = draw(len, Seed::new(seed).with_epoch(epoch));
         let permutation = Permutation::with_bijection(len, f).expect("drawn for the length");
         permutation.iter().next().expect("there are items")
     };

@@ -149,7 +149,7 @@ fn p_values(
         let mut counts = empty();
         let start = members.start;
         for member in start + count * chunk / CHUNKS..start + count * (chunk + 1) / CHUNKS {
-            let f = draw(1 << bits, seed.epoch(member));
+            let f = draw(1 << bits, seed.with_epoch(member));
             let values: Vec<u64> = slots.iter().map(|&slot| f.forward(slot)).collect();
             for (pair, counts) in pairs.iter().zip(counts.chunks_mut(views.len() * cells)) {
                 let [a, b] = pair.map(|at| values[at]);
