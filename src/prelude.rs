@@ -6,7 +6,7 @@ pub use crate::bijection::from_seed::FromSeed;
 pub use crate::bijection::traits::{Bijection, Trusted, TrustedBijection};
 pub use crate::bijection::{
     BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
-    Table, VariablePhilox,
+    SwapOrNot, Table, VariablePhilox,
 };
 pub use crate::compact::{Columns, Compactor, Cpu, Rows, Serial, Workspace};
 pub use crate::error::Error;

@@ -6,6 +6,7 @@
 //! | [`VariablePhilox`] | `2^b`, `b` from 2 to 64 | the paper's cipher, exactly |
 //! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good family |
 //! | [`GridFeistel`] | hardly more than the length | one evaluation for each item, at any length |
+//! | [`SwapOrNot`] | any, up to `2^64 - 1` | a proved distance from uniform, for all points |
 //! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
 //! | [`Affine`](crate::affine::Affine) | `2^b`, `b` from 0 to 64 | bit reversal, transposition and similar maps |
 //! | [`Table`] | any | a given permutation, or one drawn exactly |
@@ -42,6 +43,7 @@ mod plain;
 mod pointers;
 mod random_sign;
 mod standard;
+mod swap_or_not;
 mod table;
 pub(crate) mod traits;
 mod variable_philox;
@@ -64,6 +66,7 @@ pub(crate) use plain::Plain;
 pub use random_sign::RandomSign;
 pub use standard::Standard;
 pub(crate) use standard::StandardCipher;
+pub use swap_or_not::SwapOrNot;
 
 pub use table::Table;
 pub(crate) use table::{batch, draw_exchanges, rejected};
