@@ -5,6 +5,7 @@ use rand_core::Rng;
 
 use super::{ROUNDS, WINDOW};
 use crate::base::philox4x32::lanes::{Counters, encrypt};
+use crate::bijection::lanes::uncounted;
 
 /// A level: rounds on the points up to `last`, which is below `2^width`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,44 +25,52 @@ pub(super) struct Level {
 pub(super) struct Batch {
     /// The round keys. A level uses as many low bits as it has.
     pub(super) keys: [u64; ROUNDS],
-    /// Five single bits below `2^WINDOW`, all clear in the point whose name is 0.
-    pub(super) pivots: [u64; ROUNDS],
-    /// What each pivot adds to the name of a point in which it is set.
-    pub(super) names: [u64; ROUNDS],
+    pub(super) pivots: [Pivot; ROUNDS],
+}
+
+/// One of five low bits, all of them clear in the point whose name is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pivot {
+    /// The bit itself, below `2^WINDOW`.
+    pub(super) bit: u64,
+    /// The sum of keys that has this pivot and no other.
+    pub(super) sum: u64,
+    /// The name that the sum adds: the keys of which it is the sum.
+    pub(super) name: u64,
 }
 
 impl Batch {
     /// Draws round keys, a 64-bit word each. A word whose lowest `WINDOW` bits depend on those of
     /// the keys before it is drawn again.
     pub(super) fn draw<R: Rng + ?Sized>(rng: &mut R) -> Self {
-        let [mut keys, mut sums, mut pivots, mut names] = [[0_u64; ROUNDS]; 4];
+        let mut batch = Self::default();
         for round in 0..ROUNDS {
-            // The elimination of Gauss and Jordan: a sum of keys for each pivot, in which no other
-            // pivot is set, and the keys of which it is the sum.
-            let (key, sum, name) = loop {
+            let (before, pivot) = batch.pivots.split_at_mut(round);
+            // The elimination of Gauss and Jordan.
+            let mut added = loop {
                 let key = rng.next_u64();
-                let (mut sum, mut name) = (key & ((1 << WINDOW) - 1), 1 << round);
-                for other in 0..round {
-                    if sum & pivots[other] != 0 {
-                        sum ^= sums[other];
-                        name ^= names[other];
-                    }
-                }
-                if sum != 0 {
-                    break (key, sum, name);
+                batch.keys[round] = key;
+                let mut added = Pivot { bit: 0, sum: key, name: 1 << round };
+                before.iter().for_each(|pivot| added.clear(pivot));
+                if added.sum & ((1 << WINDOW) - 1) != 0 {
+                    break added;
                 }
             };
-            let pivot = sum & sum.wrapping_neg();
-            for other in 0..round {
-                if sums[other] & pivot != 0 {
-                    sums[other] ^= sum;
-                    names[other] ^= name;
-                }
-            }
-            (keys[round], pivots[round]) = (key, pivot);
-            (sums[round], names[round]) = (sum, name);
+            added.bit = added.sum & added.sum.wrapping_neg();
+            before.iter_mut().for_each(|pivot| pivot.clear(&added));
+            pivot[0] = added;
         }
-        Self { keys, pivots, names }
+        batch
+    }
+}
+
+impl Pivot {
+    /// Clears another's pivot.
+    fn clear(&mut self, other: &Self) {
+        if self.sum & other.bit != 0 {
+            self.sum ^= other.sum;
+            self.name ^= other.name;
+        }
     }
 }
 
@@ -84,41 +93,39 @@ impl BitSource {
         batch: &Batch,
         points: &mut [u64; LANES],
     ) {
-        let keys = batch.keys.map(|key| key & (u64::MAX >> (64 - level.width)));
-        let mut names = [0; LANES];
-        for (&pivot, &name) in batch.pivots.iter().zip(&batch.names) {
+        let mask = u64::MAX >> (64 - level.width);
+        let (mut names, mut firsts) = ([0; LANES], *points);
+        for &Pivot { bit, sum, name } in uncounted(&batch.pivots) {
+            let sum = sum & mask;
             for lane in 0..LANES {
-                names[lane] ^= if points[lane] & pivot != 0 { name } else { 0 };
+                let is_set = points[lane] & bit != 0;
+                names[lane] ^= if is_set { name } else { 0 };
+                firsts[lane] ^= if is_set { sum } else { 0 };
             }
         }
-        let mut firsts = *points;
-        for (round, &key) in keys.iter().enumerate() {
-            for lane in 0..LANES {
-                firsts[lane] ^= if names[lane] & (1 << round) != 0 { key } else { 0 };
-            }
+        let (counter, salt) = (u64::from(level.width << 24 | number), u64::from(self.salt));
+        let mut words: Counters<LANES> = [firsts, firsts, [counter; LANES], [salt; LANES]];
+        for high in &mut words[1] {
+            *high >>= 32;
         }
-        let counter = u64::from(level.width << 24 | number);
-        let highs = firsts.map(|first| first >> 32);
-        let mut words: Counters<LANES> =
-            [firsts, highs, [counter; LANES], [u64::from(self.salt); LANES]];
         encrypt(self.key, &mut words);
         // The names turn by a bit a round, so that the bit of the round is always the same one. The
         // other four say which of the round's sixteen pairs it is.
         for step in 0..ROUNDS {
             let round = if INVERSE { ROUNDS - 1 - step } else { step };
-            let (key, words) = (keys[round], &words[round / 2]);
-            let bit = 1 << (round % 2 * 16);
+            let (key, words) = (batch.keys[round] & mask, &words[round / 2]);
+            let shift = round % 2 * 16;
             for lane in 0..LANES {
                 let name = names[lane];
                 let pair = if INVERSE { name & 15 } else { name >> 1 };
-                let partner = points[lane] ^ key;
                 // A point whose partner is not in the domain stays.
-                let swaps = (words[lane] >> pair) & bit != 0 && partner <= level.last;
-                points[lane] = if swaps { partner } else { points[lane] };
+                let is_inside = u64::from(points[lane] ^ key <= level.last);
+                let swaps = words[lane] >> pair >> shift & is_inside;
+                points[lane] ^= key & swaps.wrapping_neg();
                 names[lane] = if INVERSE {
-                    pair << 1 | (name >> 4 ^ u64::from(swaps))
+                    pair << 1 | (name >> 4 ^ swaps)
                 } else {
-                    pair | ((name ^ u64::from(swaps)) & 1) << 4
+                    pair | ((name ^ swaps) & 1) << 4
                 };
             }
         }

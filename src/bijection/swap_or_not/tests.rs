@@ -93,9 +93,9 @@ fn every_number_of_points_is_permuted() {
 fn keys_of_a_batch_are_independent_and_named() {
     let mut stream = Seed::new(3).key_stream(KeyDomain::Bits(0));
     for _ in 0..2000 {
-        let Batch { keys, pivots, names } = Batch::draw(&mut stream);
+        let Batch { keys, pivots } = Batch::draw(&mut stream);
         let of = |point: u64| {
-            (0..ROUNDS).filter(|&k| point & pivots[k] != 0).fold(0, |name, k| name ^ names[k])
+            pivots.iter().filter(|p| point & p.bit != 0).fold(0, |name, p| name ^ p.name)
         };
         for (round, &key) in keys.iter().enumerate() {
             assert_eq!(of(key), 1 << round);
