@@ -64,8 +64,8 @@ const DEVICE_BATCHES: usize = 80;
 ///
 /// Up to 256 points the whole permutation is drawn exactly.
 ///
-/// On a GPU it is evaluated for up to `2^32` points and distances down to 2^-50 or so, whose keys fit
-/// a kernel's parameters.
+/// It runs on a GPU for up to `2^32` points, down to distances of 2^-50: more keys do not fit a
+/// kernel's parameters.
 ///
 /// [`MulXorshift`]: super::MulXorshift
 ///

@@ -85,7 +85,7 @@ fn every_number_of_points_is_permuted() {
     for n in (1..40).chain([255, 256, 257, 258, 511, 512, 513, 1000, 1023, 1024, 1025, 3000]) {
         let f = SwapOrNot::for_distance(n, 1, 7).unwrap();
         assert_eq!(f.last(), n - 1);
-        verify(&f).unwrap();
+        verify(&f, n).unwrap();
     }
 }
 
