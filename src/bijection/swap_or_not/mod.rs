@@ -17,7 +17,7 @@ use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection}
 use crate::base::simd::PerLevel;
 use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
-use crate::word::{Index, bits_for};
+use crate::word::bits_for;
 
 /// Rounds that share a block of Philox.
 const ROUNDS: usize = 5;
@@ -88,7 +88,7 @@ const DEVICE_BATCHES: usize = 80;
 /// assert_eq!(order.iter().take(3).collect::<Vec<_>>(), drawn);
 /// # Ok::<(), Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SwapOrNot {
     last: u64,
     bits: BitSource,

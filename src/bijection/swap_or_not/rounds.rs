@@ -8,7 +8,7 @@ use crate::base::philox4x32::lanes::{Counters, encrypt};
 use crate::bijection::lanes::uncounted;
 
 /// A level: rounds on the points up to `last`, which is below `2^width`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Level {
     pub(super) last: u64,
     pub(super) width: u32,
@@ -21,7 +21,7 @@ pub(super) struct Level {
 /// The sums of some of the five round keys are added to a point by the rounds, so it stays within
 /// 32 points. The lowest `WINDOW` bits of the keys are linearly independent. So each of the 32 has
 /// a name of five bits: `name ^ (1 << j)` is that of the point with the key `j` added.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Batch {
     /// The round keys. A level uses as many low bits as it has.
     pub(super) keys: [u64; ROUNDS],
@@ -29,7 +29,7 @@ pub(super) struct Batch {
 }
 
 /// One of five low bits, all of them clear in the point whose name is 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Pivot {
     /// The bit itself, below `2^WINDOW`.
     pub(super) bit: u64,
@@ -77,7 +77,7 @@ impl Pivot {
 /// Where the bits of a level's batches come from: Philox4x32-10 with this key, at counters whose
 /// first two words are the point whose name is 0, whose third has the level's width in its highest
 /// byte and the batch below, and whose fourth is the salt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BitSource {
     pub(super) key: u64,
     pub(super) salt: u32,
