@@ -10,7 +10,7 @@ mod tests;
 use rand_core::Rng;
 
 use self::bound::BatchShape;
-use self::rounds::{Batch, BitSource, Level};
+use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
 use super::device::pair;
 use super::lanes::{BLOCK, Lanes, each, run};
 use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
@@ -19,11 +19,6 @@ use crate::error::{BijectionError, Error};
 use crate::seed::{KeyDomain, Seed};
 use crate::word::bits_for;
 
-/// Rounds that share a block of Philox.
-const ROUNDS: usize = 5;
-/// The lowest bits of the round keys, in which those of a batch are independent: the width of the
-/// last level.
-const WINDOW: u32 = 9;
 /// The points that are left after the last level, and drawn exactly.
 const EXACT: u64 = 1 << (WINDOW - 1);
 /// The exponent of the distance of [`FromSeed`].

@@ -3,10 +3,14 @@
 
 use rand_core::Rng;
 
-use super::{ROUNDS, WINDOW};
 use crate::base::philox4x32::lanes::{Counters, encrypt};
 use crate::bijection::lanes::uncounted;
 
+/// Rounds that share a block of Philox.
+pub(super) const ROUNDS: usize = 5;
+/// The lowest bits of the round keys, in which those of a batch are independent: the width of the
+/// last level.
+pub(super) const WINDOW: u32 = 9;
 /// A level: rounds on the points up to `last`, which is below `2^width`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Level {

@@ -43,7 +43,7 @@ impl Law {
                     if pair.is_some_and(|pair| bits >> pair & 1 != 0) { point ^ key } else { point }
                 };
                 let moved: usize = (0..self.tuple).map(|place| moved(place) << (3 * place)).sum();
-                after[moved] += probability / (1 << pairs.len()) as f64;
+                after[moved] += probability / f64::from(1 << pairs.len());
             }
         }
         Self { probabilities: after, ..*self }
