@@ -32,7 +32,7 @@ const DEVICE_BATCHES: usize = 80;
 /// all points together.
 ///
 /// It is for those who have to show that an order is fair: audits, draws, trials, assignments. It
-/// is some hundred times slower than the default family, [`MulXorshift`].
+/// is about a thousand times slower than the default family, [`MulXorshift`].
 ///
 /// The bound, [`log2_bound`](Self::log2_bound), is the logarithm to base 2 of a distance in total
 /// variation. Whatever is observed of the whole permutation, and whatever is concluded from it, has

@@ -11,6 +11,7 @@ pub(super) const ROUNDS: usize = 5;
 /// The lowest bits of the round keys, in which those of a batch are independent: the width of the
 /// last level.
 pub(super) const WINDOW: u32 = 9;
+
 /// A level: rounds on the points up to `last`, which is below `2^width`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Level {
