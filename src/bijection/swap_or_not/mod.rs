@@ -288,8 +288,8 @@ impl Bijection for SwapOrNot {
         Some(Trusted::new(self).panic_free())
     }
 
-    /// Up to `2^32` points and 80 batches of rounds. There is no source beyond, since the keys would
-    /// not fit a kernel's parameters.
+    /// Up to `2^32` points and 80 batches of rounds. Beyond, there is no source, since the keys
+    /// would not fit a kernel's parameters.
     fn device_source(&self) -> Option<DeviceSource> {
         if self.last > u64::from(u32::MAX) || self.batches.len() > DEVICE_BATCHES {
             return None;
