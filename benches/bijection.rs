@@ -85,6 +85,16 @@ fn grid_feistel(bencher: Bencher, bits: u32) {
 }
 
 #[divan::bench(args = BITS)]
+fn swap_or_not(bencher: Bencher, bits: u32) {
+    forward_runs(bencher, &SwapOrNot::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
+fn swap_or_not_inverse(bencher: Bencher, bits: u32) {
+    inverse_runs(bencher, &SwapOrNot::from_seed(power(bits), 1));
+}
+
+#[divan::bench(args = BITS)]
 fn cycle_walk_worst(bencher: Bencher, bits: u32) {
     let len = power(bits) / 2 + 2;
     forward_runs(bencher, &CycleWalk::<VariablePhilox>::from_seed(len, 1));

@@ -82,9 +82,17 @@ fn single_pass_with_the_papers_cipher(bencher: Bencher, len: usize) {
 
 #[divan::bench(args = LENGTHS)]
 fn indices(bencher: Bencher, len: usize) {
+    indices_of(bencher, len, Standard::from_seed(len as u64, 1));
+}
+
+#[divan::bench(args = LENGTHS)]
+fn indices_of_swap_or_not(bencher: Bencher, len: usize) {
+    indices_of(bencher, len, SwapOrNot::from_seed(len as u64, 1));
+}
+
+fn indices_of(bencher: Bencher, len: usize, f: impl Bijection + Clone + 'static) {
     let Some(cuda) = CUDA.get() else { return };
     let stream = cuda.stream();
-    let f = Standard::from_seed(len as u64, 1);
     let mut out = stream.alloc_zeros::<u32>(len).unwrap();
     let mut workspace = CudaWorkspace::new(cuda);
     bencher.counter(ItemsCount::new(len)).bench_local(|| {
@@ -94,7 +102,7 @@ fn indices(bencher: Bencher, len: usize) {
     let few = len.min(10_000);
     let got = stream.clone_dtoh(&out.slice(..few)).unwrap();
     stream.synchronize().unwrap();
-    let p = Permutation::new(len as u64, 1);
+    let p = Permutation::with_bijection(len as u64, f).unwrap();
     assert!(p.iter().zip(got).all(|(expected, index)| expected == u64::from(index)));
 }
 

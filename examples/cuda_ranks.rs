@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs, io, process, thread};
 
+use bijective_shuffle::cuda::{Cuda, CudaExchange, NcclId};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Cuda, CudaExchange, NcclId};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

@@ -78,6 +78,7 @@ pub mod reproducibility {}
 /// How it works: the paper's algorithm, the families of bijections, and the engines.
 ///
 /// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
+/// [proof]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/proof.md
 /// [CPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/cpu.md
 /// [GPU results]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/results/gpu.md
 #[doc = include_str!("../docs/algorithm.md")]

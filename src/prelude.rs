@@ -8,7 +8,7 @@ pub use crate::affine::Affine;
 pub use crate::backend::Backend;
 pub use crate::bijection::{
     BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
-    Table, VariablePhilox,
+    SwapOrNot, Table, VariablePhilox,
 };
 pub use crate::compact::{Columns, Compactor, Cpu, Rows, Serial, Workspace};
 pub use crate::permutation::{Permutation, Permutations};

@@ -11,7 +11,7 @@ use super::shuffle::movement::{Array, Movement};
 use super::shuffle::strategy::CudaStrategy;
 use super::shuffle::strategy::plan;
 use crate::bijection::{
-    Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
+    Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard, SwapOrNot,
     VariablePhilox,
 };
 use crate::compact::Direction;
@@ -72,6 +72,7 @@ fn kernels_of_every_bijection_compile() {
         Box::new(MulXorshift::<10>::from_seed(1 << 33, 1)),
         Box::new(GridFeistel::<10>::from_seed(1_000_000, 1)),
         Box::new(Lcg::from_seed(1 << 20, 1)),
+        Box::new(SwapOrNot::from_seed(1_000_000, 1)),
         Box::new(Standard::from_seed(200, 1)),
         Box::new(Standard::from_seed(1 << 24, 1)),
         Box::new(Inverse::new(vp(1 << 20))),

@@ -43,7 +43,9 @@ fn listing(json: &Path) -> String {
         .omit_auto_derived_impls(true)
         .build()
         .unwrap_or_else(|error| {
-            panic!("run this with Rust {COMPILER}, whose format is known (RUSTUP_TOOLCHAIN): {error}")
+            panic!(
+                "run this with Rust {COMPILER}, whose format is known (RUSTUP_TOOLCHAIN): {error}"
+            )
         });
     let (mut list, mut implementor) = (String::new(), None);
     for line in api.items().map(ToString::to_string) {

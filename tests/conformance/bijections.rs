@@ -97,6 +97,7 @@ fn short_form_of_families() {
     check_everywhere(&MulXorshift::<2>::from_seed(8, 3), "MulXorshift");
     check_everywhere(&GridFeistel::<2>::from_seed(9, 3), "GridFeistel");
     check_everywhere(&VariablePhilox::<2>::from_seed(8, 3), "VariablePhilox");
+    check_everywhere(&SwapOrNot::for_distance(9, 1, 3).unwrap(), "SwapOrNot");
 }
 
 #[test]

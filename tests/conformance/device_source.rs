@@ -19,11 +19,12 @@ fn cases(bits: impl IntoIterator<Item = u32>) -> Vec<Case> {
     let mut cases = Vec::new();
     for bits in bits {
         for (name, bijection) in every_family(bits, u64::from(bits)) {
-            // A shuffle of blocks, a permutation with an index, and a table of more than 256 points
-            // are for the CPU only.
+            // A shuffle of blocks, a permutation with an index, a table of more than 256 points,
+            // and swap-or-not on more than 2^32 are for the CPU only.
             let Some(source) = bijection.device_source() else {
                 let of_cpu = ["BlockShuffle", "Permutation"].iter().any(|kind| name.contains(kind));
-                assert!(of_cpu || (name == "Table" && bits > 8), "{name}, {bits} bits");
+                let wide = name.starts_with("SwapOrNot") && bits > 32;
+                assert!(of_cpu || wide || (name == "Table" && bits > 8), "{name}, {bits} bits");
                 continue;
             };
             let last = bijection.last();

@@ -92,6 +92,7 @@ fn families_are_stable() {
             "MulXorshift<10>" => draw::<MulXorshift<10>>,
             "MulXorshift<5>" => draw::<MulXorshift<5>>,
             "GridFeistel<12>" => draw::<GridFeistel<12>>,
+            "SwapOrNot" => draw::<SwapOrNot>,
             "Lcg" => draw::<Lcg>,
             "Affine" => draw::<Affine>,
             "Table" => draw::<Table>,

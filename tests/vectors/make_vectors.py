@@ -50,8 +50,12 @@ def exact_domain(size):
 
 def exact(length, seed, epoch):
     """Fisher-Yates from the last place down, several ranges to a 64-bit word, without bias."""
-    words = key_words(seed, epoch, exact_domain(length))
     values = list(range(max(length, 1)))
+    exchange_all(values, key_words(seed, epoch, exact_domain(length)))
+    return values[:length]
+
+
+def exchange_all(values, words):
     place = len(values)
     while place > 1:
         ranges, product = [place], place
@@ -67,7 +71,6 @@ def exact(length, seed, epoch):
             other, word = word >> 64, word & M64
             values[r - 1], values[other] = values[other], values[r - 1]
         place -= len(ranges)
-    return values[:length]
 
 
 def word64(words):
@@ -223,6 +226,61 @@ def walked(length, seed, epoch):
     return [forward(slot) for slot in range(length)]
 
 
+def swap_or_not(length, seed, epoch, bits=40):
+    """Swap-or-not (Hoang, Morris and Rogaway, 2012) within sometimes-recurse (Morris and Rogaway, 2014).
+
+    Five rounds share a block of Philox at the first point of the coset of their keys' span, comparing from the lowest
+    bit up.
+    """
+    words = key_words(seed, epoch, 2**31 | length)
+    levels = []
+    for width in range(domain_bits(length, 0), 8, -1):
+        most = 2 * bits + len(levels) + 1 + 2 * width - 3
+        guess = -(-most * 1000 // 2045)
+        levels.append((width, -(-(most - guess.bit_length() + 1) * 1000 // 2045)))
+    key, salt = word64(words), next(words)
+    batches = []
+    for _ in range(max((count for _, count in levels), default=0)):
+        keys, span = [], {0}
+        while len(keys) < 5:
+            word = word64(words)
+            if word % 512 not in span:
+                keys.append(word)
+                span |= {word % 512 ^ other for other in span}
+        batches.append(keys)
+    reverse = [int(f"{low:09b}"[::-1], 2) for low in range(512)]
+    table = list(range(min(max(length, 1), 256)))
+    exchange_all(table, words)
+
+    def sums(keys):
+        return [functools.reduce(int.__xor__, (k for j, k in enumerate(keys) if name >> j & 1), 0) for name in range(32)]
+
+    def with_sums(width, count):
+        batches_of_level = [[k % 2**width for k in keys] for keys in batches[:count]]
+        return [(keys, sums(keys)) for keys in batches_of_level]
+
+    levels = [(width, with_sums(width, count)) for width, count in levels]
+
+    def forward(x):
+        for width, keys_and_sums in levels:
+            size = min(2**width, length)
+            if x >= size:
+                break
+            for number, (keys, combined) in enumerate(keys_and_sums):
+                name = min(range(32), key=lambda name: reverse[(x ^ combined[name]) % 512])
+                first = x ^ combined[name]
+                counter = [first & M32, first >> 32, width << 24 | number, salt]
+                block = philox4x32_10(counter, [key & M32, key >> 32])
+                for j, k in enumerate(keys):
+                    pair = sum((name >> (j + 1 + i) % 5 & 1) << i for i in range(4))
+                    if block[j // 2] >> (16 * (j % 2) + pair) & 1 and x ^ k < size:
+                        x ^= k
+                        name ^= 1 << j
+        return table[x] if x < len(table) else x
+
+    return [forward(x) for x in range(length)]
+
+
 def child(seed, epoch):
     """The seed of a shuffle of blocks, as wide as the one that it is drawn from."""
     words = key_words(seed, epoch, 2**30)
@@ -291,6 +349,7 @@ def families():
         "MulXorshift<10>": chain,
         "MulXorshift<5>": lambda *of: chain(*of, rounds=5),
         "GridFeistel<12>": grid,
+        "SwapOrNot": swap_or_not,
         "Lcg": lcg,
         "Affine": affine,
         "Table": exact,

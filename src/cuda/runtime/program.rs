@@ -25,14 +25,16 @@ use crate::error::GpuError;
 pub(crate) const PRELUDE: &str = include_str!("../../../gpu/prelude.cuh");
 
 /// The headers that the texts of the project's own bijections consist of.
-const HEADERS: [(&str, &str); 7] = [
+const HEADERS: [(&str, &str); 9] = [
     ("bijection/affine.cuh", include_str!("../../../gpu/bijection/affine.cuh")),
     ("bijection/combinators.cuh", include_str!("../../../gpu/bijection/combinators.cuh")),
     ("bijection/grid_feistel.cuh", include_str!("../../../gpu/bijection/grid_feistel.cuh")),
     ("bijection/lcg.cuh", include_str!("../../../gpu/bijection/lcg.cuh")),
     ("bijection/mul_xorshift.cuh", include_str!("../../../gpu/bijection/mul_xorshift.cuh")),
+    ("bijection/swap_or_not.cuh", include_str!("../../../gpu/bijection/swap_or_not.cuh")),
     ("bijection/table.cuh", include_str!("../../../gpu/bijection/table.cuh")),
     ("bijection/variable_philox.cuh", include_str!("../../../gpu/bijection/variable_philox.cuh")),
+    ("rng/philox4x32.cuh", include_str!("../../../gpu/rng/philox4x32.cuh")),
 ];
 
 /// The texts of every program that permutes, each of which uses those before it.

@@ -6,6 +6,7 @@
 //! | [`VariablePhilox`] | `2^b`, `b` from 2 to 64 | the paper's cipher, exactly |
 //! | [`MulXorshift`] | `2^b`, `b` from 2 to 64 | the fastest good family |
 //! | [`GridFeistel`] | hardly more than the length | one evaluation for each item, at any length |
+//! | [`SwapOrNot`] | any, up to `2^64 - 1` | a proved distance from uniform, for all points |
 //! | [`Lcg`] | `2^b`, `b` from 1 to 64 | the paper's cheap and weak alternative |
 //! | `Affine` | `2^b`, `b` from 0 to 64 | bit reversal, transposition and similar maps |
 //! | [`Table`] | any | a given permutation, or one drawn exactly |
@@ -47,6 +48,8 @@ mod random_sign;
 #[cfg(feature = "alloc")]
 pub(crate) mod standard;
 #[cfg(feature = "alloc")]
+mod swap_or_not;
+#[cfg(feature = "alloc")]
 pub(crate) mod table;
 pub(crate) mod traits;
 mod variable_philox;
@@ -71,6 +74,8 @@ pub(crate) use passes::Passes;
 pub use random_sign::RandomSign;
 #[cfg(feature = "alloc")]
 pub use standard::Standard;
+#[cfg(feature = "alloc")]
+pub use swap_or_not::SwapOrNot;
 #[cfg(feature = "alloc")]
 pub use table::Table;
 pub(crate) use traits::{Bijection, Trusted, TrustedBijection};

@@ -22,6 +22,14 @@ pub enum BijectionError {
     },
     /// A domain of no points was asked for.
     EmptyDomain,
+    /// The distance of a [`SwapOrNot`](crate::bijection::SwapOrNot) is outside the range for which
+    /// it chooses rounds.
+    DistanceOutOfRange {
+        /// The distance asked for is 2 to minus this.
+        bits: u32,
+        /// The largest allowed.
+        max: u32,
+    },
     /// A [`BlockShuffle`](crate::bijection::BlockShuffle) was asked for with no items in a block,
     /// or no blocks in a window.
     EmptyBlock {
@@ -49,6 +57,10 @@ impl fmt::Display for BijectionError {
                 write!(f, "the multiplier {multiplier} is even: only an odd one has an inverse")
             }
             Self::EmptyDomain => f.write_str("a bijection needs a domain of at least one point"),
+            Self::DistanceOutOfRange { bits, max } => write!(
+                f,
+                "a distance of 2^-{bits} was asked for: the exponent must be from 1 to {max}"
+            ),
             Self::EmptyBlock { block, window } => write!(
                 f,
                 "blocks of {block} items in windows of {window} blocks were asked for: both must be at \

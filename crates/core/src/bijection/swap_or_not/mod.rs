@@ -1,0 +1,345 @@
+//! [`SwapOrNot`]: a bijection on any number of points with a proved distance from a uniform one.
+//!
+//! docs/proof.md has the proof, and says why five rounds share a block of Philox.
+
+mod bound;
+mod rounds;
+#[cfg(test)]
+mod tests;
+
+use alloc::{boxed::Box, vec::Vec};
+
+#[cfg(feature = "std")]
+use self::bound::BatchShape;
+use self::rounds::{Batch, BitSource, Level, ROUNDS, WINDOW};
+use super::device::pair;
+use super::lanes::{BLOCK, Lanes, each, run};
+use super::{Bijection, DeviceSource, FromSeed, Table, Trusted, TrustedBijection};
+use crate::base::simd::PerLevel;
+use crate::error::{BijectionError, Error};
+use crate::seed::{KeyDomain, Seed, Words};
+use crate::word::bits_for;
+
+/// The points that are left after the last level, and drawn exactly.
+const EXACT: u64 = 1 << (WINDOW - 1);
+/// The exponent of the distance of [`FromSeed`].
+const DEFAULT_BITS: u32 = 40;
+/// The largest exponent that can be asked for.
+const MOST_BITS: u32 = 128;
+/// The most batches that fit a kernel's parameters, with room for those of combinators.
+const DEVICE_BATCHES: usize = 80;
+
+/// A permutation of exactly `n` points whose distance from a uniform one has a proved bound, for
+/// all points together.
+///
+/// It is for those who have to show that an order is fair: audits, draws, trials, assignments. It
+/// is about a thousand times slower than the default family, [`MulXorshift`].
+///
+/// The bound, [`log2_bound`](Self::log2_bound), is the logarithm to base 2 of a distance in total
+/// variation. Whatever is observed of the whole permutation, and whatever is concluded from it, has
+/// the probability that it would have under a uniform permutation, up to that distance. With the
+/// default of 2^-40, no event is likelier or less likely by more than 10^-12, and no test can tell
+/// the two apart with a larger advantage.
+///
+/// **What the bound takes for granted.** Key and round bits are random. They come from
+/// Philox4x32-10, keyed by the seed, and whether someone can tell its words from random ones is not
+/// part of the bound; no such way is known, but Philox is no cryptographic cipher. A seed of 64
+/// bits is found by trying all of them: [`Seed::from_bytes`] takes 256 bits. And a seed that its
+/// user may choose among many proves nothing about fairness, by any family: commit to it before the
+/// outcome matters, or let others draw it.
+///
+/// # The map
+///
+/// Hoang, Morris and Rogaway's swap-or-not shuffle (CRYPTO 2012): a round has a key `k`, and
+/// exchanges the points `x` and `x ^ k`, or not, by a random bit of the pair. A point whose partner
+/// is not in the domain stays. By Morris and Rogaway's method (*Sometimes-Recurse Shuffle*,
+/// EUROCRYPT 2014) the rounds of a level settle the upper half of the places, and the points in the
+/// lower half go on to the next level, down to 256 points, which a [`Table`] permutes that is drawn
+/// exactly. On average a point goes through two to three levels; at 2^32 points and a distance of
+/// 2^-40 the first one has 335 rounds.
+///
+/// Up to 256 points the whole permutation is drawn exactly.
+///
+/// It runs on a GPU for up to `2^32` points, down to distances of 2^-50: more keys do not fit a
+/// kernel's parameters.
+///
+/// [`MulXorshift`]: super::MulXorshift
+///
+/// # Examples
+///
+/// Drawing 3 of 1000 applicants, with a bound of 2^-40 for the whole order:
+///
+/// ```
+/// use bijective_shuffle::prelude::*;
+///
+/// let seed = Seed::from_bytes(*b"announced after entries closed..");
+/// let draw = SwapOrNot::for_distance(1000, 40, seed)?;
+/// assert!(draw.log2_bound() <= -40.0);
+/// let drawn: Vec<u64> = (0..3).map(|place| draw.forward(place)).collect();
+/// assert!(drawn.iter().all(|&applicant| applicant < 1000));
+/// assert_eq!(draw.inverse(drawn[2]), 2);
+///
+/// // As a permutation, with everything that permutations have.
+/// let order = Permutation::with_bijection(1000, draw)?;
+/// assert_eq!(order.iter().take(3).collect::<Vec<_>>(), drawn);
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SwapOrNot {
+    last: u64,
+    bits: BitSource,
+    levels: Box<[Level]>,
+    batches: Box<[Batch]>,
+    /// The permutation of the first points, which no level settles.
+    first: Table,
+}
+
+impl SwapOrNot {
+    /// The permutation of `n` points that a seed chooses, with as many rounds as it takes to be
+    /// within a distance of `2^-bits` of a uniform one. It is the same for ever.
+    ///
+    /// The key is the stream of `KeyDomain::Exact(n)`: the key of the round bits, a 64-bit word,
+    /// and their salt, a 32-bit word; five round keys for each batch, a 64-bit word each; and the
+    /// table. So more bits mean another permutation.
+    ///
+    /// # Errors
+    ///
+    /// [`BijectionError::EmptyDomain`](crate::BijectionError::EmptyDomain) if `n` is 0,
+    /// [`BijectionError::DistanceOutOfRange`](crate::BijectionError::DistanceOutOfRange) if `bits`
+    /// is not from 1 to 128.
+    pub fn for_distance(n: u64, bits: u32, seed: impl Into<Seed>) -> Result<Self, Error> {
+        if n == 0 {
+            return Err(Error::Bijection(BijectionError::EmptyDomain));
+        }
+        if !(1..=MOST_BITS).contains(&bits) {
+            let max = MOST_BITS;
+            return Err(Error::Bijection(BijectionError::DistanceOutOfRange { bits, max }));
+        }
+        Ok(Self::draw(n, bits, &mut seed.into().key_stream(Self::key_domain(n))))
+    }
+
+    /// The logarithm to base 2 of the largest distance in total variation that the permutation can
+    /// have from a uniform one, if key and round bits are random. It is rounded up, and it is
+    /// negative infinity for up to 256 points, which are drawn exactly.
+    #[cfg(feature = "std")]
+    pub fn log2_bound(&self) -> f64 {
+        let shape = BatchShape { rounds: ROUNDS as u32, window: WINDOW };
+        let part = |level: &Level| shape.log2_part(level.width, level.last, level.batches).exp2();
+        self.levels.iter().map(part).sum::<f64>().log2() / 2.0
+    }
+
+    /// Draws a member. A length of 0 counts as 1.
+    fn draw<W: Words + ?Sized>(n: u64, bits: u32, words: &mut W) -> Self {
+        let last = n.max(1) - 1;
+        // The first level settles the points from half of the next power of two on, so that the
+        // others have powers of two. Each may use up half of what is left of the bound.
+        let widths = (WINDOW..=bits_for(n)).rev();
+        let levels: Box<[Level]> = widths
+            .zip(1..)
+            .map(|(width, place)| {
+                let last = last.min(u64::MAX >> (64 - width));
+                Level { last, width, batches: bound::batches(width, 2 * bits + place) }
+            })
+            .collect();
+        let bits = BitSource { key: words.next_u64(), salt: words.next_u32() };
+        let most = levels.iter().map(|level| level.batches).max().unwrap_or(0);
+        let batches = (0..most).map(|_| Batch::draw(words)).collect();
+        let first = Table::from_words(n.min(EXACT), words);
+        Self { last, bits, levels, batches, first }
+    }
+
+    /// Moves points by one level, in this many lanes.
+    #[inline(always)]
+    fn mix<const INVERSE: bool, const LANES: usize>(
+        &self,
+        level: &Level,
+        points: &mut [u64; LANES],
+    ) {
+        let batches = &self.batches[..level.batches as usize];
+        if INVERSE {
+            for (number, batch) in (0..level.batches).zip(batches).rev() {
+                self.bits.mix::<INVERSE, LANES>(level, number, batch, points);
+            }
+        } else {
+            for (number, batch) in (0..).zip(batches) {
+                self.bits.mix::<INVERSE, LANES>(level, number, batch, points);
+            }
+        }
+    }
+
+    /// Moves points by one level, if they are in it.
+    #[inline(always)]
+    fn mix_some<const INVERSE: bool>(&self, level: &Level, points: &mut [u64; BLOCK]) -> bool {
+        let (mut places, mut count) = ([0_u8; BLOCK], 0);
+        for (place, &point) in points.iter().enumerate() {
+            places[count.min(BLOCK - 1)] = place as u8;
+            count += usize::from(point <= level.last);
+        }
+        for places in places[..count].chunks(LANES) {
+            let mut packed = [0; LANES];
+            for (packed, &place) in packed.iter_mut().zip(places) {
+                *packed = points[usize::from(place)];
+            }
+            self.mix::<INVERSE, LANES>(level, &mut packed);
+            for (&packed, &place) in packed.iter().zip(places) {
+                points[usize::from(place)] = packed;
+            }
+        }
+        count > 0
+    }
+}
+
+/// Points that are mixed side by side: two vectors of AVX-512, four of AVX2. Twice as many are as
+/// fast with AVX-512 and a third slower with AVX2.
+const LANES: usize = 16;
+
+/// One direction of the map on many points.
+struct Mixed<'a, const INVERSE: bool>(&'a SwapOrNot);
+
+impl<const INVERSE: bool> Lanes for Mixed<'_, INVERSE> {
+    type Point = u64;
+
+    #[inline(always)]
+    fn evaluate<const LARGE: bool>(&self, points: &mut [u64; BLOCK]) {
+        let Self(f) = self;
+        if INVERSE {
+            f.first.inverse_each(points);
+            for level in f.levels.iter().rev() {
+                f.mix_some::<INVERSE>(level, points);
+            }
+        } else {
+            for level in &f.levels {
+                if !f.mix_some::<INVERSE>(level, points) {
+                    break;
+                }
+            }
+            f.first.forward_each(points);
+        }
+    }
+
+    fn evaluate_one(&self, point: u64) -> u64 {
+        let Self(f) = self;
+        let mix = |point: u64, level: &Level| {
+            let mut point = [point];
+            if point[0] <= level.last {
+                f.mix::<INVERSE, 1>(level, &mut point);
+            }
+            point[0]
+        };
+        if INVERSE {
+            f.levels.iter().rev().fold(f.first.inverse(point), mix)
+        } else {
+            f.first.forward(f.levels.iter().fold(point, mix))
+        }
+    }
+}
+
+impl Bijection for SwapOrNot {
+    fn last(&self) -> u64 {
+        self.last
+    }
+
+    fn forward(&self, slot: u64) -> u64 {
+        Mixed::<false>(self).evaluate_one(slot)
+    }
+
+    fn inverse(&self, index: u64) -> u64 {
+        Mixed::<true>(self).evaluate_one(index)
+    }
+
+    fn forward_run(&self, first: u64, out: &mut [u64]) {
+        run(&Mixed::<false>(self), first, out);
+    }
+
+    fn forward_run_u32(&self, first: u64, out: &mut [u32]) {
+        run(&Mixed::<false>(self), first, out);
+    }
+
+    fn forward_run_u16(&self, first: u64, out: &mut [u16]) {
+        run(&Mixed::<false>(self), first, out);
+    }
+
+    fn inverse_run(&self, first: u64, out: &mut [u64]) {
+        run(&Mixed::<true>(self), first, out);
+    }
+
+    fn inverse_run_u32(&self, first: u64, out: &mut [u32]) {
+        run(&Mixed::<true>(self), first, out);
+    }
+
+    fn forward_each(&self, values: &mut [u64]) {
+        each(&Mixed::<false>(self), values);
+    }
+
+    fn inverse_each(&self, values: &mut [u64]) {
+        each(&Mixed::<true>(self), values);
+    }
+
+    fn forward_each_u32(&self, values: &mut [u32]) {
+        each(&Mixed::<false>(self), values);
+    }
+
+    fn evaluation_picoseconds(&self) -> u32 {
+        // Of two levels.
+        let batch = PerLevel { portable: 20_000, avx2: 8000, avx512: 4500 };
+        let batches = self.levels.first().map_or(0, |level| level.batches);
+        batch.current().saturating_mul(batches).max(200)
+    }
+
+    fn trusted(&self) -> Option<Trusted<'_>> {
+        Some(Trusted::new(self).panic_free())
+    }
+
+    /// Up to `2^32` points and 80 batches of rounds. Beyond, there is no source, since the keys
+    /// would not fit a kernel's parameters.
+    fn device_source(&self) -> Option<DeviceSource> {
+        if self.last > u64::from(u32::MAX) || self.batches.len() > DEVICE_BATCHES {
+            return None;
+        }
+        let text = r#"#include "bijection/swap_or_not.cuh""#;
+        let mut counts = [0; 24];
+        for level in &self.levels {
+            counts[(level.width - WINDOW) as usize] = level.batches as u8;
+        }
+        let mut tables = [[0; EXACT as usize]; 2];
+        let of_first: [fn(&Table, u64) -> u64; 2] = [Table::forward, Table::inverse];
+        for (table, of) in tables.iter_mut().zip(of_first) {
+            for (byte, point) in table.iter_mut().zip(0..) {
+                *byte = of(&self.first, point) as u8;
+            }
+        }
+        let bytes = counts.into_iter().chain(tables.into_iter().flatten()).collect::<Vec<u8>>();
+        let words = bytes.as_chunks().0.iter().map(|&word| u64::from_le_bytes(word));
+        let unused = [Batch::default()].into_iter().take(usize::from(self.batches.is_empty()));
+        let batches = self.batches.iter().copied().chain(unused).flat_map(|batch| {
+            let [a, b, c, d, e] = batch.keys.map(|key| key as u32);
+            let [f, g, h, i, j] = batch.pivots.map(|p| (p.bit | p.name << WINDOW) as u32);
+            [pair(a, b), pair(c, d), pair(e, f | g << 16), pair(h | i << 16, j)]
+        });
+        let head = [self.bits.key, pair(self.bits.salt, self.last as u32)];
+        let params = head.into_iter().chain(words).chain(batches);
+        let type_name = format_args!("SwapOrNot<{}>", self.batches.len().max(1));
+        Some(DeviceSource::own(type_name, text, params))
+    }
+}
+
+// SAFETY: every step is a bijection on [0, last]. A level's round exchanges a point and its sum
+// with the key, both of which have the same pair's name and thus the same bit, if both are at most
+// the level's last point; that is at most `last`. The keys' lowest WINDOW bits, which every level
+// has, are independent, so names are unique in their batch, and the rounds do not change the point
+// whose name is 0. A point that leaves a level for the next is below the next level's size, and
+// back. `first` is a bijection on its points, of which there are at most `last + 1`, and changes no
+// others. `inverse` undoes all steps in reverse order. The fields are private and never change.
+unsafe impl TrustedBijection for SwapOrNot {}
+
+impl FromSeed for SwapOrNot {
+    /// Draws a permutation of exactly `len` points (of 1 point if `len` is 0) within a distance of
+    /// 2^-40 of a uniform one, as [`for_distance`](Self::for_distance) does.
+    fn from_words<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
+        Self::draw(len, DEFAULT_BITS, words)
+    }
+
+    fn key_domain(len: u64) -> KeyDomain {
+        KeyDomain::Exact(len)
+    }
+}

@@ -1,0 +1,137 @@
+//! The rounds of [`SwapOrNot`](super::SwapOrNot): batches of five, by loops over lanes that become
+//! vector instructions.
+
+use crate::base::philox4x32::lanes::{Counters, encrypt};
+use crate::bijection::lanes::uncounted;
+use crate::seed::Words;
+
+/// Rounds that share a block of Philox.
+pub(super) const ROUNDS: usize = 5;
+/// The lowest bits of the round keys, in which those of a batch are independent: the width of the
+/// last level.
+pub(super) const WINDOW: u32 = 9;
+
+/// A level: rounds on the points up to `last`, which is below `2^width`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Level {
+    pub(super) last: u64,
+    pub(super) width: u32,
+    /// How many batches it has, the first ones.
+    pub(super) batches: u32,
+}
+
+/// Five rounds whose bits come from one block of Philox.
+///
+/// The sums of some of the five round keys are added to a point by the rounds, so it stays within
+/// 32 points. The lowest `WINDOW` bits of the keys are linearly independent. So each of the 32 has
+/// a name of five bits: `name ^ (1 << j)` is that of the point with the key `j` added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Batch {
+    /// The round keys. A level uses as many low bits as it has.
+    pub(super) keys: [u64; ROUNDS],
+    pub(super) pivots: [Pivot; ROUNDS],
+}
+
+/// One of five low bits, all of them clear in the point whose name is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Pivot {
+    /// The bit itself, below `2^WINDOW`.
+    pub(super) bit: u64,
+    /// The sum of keys that has this pivot and no other.
+    pub(super) sum: u64,
+    /// The name that the sum adds: the keys of which it is the sum.
+    pub(super) name: u64,
+}
+
+impl Batch {
+    /// Draws round keys, a 64-bit word each. A word whose lowest `WINDOW` bits depend on those of
+    /// the keys before it is drawn again.
+    pub(super) fn draw<W: Words + ?Sized>(words: &mut W) -> Self {
+        let mut batch = Self::default();
+        for round in 0..ROUNDS {
+            let (before, pivot) = batch.pivots.split_at_mut(round);
+            // The elimination of Gauss and Jordan.
+            let mut added = loop {
+                let key = words.next_u64();
+                batch.keys[round] = key;
+                let mut added = Pivot { bit: 0, sum: key, name: 1 << round };
+                before.iter().for_each(|pivot| added.clear(pivot));
+                if added.sum & ((1 << WINDOW) - 1) != 0 {
+                    break added;
+                }
+            };
+            added.bit = added.sum & added.sum.wrapping_neg();
+            before.iter_mut().for_each(|pivot| pivot.clear(&added));
+            pivot[0] = added;
+        }
+        batch
+    }
+}
+
+impl Pivot {
+    /// Clears another's pivot.
+    fn clear(&mut self, other: &Self) {
+        if self.sum & other.bit != 0 {
+            self.sum ^= other.sum;
+            self.name ^= other.name;
+        }
+    }
+}
+
+/// Where the bits of a level's batches come from: Philox4x32-10 with this key, at counters whose
+/// first two words are the point whose name is 0, whose third has the level's width in its highest
+/// byte and the batch below, and whose fourth is the salt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct BitSource {
+    pub(super) key: u64,
+    pub(super) salt: u32,
+}
+
+impl BitSource {
+    /// Moves points by one batch of a level.
+    #[inline(always)]
+    pub(super) fn mix<const INVERSE: bool, const LANES: usize>(
+        &self,
+        level: &Level,
+        number: u32,
+        batch: &Batch,
+        points: &mut [u64; LANES],
+    ) {
+        let mask = u64::MAX >> (64 - level.width);
+        let (mut names, mut firsts) = ([0; LANES], *points);
+        for &Pivot { bit, sum, name } in uncounted(&batch.pivots) {
+            let sum = sum & mask;
+            for lane in 0..LANES {
+                let is_set = points[lane] & bit != 0;
+                names[lane] ^= if is_set { name } else { 0 };
+                firsts[lane] ^= if is_set { sum } else { 0 };
+            }
+        }
+        let (counter, salt) = (u64::from(level.width << 24 | number), u64::from(self.salt));
+        let mut words: Counters<LANES> = [firsts, firsts, [counter; LANES], [salt; LANES]];
+        for high in &mut words[1] {
+            *high >>= 32;
+        }
+        encrypt(self.key, &mut words);
+        // The names turn by a bit a round, so that the bit of the round is always the same one. The
+        // other four say which of the round's sixteen pairs it is.
+        for step in 0..ROUNDS {
+            let round = if INVERSE { ROUNDS - 1 - step } else { step };
+            let (key, words) = (batch.keys[round] & mask, &words[round / 2]);
+            let shift = round % 2 * 16;
+            for lane in 0..LANES {
+                let name = names[lane];
+                let pair = if INVERSE { name & 15 } else { name >> 1 };
+                // A point whose partner is not in the domain stays.
+                let is_inside = u64::from(points[lane] ^ key <= level.last);
+                let swaps = words[lane] >> pair >> shift & is_inside;
+                points[lane] ^= key & swaps.wrapping_neg();
+                names[lane] = if INVERSE {
+                    pair << 1 | (name >> 4 ^ swaps)
+                } else {
+                    pair | ((name ^ swaps) & 1) << 4
+                };
+            }
+        }
+    }
+}
