@@ -234,8 +234,8 @@ def example_coefficients():
         _, _, _, _, odd, even, low, high, sines, cosines = tables
         lines += [f"f{32 if kind == 'f' else 64}"]
         lines += [rows("P", odd, kind), rows("Q", even, kind), rows("LOW", [low], kind), rows("HIGH", [high], kind)]
-        lines += [rows("S", sines[:3], kind), *([rows("", sines[3:], kind)] if kind == "d" else [])]
-        lines += [rows("C", cosines[:3], kind), *([rows("", cosines[3:], kind)] if kind == "d" else [])]
+        lines += [rows("SIN", sines[:3], kind), *([rows("", sines[3:], kind)] if kind == "d" else [])]
+        lines += [rows("COS", cosines[:3], kind), *([rows("", cosines[3:], kind)] if kind == "d" else [])]
     turn32, turn64 = second.f32(second.math.tau / 2**34), second.math.tau / 2**54
     return [*lines, f"TURN  f32 {second.to_bits('f', turn32):08x}  f64 {second.to_bits('d', turn64):016x}"]
 
