@@ -142,9 +142,10 @@ fn by_item(machines: &Machines) -> Result<String, String> {
     let mut rows = Vec::new();
     for (machine, _, items) in machines {
         let Some(calls) = items else { continue };
-        for (item, len) in
-            calls.distinct("item")?.into_iter().zip(calls.distinct("length")?.iter().cycle())
-        {
+        // All of them were measured at one length.
+        let lens = calls.distinct("length")?;
+        let [len] = lens[..] else { return Err(format!("{machine}: lengths {lens:?}")) };
+        for item in calls.distinct("item")? {
             let of = |name| calls.of(name, item, len, LATER);
             let (ours, theirs) = (of(WHOLE_CALL)?, of(RIP_PARALLEL)?);
             rows.push([
