@@ -332,8 +332,7 @@ fn debug_is_short() {
 }
 
 fn keys_shuffles<G: Generator>() {
-    use bijective_shuffle_core::bijection::*;
-    use bijective_shuffle_core::*;
+    use bijective_shuffle::prelude::*;
     let mut rng = G::new(1, 2);
     let mut drawn: Vec<Vec<u64>> = Vec::new();
     for f in [
