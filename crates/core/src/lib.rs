@@ -1,21 +1,17 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
-// Without memory to allocate there is less to import, and less that is used.
-#![cfg_attr(not(feature = "std"), allow(unused_imports, dead_code))]
-#![cfg_attr(not(feature = "engine"), allow(unreachable_pub))]
+// Some of it is there for the other packages alone, and some where there is memory to allocate.
+#![cfg_attr(not(feature = "engine"), allow(dead_code, unreachable_pub, unused_imports))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-#[doc(hidden)]
 #[allow(missing_debug_implementations, reason = "only the project's own packages see it")]
-pub mod base;
+mod base;
 pub mod bijection;
 mod error;
-#[doc(hidden)]
-pub mod seed;
-#[doc(hidden)]
-pub mod word;
+mod seed;
+mod word;
 
 #[doc(inline)]
 pub use base::philox4x32::Philox4x32;

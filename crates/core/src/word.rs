@@ -147,6 +147,7 @@ word!(u64);
 
 /// An unsigned integer that holds an index within the engine: a [`Word`], or one of 16 bits, which
 /// is enough for short lengths and lets a vector hold twice as many.
+#[doc(hidden)]
 pub trait Index: Copy + Ord + Send + Sync + 'static {
     const ZERO: Self;
 
@@ -200,6 +201,7 @@ impl Index for u16 {
 
 /// The number of bits that a power-of-two domain needs to hold `len` items: the smallest `b` with
 /// `2^b >= len`.
+#[doc(hidden)]
 #[inline]
 pub fn bits_for(len: u64) -> u32 {
     u64::BITS - len.saturating_sub(1).leading_zeros()

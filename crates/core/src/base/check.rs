@@ -31,7 +31,6 @@ pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
     }
 }
 
-#[cfg(feature = "alloc")]
 /// Checks, on the calling thread, that the indexes are the numbers from 0 up to their count, each
 /// once.
 ///
@@ -40,6 +39,7 @@ pub fn check_bits<N: Word>(bits: u32, min: u32) -> Result<(), Error> {
 /// [`Error::NotABijection`] names the first index, in order, that is out of range or a repeat; its
 /// slots are positions in the slice. [`Error::OutOfMemory`] if the bitmap, one bit per index,
 /// cannot be allocated.
+#[cfg(feature = "alloc")]
 pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
     let len = indices.len() as u64;
     let words = indices.len().div_ceil(64);
@@ -61,8 +61,8 @@ pub fn check_in_order<N: Word>(indices: &[N]) -> Result<(), Error> {
     Ok(())
 }
 
-#[cfg(feature = "alloc")]
 /// An empty vector with room for `len` items.
+#[cfg(feature = "alloc")]
 pub fn try_with_capacity<T>(len: usize) -> Result<Vec<T>, Error> {
     let mut vec = Vec::new();
     vec.try_reserve_exact(len).map_err(|_| Error::OutOfMemory {

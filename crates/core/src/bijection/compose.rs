@@ -136,8 +136,8 @@ impl<N: Word, A: Bijection<N>, B: Bijection<N>> Bijection<N> for Compose<A, B> {
     }
 }
 
-#[cfg(feature = "alloc")]
 /// A pass over all points of a bijection that is evaluated as it is.
+#[cfg(feature = "alloc")]
 fn whole<N: Word>(part: &dyn Bijection<N>) -> Option<Passes<Trusted<'_, N>>> {
     let part = part.trusted()?;
     let len = part.last().widen().checked_add(1)?;

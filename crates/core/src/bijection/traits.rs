@@ -352,8 +352,8 @@ impl<'a, N: Word> Trusted<'a, N> {
         Self { inner: Inner::Borrowed(bijection), is_panic_free: false }
     }
 
-    #[cfg(feature = "alloc")]
     /// Wraps a value. Combinators use this to rebuild themselves from their parts' trusted forms.
+    #[cfg(feature = "alloc")]
     pub fn from_owned<B: TrustedBijection<N> + 'a>(bijection: B) -> Self {
         Self { inner: Inner::Owned(Box::new(bijection)), is_panic_free: false }
     }
@@ -397,9 +397,9 @@ impl<'a, N: Word> Trusted<'a, N> {
         self.is_panic_free
     }
 
-    #[cfg(feature = "alloc")]
     /// The compaction to a length, as a pass; `None` if the domain is smaller or a method may
     /// panic.
+    #[cfg(feature = "alloc")]
     #[doc(hidden)]
     pub fn compacted_to(self, len: u64) -> Option<Passes<Self>> {
         let serves = self.is_panic_free && check_length(len, self.last().widen()).is_ok();

@@ -88,36 +88,36 @@ pub enum Error {
         /// The size asked for, in bytes; `u64::MAX` if the number does not fit.
         bytes: u64,
     },
-    #[cfg(feature = "engine")]
     /// The GPU cannot be used here.
+    #[cfg(feature = "engine")]
     BackendUnavailable {
         /// What is missing.
         reason: Unavailable,
     },
     /// A bijection cannot be constructed.
     Bijection(BijectionError),
-    #[cfg(feature = "engine")]
     /// A matrix cannot be constructed, or does not fit what it is applied to.
+    #[cfg(feature = "engine")]
     Matrix(MatrixError),
-    #[cfg(feature = "engine")]
     /// A random number generator, or an ensemble of generators, cannot be constructed.
+    #[cfg(feature = "engine")]
     Generator(GeneratorError),
-    #[cfg(feature = "engine")]
     /// A view of a permutation is not possible.
-    View(ViewError),
     #[cfg(feature = "engine")]
+    View(ViewError),
     /// Rows of a batch cannot be written or moved.
+    #[cfg(feature = "engine")]
     Rows(RowsError),
     /// A text does not have the form that a program saves.
     Saved(SavedError),
-    #[cfg(feature = "engine")]
     /// A `Sampler` cannot be constructed, or cannot continue from a state.
+    #[cfg(feature = "engine")]
     Sampler(SamplerError),
-    #[cfg(feature = "engine")]
     /// An exchange between ranks cannot be planned.
-    Exchange(ExchangeError),
     #[cfg(feature = "engine")]
+    Exchange(ExchangeError),
     /// The GPU engine cannot do the job.
+    #[cfg(feature = "engine")]
     Gpu(GpuError),
 }
 

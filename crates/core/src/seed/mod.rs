@@ -343,6 +343,7 @@ pub trait Words {
 
 /// How many blocks [`Seed::stream_words`] computes: two vectors of AVX-512 for each of a block's
 /// words. That is more than the default family's key takes, and as fast as half of it.
+#[doc(hidden)]
 pub const BLOCKS: usize = 16;
 
 struct StreamWords<'a> {
@@ -377,6 +378,7 @@ impl SimdKernel for StreamWords<'_> {
 
 /// The 64-bit words `2 block` and `2 block + 1` of the streams of consecutive epochs, one epoch to
 /// a lane. Epochs wrap around.
+#[doc(hidden)]
 #[inline(always)]
 pub fn words<const LANES: usize>(
     keys: &[u64],

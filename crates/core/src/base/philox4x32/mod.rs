@@ -1,12 +1,15 @@
 //! Philox4x32, a counter-based generator: Salmon, Moraes, Dror, Shaw, *Parallel random numbers: as
 //! easy as 1, 2, 3*, SC'11, section 4.2 and figure 4.
 
+#[doc(hidden)]
 pub mod lanes;
 
 /// The two multipliers: for the first and the third word of the counter.
+#[doc(hidden)]
 pub const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 /// The increments of the two key words after each round: the golden ratio less 1 and the square
 /// root of 3 less 1, as fractions of 2^32.
+#[doc(hidden)]
 pub const WEYL: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
 /// Philox4x32 with a 64-bit key: a bijection on 128-bit counters whose values are random numbers.

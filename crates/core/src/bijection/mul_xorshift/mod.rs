@@ -110,8 +110,8 @@ impl<const ROUNDS: usize, N: Word> Bijection<N> for MulXorshift<ROUNDS, N> {
     }
 }
 
-#[cfg(feature = "alloc")]
 /// `Width` in gpu/bijection/mul_xorshift.cuh: what a width of 2 to 64 bits means to the device.
+#[cfg(feature = "alloc")]
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceWidth {
