@@ -320,10 +320,10 @@ __device__ __forceinline__ void find_targets(const Striped<T>& to) {
 // block, and then again and again claims the target, reads what is there, and writes there what it
 // holds. A chain ends where another has begun, or where nothing is left to be read.
 //
-// A block is the target of one other, so only the group that holds that one writes there. Whoever
-// begins with a block has to have read it by then, which its flag says. That is all that a group
-// ever waits for, and the group that begins sets the flag in the same step in which it claims the
-// block. All groups of a warp take their steps together, and one that waits tries again in the next.
+// A block is the target of one other, so only the group that holds that one writes there. If a
+// chain began with the block, it must have been read by then, which its flag says. Groups wait for
+// nothing else, and a group that begins a chain sets the flag in the step in which it claims the
+// block. All groups of a warp take their steps together; one that waits tries again in the next.
 template <int THREADS, int LANES, int UNITS, class Unit>
 __device__ __forceinline__ void exchange_blocks(Unit* items, uint32_t* table, uint32_t blocks, uint32_t mask) {
     constexpr int EACH = UNITS / LANES;
@@ -339,8 +339,8 @@ __device__ __forceinline__ void exchange_blocks(Unit* items, uint32_t* table, ui
     Unit held[EACH];
     while (__ballot_sync(FULL_WARP, holds || start <= mask)) {
         Unit found[EACH];
-        // Nobody else writes there, so it may be read before it is claimed. If another has begun with
-        // it, this is not used.
+        // Nobody else writes there, so it may be read before it is claimed. This is not used if a
+        // chain has begun there.
         if (holds) {
             const Unit* const block = items + uint64_t(target) * UNITS + lane;
             BIJECTIVE_SHUFFLE_UNROLL

@@ -106,7 +106,7 @@ impl UnderTest for Device {
         fn shuffle<T: DeviceRepr + Copy + Default + PartialEq>(
             workspace: &mut CudaWorkspace,
             given: &Given,
-            items: &mut Vec<T>,
+            items: &mut [T],
             to: Direction,
         ) -> Result<(), Error> {
             let stream = workspace.stream().clone();

@@ -300,7 +300,7 @@ impl<'a> Striping<'a> {
 
 /// Sums counts in working memory.
 fn sum(plan: &mut Plan<'_>, counts: u64, len: u64, bases: u64) -> Result<(), Error> {
-    let len = block_number(len)? as u32;
+    let len = block_number(len)?;
     plan.launch(Launch::new(shared_kernels::scan_counts(), Grid::Blocks(1, 1), move |at| {
         let [counts, bases] = [counts, bases].map(|offset| at.at(Address::Scratch(offset)));
         shared_kernels::ScanCounts { counts, len, bases }

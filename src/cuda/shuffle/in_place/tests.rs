@@ -51,8 +51,12 @@ fn small(job: &Job, bits: u32, part_bits: u32, stripe_bits: u32, group: u64) -> 
     }
 }
 
+/// A bijection, a length and a direction; the bits of a bucket, a part and a stripe; and how many
+/// buckets are put in order at a time.
+type Case<'a> = (&'a dyn Bijection, u64, Direction, [u32; 3], u64);
+
 /// Moves arrays in place by some sizes, and compares.
-fn check(cases: &[(&dyn Bijection, u64, Direction, [u32; 3], u64)]) {
+fn check(cases: &[Case<'_>]) {
     let Some(mut emulation) = Emulation::new() else { return };
     emulation.map(ARRAY, 1 << 25);
     let jobs: Vec<Job> = cases
@@ -89,7 +93,7 @@ fn arrays_are_shuffled_and_unshuffled_in_place() {
     let f = Standard::from_seed(6_000, 7);
     let even = Standard::from_seed(1 << 12, 3);
     let walked = GridFeistel::<12>::from_seed(4_500, 5);
-    let mut cases: Vec<(&dyn Bijection, u64, Direction, [u32; 3], u64)> = Vec::new();
+    let mut cases: Vec<Case<'_>> = Vec::new();
     for direction in DIRECTIONS {
         cases.push((&f, 6_000, direction, [3, 8, 9], 1));
         // The last stripe has one item.
@@ -105,7 +109,7 @@ fn arrays_are_shuffled_and_unshuffled_in_place() {
 fn permutations_that_mix_nothing_are_only_slow() {
     let identity = Lcg::new(13, 1, 0).unwrap();
     let shifted = Lcg::new(13, 1, 1000).unwrap();
-    let mut cases: Vec<(&dyn Bijection, u64, Direction, [u32; 3], u64)> = Vec::new();
+    let mut cases: Vec<Case<'_>> = Vec::new();
     for direction in DIRECTIONS {
         cases.push((&identity, 1 << 13, direction, [2, 8, 11], 1));
         cases.push((&shifted, (1 << 13) - 99, direction, [2, 8, 11], 3));
